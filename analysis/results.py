@@ -1,0 +1,144 @@
+"""The result type that every estimator returns, its tidy columns, and the one interval function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtr, ndtri
+
+from conjury.inference.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+KEY_COLUMNS = ("outcome", "statistic", "feature", "level")
+NUMBER_COLUMNS = ("estimate", "std_error", "z", "p", "lower", "upper")
+
+
+@dataclass(frozen=True)
+class Inference:
+    """Normal-theory inference for m estimates; every array has shape (m,)."""
+
+    z: np.ndarray
+    p: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+def check_alpha(alpha: float) -> float:
+    """Return ``alpha`` if it lies strictly between 0 and 1, else raise InputError."""
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha is {alpha!r}; give a number between 0 and 1, such as 0.05 for 95% intervals.")
+    return float(alpha)
+
+
+def normal_inference(
+    estimate: np.ndarray, std_error: np.ndarray, alpha: float = 0.05, null: float = 0.0
+) -> Inference:
+    """Test ``estimate`` against ``null`` and bound it, by the normal distribution.
+
+    Parameters
+    ----------
+    estimate, std_error : ndarray, shape (m,)
+        Estimates and standard errors; NaN stays NaN.
+    alpha : float
+        One minus the confidence level.
+    null : float
+        Value under the null hypothesis; it moves ``z`` and ``p``, never the interval.
+
+    Returns
+    -------
+    Inference
+    """
+    check_alpha(alpha)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = (estimate - null) / std_error
+    half_width = ndtri(1 - alpha / 2) * std_error
+    return Inference(z, 2 * ndtr(-np.abs(z)), estimate - half_width, estimate + half_width)
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What was really run, for the methods paragraph and the manifest."""
+
+    verb: str
+    formula: str
+    engine: str = "native"
+    id: str | None = None
+    weights: str | None = None
+    by: tuple[str, ...] = ()
+    family: str = "gaussian"
+    alpha: float = 0.05
+    null: float = 0.0
+    n_rows: int = 0
+    n_used: int = 0
+    n_clusters: int | None = None
+    interval: str = "normal"
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Tidy estimates with what is needed to check, plot and repeat them.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        One row an estimate: ``outcome, statistic, feature, level, [by columns],
+        estimate, std_error, z, p, lower, upper``. Reference levels have estimate 0
+        and missing errors; levels that never occur have a missing estimate.
+    vcov : DataFrame or None
+        Covariance of the rows of ``frame`` that have a standard error, labelled by
+        their position in ``frame``.
+    provenance : Provenance
+        Verb, formula, engine, clusters, counts.
+    """
+
+    frame: pd.DataFrame
+    vcov: pd.DataFrame | None
+    provenance: Provenance
+
+    def plot(self, **options: Any) -> Figure:
+        """Draw the estimates as a coefficient plot; options as in ``figures.coefficient_plot``."""
+        from .figures.coefficients import coefficient_plot
+
+        return coefficient_plot(self.frame, **options)
+
+    def __repr__(self) -> str:
+        made = self.provenance
+        return f"Estimates({made.verb}, engine={made.engine!r}, {made.formula})\n{self.frame.to_string()}"
+
+
+def tidy(
+    keys: pd.DataFrame, estimate: np.ndarray, std_error: np.ndarray, alpha: float, null: float = 0.0
+) -> pd.DataFrame:
+    """Bind key columns of m rows to their numbers, in the order that every table uses."""
+    found = normal_inference(estimate, std_error, alpha, null)
+    numbers = pd.DataFrame(
+        {"estimate": estimate, "std_error": std_error, "z": found.z, "p": found.p}
+        | {"lower": found.lower, "upper": found.upper},
+        index=keys.index,
+    )
+    return pd.concat([keys, numbers], axis=1)
+
+
+def stack(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Concatenate tidy tables, keeping the order of categories as first seen."""
+    from pandas.api.types import union_categoricals
+
+    if not frames:
+        raise InputError("There is no table to stack; give at least one result.")
+    stacked = pd.concat([frame.astype(_categories_to_object(frame)) for frame in frames], ignore_index=True)
+    for column in frames[0].columns:
+        if isinstance(frames[0][column].dtype, pd.CategoricalDtype):
+            merged = union_categoricals([frame[column].astype("category") for frame in frames])
+            stacked[column] = pd.Categorical(stacked[column], categories=merged.categories)
+    return stacked
+
+
+def _categories_to_object(frame: pd.DataFrame) -> dict[Any, str]:
+    return {name: "object" for name in frame if isinstance(frame[name].dtype, pd.CategoricalDtype)}

@@ -1,0 +1,11 @@
+"""Where the files that ship with the project lie, in a checkout and in an installed wheel alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+STUDIES = ROOT / "data" / "studies"
+PUBLISHED = ROOT / "data" / "published"
+QUARTO = ROOT / "quarto"
+R_SOURCES = ROOT / "R"
