@@ -1,0 +1,181 @@
+"""The study file: what was varied, who judged, and which analyses belong to the study."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, PrivateAttr, ValidationError
+from pydantic_core import ErrorDetails
+
+from .errors import InputError
+from .marked_yaml import MarkedYaml, read_marked_yaml
+from .paths import STUDIES
+from .study_checks import first_problem, suggestion
+from .study_parts import (
+    Analysis,
+    Attribute,
+    Bootstrap,
+    Clusters,
+    Derived,
+    Design,
+    Identifier,
+    Judge,
+    Part,
+    Prompt,
+    Stimulus,
+    Text,
+)
+
+
+class Study(Part):
+    """A conjoint study as its file describes it."""
+
+    name: Identifier
+    title: Text
+    kind: Literal["conjoint"]
+    question: Text
+    outcome: Identifier = "chosen"
+    attributes: list[Attribute] = Field(min_length=1)
+    derived: list[Derived] = []
+    stimuli: list[Stimulus] = []
+    design: Design
+    prompts: list[Prompt] = []
+    judges: list[Judge] = []
+    refusal: Literal["missing", "not_chosen"] = "missing"
+    clusters: Clusters
+    bootstrap: Bootstrap
+    analyses: list[Analysis] = []
+    column_aliases: dict[str, str] = {}
+    _folder: Path = PrivateAttr(default=Path())
+
+    @property
+    def folder(self) -> Path:
+        """The folder that holds the study file, its prompts and its truth table."""
+        return self._folder
+
+    @property
+    def features(self) -> dict[str, Attribute | Derived]:
+        """Randomised attributes, then derived ones, by id."""
+        parts: list[Attribute | Derived] = [*self.attributes, *self.derived]
+        return {part.id: part for part in parts}
+
+    def levels(self, feature: str) -> list[str]:
+        """Level ids of an attribute or derived attribute, the reference first."""
+        return [level.id for level in self.features[feature].levels]
+
+    def analysis(self, name: str) -> Analysis:
+        """Return the analysis called ``name``; raise InputError with the known names otherwise."""
+        for analysis in self.analyses:
+            if analysis.name == name:
+                return analysis
+        hint = suggestion(name, [analysis.name for analysis in self.analyses])
+        raise InputError(f"Study {self.name}, analyses: {hint}")
+
+    @property
+    def feature_labels(self) -> dict[str, str]:
+        """Attributes in words."""
+        return {name: part.label for name, part in self.features.items()}
+
+    @property
+    def level_labels(self) -> dict[str, dict[str, str]]:
+        """Levels in words, by attribute."""
+        return {
+            name: {level.id: level.label for level in part.levels} for name, part in self.features.items()
+        }
+
+    @property
+    def judge_labels(self) -> dict[str, str]:
+        """Judges in words."""
+        return {judge.id: judge.label for judge in self.judges}
+
+    @property
+    def prompt_labels(self) -> dict[str, str]:
+        """Prompts in words."""
+        return {prompt.id: prompt.label for prompt in self.prompts}
+
+
+def list_studies() -> list[str]:
+    """Names of the studies that ship with the project, in alphabetical order.
+
+    Examples
+    --------
+    >>> "moderation" in list_studies()
+    True
+    """
+    return sorted(path.parent.name for path in STUDIES.glob("*/study.yaml"))
+
+
+def load_study(name_or_path: str | Path) -> Study:
+    """Read and check a study file.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        Name of a study that ships with the project, a folder with a ``study.yaml``,
+        or the path of a study file.
+
+    Raises
+    ------
+    InputError
+        With file, line and remedy, for the first problem in the file.
+
+    Examples
+    --------
+    >>> load_study("moderation").levels("reply")
+    ['no_reply', 'agree', 'disagree']
+    """
+    marked = read_marked_yaml(_find(name_or_path))
+    if not isinstance(marked.content, dict):
+        raise marked.error((), "a study file is a list of fields such as 'name: ...'; start with the name.")
+    try:
+        study = Study.model_validate(marked.content)
+    except ValidationError as problems:
+        raise _translate(marked, problems.errors()) from None
+    study._folder = marked.path.parent
+    problem = first_problem(study, marked.line)
+    if problem is not None:
+        raise marked.error(problem.location, problem.sentence)
+    return study
+
+
+def _find(name_or_path: str | Path) -> Path:
+    shipped = list_studies()
+    if str(name_or_path) in shipped:
+        return STUDIES / str(name_or_path) / "study.yaml"
+    path = Path(name_or_path)
+    if path.is_dir():
+        path = path / "study.yaml"
+    if path.is_file():
+        return path
+    near = get_close_matches(str(name_or_path), shipped, n=1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    raise InputError(
+        f"There is no study '{name_or_path}'; {meant}Name one that ships ({', '.join(shipped)}) "
+        "or give the path of a study.yaml."
+    )
+
+
+def _translate(marked: MarkedYaml, problems: list[ErrorDetails]) -> InputError:
+    located = [(_location(problem), problem) for problem in problems]
+    location, problem = min(located, key=lambda found: marked.line(found[0]))
+    place = ".".join(str(step) for step in location) or "the study"
+    if problem["type"] == "missing":
+        return marked.error(location, f"{place} is missing; add it.")
+    if problem["type"] == "unknown_field":
+        return marked.error(location, f"{place}: {problem['msg']}")
+    said = _shorten(problem["input"])
+    return marked.error(location, f"{place}: {problem['msg']}, but the file says {said}; correct it.")
+
+
+def _location(problem: ErrorDetails) -> tuple[str | int, ...]:
+    context: dict[str, Any] = problem.get("ctx", {})
+    if problem["type"] == "unknown_field":
+        return (*problem["loc"], context["field"])
+    return problem["loc"]
+
+
+def _shorten(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,153 @@
+"""The parts of a study file: attributes, stimuli, prompts, judges, analyses."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Literal
+
+import pandas as pd
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from .study_checks import suggestion
+
+
+def _as_number(value: object) -> object:
+    if isinstance(value, str):
+        try:
+            return float(Fraction(value))
+        except (ValueError, ZeroDivisionError):
+            return value
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+Text = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(gt=0)]
+Probability = Annotated[float, BeforeValidator(_as_number), Field(gt=0, le=1)]
+
+
+class Part(BaseModel):
+    """Base of all parts of a study file: exact types, no unknown fields, immutable."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_known_fields(cls, values: object) -> object:
+        for key in values if isinstance(values, dict) else ():
+            if key not in cls.model_fields:
+                hint = suggestion(str(key), cls.model_fields)
+                raise PydanticCustomError("unknown_field", "{hint}", {"hint": hint, "field": str(key)})
+        return values
+
+
+class Level(Part):
+    """One level of an attribute; ``probability`` may be a fraction such as 1/7."""
+
+    id: Identifier
+    label: Text
+    probability: Probability | None = None
+
+
+class Attribute(Part):
+    """A randomised attribute; its first level is the reference."""
+
+    id: Identifier
+    label: Text
+    levels: list[Level] = Field(min_length=2)
+
+
+class DerivedLevel(Part):
+    """A level of a derived attribute, with the source levels that imply it."""
+
+    id: Identifier
+    label: Text
+    covers: list[str] = Field(min_length=1)
+
+
+class Derived(Part):
+    """An attribute that follows from another one and is never drawn on its own."""
+
+    id: Identifier
+    label: Text
+    source: str
+    levels: list[DerivedLevel] = Field(min_length=2)
+
+
+class Stimulus(Part):
+    """Interchangeable renderings of each level of an attribute, such as ten texts a topic.
+
+    ``number_column`` names the column of raw data that counts them from 0.
+    """
+
+    id: Identifier
+    label: Text
+    attribute: str
+    count: Count
+    number_column: str | None = None
+
+
+class Design(Part):
+    """How many pairs models see, and how many tasks how many respondents answer."""
+
+    pairs: Count
+    respondents: Count
+    tasks: Count
+    repeat_first: bool = False
+
+
+class Prompt(Part):
+    """An instruction given to models; ``aliases`` are names it carries in raw data."""
+
+    id: Identifier
+    label: Text
+    template: str | None = None
+    aliases: list[str] = []
+
+
+class Judge(Part):
+    """Who judges: a panel of people or one model, with its name in words."""
+
+    id: Identifier
+    label: Text
+    kind: Literal["human", "model"]
+
+
+class Clusters(Part):
+    """The column that identifies independent observations, by kind of judge."""
+
+    human: str
+    model: str
+
+
+class Bootstrap(Part):
+    """The unit that is resampled, and how often."""
+
+    unit: str
+    draws: Count = 1000
+
+
+class Analysis(Part):
+    """One analysis of the study; ``exclude`` leaves out rows that hold the given levels."""
+
+    name: Identifier
+    verb: Literal["amce", "mm", "amce_diffs", "mm_diffs", "cj_anova", "cj_freqs", "cj_props"]
+    title: Text
+    formula: Text
+    by: list[str] = []
+    exclude: dict[str, list[str]] = {}
+    h0: float = 0.0
+
+    @property
+    def features(self) -> list[str]:
+        """The names on the right of the formula."""
+        _, _, right = self.formula.partition("~")
+        return [name.strip() for name in right.replace("*", "+").replace(":", "+").split("+")]
+
+    def select(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows of a choices table that this analysis uses, without the levels it excludes."""
+        for feature, levels in self.exclude.items():
+            rows = rows[~rows[feature].isin(levels)]
+            rows = rows.assign(**{feature: rows[feature].cat.remove_categories(levels)})
+        return rows
