@@ -38,16 +38,16 @@ class Study(Part):
     question: Text
     outcome: Identifier = "chosen"
     attributes: list[Attribute] = Field(min_length=1)
-    derived: list[Derived] = []
-    stimuli: list[Stimulus] = []
+    derived: list[Derived] = Field(default_factory=list)
+    stimuli: list[Stimulus] = Field(default_factory=list)
     design: Design
-    prompts: list[Prompt] = []
-    judges: list[Judge] = []
+    prompts: list[Prompt] = Field(default_factory=list)
+    judges: list[Judge] = Field(default_factory=list)
     refusal: Literal["missing", "not_chosen"] = "missing"
     clusters: Clusters
     bootstrap: Bootstrap
-    analyses: list[Analysis] = []
-    column_aliases: dict[str, str] = {}
+    analyses: list[Analysis] = Field(default_factory=list)
+    column_aliases: dict[str, str] = Field(default_factory=dict)
     _folder: Path = PrivateAttr(default=Path())
 
     @property
