@@ -1,0 +1,165 @@
+#!/bin/sh
+# Prepares a checkout; `make` calls it and skips it while nothing has changed.
+#
+#   .ci/setup.sh base      Python, uv, R where it can be had, and the locked environment in .venv
+#   .ci/setup.sh bench     adds the peers that the benchmarks compare with
+#   .ci/setup.sh browser   adds Chromium and its driver for the browser test
+#
+# UV_PYTHON names the interpreter to use, if the one found here is not the right one.
+set -eu
+cd "$(dirname "$0")/.."
+unset VIRTUAL_ENV
+export UV_PROJECT_ENVIRONMENT=.venv
+
+R_FROM_APT="r-base-core r-cran-survey r-cran-sandwich r-cran-lmtest r-cran-testthat"
+BUILD_FROM_APT="gcc libc6-dev libpcre2-dev liblzma-dev libbz2-dev zlib1g-dev libtirpc-dev libicu-dev"
+BROWSER_FROM_APT="chromium chromium-driver"
+
+say() { printf 'setup: %s\n' "$*"; }
+fail() { say "$*" >&2; exit 1; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# ---- Debian and Ubuntu packages ----
+
+missing_packages() {
+    for package in "$@"; do
+        [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || printf '%s ' "$package"
+    done
+}
+
+# Installs what is missing of "$@"; fails where apt-get is not there or may not be used.
+apt_install() {
+    have apt-get && [ "$(id -u)" = 0 ] || return 1
+    missing=$(missing_packages "$@")
+    [ -n "$missing" ] || return 0
+    say "apt-get installs $missing"
+    log=$(mktemp)
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -q >"$log" 2>&1 || true
+    # shellcheck disable=SC2086  # one word a package
+    if apt-get install -y -q --no-install-recommends -o DPkg::Lock::Timeout=120 $missing >>"$log" 2>&1; then
+        rm -f "$log"
+    else
+        tail -n 5 "$log"
+        rm -f "$log"
+        return 1
+    fi
+}
+
+# ---- Python ----
+
+is_python() { # interpreter, minor version
+    [ "$("$1" -c 'import sys; print(*sys.version_info[:2])' 2>/dev/null)" = "3 $2" ]
+}
+
+# Prints the first Python 3.$1 on the PATH or in pyenv's folder.
+find_python() {
+    for candidate in "python3.$1" python3 python \
+        "${PYENV_ROOT:-${HOME:-}/.pyenv}"/versions/3."$1".*[0-9]/bin/python; do
+        if is_python "$candidate" "$1"; then
+            "$candidate" -c 'import sys; print(sys.executable)'
+            return
+        fi
+    done
+    return 1
+}
+
+# Sets uv_python: the one asked for, the one in use, 3.12 or newer found, 3.12 downloaded, 3.11.
+choose_python() {
+    if [ -n "${UV_PYTHON:-}" ]; then uv_python=$UV_PYTHON; return; fi
+    for minor in 12 13 14; do
+        if is_python .venv/bin/python $minor; then uv_python=.venv/bin/python; return; fi
+    done
+    for minor in 12 13 14; do
+        if uv_python=$(find_python "$minor"); then return; fi
+    done
+    say "no Python 3.12 or newer on the PATH or in pyenv's folder; asking uv for one"
+    if "$uv" python install --quiet 3.12 2>/dev/null && uv_python=$("$uv" python find --quiet 3.12); then return; fi
+    uv_python=$(find_python 11) || fail "no Python 3.11 or newer found and none could be downloaded; install Python 3.12."
+    say "goes on with Python 3.11: the Bayesian models are left out (the extra 'bayes' needs 3.12), all else works"
+}
+
+# ---- uv ----
+
+works() { "$1" --version >/dev/null 2>&1; }
+
+# Sets uv: the one that is there, else one put into .uv, which nothing outside this checkout sees.
+choose_uv() {
+    for uv in uv "${HOME:-}/.local/bin/uv" "${HOME:-}/.cargo/bin/uv" .uv/bin/uv; do
+        if works "$uv"; then return; fi
+    done
+    uv=.uv/bin/uv
+    say "installs uv into .uv"
+    for python in python3 python python3.13 python3.12 python3.11; do
+        "$python" -m pip --version >/dev/null 2>&1 || continue
+        PIP_USER=0 "$python" -m pip install --quiet --disable-pip-version-check --upgrade --target .uv uv || continue
+        if works "$uv"; then return; fi
+    done
+    if have curl; then
+        curl -LsSf https://astral.sh/uv/install.sh | env UV_UNMANAGED_INSTALL="$PWD/.uv/bin" sh >/dev/null 2>&1 || true
+        if works "$uv"; then return; fi
+    fi
+    fail "uv is missing and could not be installed; install it (https://docs.astral.sh/uv) and try again."
+}
+
+# ---- R ----
+
+r_is_complete() {
+    have R && Rscript -e 'for (p in c("survey", "sandwich", "lmtest", "testthat")) loadNamespace(p)' >/dev/null 2>&1
+}
+
+# Succeeds if R and the packages that the R engines need are there in the end.
+prepare_r() {
+    case "$(command -v R || true)" in
+    "" | /usr/bin/R)
+        # shellcheck disable=SC2086
+        apt_install $R_FROM_APT $BUILD_FROM_APT || true
+        ;;
+    esac
+    if r_is_complete; then return 0; fi
+    say "goes on without the R engines; to have them, install R with survey, sandwich, lmtest and testthat"
+    if have apt-get; then say "(on this system: sudo apt-get install $R_FROM_APT $BUILD_FROM_APT)"; fi
+    say "and run 'make --always-make setup'"
+    return 1
+}
+
+sync() {
+    "$uv" sync --quiet --frozen --inexact --compile-bytecode --python "$uv_python" "$@"
+}
+
+# mypy does not follow the import hook of an editable install; it follows these links.
+link_for_mypy() {
+    mkdir -p .venv/typecheck/conjury
+    for layer in analysis cli inference; do
+        ln -sfn "../../../$layer" ".venv/typecheck/conjury/$layer"
+    done
+}
+
+base() {
+    choose_uv
+    choose_python
+    with_r=no
+    if prepare_r; then
+        if sync --extra r; then with_r=yes; else say "rpy2 could not be installed: goes on without the R engines"; fi
+    fi
+    if [ $with_r = no ]; then sync; fi
+    link_for_mypy
+    say "ready: $(.venv/bin/python --version), R engines: $with_r"
+}
+
+bench() {
+    choose_uv
+    uv_python=.venv/bin/python
+    sync --group bench
+}
+
+browser() {
+    if have chromium && have chromedriver; then return; fi
+    # shellcheck disable=SC2086
+    apt_install $BROWSER_FROM_APT || say "no Chromium with its driver: the browser tests will be skipped"
+}
+
+case "${1:-}" in
+base | bench | browser) "$1" ;;
+*) fail "usage: .ci/setup.sh base|bench|browser" ;;
+esac

@@ -1,0 +1,66 @@
+# `make` alone lists what there is.
+
+BIN := .venv/bin
+READY := .venv/.ready
+READY_BENCH := .venv/.ready-bench
+READY_BROWSER := .venv/.ready-browser
+
+STUDY ?= moderation
+RESULTS ?= results/demo
+SEED ?= 1
+PYTEST_ARGS ?= -n auto --maxprocesses 4 --dist loadfile
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo report test lint format bench clean distclean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY) ## prepare Python, uv, R and the environment in .venv (the other targets do so themselves)
+
+demo: $(READY) ## simulate the moderation study, estimate, render reports/moderation.html
+	@mkdir -p results/demo
+	$(BIN)/conjury simulate moderation --seed $(SEED) --out results/demo/choices.parquet
+	$(BIN)/conjury fit moderation --data results/demo/choices.parquet --out results/demo
+	$(BIN)/conjury report moderation --results results/demo --out reports
+	@echo "Open reports/moderation.html"
+
+report: $(READY) ## render the report of RESULTS=results/demo again
+	$(BIN)/conjury report $(STUDY) --results $(RESULTS) --out reports
+
+test: $(READY) $(READY_BROWSER) ## run the tests of Python and of R
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@if command -v Rscript >/dev/null; then echo Rscript R/tests/run.R; Rscript R/tests/run.R; else echo "no Rscript: the tests of R/ are left out"; fi
+
+lint: $(READY) ## check style, types and paths
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	.ci/check-paths.sh
+
+format: $(READY) ## put the code into the project's format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(READY_BENCH) ## measure against the peers
+	$(BIN)/python benchmarks/run.py
+
+clean: ## remove what the other targets made, but not .venv or other results
+	rm -rf build dist *.egg-info results/demo quarto/.quarto .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find reports -mindepth 1 ! -name README.md -delete
+	find analysis benchmarks cli inference tests -name __pycache__ -prune -exec rm -rf {} +
+
+distclean: clean ## remove .venv too
+	rm -rf .venv .uv
+
+$(READY): pyproject.toml uv.lock .ci/setup.sh
+	@.ci/setup.sh base
+	@touch $@
+
+$(READY_BENCH): $(READY)
+	@.ci/setup.sh bench
+	@touch $@
+
+$(READY_BROWSER): $(READY)
+	@.ci/setup.sh browser
+	@touch $@
