@@ -1,0 +1,83 @@
+"""Words for the names in the tables: attributes, levels, judges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+LabelKey = str | tuple[str, str]
+SERIES_COLUMNS = ("judge", "judge_id", "prompt", "prompt_id", "variant", "engine", "source")
+CAPITALISED = {"black": "Black", "white": "White"}
+
+
+def words(name: object) -> str:
+    """Turn an identifier into words: ``black_male`` becomes ``Black male``.
+
+    Examples
+    --------
+    >>> words("black_male"), words("no_reply"), words("GPT-4o")
+    ('Black male', 'No reply', 'GPT-4o')
+    """
+    text = " ".join(CAPITALISED.get(part, part) for part in str(name).replace("_", " ").split())
+    return text[:1].upper() + text[1:]
+
+
+class Labels:
+    """Labels of features and levels, with words made from the identifiers where none is given.
+
+    Parameters
+    ----------
+    given : mapping, optional
+        ``feature -> label`` and ``(feature, level) -> label``.
+    """
+
+    def __init__(self, given: Mapping[LabelKey, str] | None = None) -> None:
+        self._given = dict(given or {})
+
+    def feature(self, feature: object) -> str:
+        """Label of an attribute."""
+        return self._given.get(str(feature), words(feature))
+
+    def level(self, feature: object, level: object) -> str:
+        """Label of a level of an attribute."""
+        return self._given.get((str(feature), str(level)), words(level))
+
+
+def display_order(column: pd.Series[Any]) -> list[str]:
+    """Distinct values in display order: category order where there is one, else first seen."""
+    present = [str(value) for value in column.dropna().unique()]
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        order = [str(value) for value in column.cat.categories]
+        return [value for value in order if value in set(present)]
+    return present
+
+
+def series_labels(frame: pd.DataFrame, group: str | None = None) -> pd.Series[Any]:
+    """Name the series (judge, prompt, engine, ...) of every row of stacked estimates.
+
+    Without ``group``, the known columns that are needed to tell the rows apart take part.
+
+    Examples
+    --------
+    >>> stacked = pd.DataFrame({"judge": ["human", "gpt-4o", "gpt-4o"], "prompt": ["", "plain", "context"]})
+    >>> list(series_labels(stacked))
+    ['human', 'gpt-4o, plain', 'gpt-4o, context']
+    """
+    if group is not None:
+        if group not in frame.columns:
+            raise InputError(
+                f"The table has no column {group!r} to group by; it has: {', '.join(map(str, frame.columns))}."
+            )
+        return frame[group].astype("string").fillna("")
+    telling: list[str] = []
+    for name in (column for column in SERIES_COLUMNS if column in frame.columns):
+        before = len(frame[telling].drop_duplicates()) if telling else 1
+        if len(frame[[*telling, name]].drop_duplicates()) > before:
+            telling.append(name)
+    parts = [frame[name].astype("string").fillna("").map(str) for name in telling]
+    joined = [", ".join(filter(None, values)) for values in zip(*parts, strict=True)] if parts else ""
+    return pd.Series(joined, index=frame.index, dtype="string")

@@ -1,0 +1,203 @@
+"""Dot-and-interval panels: the drawing that coefficient plots, marginal means and interactions share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from .theme import PAGE_HEIGHT, TWO_COLUMNS, Theme, new_figure, styled, theme_named
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PANEL_FURNITURE = 0.52
+SINGLE_ROW = 0.23
+LEGEND_ROW = 0.22
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points in panels, ready to draw.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a point: ``panel``, ``row``, ``series`` (labels), ``estimate``, ``lower``,
+        ``upper`` (NaN where there is no interval) and ``reference`` (True for reference levels).
+    panels : list of str
+        Panels from top to bottom.
+    rows : dict of str to list of str
+        Rows of each panel from top to bottom.
+    series : list of str
+        Series in the order of the legend.
+    """
+
+    table: pd.DataFrame
+    panels: list[str]
+    rows: dict[str, list[str]]
+    series: list[str]
+
+
+def dodge(n_series: int) -> float:
+    """Inches between neighbouring points of ``n_series`` that stand side by side in one row."""
+    return 0.15 if n_series <= 2 else 0.11 if n_series <= 4 else 0.085 if n_series <= 7 else 0.042
+
+
+def row_heights(points: Points, panel: str) -> np.ndarray:
+    """Inches that each row of a panel takes; a reference row holds a single point and stays low."""
+    here = points.table[points.table["panel"] == panel]
+    all_reference = here.groupby("row", sort=False)["reference"].all()
+    full = max(SINGLE_ROW, 0.1 + dodge(len(points.series)) * len(points.series))
+    return np.array([SINGLE_ROW if all_reference.get(row, False) else full for row in points.rows[panel]])
+
+
+def split_into_columns(heights: list[float]) -> list[list[int]]:
+    """Share panels between one or two columns, in reading order; two when one page is too short."""
+    if sum(heights) <= PAGE_HEIGHT * 0.8 or len(heights) == 1:
+        return [list(range(len(heights)))]
+    total = np.cumsum(heights)
+    cut = int(np.argmin([max(total[k], total[-1] - total[k]) for k in range(len(heights) - 1)])) + 1
+    return [list(range(cut)), list(range(cut, len(heights)))]
+
+
+def draw_panels(
+    points: Points,
+    *,
+    theme: str,
+    xlabel: str,
+    baseline: float = 0.0,
+    title: str | None = None,
+    share_x: bool = False,
+) -> Figure:
+    """Draw one panel per attribute, with heights proportional to the number of levels.
+
+    Parameters
+    ----------
+    points : Points
+        What to draw.
+    theme : str
+        ``"light"`` or ``"dark"``.
+    xlabel : str
+        Label below the lowest panel of each column.
+    baseline : float
+        Where the vertical line of no effect stands.
+    title : str, optional
+        Heading above the figure.
+    share_x : bool
+        Give all panels the same x axis.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    look = theme_named(theme)
+    heights = [float(row_heights(points, panel).sum()) + PANEL_FURNITURE for panel in points.panels]
+    columns = split_into_columns(heights)
+    legend_columns = max(1, min(len(points.series), 4 if max(map(len, points.series), default=0) < 24 else 3))
+    legend_rows = -(-len(points.series) // legend_columns) if len(points.series) > 1 else 0
+    body = max(sum(heights[index] for index in column) for column in columns)
+    height = body + 0.25 + LEGEND_ROW * legend_rows + (0.28 if title else 0)
+    width = TWO_COLUMNS if len(columns) == 2 or len(points.series) > 1 else 5.6
+    limits = _limits(points.table, baseline) if share_x else None
+    with styled(look):
+        figure = new_figure(width, height)
+        outer = figure.add_gridspec(1, len(columns))
+        for position, column in enumerate(columns):
+            inner = outer[position].subgridspec(
+                len(column), 1, height_ratios=[heights[i] - PANEL_FURNITURE * 0.6 for i in column]
+            )
+            for place, index in enumerate(column):
+                axes = figure.add_subplot(inner[place])
+                _draw_panel(axes, points, points.panels[index], look, baseline, limits)
+                axes.locator_params(axis="x", nbins=4 if len(columns) == 2 else 6)
+                if place == len(column) - 1:
+                    axes.set_xlabel(xlabel)
+        if len(points.series) > 1:
+            _add_legend(figure, points.series, look, legend_columns, title)
+        elif title:
+            figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
+    return figure
+
+
+def _limits(table: pd.DataFrame, baseline: float) -> tuple[float, float]:
+    edges = np.concatenate([table[name].to_numpy(float) for name in ("estimate", "lower", "upper")])
+    edges = np.append(edges[np.isfinite(edges)], baseline)
+    low, high = float(edges.min()), float(edges.max())
+    margin = 0.06 * (high - low) or 0.01
+    return low - margin, high + margin
+
+
+def _draw_panel(
+    axes: Axes,
+    points: Points,
+    panel: str,
+    look: Theme,
+    baseline: float,
+    limits: tuple[float, float] | None,
+) -> None:
+    rows, n_series = points.rows[panel], len(points.series)
+    here = points.table[points.table["panel"] == panel]
+    edges = np.concatenate([[0.0], np.cumsum(row_heights(points, panel))])
+    y_of_row = dict(zip(rows, (edges[:-1] + edges[1:]) / 2, strict=True))
+    for position, name in enumerate(points.series):
+        one = here[(here["series"] == name) & ~here["reference"]]
+        shift = (position - (n_series - 1) / 2) * dodge(n_series)
+        y = one["row"].map(y_of_row).to_numpy(float) + shift
+        _draw_series(axes, one, y, look, position, small=n_series > 7)
+    for top, bottom in zip(edges[:-1:2], edges[1::2], strict=False):
+        axes.axhspan(top, bottom, color=look.band, linewidth=0, zorder=0)
+    for row in set(rows) - set(here.loc[np.isfinite(here["estimate"].to_numpy(float)), "row"]):
+        axes.annotate(
+            "no estimate", (baseline, y_of_row[row]), (4, 0), textcoords="offset points",
+            va="center", fontsize=7.5, style="italic", color=look.muted,
+        )  # fmt: skip
+    references = [row for row in rows if here.loc[here["row"] == row, "reference"].any()]
+    axes.axvline(baseline, color=look.muted, linewidth=0.9, zorder=1)
+    hollow = look.color(0) if n_series == 1 else look.foreground
+    axes.plot(
+        [0.0] * len(references), [y_of_row[row] for row in references], "o", markersize=4.6, zorder=4,
+        markerfacecolor=look.background, markeredgecolor=hollow, markeredgewidth=0.9,
+    )  # fmt: skip
+    axes.set_yticks(
+        list(y_of_row.values()), [f"{row} (reference)" if row in references else row for row in rows]
+    )
+    axes.set_ylim(float(edges[-1]), 0)
+    axes.set_xlim(*(limits or _limits(here, baseline)))
+    axes.grid(axis="x", zorder=0)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.set_title(panel, loc="left", fontweight="bold", pad=4)
+
+
+def _draw_series(
+    axes: Axes, one: pd.DataFrame, y: np.ndarray, look: Theme, position: int, *, small: bool
+) -> None:
+    color, size = look.color(position), 2.8 if small else 4.6
+    estimate, lower, upper = (one[name].to_numpy(float) for name in ("estimate", "lower", "upper"))
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    axes.hlines(
+        y[bounded], lower[bounded], upper[bounded], color=color, linewidth=0.8 if small else 1.3, zorder=3
+    )
+    axes.plot(
+        estimate, y, look.marker(position), markersize=size, linestyle="none", zorder=4,
+        markerfacecolor=color, markeredgecolor=color, markeredgewidth=0.6,
+    )  # fmt: skip
+
+
+def _add_legend(figure: Figure, series: list[str], look: Theme, n_columns: int, title: str | None) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=look.color(k), marker=look.marker(k), markersize=4.6, linewidth=1.3)
+        for k in range(len(series))
+    ]
+    legend = figure.legend(
+        handles, series, loc="outside upper left", ncols=n_columns, frameon=False,
+        handlelength=1.8, columnspacing=1.4, labelcolor=look.foreground,
+        title=title, alignment="left", title_fontproperties={"weight": "bold", "size": 10.5},
+    )  # fmt: skip
+    legend.get_title().set_color(look.foreground)

@@ -1,0 +1,176 @@
+"""One look for every figure: palette, markers, fonts, print sizes, and deterministic saving."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conjury.inference.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ONE_COLUMN = 3.5
+TWO_COLUMNS = 7.2
+PAGE_HEIGHT = 9.6
+FONTS = ("Source Sans 3", "Inter", "Helvetica Neue", "Arial", "Liberation Sans", "DejaVu Sans")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+FORMATS = ("png", "svg", "pdf")
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours of one variant; ``palette`` is colour-blind safe (after Okabe and Ito)."""
+
+    name: str
+    background: str
+    foreground: str
+    muted: str
+    grid: str
+    band: str
+    palette: tuple[str, ...]
+
+    def color(self, position: int) -> str:
+        """Colour of the series at ``position``."""
+        return self.palette[position % len(self.palette)]
+
+    def marker(self, position: int) -> str:
+        """Marker of the series at ``position``; colour and marker together repeat after 63 series."""
+        return MARKERS[position % len(MARKERS)]
+
+
+LIGHT = Theme(
+    name="light",
+    background="#ffffff",
+    foreground="#1b1f24",
+    muted="#5c6670",
+    grid="#dfe3e8",
+    band="#f5f7f9",
+    palette=("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b87a00", "#3a9bd9", "#4d4d4d"),
+)
+DARK = Theme(
+    name="dark",
+    background="#16191d",
+    foreground="#e8eaed",
+    muted="#a7b0ba",
+    grid="#343a41",
+    band="#1e2227",
+    palette=("#56b4e9", "#ff8a3d", "#2ec99b", "#e59cc5", "#f0c040", "#8fa8ff", "#c4c9cf"),
+)
+THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
+
+
+def theme_named(name: str) -> Theme:
+    """Return the theme called ``name``, ``"light"`` or ``"dark"``; raise InputError for another name."""
+    if name not in THEMES:
+        raise InputError(f"There is no figure theme {name!r}; use one of: {', '.join(THEMES)}.")
+    return THEMES[name]
+
+
+@cache
+def _installed_fonts() -> tuple[str, ...]:
+    from matplotlib import font_manager
+
+    known = set(font_manager.get_font_names())
+    return tuple(font for font in FONTS if font in known) or ("sans-serif",)
+
+
+@contextmanager
+def styled(theme: Theme) -> Iterator[None]:
+    """Draw in ``theme``: matplotlib's settings are changed inside the block only."""
+    import matplotlib
+
+    settings: Any = {
+        "font.family": list(_installed_fonts()),
+        "font.size": 8.5,
+        "axes.titlesize": 9.5,
+        "axes.labelsize": 8.5,
+        "xtick.labelsize": 8,
+        "ytick.labelsize": 8.5,
+        "legend.fontsize": 8.5,
+        "text.color": theme.foreground,
+        "axes.labelcolor": theme.foreground,
+        "axes.edgecolor": theme.muted,
+        "axes.facecolor": theme.background,
+        "figure.facecolor": theme.background,
+        "savefig.facecolor": theme.background,
+        "xtick.color": theme.foreground,
+        "ytick.color": theme.foreground,
+        "axes.linewidth": 0.6,
+        "xtick.major.width": 0.6,
+        "xtick.major.size": 2.5,
+        "ytick.major.size": 0,
+        "grid.color": theme.grid,
+        "grid.linewidth": 0.6,
+        "axes.unicode_minus": True,
+        "text.parse_math": False,
+    }
+    with matplotlib.rc_context(settings):
+        yield
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Make an empty figure, ``width`` x ``height`` inches, that lays itself out without overlaps."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained", dpi=200)
+
+
+def save(figure: Figure, path_without_suffix: str | Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Write a figure in each format, whole or not at all; the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure to write.
+    path_without_suffix : str or Path
+        Where to write, without ``.png``, ``.svg`` or ``.pdf``; missing folders are made.
+    formats : sequence of str
+        Any of ``"png"``, ``"svg"``, ``"pdf"``.
+
+    Returns
+    -------
+    list of Path
+        The files, in the order of ``formats``.
+
+    Raises
+    ------
+    InputError
+        When a format is not one of the three.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> figure = new_figure(2, 1)
+    >>> [path.name for path in save(figure, tempfile.mkdtemp() + "/empty", formats=("svg",))]
+    ['empty.svg']
+    """
+    import matplotlib
+
+    unknown = [name for name in formats if name not in FORMATS]
+    if unknown:
+        raise InputError(f"Figures cannot be saved as {unknown[0]!r}; use one of: {', '.join(FORMATS)}.")
+    base = Path(path_without_suffix)
+    base.parent.mkdir(parents=True, exist_ok=True)
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
+    written = []
+    for name in formats:
+        target = base.with_name(f"{base.name}.{name}")
+        handle, temporary = tempfile.mkstemp(dir=base.parent, prefix=f".{base.name}-", suffix=f".{name}")
+        os.close(handle)
+        try:
+            with matplotlib.rc_context({"svg.hashsalt": "conjury", "svg.fonttype": "path"}):
+                figure.savefig(temporary, format=name, metadata=undated[name])
+            Path(temporary).chmod(0o644)
+            os.replace(temporary, target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        written.append(target)
+    return written
