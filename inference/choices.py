@@ -1,0 +1,116 @@
+"""Choices tables from anywhere: columns renamed, gaps filled, attributes in the order of the study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from .columns import coerce, did_you_mean
+from .errors import InputError
+from .files import load
+from .levels import Levels, resolve_levels
+from .tables import TABLES, require_columns, validate
+
+DEFAULT_JUDGE = "judge"
+
+
+def read_choices(
+    path: str | Path,
+    attributes: Levels,
+    levels: Levels | str | Path | None = None,
+    aliases: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Read a tidy table of forced choices, one row per judge, pair and profile.
+
+    Needed are ``pair_id``, ``position``, ``chosen`` and the attributes. What else the contract declares is
+    filled in where it is absent: ``judge_id`` with "judge"; ``judge_kind`` with human where ``task``
+    numbers a respondent's tasks, else model; ``status`` with ok, or missing where ``chosen`` is empty;
+    ``repeat`` with false; the others with missing values.
+
+    Parameters
+    ----------
+    path : a file ending in .parquet, .csv or .csv.gz
+    attributes : the study's attributes and their levels in order, the reference first
+    levels : level order of further label columns, or a levels file; the study's own order comes first
+    aliases : names in the file to names of the contract, such as ``{"model": "judge_id"}``
+
+    Returns
+    -------
+    DataFrame with the columns of the contract, then the attributes as unordered categoricals in the
+    study's level order, then further columns of the file. ``.attrs["notes"]`` lists what was assumed.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, a column is missing, a level is not the study's, or the choices break
+        the contract; see ``tables.validate``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "choices.csv"
+    >>> _ = file.write_text("pair_id,position,chosen,curse\\n1,A,1,curse\\n1,B,0,no_curse\\n")
+    >>> choices = read_choices(file, {"curse": ["no_curse", "curse"]})
+    >>> choices[["judge_id", "status", "curse"]].to_numpy().tolist()
+    [['judge', 'ok', 'curse'], ['judge', 'ok', 'no_curse']]
+    """
+    aliases, source = aliases or {}, str(path)
+    fields = TABLES["choices"]
+    kinds = {name: field.kind for name, field in fields.items()}
+    study = {
+        **attributes,
+        **{theirs: attributes[ours] for theirs, ours in aliases.items() if ours in attributes},
+    }
+    kinds |= {theirs: kinds[ours] for theirs, ours in aliases.items() if ours in kinds}
+    raw = load(path, {**resolve_levels(path, levels), **study}, kinds)
+    frame = _rename(raw, aliases, source)
+    require_columns(frame, ["pair_id", "position", "chosen", *attributes], source)
+    if frame.empty:
+        raise InputError(f"{source}: the table has no rows; write one row for each profile shown.")
+    filled, assumed = _fill(frame, source)
+    valid = validate(filled, "choices", source)
+    declared = [*fields, *attributes]
+    choices = valid[[*declared, *(name for name in valid if name not in declared)]]
+    choices.attrs["notes"] = [*raw.attrs.get("notes", []), *assumed]
+    return choices
+
+
+def _rename(frame: pd.DataFrame, aliases: Mapping[str, str], source: str) -> pd.DataFrame:
+    for theirs, ours in aliases.items():
+        if theirs in frame and ours in frame:
+            raise InputError(
+                f"{source}: columns '{theirs}' and '{ours}' would both be '{ours}'; drop one of them or the alias."
+            )
+        if theirs not in frame and ours not in frame:
+            hint = did_you_mean(theirs, frame.columns)
+            raise InputError(
+                f"{source}: column '{theirs}', to be used as '{ours}', is missing{hint}; correct the name."
+            )
+    return frame.rename(columns=dict(aliases))
+
+
+def _fill(frame: pd.DataFrame, source: str) -> tuple[pd.DataFrame, list[str]]:
+    """Add the columns that the file may leave out; the second value says what was assumed."""
+    filled = frame.copy()
+    notes = []
+    if "judge_id" not in frame:
+        filled["judge_id"] = DEFAULT_JUDGE
+        notes.append(
+            f"{source}: there is no judge_id, so all rows are taken as one judge named '{DEFAULT_JUDGE}'."
+        )
+    if "judge_kind" not in frame:
+        kind = "human" if "task" in frame and frame["task"].notna().any() else "model"
+        filled["judge_kind"] = kind
+        notes.append(f"{source}: there is no judge_kind, so all judges are taken as '{kind}'.")
+    if "status" not in frame:
+        filled["chosen"] = coerce(frame["chosen"], "binary", source)
+        filled["status"] = np.where(filled["chosen"].isna(), "missing", "ok")
+    if "repeat" not in frame:
+        filled["repeat"] = False
+    for name in TABLES["choices"]:
+        if name not in filled:
+            filled[name] = pd.Series(pd.NA, index=filled.index, dtype="object")
+    return filled, notes

@@ -1,0 +1,112 @@
+"""Parquet with the level order kept, read only after the file's claims about its own size were checked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import IO, Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .errors import InputError
+
+MAGIC = b"PAR1"
+SMALLEST = 12  # magic, footer length, magic
+LEVELS_KEY = b"conjury"
+CELLS_UNCHECKED = 100_000_000
+CELLS_PER_BYTE = 1_000
+
+
+def write_parquet(frame: pd.DataFrame, file: IO[bytes]) -> None:
+    """Write a frame without its row index; the levels of every categorical go into the file's metadata.
+
+    Arrow alone restores levels of text, but gives back numeric levels as plain numbers, and forgets the
+    levels of a table without rows.
+    """
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    levels = {
+        name: {"levels": column.cat.categories.tolist(), "ordered": bool(column.cat.ordered)}
+        for name, column in frame.items()
+        if isinstance(column.dtype, pd.CategoricalDtype)
+    }
+    metadata = {**(table.schema.metadata or {}), LEVELS_KEY: json.dumps(levels).encode()}
+    pq.write_table(table.replace_schema_metadata(metadata), file, compression="zstd")
+
+
+def read_parquet(path: Path) -> pd.DataFrame:
+    """Read a frame, with the levels that ``write_parquet`` noted.
+
+    Raises
+    ------
+    InputError
+        The file is not Parquet, is cut off or damaged, or claims more than it can hold.
+    """
+    _check_footer(path)
+    try:
+        with pq.ParquetFile(path) as file:
+            _check_claims(file.metadata, path)
+            table = file.read()
+        frame = table.to_pandas()
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, MemoryError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise InputError(f"{path}: the Parquet file is damaged ({reason}); write or copy it again.") from None
+    if frame.index.names != [None]:
+        frame = frame.reset_index()
+    return _restore_levels(frame.reset_index(drop=True), table.schema.metadata or {})
+
+
+def _check_footer(path: Path) -> None:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        head = file.read(len(MAGIC))
+        if head != MAGIC:
+            raise InputError(
+                f"{path}: this is not a Parquet file; name it .csv or .csv.gz if it is one of those."
+            )
+        file.seek(max(size - 8, 0))
+        tail = file.read(8)
+    if size < SMALLEST or tail[4:] != MAGIC:
+        raise InputError(f"{path}: the Parquet file is cut off (its end is missing); write or copy it again.")
+    footer = int.from_bytes(tail[:4], "little")
+    if footer > size - SMALLEST:
+        raise InputError(
+            f"{path}: the Parquet file is damaged (its footer claims {footer:,} bytes, the file has {size:,}); "
+            "write or copy it again."
+        )
+
+
+def _check_claims(metadata: pq.FileMetaData, path: Path) -> None:
+    size = path.stat().st_size
+    groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+    cells = metadata.num_rows * max(metadata.num_columns, 1)
+    stored = sum(
+        group.column(index).total_compressed_size for group in groups for index in range(group.num_columns)
+    )
+    rows = sum(group.num_rows for group in groups)
+    unpacked = sum(group.total_byte_size for group in groups)
+    if (
+        rows != metadata.num_rows
+        or stored > size
+        or max(cells, unpacked) > max(CELLS_UNCHECKED, CELLS_PER_BYTE * size)
+    ):
+        raise InputError(
+            f"{path}: the Parquet file is damaged (it claims {metadata.num_rows:,} rows and {unpacked:,} bytes of "
+            f"data, the file has {size:,} bytes); write or copy it again."
+        )
+
+
+def _restore_levels(frame: pd.DataFrame, metadata: dict[bytes, bytes]) -> pd.DataFrame:
+    try:
+        noted: dict[str, Any] = json.loads(metadata.get(LEVELS_KEY, b"{}"))
+    except ValueError:
+        return frame
+    for name, entry in noted.items():
+        if name not in frame:
+            continue
+        dtype = pd.CategoricalDtype(entry["levels"], ordered=entry["ordered"])
+        values = set(frame[name].dropna().unique().tolist())
+        if frame[name].dtype != dtype and values <= set(entry["levels"]):
+            frame[name] = pd.Categorical(frame[name].astype(object), dtype=dtype)
+    return frame
