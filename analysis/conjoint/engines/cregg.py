@@ -1,0 +1,103 @@
+"""cregg itself, through R: its verbs with our arguments and our column names, its numbers untouched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ... import r
+
+COLUMN_NAMES = {
+    "std.error": "std_error",
+    "BY": "by",
+    "REFERENCE": "reference",
+    "Proportion": "proportion",
+    "Resid. Df": "resid_df",
+    "Resid. Dev": "resid_dev",
+    "Df": "df",
+    "Deviance": "deviance",
+    "F": "f",
+    "Pr(>F)": "p",
+}
+
+_LAYOUT = frozenset({"feature_order", "feature_labels", "level_order"})
+_SAMPLE = frozenset({"id", "weights"})
+_AMCE = _SAMPLE | _LAYOUT | {"alpha", "family"}
+_MM = _SAMPLE | _LAYOUT | {"alpha", "h0"}
+
+OPTIONS: Mapping[str, frozenset[str]] = {
+    "amce": _AMCE,
+    "mm": _MM,
+    "amce_diffs": _AMCE | {"by"},
+    "mm_diffs": _MM | {"by"},
+    "cj": _AMCE | _MM | {"by", "estimate"},
+    "cj_anova": frozenset({"id", "by", "family"}),
+    "cj_freqs": _SAMPLE | _LAYOUT,
+    "cj_props": _SAMPLE | {"margin"},
+    "cj_table": _LAYOUT | {"include_reference"},
+    "cj_tidy": frozenset({"id", "profile_variables", "task_variables"}),
+    "amce_by_reference": _AMCE | {"variable"},
+}
+
+
+def run(verb: str, data: pd.DataFrame, formula: str | None = None, **options: Any) -> pd.DataFrame:
+    """Call a verb of cregg.
+
+    Parameters
+    ----------
+    verb : str
+        ``amce, mm, amce_diffs, mm_diffs, cj, cj_anova, cj_freqs, cj_props, cj_table, cj_tidy`` or
+        ``amce_by_reference``.
+    data : DataFrame
+        Features as categoricals; ordered ones go over as unordered, because cregg gives effects of zero
+        for ordered factors.
+    formula : str, optional
+        As in R, such as ``"chosen ~ slur + identity * topic"``; none for ``cj_tidy``.
+    **options
+        Arguments of the verb; None means not given. ``id``, ``weights``, ``by`` (several for ``cj``) and
+        ``variable`` are column names, ``family`` is "gaussian" or "quasibinomial", ``margin`` counts from 1.
+        ``feature_labels`` may name some features only.
+
+    Returns
+    -------
+    DataFrame
+        cregg's table with its columns renamed: ``std_error`` for std.error, ``by`` for BY, ``reference`` for
+        REFERENCE, ``proportion``, and ``resid_df, resid_dev, df, deviance, f, p`` for analyses of variance.
+
+    Raises
+    ------
+    InputError
+        cregg has no such verb, or the verb takes no such option.
+    RError
+        cregg stopped.
+    MissingDependency
+        rpy2, R or cregg is absent.
+
+    Examples
+    --------
+    >>> run("amce", choices, "chosen ~ slur + identity", id="pair_id")  # doctest: +SKIP
+    """
+    if verb not in OPTIONS:
+        raise InputError(f"cregg has no verb {verb!r}; choose one of {', '.join(OPTIONS)}.")
+    given = {name: value for name, value in options.items() if value is not None}
+    refused = sorted(set(given) - OPTIONS[verb])
+    if refused:
+        raise InputError(f"cregg's {verb} takes no {refused[0]!r}; leave it out or use another engine.")
+    r.require("cregg")
+    if verb != "cj_tidy":
+        data = data[_mentioned(data, formula or "", given)]
+    table = r.call("call_cregg", verb=verb, data=data, formula=formula, **given)
+    renamed: pd.DataFrame = table.rename(columns=COLUMN_NAMES)
+    return renamed
+
+
+def _mentioned(data: pd.DataFrame, formula: str, options: Mapping[str, Any]) -> list[str]:
+    """Columns whose name occurs in the formula or in an option, so that the others need not travel."""
+    text = "\n".join(
+        [formula, *(str(options[name]) for name in ("id", "weights", "by", "variable") if name in options)]
+    )
+    return [name for name in data.columns if str(name) in text]

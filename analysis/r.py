@@ -1,0 +1,362 @@
+"""The bridge to R, and the only module that knows rpy2.
+
+R runs inside this process and in one thread at a time: a lock guards every call, so that ``call`` may be
+used from any thread and from notebooks. Nothing is imported or started before the first call.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import ConjuryError, InputError, MissingDependency
+from conjury.inference.paths import R_SOURCES
+
+logger = logging.getLogger(__name__)
+
+PACKAGES = ("survey", "sandwich", "lmtest", "cregg")
+INSTALL = {
+    "rpy2": "install it with: pip install 'conjury[r]'",
+    "R": "install it with: apt-get install r-base-core, or from https://cran.r-project.org",
+    "cregg": 'install it in R with: remotes::install_github("leeper/cregg")',
+}
+
+NA_INTEGER = -(2**31)
+NA_REAL = np.array([0x7FF00000000007A2], dtype=np.uint64).view(np.float64)[0]
+
+_LOCK = threading.RLock()
+_started: _Session | None = None
+
+
+class RError(ConjuryError):
+    """An error raised by R, with R's own message and the call that failed.
+
+    Attributes
+    ----------
+    r_message, r_call : str
+        What R said, and where; the call is empty where R does not name one.
+    """
+
+    def __init__(self, message: str, call: str = "") -> None:
+        self.r_message, self.r_call = message, call
+        super().__init__(f"R says: {message} (in {call})" if call else f"R says: {message}")
+
+
+class RWarning(UserWarning):
+    """A warning raised by R."""
+
+
+@dataclass(frozen=True)
+class RStatus:
+    """What of the R side is there.
+
+    Attributes
+    ----------
+    rpy2, r : str or None
+        Versions; None where absent.
+    packages : dict of str to (str or None)
+        Version of each package of R that an engine uses; None where absent.
+    problem : str or None
+        One sentence on what is missing first and how to install it; None if nothing is.
+    """
+
+    rpy2: str | None = None
+    r: str | None = None
+    packages: dict[str, str | None] = field(default_factory=dict)
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class _Session:
+    """R, started: the environment with the functions of ``R/``, and the conversion rules."""
+
+    functions: Any
+    rules: Any
+
+
+def available() -> RStatus:
+    """Say which of rpy2, R and its packages are there, with versions; never raises.
+
+    Returns
+    -------
+    RStatus
+
+    Examples
+    --------
+    >>> status = available()
+    >>> status.r is None or status.r.startswith(("4", "5"))
+    True
+    """
+    rpy2 = _rpy2_version()
+    try:
+        found = call("versions", packages=list(PACKAGES))
+        packages = {name: _text(found["packages"][name]) for name in PACKAGES}
+        absent = [name for name, version in packages.items() if version is None]
+        return RStatus(rpy2, _text(found["R"]), packages, _missing_package(absent[0]) if absent else None)
+    except ConjuryError as error:
+        return RStatus(rpy2, problem=str(error))
+    except Exception as error:
+        return RStatus(rpy2, problem=f"R does not start ({error}); {INSTALL['R']}.")
+
+
+def require(*packages: str) -> None:
+    """Raise MissingDependency unless rpy2, R and these packages of R are installed."""
+    found = call("versions", packages=list(packages))["packages"]
+    for name in packages:
+        if found[name] is None:
+            raise MissingDependency(_missing_package(name))
+
+
+def call(function_name: str, /, **arguments: Any) -> Any:
+    """Call a function of the folder ``R/`` and bring back its value.
+
+    Parameters
+    ----------
+    function_name : str
+        Name of the function, such as ``"fit_survey"``.
+    **arguments
+        None, bool, int, float, str, lists of these, dicts (named lists), numeric arrays and DataFrames.
+        Categoricals become unordered factors, also where pandas has them ordered; missing values of any
+        dtype become NA; column names stay as they are.
+
+    Returns
+    -------
+    DataFrame, dict, list, ndarray or None
+        A data.frame, a named or unnamed list, a vector or matrix, NULL. Factors come back as categoricals
+        with their level order; character vectors as object arrays with None for NA.
+
+    Raises
+    ------
+    RError
+        The R function stopped.
+    MissingDependency
+        rpy2 or R is not installed.
+
+    Warns
+    -----
+    RWarning
+        Once for each warning of R.
+    """
+    with _LOCK:
+        value, signalled, messages, error = _call_locked(_session(), function_name, arguments)
+    for text in messages:
+        logger.info("R: %s", text.strip())
+    for text in signalled:
+        warnings.warn(text, RWarning, stacklevel=2)
+    if error is not None:
+        raise RError(error["message"][0].strip(), error["call"][0])
+    return value
+
+
+def _call_locked(
+    session: _Session, function_name: str, arguments: Mapping[str, Any]
+) -> tuple[Any, list[str], list[str], dict[str, Any] | None]:
+    from rpy2.rinterface_lib.openrlib import rlock
+    from rpy2.robjects.conversion import localconverter
+
+    with rlock, localconverter(session.rules) as rules:
+        given = [rules.py2rpy(value) for value in (function_name, dict(arguments))]
+        captured = session.functions["call_captured"](*given, session.functions)
+        found = rules.rpy2py(captured)
+    return found["value"], list(found["warnings"]), list(found["messages"]), found["error"]
+
+
+def _session() -> _Session:
+    global _started
+    if _started is None:
+        _started = _start()
+    return _started
+
+
+def _start() -> _Session:
+    if _rpy2_version() is None:
+        raise MissingDependency(f"The R engines need the Python package rpy2; {INSTALL['rpy2']}.")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from rpy2 import rinterface
+
+            rinterface.initr()
+    except Exception as error:
+        raise MissingDependency(f"R is not installed or cannot be loaded; {INSTALL['R']}.") from error
+    environment = rinterface.baseenv["new.env"](parent=rinterface.globalenv)
+    for path in sorted(R_SOURCES.glob("*.R")):
+        if path.name != "run.R":
+            rinterface.baseenv["sys.source"](rinterface.StrSexpVector([str(path)]), envir=environment)
+    if not environment["use_utf8"]()[0]:
+        warnings.warn(
+            "R runs without a UTF-8 locale; labels beyond ASCII may be lost.", RWarning, stacklevel=4
+        )
+    return _Session(environment, _conversion_rules())
+
+
+def _rpy2_version() -> str | None:
+    try:
+        return metadata.version("rpy2")
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _missing_package(name: str) -> str:
+    remedy = INSTALL.get(
+        name, f'install it with: apt-get install r-cran-{name}, or install.packages("{name}")'
+    )
+    return f"The R package {name} is not installed; {remedy}."
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value[0])
+
+
+# --- values on their way to R and back ---------------------------------------------------------------
+
+
+def _conversion_rules() -> Any:
+    """Rules for localconverter, which keeps them to the context of one call."""
+    from rpy2.rinterface import Sexp
+    from rpy2.robjects.conversion import Converter
+
+    rules = Converter("conjury")
+    rules.py2rpy.register(object, _to_r)
+    rules.py2rpy.register(Sexp, lambda value: value)
+    rules.rpy2py.register(Sexp, _from_r)
+    return rules
+
+
+def _to_r(value: Any) -> Any:
+    from rpy2 import rinterface as ri
+
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None:
+        return ri.NULL
+    if isinstance(value, pd.DataFrame):
+        return _frame_to_r(value)
+    if isinstance(value, Mapping):
+        return _named(ri.ListSexpVector([_to_r(item) for item in value.values()]), value)
+    if isinstance(value, np.ndarray):
+        vector = _column_to_r("array", pd.Series(value.ravel(order="F")))
+        if value.ndim > 1:
+            vector.do_slot_assign("dim", ri.IntSexpVector(value.shape))
+        return vector
+    if isinstance(value, (bool, int, float, str)):
+        return _column_to_r("argument", pd.Series([value]))
+    if isinstance(value, Sequence):
+        kinds = {type(item) for item in value}
+        if kinds and (kinds <= {str} or kinds <= {int, float} or kinds <= {bool}):
+            return _column_to_r("argument", pd.Series(list(value)))
+        return ri.ListSexpVector([_to_r(item) for item in value])
+    raise InputError(
+        f"A value of type {type(value).__name__} cannot go to R; give numbers, text or a DataFrame."
+    )
+
+
+def _frame_to_r(frame: pd.DataFrame) -> Any:
+    from rpy2 import rinterface as ri
+
+    columns = ri.ListSexpVector([_column_to_r(str(name), frame[name]) for name in frame.columns])
+    rows = ri.baseenv["seq_len"](ri.IntSexpVector([len(frame)]))
+    kind = {"class": ri.StrSexpVector(["data.frame"]), "row.names": rows}
+    return ri.baseenv["structure"](_named(columns, frame.columns), **kind)
+
+
+def _named(vector: Any, names: Any) -> Any:
+    from rpy2 import rinterface as ri
+
+    vector.do_slot_assign("names", ri.StrSexpVector([str(name) for name in names]))
+    return vector
+
+
+def _column_to_r(name: str, values: pd.Series[Any]) -> Any:
+    from rpy2 import rinterface as ri
+
+    if values.dtype == object:
+        values = values.convert_dtypes()
+    missing = values.isna().to_numpy()
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        codes, levels = values.cat.codes.to_numpy(), [str(level) for level in values.cat.categories]
+        if len(set(levels)) < len(levels):
+            raise InputError(f"Column {name!r} has levels that read alike as text; rename one of them.")
+        factor = ri.IntSexpVector.from_memoryview(_integers(codes + np.int64(1), missing))
+        kind = {"levels": ri.StrSexpVector(levels), "class": ri.StrSexpVector(["factor"])}
+        return ri.baseenv["structure"](factor, **kind)
+    if pd.api.types.is_bool_dtype(values.dtype):
+        whole = values.fillna(False).to_numpy(dtype=np.int64)
+        return ri.baseenv["as.logical"](ri.IntSexpVector.from_memoryview(_integers(whole, missing)))
+    if pd.api.types.is_integer_dtype(values.dtype):
+        whole = values.fillna(0).to_numpy(dtype=np.int64)
+        largest = int(np.abs(whole).max(initial=0))
+        if largest < 2**31:
+            return ri.IntSexpVector.from_memoryview(_integers(whole, missing))
+        if largest > 2**53:
+            raise InputError(
+                f"Column {name!r} holds integers beyond 2^53, which R cannot hold; make it text."
+            )
+    if pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_complex_dtype(values.dtype):
+        real = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        return ri.FloatSexpVector.from_memoryview(memoryview(np.where(missing, NA_REAL, real)))
+    if pd.api.types.is_string_dtype(values.dtype):
+        codes, texts = pd.factorize(values)
+        places = ri.IntSexpVector.from_memoryview(_integers(codes + np.int64(1), missing))
+        return ri.baseenv["["](ri.StrSexpVector([str(text) for text in texts]), places)
+    raise InputError(
+        f"Column {name!r} has dtype {values.dtype}, which R does not take; make it text or a number."
+    )
+
+
+def _integers(values: np.ndarray, missing: np.ndarray) -> memoryview:
+    return memoryview(np.where(missing, NA_INTEGER, values).astype(np.int32))
+
+
+def _from_r(value: Any) -> Any:
+    from rpy2 import rinterface as ri
+
+    if isinstance(value, type(ri.NULL)):
+        return None
+    if isinstance(value, ri.ListSexpVector):
+        names = _from_r(value.names)
+        if "data.frame" in value.rclass:
+            columns = [_column_from_r(column) for column in value]
+            return pd.concat(columns, axis=1, keys=list(names)) if columns else pd.DataFrame()
+        items = [_from_r(item) for item in value]
+        return items if names is None else dict(zip(names, items, strict=True))
+    if isinstance(value, (ri.BoolSexpVector, ri.IntSexpVector, ri.FloatSexpVector, ri.StrSexpVector)):
+        array = _column_from_r(value)
+        shape = _attribute(value, "dim")
+        plain = array.to_numpy(dtype=object, na_value=None) if array.dtype == "string" else array.to_numpy()
+        return plain if shape is None else plain.reshape(tuple(shape), order="F")
+    return "\n".join(ri.baseenv["deparse"](value))
+
+
+def _column_from_r(value: Any) -> pd.Series[Any]:
+    from rpy2 import rinterface as ri
+
+    if isinstance(value, ri.StrSexpVector):
+        return pd.Series([None if item is ri.NA_Character else item for item in value], dtype="string")
+    if isinstance(value, ri.FloatSexpVector):
+        return pd.Series(np.array(value.memoryview(), dtype=np.float64))
+    codes = np.array(value.memoryview(), dtype=np.int64)
+    missing = codes == NA_INTEGER
+    levels = _attribute(value, "levels")
+    if levels is not None:
+        places = np.where(missing, -1, codes - 1)
+        ordered = "ordered" in value.rclass
+        return pd.Series(pd.Categorical.from_codes(places, categories=list(levels), ordered=ordered))
+    kind = bool if isinstance(value, ri.BoolSexpVector) else np.int64
+    if not missing.any():
+        return pd.Series(codes.astype(kind))
+    masked = pd.array(np.where(missing, 0, codes).astype(kind))
+    masked[missing] = pd.NA
+    return pd.Series(masked)
+
+
+def _attribute(value: Any, name: str) -> Any:
+    return _from_r(value.do_slot(name)) if name in value.list_attrs() else None
