@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 unset VIRTUAL_ENV
 export UV_PROJECT_ENVIRONMENT=.venv
 
-R_FROM_APT="r-base-core r-cran-survey r-cran-sandwich r-cran-lmtest r-cran-testthat"
+R_FROM_APT="r-base-core r-cran-survey r-cran-testthat"
 BUILD_FROM_APT="gcc libc6-dev libpcre2-dev liblzma-dev libbz2-dev zlib1g-dev libtirpc-dev libicu-dev"
 BROWSER_FROM_APT="chromium chromium-driver"
 
@@ -92,7 +92,7 @@ choose_uv() {
     say "installs uv into .uv"
     for python in python3 python python3.13 python3.12 python3.11; do
         "$python" -m pip --version >/dev/null 2>&1 || continue
-        PIP_USER=0 "$python" -m pip install --quiet --disable-pip-version-check --upgrade --target .uv uv || continue
+        PIP_USER=0 PIP_ROOT_USER_ACTION=ignore "$python" -m pip install --quiet --disable-pip-version-check --upgrade --target .uv uv || continue
         if works "$uv"; then return; fi
     done
     if have curl; then
@@ -105,7 +105,7 @@ choose_uv() {
 # ---- R ----
 
 r_is_complete() {
-    have R && Rscript -e 'for (p in c("survey", "sandwich", "lmtest", "testthat")) loadNamespace(p)' >/dev/null 2>&1
+    have R && Rscript -e 'for (p in c("survey", "testthat")) loadNamespace(p)' >/dev/null 2>&1
 }
 
 # Succeeds if R and the packages that the R engines need are there in the end.
@@ -117,7 +117,7 @@ prepare_r() {
         ;;
     esac
     if r_is_complete; then return 0; fi
-    say "goes on without the R engines; to have them, install R with survey, sandwich, lmtest and testthat"
+    say "goes on without the R engines; to have them, install R with survey and testthat"
     if have apt-get; then say "(on this system: sudo apt-get install $R_FROM_APT $BUILD_FROM_APT)"; fi
     say "and run 'make --always-make setup'"
     return 1
@@ -138,11 +138,11 @@ link_for_mypy() {
 base() {
     choose_uv
     choose_python
+    sync
     with_r=no
     if prepare_r; then
         if sync --extra r; then with_r=yes; else say "rpy2 could not be installed: goes on without the R engines"; fi
     fi
-    if [ $with_r = no ]; then sync; fi
     link_for_mypy
     say "ready: $(.venv/bin/python --version), R engines: $with_r"
 }

@@ -1,0 +1,57 @@
+"""Skips, with a reason, the tests whose partner is not here: R, cregg, Chromium, reference tables."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from golden import AVAILABLE, SHARED
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of reference tables that is not part of the repository."""
+    if not AVAILABLE:
+        pytest.skip(why_no_shared() or "")
+    return SHARED
+
+
+def why_no_shared() -> str | None:
+    return None if AVAILABLE else "no shared reference folder; CONJURY_SHARED may name it"
+
+
+@cache
+def why_no_r(package: str) -> str | None:
+    if find_spec("rpy2") is None:
+        return "rpy2 is not installed"
+    if shutil.which("Rscript") is None:
+        return "R is not installed"
+    question = f'cat(nzchar(system.file(package = "{package}")))'
+    answer = subprocess.run(
+        ["Rscript", "-e", question], capture_output=True, text=True, timeout=60, check=False
+    )
+    return None if answer.stdout == "TRUE" else f"R's package {package} is not installed"
+
+
+def why_no_browser() -> str | None:
+    missing = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
+    return f"{' and '.join(missing)} not found" if missing else None
+
+
+REASONS: dict[str, Callable[[], str | None]] = {
+    "shared": why_no_shared,
+    "r": lambda: why_no_r("survey"),
+    "cregg": lambda: why_no_r("cregg"),
+    "browser": why_no_browser,
+}
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker, why_not in REASONS.items():
+        if item.get_closest_marker(marker) is not None and (reason := why_not()):
+            pytest.skip(reason)
