@@ -186,9 +186,9 @@ class Machine:
             check=False,
         )
 
-    def sync_call(self) -> str:
+    def syncs(self) -> list[str]:
         calls = self.calls.read_text(encoding="utf-8").splitlines()
-        return next(call for call in calls if f"{self.bin}/uv sync" in call)
+        return [call for call in calls if call.startswith(f"{self.bin}/uv sync")]
 
 
 @pytest.fixture
@@ -203,7 +203,7 @@ def test_setup_prefers_pyenvs_newer_python_to_an_older_one_on_the_path(machine: 
     machine.add_uv()
     done = machine.set_up()
     assert done.returncode == 0, done.stderr
-    assert f"--python {newer}" in machine.sync_call()
+    assert all(f"--python {newer}" in call for call in machine.syncs())
 
 
 def test_setup_goes_on_with_311_and_names_what_is_left_out(machine: Machine) -> None:
@@ -212,7 +212,7 @@ def test_setup_goes_on_with_311_and_names_what_is_left_out(machine: Machine) -> 
     done = machine.set_up()
     assert done.returncode == 0, done.stderr
     assert "Bayesian models are left out" in done.stdout
-    assert f"--python {machine.bin / 'python3'}" in machine.sync_call()
+    assert all(f"--python {machine.bin / 'python3'}" in call for call in machine.syncs())
 
 
 def test_setup_without_r_names_the_packages_and_leaves_rpy2_out(machine: Machine) -> None:
@@ -221,7 +221,18 @@ def test_setup_without_r_names_the_packages_and_leaves_rpy2_out(machine: Machine
     done = machine.set_up()
     assert done.returncode == 0, done.stderr
     assert "install R with survey and testthat" in done.stdout
-    assert "--extra r" not in machine.sync_call()
+    assert [call for call in machine.syncs() if "--extra r" in call] == []
+
+
+def test_setup_with_r_adds_rpy2(machine: Machine) -> None:
+    machine.add_python(machine.bin / "python3.12", 12)
+    machine.add_uv()
+    machine.add(machine.bin / "R", "exit 0")
+    machine.add(machine.bin / "Rscript", "exit 0")
+    done = machine.set_up()
+    assert done.returncode == 0, done.stderr
+    assert "R engines: yes" in done.stdout
+    assert machine.syncs()[-1].endswith("--extra r")
 
 
 def test_setup_fails_in_one_sentence_without_python(machine: Machine) -> None:
