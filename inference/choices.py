@@ -23,7 +23,7 @@ def read_choices(
     levels: Levels | str | Path | None = None,
     aliases: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Read a tidy table of forced choices, one row per judge, pair and profile.
+    r"""Read a tidy table of forced choices, one row per judge, pair and profile.
 
     Needed are ``pair_id``, ``position``, ``chosen`` and the attributes. What else the contract declares is
     filled in where it is absent: ``judge_id`` with "judge"; ``judge_kind`` with human where ``task``
@@ -52,7 +52,7 @@ def read_choices(
     --------
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "choices.csv"
-    >>> _ = file.write_text("pair_id,position,chosen,curse\\n1,A,1,curse\\n1,B,0,no_curse\\n")
+    >>> _ = file.write_text("pair_id,position,chosen,curse\n1,A,1,curse\n1,B,0,no_curse\n")
     >>> choices = read_choices(file, {"curse": ["no_curse", "curse"]})
     >>> choices[["judge_id", "status", "curse"]].to_numpy().tolist()
     [['judge', 'ok', 'curse'], ['judge', 'ok', 'no_curse']]
@@ -82,7 +82,7 @@ def _rename(frame: pd.DataFrame, aliases: Mapping[str, str], source: str) -> pd.
     for theirs, ours in aliases.items():
         if theirs in frame and ours in frame:
             raise InputError(
-                f"{source}: columns '{theirs}' and '{ours}' would both be '{ours}'; drop one of them or the alias."
+                f"{source}: columns '{theirs}' and '{ours}' would both be '{ours}'; drop one of them."
             )
         if theirs not in frame and ours not in frame:
             hint = did_you_mean(theirs, frame.columns)

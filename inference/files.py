@@ -10,8 +10,9 @@ import os
 import secrets
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import pandas as pd
 import pyarrow as pa
@@ -30,7 +31,7 @@ VERBATIM = {"items": ("text",), "responses": ("text",)}
 def read_table(
     path: str | Path, table: str | None = None, levels: Levels | str | Path | None = None
 ) -> pd.DataFrame:
-    """Read a table from Parquet, CSV or gzipped CSV (comma separated, UTF-8, with a header).
+    r"""Read a table from Parquet, CSV or gzipped CSV (comma separated, UTF-8, with a header).
 
     Parquet carries the order of levels. For a CSV it comes from ``levels``, else from NAME.levels.json
     beside NAME.csv, else text columns that the table does not declare get their levels in alphabetical
@@ -58,7 +59,7 @@ def read_table(
     --------
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "posts.csv"
-    >>> _ = file.write_text("post,topic\\n1,work\\n2,sport\\n")
+    >>> _ = file.write_text("post,topic\n1,work\n2,sport\n")
     >>> read_table(file, levels={"topic": ["work", "sport"]})["topic"].cat.categories.tolist()
     ['work', 'sport']
     """
@@ -115,7 +116,8 @@ def write_table(frame: pd.DataFrame, path: str | Path) -> None:
             f"{path}: a column has no plain type ({reason}); convert it before writing."
         ) from None
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink()
 
 
 def load(
@@ -145,12 +147,13 @@ def load(
 
 
 def _infer_levels(frame: pd.DataFrame, path: Path, known: set[str]) -> pd.DataFrame:
-    inferred = [name for name in frame if name not in known and isinstance(frame[name].dtype, pd.StringDtype)]
+    texts: pd.Index[str] = frame.select_dtypes("string").columns
+    inferred = [str(name) for name in texts if name not in known]
     for name in inferred:
         frame[name] = coerce(frame[name], "label", str(path), sorted(frame[name].dropna().unique()))
     if inferred:
         frame.attrs["notes"] = [
-            f"{path}: no level order is given for {', '.join(inferred)}; their levels are in alphabetical order, "
+            f"{path}: no level order is given for {', '.join(inferred)}; their levels are alphabetical, "
             "so the alphabetically first is the reference."
         ]
     return frame
@@ -216,9 +219,12 @@ def _read_csv(path: Path, levels: Levels, text: set[str], verbatim: Sequence[str
         raise InputError(f"{path}: the CSV cannot be read ({reason}); correct that line.") from None
 
 
+def _open(path: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(path)) if path.name.lower().endswith(".gz") else path.open("rb")
+
+
 def _header(path: Path) -> list[str]:
-    opened: IO[bytes] = gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb")  # type: ignore[assignment]
-    with opened as file:
+    with _open(path) as file:
         head = file.read(4096)
         if head.startswith(MAGIC) or b"\0" in head:
             raise InputError(f"{path}: this is not a CSV file; give it the ending of what it is.")

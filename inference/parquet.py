@@ -72,8 +72,8 @@ def _check_footer(path: Path) -> None:
     footer = int.from_bytes(tail[:4], "little")
     if footer > size - SMALLEST:
         raise InputError(
-            f"{path}: the Parquet file is damaged (its footer claims {footer:,} bytes, the file has {size:,}); "
-            "write or copy it again."
+            f"{path}: the Parquet file is damaged (its footer claims {footer:,} bytes, the file has "
+            f"{size:,}); write or copy it again."
         )
 
 
@@ -92,8 +92,8 @@ def _check_claims(metadata: pq.FileMetaData, path: Path) -> None:
         or max(cells, unpacked) > max(CELLS_UNCHECKED, CELLS_PER_BYTE * size)
     ):
         raise InputError(
-            f"{path}: the Parquet file is damaged (it claims {metadata.num_rows:,} rows and {unpacked:,} bytes of "
-            f"data, the file has {size:,} bytes); write or copy it again."
+            f"{path}: the Parquet file is damaged (it claims {metadata.num_rows:,} rows and "
+            f"{unpacked:,} bytes of data, the file has {size:,} bytes); write or copy it again."
         )
 
 

@@ -114,9 +114,9 @@ def choices_from_tidy(
         problem = f"holds '{value}', which is neither {codes[0]!r} nor {codes[1]!r}"
         refuse("long table", choice, unknown, problem, "name the two values with codes=(first, second)")
     choices = long.rename(columns={id: "judge_id", "pair": "pair_id", "profile": "position"})
-    own = np.where(choices["position"] == POSITIONS[0], picked == codes[0], picked == codes[1])
-    choices["chosen"] = pd.array(own.astype(np.int8), dtype="Int8")
-    choices.loc[picked.isna().to_numpy(), "chosen"] = pd.NA
+    first, second = (picked.isin([code]).to_numpy() for code in codes)
+    own = np.where(choices["position"] == POSITIONS[0], first, second)
+    choices["chosen"] = pd.Series(own, index=choices.index).astype("Int8").mask(picked.isna())
     choices["judge_kind"] = "human"
     choices["status"] = np.where(picked.isna(), "missing", "ok")
     choices["repeat"] = False
