@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from .errors import InputError
 from .study import Study
+from .tables import POSITIONS
 
 Integers = NDArray[np.int64]
 Seed = int | np.random.SeedSequence | np.random.Generator
@@ -115,7 +117,8 @@ def sample_pairs(profiles: pd.DataFrame, n: int, seed: Seed) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``task_id, position, profile_id``; two rows a pair, A before B.
+        ``task_id, position, profile_id``, two rows a pair, A before B; ``judge_id`` and ``task`` are
+        missing, since all judges share the pairs, and ``repeat`` is False.
 
     Examples
     --------
@@ -125,7 +128,7 @@ def sample_pairs(profiles: pd.DataFrame, n: int, seed: Seed) -> pd.DataFrame:
     True
     """
     rows = draw_pairs(_probabilities(profiles), n, np.random.default_rng(seed))
-    return task_table(pair_names(n), profiles["profile_id"].to_numpy()[rows])
+    return shared_table(profiles["profile_id"].to_numpy()[rows])
 
 
 def assign_tasks(
@@ -190,37 +193,41 @@ def with_swapped_repeat(rows: Integers) -> Integers:
     return np.concatenate([rows, rows[:, :1, ::-1]], axis=1)
 
 
-def pair_names(n: int) -> list[str]:
-    """Names of the n pairs that models are shown."""
-    return [f"pair_{number:06d}" for number in range(1, n + 1)]
+def shared_table(profile_ids: Integers) -> pd.DataFrame:
+    """Tasks that all models share in long form, from profiles of shape (pairs, 2)."""
+    names = [f"pair_{number:06d}" for number in range(1, len(profile_ids) + 1)]
+    return _task_table(names, profile_ids, pd.NA, pd.NA, False)
 
 
-def task_table(names: list[str], profile_ids: Integers) -> pd.DataFrame:
-    """Tasks in long form from their names and their profiles, shape (tasks, 2)."""
-    return pd.DataFrame(
-        {
-            "task_id": pd.array(np.repeat(np.array(names, dtype=object), 2), dtype="string"),
-            "position": factor(np.tile(np.arange(2), len(names)), ["A", "B"]),
-            "profile_id": profile_ids.reshape(-1),
-        }
-    )
-
-
-def panel_table(profile_ids: Integers, tasks: int) -> pd.DataFrame:
+def panel_table(profile_ids: Integers, tasks: int, panel: str = "human") -> pd.DataFrame:
     """Tasks of a panel in long form, from profiles of shape (respondents, presentations, 2).
 
-    Presentations after the first ``tasks`` are marked as repeats.
+    Presentations after the first ``tasks`` are marked as repeats. Respondents are called
+    ``human_0001`` and so on, after the ``panel``.
     """
     respondents, presentations, _ = profile_ids.shape
-    judges = np.array([f"human_{number:04d}" for number in range(1, respondents + 1)], dtype=object)
+    judges = [f"{panel}_{number:04d}" for number in range(1, respondents + 1)]
     order = np.arange(1, presentations + 1)
     names = [f"{judge}_task_{task:02d}" for judge in judges for task in order]
     task = np.tile(np.repeat(order, 2), respondents)
-    return task_table(names, profile_ids).assign(
-        judge_id=pd.array(np.repeat(judges, 2 * presentations), dtype="string"),
-        task=task,
-        repeat=task > tasks,
-    )
+    judge = pd.array(judges, dtype="string").take(np.repeat(np.arange(respondents), 2 * presentations))
+    return _task_table(names, profile_ids, judge, task, task > tasks)
+
+
+def _task_table(
+    names: list[str], profile_ids: Integers, judge: object, task: object, repeat: object
+) -> pd.DataFrame:
+    rows = np.repeat(np.arange(len(names)), 2)
+    columns: dict[str, Any] = {
+        "task_id": pd.array(names, dtype="string").take(rows),
+        "position": factor(np.tile(np.arange(2), len(names)), POSITIONS),
+        "profile_id": profile_ids.reshape(-1),
+        "judge_id": judge,
+        "task": task,
+        "repeat": repeat,
+    }
+    types = {"profile_id": "Int64", "judge_id": "string", "task": "Int64", "repeat": "boolean"}
+    return pd.DataFrame(columns).astype(types)
 
 
 def add_derived(study: Study, table: pd.DataFrame) -> pd.DataFrame:
@@ -242,9 +249,9 @@ def add_derived(study: Study, table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**added)
 
 
-def factor(codes: Integers, categories: Sequence[str]) -> pd.Categorical[str]:
+def factor(codes: Integers, categories: Iterable[str]) -> pd.Categorical[str]:
     """Make an unordered categorical from codes into ``categories``."""
-    return pd.Categorical.from_codes(codes, categories=pd.Index(categories))
+    return pd.Categorical.from_codes(codes, categories=pd.Index(list(categories)))
 
 
 def _cells(study: Study, codes: dict[str, Integers]) -> pd.DataFrame:
