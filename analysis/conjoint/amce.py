@@ -1,0 +1,123 @@
+"""Average marginal component effects (AMCEs)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from ..formula import Formula
+from ..results import Estimates
+from .request import Family, LevelOrder, make_request
+from .run import estimate
+
+
+def amce(
+    data: pd.DataFrame,
+    formula: str | Formula,
+    id: str | None = None,
+    *,
+    weights: str | None = None,
+    engine: str = "native",
+    family: Family = "gaussian",
+    alpha: float = 0.05,
+    reference: Mapping[str, Any] | None = None,
+    feature_order: Sequence[str] | None = None,
+    feature_labels: Mapping[str, str] | None = None,
+    level_order: LevelOrder = "ascending",
+) -> Estimates:
+    """Estimate average marginal component effects.
+
+    The AMCE of a level is the change in the outcome, averaged over the distribution
+    of all other attributes, when an attribute moves from its reference level to that
+    level. It is estimated by (weighted) least squares on dummies of all features.
+
+    Parameters
+    ----------
+    data : DataFrame
+        One row a profile.
+    formula : str
+        ``outcome ~ a + b * c``. ``*`` says that two features restrict each other
+        (some combinations never occur); their AMCEs average, with equal weight, over
+        the partner levels that occur both with the level and with the reference.
+    id : str, optional
+        Cluster column. Without it rows are taken as independent.
+    weights : str, optional
+        Column of probability weights.
+    engine : {"native", "survey", "cregg", "statsmodels", "linearmodels"}
+    family : {"gaussian", "quasibinomial"}
+        "quasibinomial" gives differences on the logit scale.
+    alpha : float
+        One minus the confidence level.
+    reference : mapping, optional
+        Reference level of a feature, in place of its first one.
+    feature_order, feature_labels, level_order
+        Order of features in the table, their labels, and "descending" to list levels backwards.
+
+    Returns
+    -------
+    Estimates
+        Statistic "amce"; a row for every level, reference levels with estimate 0.
+
+    Raises
+    ------
+    InputError
+        For input that no estimate can be made from.
+
+    References
+    ----------
+    Hainmueller, J., Hopkins, D. J., Yamamoto, T. (2014). Causal inference in conjoint
+    analysis. Political Analysis 22(1), 1-30. doi:10.1093/pan/mpt024
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = pd.DataFrame({"chosen": [1, 0, 1, 0, 0, 1], "pair": [1, 1, 2, 2, 3, 3],
+    ...                      "tone": ["rude", "kind", "rude", "kind", "rude", "kind"]})
+    >>> amce(data, "chosen ~ tone", id="pair").frame["estimate"].round(3).tolist()
+    [0.0, 0.333]
+    """
+    request = make_request(
+        "amce",
+        formula,
+        id=id,
+        weights=weights,
+        engine=engine,
+        family=family,
+        alpha=alpha,
+        reference=reference,
+        feature_order=feature_order,
+        feature_labels=feature_labels,
+        level_order=level_order,
+    )
+    return estimate(request, data)
+
+
+def amce_by_reference(
+    data: pd.DataFrame, formula: str | Formula, variable: str, id: str | None = None, **options: Any
+) -> Estimates:
+    """Estimate AMCEs with each level of one feature as its reference in turn.
+
+    Parameters
+    ----------
+    data, formula, id
+        As in `amce`.
+    variable : str
+        The feature whose levels take turns as reference.
+    **options
+        As in `amce`.
+
+    Returns
+    -------
+    Estimates
+        The whole table of `amce` for each reference, with a first column ``reference``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = pd.DataFrame({"y": [1, 0, 1, 0], "tone": ["a", "b", "c", "a"]})
+    >>> amce_by_reference(data, "y ~ tone", "tone").frame["reference"].nunique()
+    3
+    """
+    return estimate(make_request("amce_by_reference", formula, id=id, variable=variable, **options), data)

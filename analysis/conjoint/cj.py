@@ -1,0 +1,68 @@
+"""Any estimate by groups: ``cj(..., by=...)``."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ..formula import Formula
+from ..results import Estimates
+from . import run
+from .amce import amce
+from .differences import amce_diffs, mm_diffs
+from .frequencies import cj_freqs
+from .marginal_means import mm
+from .request import make_request
+
+Estimate = Literal["amce", "mm", "frequencies", "amce_differences", "mm_differences"]
+_UNGROUPED = {"amce": amce, "mm": mm, "frequencies": cj_freqs}
+_DIFFERENCES = {"amce_differences": amce_diffs, "mm_differences": mm_diffs}
+
+
+def cj(
+    data: pd.DataFrame,
+    formula: str | Formula,
+    id: str | None = None,
+    *,
+    estimate: Estimate = "amce",
+    by: str | list[str] | None = None,
+    **options: Any,
+) -> Estimates:
+    """Estimate AMCEs, marginal means, frequencies or differences, in each group of ``by``.
+
+    Parameters
+    ----------
+    data, formula, id, **options
+        As in `amce`, `mm`, `cj_freqs`, `amce_diffs` and `mm_diffs`.
+    estimate : {"amce", "mm", "frequencies", "amce_differences", "mm_differences"}
+    by : str or list of str, optional
+        Grouping columns. Levels of several are joined by "***", as cregg does.
+
+    Returns
+    -------
+    Estimates
+        With a first column ``by`` and one column for each grouping. Groups that share
+        clusters keep their covariance in ``vcov``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = pd.DataFrame({"y": [1, 0, 1, 0, 0, 0, 1, 0], "a": list("xyxyxyxy"), "g": list("mmmmffff")})
+    >>> cj(data, "y ~ a", estimate="mm", by="g").frame["estimate"].tolist()
+    [0.5, 0.0, 1.0, 0.0]
+    """
+    if estimate in _DIFFERENCES:
+        if not isinstance(by, str):
+            raise InputError(f"estimate={estimate!r} compares the levels of one column; give by='column'.")
+        return _DIFFERENCES[estimate](data, formula, by, id, **options)
+    if estimate not in _UNGROUPED:
+        known = ", ".join([*_UNGROUPED, *_DIFFERENCES])
+        raise InputError(f"There is no estimate {estimate!r}; the estimates are {known}.")
+    if not by:
+        return _UNGROUPED[estimate](data, formula, id, **options)
+    if estimate == "frequencies":
+        return cj_freqs(data, formula, id, by=by, **options)
+    return run.estimate(make_request(f"cj_{estimate}", formula, id=id, by=by, **options), data)

@@ -1,0 +1,74 @@
+"""What engines of other libraries share: regressions on data rows, one joint regression at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...linear import independent_columns
+from ..plan import Block, Plan
+from .solution import Solution, null_space
+
+
+@dataclass(frozen=True)
+class RowRegression:
+    """A regression as other libraries take it.
+
+    Attributes
+    ----------
+    design : ndarray, shape (n, k)
+        Of full column rank.
+    outcome, weight : ndarray, shape (n,)
+    cluster : ndarray of int or None, shape (n,)
+        None: rows are independent.
+    n_clusters : int
+        G, clusters without a complete row included.
+    family : str
+        "gaussian" or "quasibinomial".
+    """
+
+    design: np.ndarray
+    outcome: np.ndarray
+    weight: np.ndarray
+    cluster: np.ndarray | None
+    n_clusters: int
+    family: str
+
+
+RowFit = Callable[[RowRegression], tuple[np.ndarray, np.ndarray]]
+
+
+def solve_on_rows(plan: Plan, fit: RowFit) -> Solution:
+    """Solve a plan with ``fit``, which returns coefficients (k,) and their covariance (k, k) without any factor."""
+    n_coef = plan.contrasts.shape[1]
+    coef, vcov = np.zeros(n_coef), np.full((n_coef, n_coef), np.nan)
+    for number in sorted({block.joint for block in plan.blocks}):
+        chosen = [i for i, block in enumerate(plan.blocks) if block.joint == number]
+        columns = np.concatenate([np.arange(n_coef)[plan.slices[i]] for i in chosen])
+        regression, kept = _row_regression(plan, [plan.blocks[i] for i in chosen])
+        found, covariance = fit(regression)
+        coef[columns[kept]] = found
+        part = np.zeros((len(columns), len(columns)))
+        part[np.ix_(kept, kept)] = covariance
+        scale = np.sqrt(plan.cluster_counts[columns] / (plan.cluster_counts[columns] - 1))
+        vcov[np.ix_(columns, columns)] = scale[:, None] * part * scale
+    return Solution(coef, vcov, null_space(plan))
+
+
+def _row_regression(plan: Plan, blocks: list[Block]) -> tuple[RowRegression, np.ndarray]:
+    cells = plan.cells
+    design = np.hstack([block.design for block in blocks])
+    inside = np.logical_or.reduce([block.inside for block in blocks])
+    rows = inside[cells.cell] & (cells.weight > 0)
+    kept = independent_columns(design.T @ (design * cells.cell_weight[:, None]))
+    regression = RowRegression(
+        design=design[:, kept][cells.cell[rows]],
+        outcome=cells.outcome[rows],
+        weight=cells.weight[rows],
+        cluster=cells.cluster[rows] if plan.request.id else None,
+        n_clusters=cells.n_clusters,
+        family=plan.request.family,
+    )
+    return regression, kept

@@ -1,0 +1,285 @@
+"""The estimands: each verb's regressions on cells, and the contrasts that define what it reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ..cells import Cells, build_cells, require_column
+from .plan import (
+    Block,
+    Plan,
+    base_level,
+    groups_of,
+    key_frame,
+    level_contrast,
+    level_rows,
+    make_block,
+    occurring,
+)
+from .request import Request
+
+Row = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is reported of one group.
+
+    Attributes
+    ----------
+    group : tuple
+        Level of each grouping column; empty without groups.
+    blocks : tuple of Block
+        k coefficients in all.
+    contrasts : ndarray, shape (r, k)
+        One row for each (feature, level).
+    """
+
+    group: tuple[Any, ...]
+    blocks: tuple[Block, ...]
+    contrasts: np.ndarray
+
+
+def amce_plan(request: Request, data: pd.DataFrame) -> Plan:
+    """One regression; every level minus its reference."""
+    cells = _cells(request, data)
+    (part,) = _amce_parts(request, cells, [((), _everywhere(cells), cells.n_clusters)])
+    rows = list(level_rows(request, cells))
+    bases = _bases(request, cells, part.blocks)
+    keys = key_frame(request, cells, "amce", rows)
+    return Plan(cells, part.blocks, part.contrasts, keys, _is_base(rows, bases), request)
+
+
+def amce_by_reference_plan(request: Request, data: pd.DataFrame) -> Plan:
+    """The same regression; every level minus each reference of one feature in turn."""
+    variable = request.variable
+    if variable not in request.formula.features:
+        raise InputError(f"variable is {variable!r}; name a feature of {request.formula}.")
+    cells = _cells(request, data)
+    rows = list(level_rows(request, cells))
+    (part,) = _amce_parts(request, cells, [((), _everywhere(cells), cells.n_clusters)])
+    (block,) = part.blocks
+    bases = _bases(request, cells, part.blocks)
+    contrasts, flags, keys = [], [], []
+    for base in np.flatnonzero(occurring(cells, variable, block.inside)):
+        turn = bases | {variable: int(base)}
+        contrasts.append(_amce_contrasts(request, cells, block, rows, turn))
+        flags.append(_is_base(rows, turn))
+        found = key_frame(request, cells, "amce", rows)
+        found.insert(0, "reference", str(cells.levels[variable][base]))
+        keys.append(found)
+    stacked = pd.concat(keys, ignore_index=True)
+    return Plan(cells, part.blocks, np.vstack(contrasts), stacked, np.concatenate(flags), request)
+
+
+def mm_plan(request: Request, data: pd.DataFrame) -> Plan:
+    """A regression without intercept for each feature; every level's mean."""
+    cells = _cells(request, data)
+    rows = list(level_rows(request, cells))
+    (part,) = _mm_parts(request, cells, [((), _everywhere(cells), cells.n_clusters)])
+    keys = key_frame(request, cells, "mm", rows)
+    return Plan(cells, part.blocks, part.contrasts, keys, np.zeros(len(rows), dtype=bool), request)
+
+
+def amce_diffs_plan(request: Request, data: pd.DataFrame) -> Plan:
+    """A regression in each group; contrasts of each group minus those of the first."""
+    request = _without_by(request)
+    cells = _cells(request, data)
+    groups = [(group, inside, cells.n_clusters) for group, inside, _ in groups_of(cells, request.by)]
+    parts = _amce_parts(request, cells, groups)
+    rows = list(level_rows(request, cells))
+    reported = ~_is_base(rows, _bases(request, cells, [b for part in parts for b in part.blocks]))
+    parts = [Part(part.group, part.blocks, part.contrasts[reported]) for part in parts]
+    kept = [row for row, shown in zip(rows, reported, strict=True) if shown]
+    return _differences(request, cells, parts, kept, "amce_difference")
+
+
+def mm_diffs_plan(request: Request, data: pd.DataFrame) -> Plan:
+    """Each level's mean in each group; those of each group minus those of the first."""
+    request = _without_by(request)
+    cells = _cells(request, data)
+    parts = _mm_parts(request, cells, groups_of(cells, request.by))
+    return _differences(request, cells, parts, list(level_rows(request, cells)), "mm_difference")
+
+
+def cj_amce_plan(request: Request, data: pd.DataFrame) -> Plan:
+    """The regression and contrasts of `amce_plan` in each group."""
+    cells = _cells(request, data)
+    parts = _amce_parts(request, cells, groups_of(cells, request.by))
+    rows = list(level_rows(request, cells))
+    flags = _is_base(rows, _bases(request, cells, [block for part in parts for block in part.blocks]))
+    return _side_by_side(request, cells, parts, rows, flags, "amce")
+
+
+def cj_mm_plan(request: Request, data: pd.DataFrame) -> Plan:
+    """The means of `mm_plan` in each group."""
+    cells = _cells(request, data)
+    parts = _mm_parts(request, cells, groups_of(cells, request.by))
+    rows = list(level_rows(request, cells))
+    return _side_by_side(request, cells, parts, rows, np.zeros(len(rows), dtype=bool), "mm")
+
+
+PLANS: dict[str, Callable[[Request, pd.DataFrame], Plan]] = {
+    "amce": amce_plan,
+    "amce_by_reference": amce_by_reference_plan,
+    "mm": mm_plan,
+    "amce_diffs": amce_diffs_plan,
+    "mm_diffs": mm_diffs_plan,
+    "cj_amce": cj_amce_plan,
+    "cj_mm": cj_mm_plan,
+}
+
+
+def _cells(request: Request, data: pd.DataFrame) -> Cells:
+    formula = request.formula
+    for name in request.by:
+        require_column(data, name)
+    if request.by:
+        data = data.assign(**{name: data[name].astype("category") for name in request.by})
+    columns = dict.fromkeys([*formula.features, *request.by])
+    cells = build_cells(
+        data,
+        formula.outcome,
+        list(columns),
+        id=request.id,
+        weights=request.weights,
+        reference=request.reference,
+    )
+    _check_variation(cells, formula.features)
+    return cells
+
+
+def _check_variation(cells: Cells, features: Sequence[str]) -> None:
+    if not cells.cell_weight.any():
+        raise InputError("The outcome is missing in every row; give at least one answered task.")
+    for feature in features:
+        used = occurring(cells, feature, cells.code(feature) >= 0)
+        if used.sum() == 0:
+            raise InputError(f"Feature {feature!r} is missing in every row; leave it out of the formula.")
+        if used.sum() == 1:
+            only = cells.levels[feature][int(used.argmax())]
+            raise InputError(
+                f"Feature {feature!r} has a single level in use ({only!r}); leave it out of the formula."
+            )
+
+
+def _without_by(request: Request) -> Request:
+    if len(request.by) != 1:
+        raise InputError(f"{request.verb} compares the levels of one column; give by='column'.")
+    formula = request.formula.without(request.by)
+    if not formula.features:
+        raise InputError(f"Formula {request.formula} has no feature besides {request.by[0]!r}; name another.")
+    order = tuple(name for name in request.features if name not in request.by)
+    return request.with_verb(request.verb, formula=formula, feature_order=order)
+
+
+def _everywhere(cells: Cells) -> np.ndarray:
+    return np.ones(cells.n_cells, dtype=bool)
+
+
+def _amce_parts(
+    request: Request, cells: Cells, groups: Sequence[tuple[tuple[Any, ...], np.ndarray, int]]
+) -> list[Part]:
+    formula = request.formula
+    blocks = [
+        make_block(cells, formula.features, formula.restrictions, inside=inside, clusters=clusters)
+        for _, inside, clusters in groups
+    ]
+    rows = list(level_rows(request, cells))
+    bases = _bases(request, cells, blocks)
+    return [
+        Part(group, (block,), _amce_contrasts(request, cells, block, rows, bases))
+        for (group, _, _), block in zip(groups, blocks, strict=True)
+    ]
+
+
+def _mm_parts(
+    request: Request, cells: Cells, groups: Sequence[tuple[tuple[Any, ...], np.ndarray, int]]
+) -> list[Part]:
+    rows = list(level_rows(request, cells))
+    parts = []
+    for group, inside, clusters in groups:
+        blocks = tuple(
+            make_block(cells, [name], inside=inside, clusters=clusters, joint=number, intercept=False)
+            for number, name in enumerate(request.formula.features)
+        )
+        terms = [term[0] for block in blocks for term in block.terms]
+        parts.append(Part(group, blocks, np.array([[float(term == row) for term in terms] for row in rows])))
+    return parts
+
+
+def _bases(request: Request, cells: Cells, blocks: Sequence[Block]) -> dict[str, int]:
+    inside = np.logical_or.reduce([block.inside for block in blocks])
+    if not (inside & (cells.cell_weight > 0)).any():
+        raise InputError("No row has the outcome and every feature; see which columns are empty together.")
+    return {name: base_level(cells, name, inside) for name in request.formula.features}
+
+
+def _is_base(rows: Sequence[Row], bases: Mapping[str, int]) -> np.ndarray:
+    return np.array([level == bases[feature] for feature, level in rows])
+
+
+def _amce_contrasts(
+    request: Request, cells: Cells, block: Block, rows: Sequence[Row], bases: Mapping[str, int]
+) -> np.ndarray:
+    partner = {one: two for pair in request.formula.restrictions for one, two in (pair, pair[::-1])}
+    contrasts = [
+        np.zeros(len(block.terms))
+        if level == bases[feature]
+        else level_contrast(cells, block, feature, level, bases[feature], partner.get(feature))
+        for feature, level in rows
+    ]
+    return np.array(contrasts)
+
+
+def _differences(
+    request: Request, cells: Cells, parts: Sequence[Part], rows: Sequence[Row], statistic: str
+) -> Plan:
+    by = request.by[0]
+    if len(parts) < 2:
+        raise InputError(f"Column {by!r} has fewer than two groups; differences need at least two.")
+    first = parts[0].group[0]
+    contrasts, keys = [], []
+    for number, part in enumerate(parts[1:], start=1):
+        pieces = [np.zeros_like(other.contrasts) for other in parts]
+        pieces[0], pieces[number] = -parts[0].contrasts, part.contrasts
+        contrasts.append(np.hstack(pieces))
+        found = key_frame(request, cells, statistic, rows)
+        found[by] = str(part.group[0])
+        found.insert(0, "by", f"{part.group[0]} - {first}")
+        keys.append(found)
+    stacked = np.vstack(contrasts)
+    blocks = tuple(block for part in parts for block in part.blocks)
+    flags = np.zeros(len(stacked), dtype=bool)
+    return Plan(cells, blocks, stacked, pd.concat(keys, ignore_index=True), flags, request)
+
+
+def _side_by_side(
+    request: Request,
+    cells: Cells,
+    parts: Sequence[Part],
+    rows: Sequence[Row],
+    flags: np.ndarray,
+    statistic: str,
+) -> Plan:
+    keys = []
+    for part in parts:
+        found = key_frame(request, cells, statistic, rows)
+        found.insert(0, "by", "***".join(map(str, part.group)))
+        keys.append(found.assign(**dict(zip(request.by, map(str, part.group), strict=True))))
+    contrasts = np.vstack(
+        [
+            np.hstack([p.contrasts if p is part else np.zeros_like(p.contrasts) for p in parts])
+            for part in parts
+        ]
+    )
+    blocks = tuple(block for part in parts for block in part.blocks)
+    stacked = pd.concat(keys, ignore_index=True)
+    return Plan(cells, blocks, contrasts, stacked, np.tile(flags, len(parts)), request)

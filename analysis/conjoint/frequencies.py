@@ -1,0 +1,184 @@
+"""Counts and proportions of levels, and the table of a design's levels."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ..cells import Cells, build_cells
+from ..formula import Formula
+from ..results import Estimates, Provenance
+from .plan import groups_of, key_frame, level_rows
+from .request import Request, make_request, require_frame
+
+
+def cj_freqs(
+    data: pd.DataFrame,
+    formula: str | Formula,
+    id: str | None = None,
+    *,
+    by: str | Sequence[str] | None = None,
+    **options: Any,
+) -> Estimates:
+    """Count how often each level was shown.
+
+    Parameters
+    ----------
+    data : DataFrame
+        One row a profile.
+    formula : str
+        ``~ a + b``; an outcome is ignored.
+    id : str, optional
+        Accepted so that calls can be exchanged with `amce`; counts do not depend on it.
+    by : str or list of str, optional
+        Count in each group of these columns.
+    **options
+        ``weights``, ``engine``, ``feature_order``, ``feature_labels``, ``level_order`` as in `amce`.
+
+    Returns
+    -------
+    Estimates
+        Statistic "frequencies", estimate the (weighted) count; no errors.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> cj_freqs(pd.DataFrame({"tone": ["rude", "kind", "rude"]}), "~ tone").frame["estimate"].tolist()
+    [1.0, 2.0]
+    """
+    request = make_request("cj_freqs", formula, id=id, by=by, **options)
+    if request.engine == "cregg":
+        return _with_cregg(request, data)
+    cells = _counted(request, data)
+    everywhere = np.ones(cells.n_cells, dtype=bool)
+    groups = groups_of(cells, request.by) if request.by else [((), everywhere, cells.n_clusters)]
+    rows = list(level_rows(request, cells))
+    frames = []
+    for group, inside, _ in groups:
+        counts = frequency_matrix(cells, rows, inside) @ cells.cell_weight
+        found = key_frame(request, cells, "frequencies", rows).drop(columns="outcome").assign(estimate=counts)
+        for position, (name, level) in enumerate(zip(request.by, group, strict=True)):
+            found.insert(position, name, str(level))
+        frames.append(found)
+    return Estimates(pd.concat(frames, ignore_index=True), None, _provenance(request, cells))
+
+
+def cj_props(
+    data: pd.DataFrame,
+    formula: str | Formula,
+    id: str | None = None,
+    *,
+    margin: int | None = None,
+    **options: Any,
+) -> Estimates:
+    """Tabulate joint proportions of features; combinations that never occur are shown as 0.
+
+    Parameters
+    ----------
+    data, formula, id, **options
+        As in `cj_freqs`.
+    margin : int, optional
+        Number of the feature, from 1, within whose levels proportions sum to one.
+        Without it all proportions sum to one.
+
+    Returns
+    -------
+    Estimates
+        One column a feature, and ``proportion``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = pd.DataFrame({"a": ["x", "x", "y"], "b": ["u", "v", "u"]})
+    >>> cj_props(data, "~ a + b").frame["proportion"].round(2).tolist()
+    [0.33, 0.33, 0.33, 0.0]
+    """
+    request = make_request("cj_props", formula, id=id, margin=margin, **options)
+    features = request.formula.features
+    if margin is not None and not 1 <= margin <= len(features):
+        raise InputError(f"margin is {margin}; give the number of a feature, 1 to {len(features)}.")
+    if request.engine == "cregg":
+        return _with_cregg(request, data)
+    cells = _counted(request, data)
+    profiles = list(itertools.product(*(range(len(cells.levels[name])) for name in reversed(features))))
+    codes = np.array(profiles)[:, ::-1]
+    matches = np.stack([(cells.codes[:, : len(features)] == code).all(axis=1) for code in codes])
+    counts = matches @ cells.cell_weight
+    within = np.zeros(len(codes), dtype=int) if margin is None else codes[:, margin - 1]
+    totals = np.bincount(within, counts)[within]
+    columns = {
+        name: pd.Categorical.from_codes(codes[:, i], [str(level) for level in cells.levels[name]])
+        for i, name in enumerate(features)
+    }
+    with np.errstate(invalid="ignore"):
+        frame = pd.DataFrame(columns | {"proportion": counts / totals})
+    return Estimates(frame, None, _provenance(request, cells))
+
+
+def cj_table(
+    data: pd.DataFrame, formula: str | Formula, *, include_reference: bool = False, **options: Any
+) -> Estimates:
+    """List the features and levels of a design.
+
+    Parameters
+    ----------
+    data, formula, **options
+        As in `cj_freqs`.
+    include_reference : bool
+        Add a column that says which level is the reference.
+
+    Returns
+    -------
+    Estimates
+        Columns ``feature, level`` and, if asked for, ``reference``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> cj_table(pd.DataFrame({"tone": ["rude", "kind"]}), "~ tone").frame["level"].tolist()
+    ['kind', 'rude']
+    """
+    request = make_request("cj_table", formula, **options)
+    cells = _counted(request, data)
+    rows = list(level_rows(request, cells))
+    frame = key_frame(request, cells, "", rows)[["feature", "level"]]
+    if include_reference:
+        frame["reference"] = [level == 0 for _, level in rows]
+    return Estimates(frame, None, _provenance(request, cells))
+
+
+def frequency_matrix(cells: Cells, rows: Sequence[tuple[str, int]], inside: np.ndarray) -> np.ndarray:
+    """Matrix, shape (m, C), that turns cell weights into the count of each row's level."""
+    return np.stack([(cells.code(name) == level) & inside for name, level in rows]).astype(float)
+
+
+def _counted(request: Request, data: pd.DataFrame) -> Cells:
+    data = require_frame(data)
+    present = [name for name in request.by if name in data.columns]
+    data = data.assign(**{name: data[name].astype("category") for name in present})
+    columns = dict.fromkeys([*request.formula.features, *request.by])
+    return build_cells(data, None, list(columns), weights=request.weights)
+
+
+def _with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
+    from .engines.cregg import estimate_with_cregg
+
+    return estimate_with_cregg(request, require_frame(data))
+
+
+def _provenance(request: Request, cells: Cells) -> Provenance:
+    return Provenance(
+        verb=request.verb,
+        formula=str(request.formula),
+        engine=request.engine,
+        weights=request.weights,
+        by=request.by,
+        n_rows=cells.n_rows,
+        n_used=cells.n_rows,
+    )

@@ -1,0 +1,72 @@
+"""Marginal means (MMs)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from ..formula import Formula
+from ..results import Estimates
+from .request import Family, LevelOrder, make_request
+from .run import estimate
+
+
+def mm(
+    data: pd.DataFrame,
+    formula: str | Formula,
+    id: str | None = None,
+    *,
+    weights: str | None = None,
+    engine: str = "native",
+    family: Family = "gaussian",
+    alpha: float = 0.05,
+    h0: float = 0.0,
+    feature_order: Sequence[str] | None = None,
+    feature_labels: Mapping[str, str] | None = None,
+    level_order: LevelOrder = "ascending",
+) -> Estimates:
+    """Estimate marginal means.
+
+    The marginal mean of a level is the mean outcome of profiles that show it,
+    averaged over the distribution of all other attributes. In a forced choice
+    between two profiles it is the share chosen, and 0.5 says that the level does not matter.
+
+    Parameters
+    ----------
+    data, formula, id, weights, engine, family, alpha, feature_order, feature_labels, level_order
+        As in `amce`; rows are dropped feature by feature where that feature is missing.
+    h0 : float
+        Value under the null hypothesis; it moves ``z`` and ``p``, not the interval.
+
+    Returns
+    -------
+    Estimates
+        Statistic "mm"; a row for every level.
+
+    References
+    ----------
+    Leeper, T. J., Hobolt, S. B., Tilley, J. (2020). Measuring subgroup preferences in
+    conjoint experiments. Political Analysis 28(2), 207-221. doi:10.1017/pan.2019.30
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = pd.DataFrame({"chosen": [1, 0, 1, 0], "tone": ["rude", "kind", "rude", "kind"]})
+    >>> mm(data, "chosen ~ tone", h0=0.5).frame["estimate"].tolist()
+    [0.0, 1.0]
+    """
+    request = make_request(
+        "mm",
+        formula,
+        id=id,
+        weights=weights,
+        engine=engine,
+        family=family,
+        alpha=alpha,
+        h0=h0,
+        feature_order=feature_order,
+        feature_labels=feature_labels,
+        level_order=level_order,
+    )
+    return estimate(request, data)

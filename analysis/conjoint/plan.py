@@ -1,0 +1,199 @@
+"""From a request and cells to a plan: regressions on cells, and contrasts of their coefficients.
+
+Every estimator of this package is a set of regressions on attribute cells and a
+matrix of contrasts. Engines solve the regressions; what is reported follows from
+the contrasts, so all engines share one definition of each estimand.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..cells import Cells
+from .request import Request
+
+Term = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """One regression on the cells of one group.
+
+    Attributes
+    ----------
+    design : ndarray, shape (C, k)
+        Dummy columns in the order of R's ``model.matrix``; rows of cells outside
+        the group, or with a missing feature, are zero.
+    terms : tuple of Term
+        What each column is: () for the intercept, ((feature, level),) for a main
+        effect, two pairs for an interaction.
+    inside : ndarray of bool, shape (C,)
+        Cells that take part.
+    clusters : int
+        G of the small-sample factor.
+    joint : int
+        Blocks with the same number never share a cell and can be fitted as one regression.
+    """
+
+    design: np.ndarray
+    terms: tuple[Term, ...]
+    inside: np.ndarray
+    clusters: int
+    joint: int = 0
+
+    def row(self, profile: dict[str, int]) -> np.ndarray:
+        """Design row, shape (k,), of a profile with the given levels and all other features at their base."""
+        chosen = set(profile.items())
+        return np.array([float(chosen.issuperset(term)) for term in self.terms])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to estimate: K coefficients in blocks, m reported rows as contrasts of them.
+
+    Attributes
+    ----------
+    cells : Cells
+    blocks : tuple of Block
+    contrasts : ndarray, shape (m, K)
+        Rows of reference levels are zero; rows that cannot be estimated are NaN.
+    keys : DataFrame, m rows
+        The columns that name each row.
+    is_reference : ndarray of bool, shape (m,)
+    request : Request
+    """
+
+    cells: Cells
+    blocks: tuple[Block, ...]
+    contrasts: np.ndarray
+    keys: pd.DataFrame
+    is_reference: np.ndarray
+    request: Request
+
+    @cached_property
+    def slices(self) -> tuple[slice, ...]:
+        """Columns of each block among all K."""
+        ends = np.cumsum([block.design.shape[1] for block in self.blocks])
+        return tuple(slice(end - b.design.shape[1], end) for end, b in zip(ends, self.blocks, strict=True))
+
+    @cached_property
+    def cluster_counts(self) -> np.ndarray:
+        """G of each coefficient's block, shape (K,)."""
+        return np.concatenate([np.full(b.design.shape[1], b.clusters) for b in self.blocks])
+
+
+def make_block(
+    cells: Cells,
+    features: Sequence[str],
+    restrictions: Sequence[tuple[str, str]] = (),
+    *,
+    inside: np.ndarray | None = None,
+    clusters: int | None = None,
+    joint: int = 0,
+    intercept: bool = True,
+) -> Block:
+    """Build the regression of the outcome on features (treatment coding, first level is the base).
+
+    Without an intercept the only feature keeps a column for each level.
+    """
+    codes = {name: cells.code(name) for name in features}
+    complete = np.all([code >= 0 for code in codes.values()], axis=0)
+    inside = complete if inside is None else complete & inside
+    first = 1 if intercept else 0
+    terms: list[Term] = [()] if intercept else []
+    terms += [((name, level),) for name in features for level in range(first, len(cells.levels[name]))]
+    terms += [
+        ((one, i), (two, j))
+        for one, two in restrictions
+        for j in range(1, len(cells.levels[two]))
+        for i in range(1, len(cells.levels[one]))
+    ]
+    design = np.zeros((cells.n_cells, len(terms)))
+    for column, term in enumerate(terms):
+        design[:, column] = np.logical_and.reduce([inside, *(codes[name] == level for name, level in term)])
+    return Block(design, tuple(terms), inside, clusters or cells.n_clusters, joint)
+
+
+def groups_of(cells: Cells, by: Sequence[str]) -> list[tuple[tuple[Any, ...], np.ndarray, int]]:
+    """List the groups that occur: their levels, the cells in them (C,), and how many clusters they have."""
+    codes = np.stack([cells.code(name) for name in by], axis=1)
+    found = []
+    for group in sorted(set(map(tuple, codes[(codes >= 0).all(axis=1)].tolist()))):
+        inside = (codes == group).all(axis=1)
+        present = np.zeros(cells.n_clusters, dtype=bool)
+        present[cells.cluster[inside[cells.cell]]] = True
+        levels = tuple(cells.levels[name][i] for name, i in zip(by, group, strict=True))
+        found.append((levels, inside, int(present.sum())))
+    return found
+
+
+def level_rows(request: Request, cells: Cells) -> Iterator[tuple[str, int]]:
+    """Yield (feature, level code) in the order of the output."""
+    for feature in request.features:
+        codes = range(len(cells.levels[feature]))
+        yield from ((feature, i) for i in (codes if request.level_order == "ascending" else reversed(codes)))
+
+
+def key_frame(request: Request, cells: Cells, statistic: str, rows: Sequence[tuple[str, int]]) -> pd.DataFrame:
+    """Name the rows: outcome, statistic, feature, level, as categories in display order."""
+    feature_labels = [request.label(name) for name in request.features]
+    level_labels = dict.fromkeys(str(cells.levels[name][i]) for name, i in level_rows(request, cells))
+    return pd.DataFrame(
+        {
+            "outcome": request.formula.outcome,
+            "statistic": statistic,
+            "feature": pd.Categorical([request.label(name) for name, _ in rows], feature_labels),
+            "level": pd.Categorical([str(cells.levels[name][i]) for name, i in rows], list(level_labels)),
+        }
+    )
+
+
+def base_level(cells: Cells, feature: str, inside: np.ndarray) -> int:
+    """The first level that occurs; warns if the feature's first level never does."""
+    used = occurring(cells, feature, inside)
+    if not used.any():
+        return 0
+    base = int(used.argmax())
+    if base:
+        levels = cells.levels[feature]
+        warnings.warn(
+            f"Level {levels[0]!r} of {feature!r} never occurs; {levels[base]!r} is the reference instead.",
+            stacklevel=2,
+        )
+    return base
+
+
+def occurring(cells: Cells, feature: str, inside: np.ndarray) -> np.ndarray:
+    """Flag the levels of a feature that occur with positive weight in some cells."""
+    seen = inside & (cells.cell_weight > 0)
+    return np.bincount(cells.code(feature)[seen], minlength=len(cells.levels[feature])) > 0
+
+
+def level_contrast(
+    cells: Cells, block: Block, feature: str, level: int, base: int, partner: str | None
+) -> np.ndarray:
+    """Contrast, shape (k,), of a level with a base.
+
+    Where the feature is restricted by a partner, the contrast is averaged with equal
+    weight over the partner's levels that occur with both; without any it is NaN.
+    """
+    if partner is None:
+        return block.row({feature: level}) - block.row({feature: base})
+    seen = block.inside & (cells.cell_weight > 0)
+    own, other = cells.code(feature), cells.code(partner)
+    shared = [
+        p
+        for p in range(len(cells.levels[partner]))
+        if (seen & (own == level) & (other == p)).any() and (seen & (own == base) & (other == p)).any()
+    ]
+    if not shared:
+        return np.full(len(block.terms), np.nan)
+    pairs = [block.row({feature: level, partner: p}) - block.row({feature: base, partner: p}) for p in shared]
+    return np.asarray(np.mean(pairs, axis=0))

@@ -1,0 +1,97 @@
+"""What a user asked an estimator for: one frozen record that every engine and the bootstrap read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ..formula import Formula, parse
+from ..results import check_alpha
+
+Family = Literal["gaussian", "quasibinomial"]
+LevelOrder = Literal["ascending", "descending"]
+_OUTCOME_FREE = ("cj_freqs", "cj_props", "cj_table")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A verb, its formula and its options; field names are the keyword arguments of the public verbs."""
+
+    verb: str
+    formula: Formula
+    id: str | None = None
+    weights: str | None = None
+    by: tuple[str, ...] = ()
+    variable: str | None = None
+    engine: str = "native"
+    family: Family = "gaussian"
+    alpha: float = 0.05
+    h0: float = 0.0
+    reference: Mapping[str, Any] | None = None
+    feature_order: tuple[str, ...] | None = None
+    feature_labels: Mapping[str, str] | None = None
+    level_order: LevelOrder = "ascending"
+    margin: int | None = None
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Features in the order of the output."""
+        return self.feature_order or self.formula.features
+
+    def label(self, feature: str) -> str:
+        """The feature's label in the output."""
+        return (self.feature_labels or {}).get(feature, feature)
+
+    def with_verb(self, verb: str, **changes: Any) -> Request:
+        """The same request put to another verb."""
+        return replace(self, verb=verb, **changes)
+
+
+def make_request(verb: str, formula: str | Formula, **options: Any) -> Request:
+    """Check the options that all verbs share and put them into a `Request`."""
+    parsed = formula if isinstance(formula, Formula) else parse(formula)
+    if not parsed.outcome and verb not in _OUTCOME_FREE:
+        raise InputError(f"Formula {parsed} has no outcome; write it as 'chosen {parsed}'.")
+    for name in ("id", "weights", "variable"):
+        options[name] = _column_name(options.get(name), name)
+    by = options.pop("by", None)
+    grouping = [by] if isinstance(by, str) else by or ()
+    options["by"] = tuple(name for value in grouping if (name := _column_name(value, "by")))
+    order = options.pop("feature_order", None)
+    if order is not None and sorted(order) != sorted(parsed.features):
+        raise InputError(
+            f"feature_order is {list(order)}; it must hold each feature once: {list(parsed.features)}."
+        )
+    labels = options.get("feature_labels") or {}
+    stray = next((name for name in labels if name not in parsed.features), None)
+    if stray is not None:
+        raise InputError(f"feature_labels names {stray!r}, which is no feature of {parsed}.")
+    if options.get("level_order", "ascending") not in ("ascending", "descending"):
+        raise InputError(
+            f"level_order is {options['level_order']!r}; give 'ascending' or 'descending'."
+        )
+    if options.get("family", "gaussian") not in ("gaussian", "quasibinomial"):
+        raise InputError(f"family is {options['family']!r}; give 'gaussian' or 'quasibinomial'.")
+    check_alpha(options.get("alpha", 0.05))
+    return Request(verb, parsed, feature_order=tuple(order) if order is not None else None, **options)
+
+
+def require_frame(data: Any) -> pd.DataFrame:
+    """Return ``data`` if it is a DataFrame, else raise InputError."""
+    if not isinstance(data, pd.DataFrame):
+        raise InputError(
+            f"data is a {type(data).__name__}; give a pandas DataFrame with one row a profile."
+        )
+    return data
+
+
+def _column_name(value: Any, option: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value.removeprefix("~").strip() if value else None
+    raise InputError(f"{option} is {value!r}; give the name of one column as a string.")
+
