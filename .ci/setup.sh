@@ -12,7 +12,8 @@ unset VIRTUAL_ENV
 export UV_PROJECT_ENVIRONMENT=.venv
 
 R_FROM_APT="r-base-core r-cran-survey r-cran-testthat"
-BUILD_FROM_APT="gcc libc6-dev libpcre2-dev liblzma-dev libbz2-dev zlib1g-dev libtirpc-dev libicu-dev"
+# What R asks those to link with that embed it, as rpy2 does.
+BUILD_FROM_APT="gcc libc6-dev libblas-dev libpcre2-dev liblzma-dev libbz2-dev zlib1g-dev libtirpc-dev libicu-dev"
 BROWSER_FROM_APT="chromium chromium-driver"
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -23,7 +24,8 @@ have() { command -v "$1" >/dev/null 2>&1; }
 
 missing_packages() {
     for package in "$@"; do
-        [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || printf '%s ' "$package"
+        status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || true
+        [ "$status" = installed ] || printf '%s ' "$package"
     done
 }
 
@@ -74,9 +76,9 @@ choose_python() {
         if uv_python=$(find_python "$minor"); then return; fi
     done
     say "no Python 3.12 or newer on the PATH or in pyenv's folder; asking uv for one"
-    if "$uv" python install --quiet 3.12 2>/dev/null && uv_python=$("$uv" python find --quiet 3.12); then return; fi
-    uv_python=$(find_python 11) || fail "no Python 3.11 or newer found and none could be downloaded; install Python 3.12."
-    say "goes on with Python 3.11: the Bayesian models are left out (the extra 'bayes' needs 3.12), all else works"
+    if "$uv" python install --quiet 3.12 2>/dev/null && uv_python=$("$uv" python find 3.12); then return; fi
+    uv_python=$(find_python 11) || fail "found no Python from 3.11 on and could not download one; install Python 3.12."
+    say "goes on with Python 3.11, without the Bayesian models (the extra 'bayes' needs 3.12)"
 }
 
 # ---- uv ----
@@ -90,13 +92,15 @@ choose_uv() {
     done
     uv=.uv/bin/uv
     say "installs uv into .uv"
+    export PIP_USER=0 PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
     for python in python3 python python3.13 python3.12 python3.11; do
         "$python" -m pip --version >/dev/null 2>&1 || continue
-        PIP_USER=0 PIP_ROOT_USER_ACTION=ignore "$python" -m pip install --quiet --disable-pip-version-check --upgrade --target .uv uv || continue
+        "$python" -m pip install --quiet --upgrade --target .uv uv || continue
         if works "$uv"; then return; fi
     done
     if have curl; then
-        curl -LsSf https://astral.sh/uv/install.sh | env UV_UNMANAGED_INSTALL="$PWD/.uv/bin" sh >/dev/null 2>&1 || true
+        curl -LsSf https://astral.sh/uv/install.sh 2>/dev/null |
+            env UV_UNMANAGED_INSTALL="$PWD/.uv/bin" sh >/dev/null 2>&1 || true
         if works "$uv"; then return; fi
     fi
     fail "uv is missing and could not be installed; install it (https://docs.astral.sh/uv) and try again."
@@ -108,8 +112,13 @@ r_is_complete() {
     have R && Rscript -e 'for (p in c("survey", "testthat")) loadNamespace(p)' >/dev/null 2>&1
 }
 
+has_headers() {
+    "$1" -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null
+}
+
 # Succeeds if R and the packages that the R engines need are there in the end.
 prepare_r() {
+    if ! has_headers "$uv_python"; then BUILD_FROM_APT="$BUILD_FROM_APT python3-dev"; fi
     case "$(command -v R || true)" in
     "" | /usr/bin/R)
         # shellcheck disable=SC2086
@@ -127,6 +136,17 @@ sync() {
     "$uv" sync --quiet --frozen --inexact --compile-bytecode --python "$uv_python" "$@"
 }
 
+# Adds rpy2, compiled against R, else in the slower mode that needs no compiler.
+sync_r() {
+    log=$(mktemp)
+    if ! sync --extra r >"$log" 2>&1; then
+        say "rpy2 could not be compiled; tries without"
+        tail -n 3 "$log"
+        RPY2_CFFI_MODE=ABI sync --extra r >"$log" 2>&1 || { tail -n 3 "$log"; return 1; }
+    fi
+    rm -f "$log"
+}
+
 # mypy does not follow the import hook of an editable install; it follows these links.
 link_for_mypy() {
     mkdir -p .venv/typecheck/conjury
@@ -141,7 +161,7 @@ base() {
     sync
     with_r=no
     if prepare_r; then
-        if sync --extra r; then with_r=yes; else say "rpy2 could not be installed: goes on without the R engines"; fi
+        if sync_r; then with_r=yes; else say "rpy2 could not be installed: goes on without the R engines"; fi
     fi
     link_for_mypy
     say "ready: $(.venv/bin/python --version), R engines: $with_r"
