@@ -8,6 +8,7 @@ import gzip
 import io
 import os
 import secrets
+import warnings
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -201,15 +202,25 @@ def _read_csv(path: Path, levels: Levels, text: set[str], verbatim: Sequence[str
             for name in header
         }
         dtypes: dict[Any, Any] = {name: "string" for name in header if name in text or name in levels}
-        return pd.read_csv(
-            path,
-            dtype=dtypes,
-            na_values=missing,
-            keep_default_na=False,
-            encoding="utf-8-sig",
-            index_col=False,
-            low_memory=False,
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return pd.read_csv(
+                path,
+                dtype=dtypes,
+                na_values=missing,
+                keep_default_na=False,
+                encoding="utf-8-sig",
+                index_col=False,
+                low_memory=False,
+            )
+    except pd.errors.ParserWarning:
+        raise InputError(
+            f"{path}: rows have more cells than the header has names; name every column."
+        ) from None
+    except pd.errors.EmptyDataError:
+        raise InputError(
+            f"{path}: the file has no header; write the column names in its first line."
+        ) from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: the file is not UTF-8 text; save it as CSV in UTF-8.") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:

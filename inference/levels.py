@@ -72,7 +72,9 @@ def _entries(content: Any, path: Path) -> dict[str, Any]:
     if isinstance(content, dict) and isinstance(content.get("columns"), dict):
         columns = content["columns"].items()
         return {
-            name: entry["levels"] for name, entry in columns if isinstance(entry, dict) and entry["levels"]
+            name: entry["levels"]
+            for name, entry in columns
+            if isinstance(entry, dict) and entry.get("levels")
         }
     if isinstance(content, dict) and isinstance(content.get("factor_levels"), dict):
         return dict(content["factor_levels"])

@@ -17,6 +17,7 @@ SMALLEST = 12  # magic, footer length, magic
 LEVELS_KEY = b"conjury"
 CELLS_UNCHECKED = 100_000_000
 CELLS_PER_BYTE = 1_000
+DAMAGE = (pa.ArrowException, OSError, ValueError, TypeError, KeyError, AttributeError, MemoryError)
 
 
 def write_parquet(frame: pd.DataFrame, file: IO[bytes]) -> None:
@@ -49,12 +50,12 @@ def read_parquet(path: Path) -> pd.DataFrame:
             _check_claims(file.metadata, path)
             table = file.read()
         frame = table.to_pandas()
-    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, MemoryError) as error:
+        if frame.index.names != [None]:
+            frame = frame.reset_index()
+        return _restore_levels(frame.reset_index(drop=True), table.schema.metadata or {})
+    except DAMAGE as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise InputError(f"{path}: the Parquet file is damaged ({reason}); write or copy it again.") from None
-    if frame.index.names != [None]:
-        frame = frame.reset_index()
-    return _restore_levels(frame.reset_index(drop=True), table.schema.metadata or {})
 
 
 def _check_footer(path: Path) -> None:
@@ -98,10 +99,7 @@ def _check_claims(metadata: pq.FileMetaData, path: Path) -> None:
 
 
 def _restore_levels(frame: pd.DataFrame, metadata: dict[bytes, bytes]) -> pd.DataFrame:
-    try:
-        noted: dict[str, Any] = json.loads(metadata.get(LEVELS_KEY, b"{}"))
-    except ValueError:
-        return frame
+    noted: dict[str, Any] = json.loads(metadata.get(LEVELS_KEY, b"{}"))
     for name, entry in noted.items():
         if name not in frame:
             continue

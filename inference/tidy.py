@@ -10,7 +10,7 @@ import pandas as pd
 
 from .columns import did_you_mean, refuse
 from .errors import InputError
-from .tables import POSITIONS, validate
+from .tables import POSITIONS, TABLES, validate
 
 RESERVED = ("task", "profile", "pair")
 
@@ -120,7 +120,9 @@ def choices_from_tidy(
     choices["judge_kind"] = "human"
     choices["status"] = np.where(picked.isna(), "missing", "ok")
     choices["repeat"] = False
-    return validate(choices, "choices", source="long table")
+    valid = validate(choices, "choices", source="long table")
+    declared = [name for name in TABLES["choices"] if name in valid]
+    return valid[[*declared, *valid.columns.drop(declared)]]
 
 
 def _count_tasks(profile_variables: ProfileVariables, task_variables: TaskVariables) -> int:

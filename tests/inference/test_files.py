@@ -312,6 +312,16 @@ def test_line_with_too_many_cells_is_named(tmp_path: Path) -> None:
     assert "line 3" in refusal(tmp_path / "t.csv")
 
 
+def test_rows_longer_than_the_header_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2,3\n4,5,6\n")
+    assert "more cells than the header" in refusal(tmp_path / "t.csv")
+
+
+def test_blank_lines_alone_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("\n\n")
+    assert "the file has no header" in refusal(tmp_path / "t.csv")
+
+
 def test_name_that_occurs_twice_in_the_header_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b,a\n1,2,3\n")
     assert "column 'a' occurs twice" in refusal(tmp_path / "t.csv")
