@@ -70,7 +70,8 @@ def series_labels(frame: pd.DataFrame, group: str | None = None) -> pd.Series[An
     if group is not None:
         if group not in frame.columns:
             raise InputError(
-                f"The table has no column {group!r} to group by; it has: {', '.join(map(str, frame.columns))}."
+                f"The table has no column {group!r} to group by; it has: "
+                f"{', '.join(map(str, frame.columns))}."
             )
         return frame[group].astype("string").fillna("")
     telling: list[str] = []
@@ -81,3 +82,18 @@ def series_labels(frame: pd.DataFrame, group: str | None = None) -> pd.Series[An
     parts = [frame[name].astype("string").fillna("").map(str) for name in telling]
     joined = [", ".join(filter(None, values)) for values in zip(*parts, strict=True)] if parts else ""
     return pd.Series(joined, index=frame.index, dtype="string")
+
+
+def one_prompt(frame: pd.DataFrame, prompt: str | None = None) -> pd.DataFrame:
+    """Keep one prompt per judge: ``prompt``, else ``baseline``, else the judge's first."""
+    if "prompt" not in frame.columns:
+        return frame
+    found = frame["prompt"].astype("string").fillna("")
+    if prompt is not None:
+        return frame[found.isin(["", prompt]).to_numpy(bool)]
+    judge = frame["judge"].astype("string") if "judge" in frame.columns else found.map(lambda _: "")
+    chosen = {
+        name: "baseline" if (names == "baseline").any() else names.iloc[0]
+        for name, names in found.groupby(judge, sort=False)
+    }
+    return frame[(found == judge.map(chosen)).to_numpy(bool)]

@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from .labels import LabelKey, Labels, words
+from .labels import LabelKey, Labels, one_prompt, words
 from .theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def beside_published(
     >>> both["difference"].round(3).tolist()
     [0.0, 0.005]
     """
-    ours = _one_prompt(estimates, prompt)
+    ours = one_prompt(estimates, prompt)
     levels = pd.MultiIndex.from_frame(ours[KEYS].astype("string")).drop_duplicates()
     printed = published.assign(source=PRINTED, **{key: published[key].astype("string") for key in KEYS})
     printed = printed[pd.MultiIndex.from_frame(printed[KEYS]).isin(levels)]
@@ -73,18 +73,6 @@ def beside_published(
     at_print = printed.set_index(KEYS)["estimate"].astype(float)
     expected = at_print.reindex(pd.MultiIndex.from_frame(both[KEYS])).to_numpy()
     return both.assign(difference=both["estimate"].astype(float).to_numpy() - expected)
-
-
-def _one_prompt(estimates: pd.DataFrame, prompt: str | None) -> pd.DataFrame:
-    if "prompt" not in estimates:
-        return estimates
-    found = estimates["prompt"].astype("string").fillna("")
-    if prompt is not None:
-        return estimates[found.isin(["", prompt])]
-    first = found.groupby(estimates["judge"].astype("string")).transform(
-        lambda names: "baseline" if (names == "baseline").any() else names.iloc[0]
-    )
-    return estimates[(found == first).to_numpy()]
 
 
 def published_plot(

@@ -1,0 +1,102 @@
+"""The methods paragraph: what was really run, told from the manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .display import whole
+
+VERBS = {
+    "amce": "Average marginal component effects",
+    "mm": "Marginal means",
+    "amce_diffs": "Differences in average marginal component effects",
+    "mm_diffs": "Differences in marginal means",
+    "cj_freqs": "Frequencies of the levels",
+    "cj_props": "Joint proportions of the levels",
+    "cj_anova": "Tests of nested models",
+    "amce_by_reference": "Average marginal component effects under every choice of reference level",
+}
+RESAMPLED = {"row": "single rows", "pair": "whole pairs", "respondent": "whole respondents"}
+
+
+def describe_analysis(analysis: Mapping[str, Any]) -> str:
+    """Tell one analysis of the manifest in sentences; what the manifest does not say is not told.
+
+    Examples
+    --------
+    >>> describe_analysis({"verb": "mm", "formula": "chosen ~ a", "id": "pair_id", "n_clusters": 1200})
+    'Marginal means of `chosen ~ a`. Standard errors are clustered by `pair_id` (1,200 clusters).'
+    """
+    parts = [_what(analysis), _errors(analysis), _intervals(analysis), _rows(analysis)]
+    return " ".join(part for part in parts if part)
+
+
+def _what(analysis: Mapping[str, Any]) -> str:
+    verb = str(analysis.get("verb") or analysis.get("name") or "estimates")
+    text = VERBS.get(verb, verb)
+    if analysis.get("formula"):
+        text += f" of {code(analysis['formula'])}"
+    if analysis.get("by"):
+        by = analysis["by"] if isinstance(analysis["by"], list) else [analysis["by"]]
+        text += f", by {', '.join(map(code, by))}"
+    if analysis.get("engine"):
+        text += f", computed with the {plain(analysis['engine'])} engine"
+    groups = analysis.get("groups") or []
+    if len(groups) > 1:
+        text += f", separately for {len(groups)} groups of judgments"
+    return text + "."
+
+
+def _errors(analysis: Mapping[str, Any]) -> str:
+    if str(analysis.get("verb")) in {"cj_freqs", "cj_props", "cj_anova"}:
+        return ""
+    if not analysis.get("id"):
+        return "Standard errors treat every row as independent and allow unequal variances."
+    clusters = analysis.get("n_clusters")
+    counted = f" ({whole(clusters)} clusters)" if clusters else ""
+    return f"Standard errors are clustered by {code(analysis['id'])}{counted}."
+
+
+def _intervals(analysis: Mapping[str, Any]) -> str:
+    if analysis.get("alpha") is None or str(analysis.get("verb")) in {"cj_freqs", "cj_props"}:
+        return ""
+    text = f"Intervals cover {100 * (1 - float(analysis['alpha'])):g}%"
+    if analysis.get("draws"):
+        unit = str(analysis.get("unit") or "row")
+        what = RESAMPLED.get(unit, f"whole groups of rows with the same {code(unit)}")
+        kind = str(analysis.get("interval") or "")
+        kind = "" if kind in {"", "normal"} else f"{plain(kind)} "
+        seed = "" if analysis.get("seed") is None else f" (seed {analysis['seed']})"
+        text += f"; the {kind}bootstrap drew {what} {whole(analysis['draws'])} times{seed}"
+    return text + "."
+
+
+def _rows(analysis: Mapping[str, Any]) -> str:
+    rows, used = analysis.get("n_rows"), analysis.get("n_used")
+    if rows is None or used is None:
+        return ""
+    if rows == used:
+        return f"All {whole(rows)} rows were used."
+    dropped = analysis.get("n_dropped")
+    left_out = rows - used if dropped is None else dropped
+    return f"Of {whole(rows)} rows {whole(used)} were used and {whole(left_out)} left out."
+
+
+def code(text: object) -> str:
+    """Set text from outside as inline code; backticks would end it and are dropped."""
+    return f"`{' '.join(str(text).replace('`', '').split())}`"
+
+
+def plain(text: object) -> str:
+    r"""Escape text from outside so that it is plain text in Markdown and HTML.
+
+    Examples
+    --------
+    >>> print(plain("<b>a_b</b>"))
+    &lt;b&gt;a\_b&lt;/b&gt;
+    """
+    escaped = str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    for character in "\\`*_{}[]#@$^~|\"'":
+        escaped = escaped.replace(character, f"\\{character}")
+    return " ".join(escaped.split())
