@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pandas as pd
@@ -22,15 +21,6 @@ TASK_VARIABLES = {"pick": ["pick_1", "pick_2"]}
 @pytest.fixture
 def wide() -> pd.DataFrame:
     return read_table(TABLES / "wide.csv").astype({"who": "string", "pick_1": "str", "pick_2": "str"})
-
-
-@pytest.fixture(scope="module")
-def shared() -> Path:
-    beside = Path(__file__).resolve().parents[3] / "shared"
-    root = Path(os.environ.get("CONJURY_SHARED", beside))
-    if not (root / "cregg").is_dir():
-        pytest.skip("the shared reference folder is not there (set CONJURY_SHARED)")
-    return root
 
 
 def test_long_table_has_profile_then_task_then_respondent_order(wide: pd.DataFrame) -> None:
