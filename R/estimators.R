@@ -51,7 +51,9 @@ survey_amce_diffs <- function(data, formula, by, id = NULL, weights = NULL, alph
   formula <- stats::as.formula(formula, env = baseenv())
   if (length(partners_of(formula))) stop("differences in effects take no restricted features (`a * b`)")
   features <- setdiff(features_of(formula), by)
-  joint <- paste(backquoted(outcome_of(formula)), "~ (", paste(backquoted(features), collapse = " + "), ") *", backquoted(by))
+  joint <- paste0(
+    backquoted(outcome_of(formula)), " ~ (", paste(backquoted(features), collapse = " + "), ") * ", backquoted(by)
+  )
   fit <- fit_survey(data, joint, id, weights, family)
   groups <- levels(data[[by]])
   rows <- lapply(groups[-1L], function(group) {

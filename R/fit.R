@@ -17,7 +17,7 @@ fit_survey <- function(data, formula, id = NULL, weights = NULL, family = "gauss
   formula <- stats::as.formula(formula, env = baseenv())
   design <- survey_design(data, id, weights)
   model <- survey::svyglm(formula, design = design, family = model_family(family))
-  coefficients <- stats::coef(model)
+  coefficients <- model$coefficients  # coef() leaves out what is aliased
   aliased <- is.na(coefficients)
   covariance <- matrix(NA_real_, length(aliased), length(aliased), dimnames = list(names(aliased), names(aliased)))
   covariance[!aliased, !aliased] <- stats::vcov(model)

@@ -67,7 +67,8 @@ def _columns(name: str) -> dict[str, Any]:
 def _typed(frame: pd.DataFrame, levels: dict[str, list[str]]) -> pd.DataFrame:
     for name in frame.columns:
         if name in levels:
-            frame[name] = pd.Categorical(frame[name].replace("NA", None), categories=levels[name])
+            known = frame[name].where(frame[name].isin(levels[name]), None)
+            frame[name] = pd.Categorical(known, categories=levels[name])
         else:
             frame[name] = pd.to_numeric(frame[name].replace({"": None, "NA": None}))
     return frame
@@ -336,7 +337,10 @@ def golden_frame(name: str) -> pd.DataFrame:
 
 
 def golden_call(name: str) -> GoldenCall:
-    """The call behind one reference table, with cregg's label attributes given as ``feature_labels``."""
+    """The call behind one reference table, with cregg's label attributes given as ``feature_labels``.
+
+    The feature whose reference ``amce_by_reference`` changes has lost its label in cregg's table.
+    """
     verb, data, formula, options = CALLS[name]
     options = dict(options)
     dataset = name.partition("_")[0]
@@ -346,7 +350,9 @@ def golden_call(name: str) -> GoldenCall:
         and "feature_labels" not in options
     ):
         options["feature_labels"] = {
-            key: label for key, label in _labels(dataset).items() if formula and key in _names(formula)
+            key: label
+            for key, label in _labels(dataset).items()
+            if formula and key in _names(formula) and key != options.get("variable")
         }
     return GoldenCall(verb, data(), formula, options, golden_frame(name))
 

@@ -1,0 +1,65 @@
+test_that("unrestricted effects are the coefficients, with a zero row for the reference", {
+  posts <- small_posts()
+  table <- survey_amce(posts, chosen ~ tone + author, id = "person")
+  fit <- fit_survey(posts, chosen ~ tone + author, id = "person")
+  expect_equal(as.character(table$level), c("calm", "sharp", "rude", "none", "\u00e9tudiante"))
+  expect_equal(table$estimate, c(0, unname(fit$coef[2:3]), 0, unname(fit$coef[4])))
+  expect_equal(table$std_error, c(NA, unname(sqrt(diag(fit$vcov))[2:3]), NA, unname(sqrt(fit$vcov[4, 4]))))
+})
+
+test_that("restricted effects average over the partners allowed with both levels", {
+  posts <- small_posts()
+  cell <- tapply(posts$chosen, posts[c("tone", "topic")], mean)
+  table <- survey_amce(posts, chosen ~ tone * topic)
+  effects <- stats::setNames(table$estimate, table$level)
+  both <- c("sport", "politics")
+  expect_equal(effects[["rude"]], mean(cell["rude", both] - cell["calm", both]))
+  expect_equal(effects[["sharp"]], mean(cell["sharp", ] - cell["calm", ]))
+  expect_equal(effects[["sport"]], mean(cell[c("calm", "sharp"), "sport"] - cell[c("calm", "sharp"), "work"]))
+})
+
+test_that("intervals have their nominal width on restricted rows too", {
+  table <- survey_amce(small_posts(), chosen ~ tone * topic + author, alpha = 0.05)
+  width <- (table$upper - table$estimate) / table$std_error
+  expect_equal(width[!is.na(width)], rep(stats::qnorm(0.975), sum(!is.na(width))))
+})
+
+test_that("marginal means are weighted means and the null moves z only", {
+  posts <- small_posts()
+  table <- survey_mm(posts, chosen ~ tone, id = "person", weights = "weight", h0 = 0.5)
+  means <- sapply(split(posts, posts$tone), function(part) stats::weighted.mean(part$chosen, part$weight))
+  expect_equal(table$estimate, unname(means))
+  expect_equal(table$z, (table$estimate - 0.5) / table$std_error)
+  expect_equal((table$lower + table$upper) / 2, table$estimate)
+})
+
+test_that("differences in effects are differences of the effects in subgroups", {
+  posts <- small_posts()
+  inside <- function(group) survey_amce(posts[posts$age == group, ], chosen ~ tone + author)$estimate
+  table <- survey_amce_diffs(posts, chosen ~ tone + author, "age", id = "person")
+  expect_equal(table$estimate, (inside("old") - inside("young"))[c(2, 3, 5)])
+  expect_equal(unique(table$by), "old - young")
+})
+
+test_that("differences in means keep the covariance between subgroups", {
+  posts <- small_posts()
+  table <- survey_mm_diffs(posts, chosen ~ tone, "age", id = "person")
+  fit <- fit_survey(posts[posts$tone == "calm", ], chosen ~ age, id = "person")
+  expect_equal(table$estimate[1], unname(fit$coef[2]))
+  people <- length(unique(posts$person[posts$tone == "calm"]))
+  factor <- sqrt((100 / 99) / (people / (people - 1)))
+  expect_equal(table$std_error[1], factor * sqrt(fit$vcov[2, 2]))
+})
+
+test_that("a level that never occurs has no estimate", {
+  posts <- small_posts()
+  posts$tone <- factor(posts$tone, levels = c("absent", levels(posts$tone)))
+  table <- survey_amce(posts, chosen ~ tone)
+  expect_equal(is.na(table$estimate), c(TRUE, FALSE, FALSE, FALSE))
+  expect_equal(table$estimate[2], 0)
+  expect_true(is.na(survey_mm(posts, chosen ~ tone)$estimate[1]))
+})
+
+test_that("a feature in two restrictions is refused", {
+  expect_error(survey_amce(small_posts(), chosen ~ tone * topic + tone * author), "one restriction only")
+})
