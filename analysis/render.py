@@ -1,0 +1,140 @@
+"""Render a report: with Quarto where it is installed, else with jupytext, nbclient and nbconvert."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from conjury.inference.errors import ConjuryError, InputError, MissingDependency
+from conjury.inference.paths import QUARTO
+
+QUARTO_TIMEOUT = 600
+FORMATS = {"html": "html", "pdf": "typst"}
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A report on disk.
+
+    Attributes
+    ----------
+    path : Path
+        The file that was written.
+    renderer : str
+        ``"quarto"`` or ``"nbconvert"``.
+    message : str
+        One sentence for the person who asked for it.
+    """
+
+    path: Path
+    renderer: str
+    message: str
+
+
+def reports() -> list[str]:
+    """List the names of the reports that ship."""
+    return sorted(path.stem for path in QUARTO.glob("*.qmd"))
+
+
+def render(
+    report: str, results: str | Path, out: str | Path = "reports", to: Literal["html", "pdf"] = "html"
+) -> Rendered:
+    """Render a report from a results folder; the page appears whole or not at all.
+
+    Parameters
+    ----------
+    report : str
+        ``"moderation"`` or ``"estimators"``.
+    results : str or Path
+        A folder written by ``conjury fit`` or ``conjury compare``.
+    out : str or Path
+        Folder for ``REPORT.html`` or ``REPORT.pdf``; made if it is missing.
+    to : {"html", "pdf"}
+        PDF needs Quarto, which brings typst.
+
+    Returns
+    -------
+    Rendered
+
+    Raises
+    ------
+    InputError
+        For an unknown report or format, or a folder without results.
+    MissingDependency
+        When PDF is asked for and Quarto is not on the PATH.
+    ConjuryError
+        When the report fails to render; the message ends with the renderer's own words.
+    """
+    if report not in reports():
+        raise InputError(f"There is no report {report!r}; use one of: {', '.join(reports())}.")
+    if to not in FORMATS:
+        raise InputError(f"Reports cannot be rendered to {to!r}; use html or pdf.")
+    folder = Path(results).expanduser().resolve()
+    if not (folder / "manifest.json").is_file():
+        raise InputError(f"{folder} holds no results (manifest.json is missing); run `conjury fit` first.")
+    quarto = shutil.which("quarto")
+    if quarto is None and to == "pdf":
+        raise MissingDependency(
+            "PDF reports need Quarto, which is not on the PATH; install it from quarto.org or render to html."
+        )
+    with tempfile.TemporaryDirectory(prefix="conjury-report-") as scratch:
+        source = Path(scratch) / "quarto"
+        shutil.copytree(QUARTO, source, ignore=shutil.ignore_patterns("__pycache__", ".quarto", "*_files"))
+        if quarto is None:
+            from .fallback import render_page
+
+            made = render_page(source / f"{report}.qmd", folder)
+        else:
+            made = _with_quarto(quarto, source / f"{report}.qmd", folder, to)
+        target = _publish(made, Path(out).expanduser(), f"{report}.{to}")
+    if quarto is None:
+        return Rendered(
+            target,
+            "nbconvert",
+            f"Quarto is not on the PATH, so {target} was rendered with nbconvert, in a simpler layout.",
+        )
+    return Rendered(target, "quarto", f"Quarto rendered {target}.")
+
+
+def _with_quarto(quarto: str, source: Path, results: Path, to: str) -> Path:
+    command = [quarto, "render", source.name, "--to", FORMATS[to], "-P", f"results:{results}"]
+    environment = os.environ | {"QUARTO_PYTHON": sys.executable}
+    try:
+        done = subprocess.run(
+            command,
+            cwd=source.parent,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=QUARTO_TIMEOUT,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ConjuryError(f"Quarto did not finish {source.name} within {QUARTO_TIMEOUT} seconds.") from error
+    tail = " | ".join((done.stdout + done.stderr).strip().splitlines()[-15:])
+    made = source.parent.parent / "reports" / f"{source.stem}.{to}"
+    if done.returncode != 0:
+        raise ConjuryError(f"Quarto could not render {source.name}: {tail}")
+    if not made.is_file():
+        raise ConjuryError(f"Quarto ended without writing {made.name}: {tail}")
+    return made
+
+
+def _publish(made: Path, out: Path, name: str) -> Path:
+    out.mkdir(parents=True, exist_ok=True)
+    target = out / name
+    handle, temporary = tempfile.mkstemp(dir=out, prefix=f".{name}-")
+    os.close(handle)
+    try:
+        shutil.copyfile(made, temporary)
+        Path(temporary).chmod(0o644)
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return target
