@@ -46,8 +46,8 @@ def read_marked_yaml(path: Path) -> MarkedYaml:
         raise InputError(f"{path}:1: the file is not UTF-8 text; save it as UTF-8.") from None
     except OSError as problem:
         raise InputError(f"{path}: the file cannot be read ({problem.strerror}); check the path.") from None
-    loader = yaml.SafeLoader(text)
     try:
+        loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         content = None if node is None else loader.construct_document(node)
     except yaml.MarkedYAMLError as problem:
@@ -59,8 +59,6 @@ def read_marked_yaml(path: Path) -> MarkedYaml:
     except (yaml.YAMLError, ValueError) as problem:
         reason = str(problem).splitlines()[0]
         raise InputError(f"{path}:1: this is not valid YAML ({reason}); correct the file.") from None
-    finally:
-        loader.dispose()
     if node is None:
         raise InputError(f"{path}:1: the file is empty; fill in at least a name and the attributes.")
     return MarkedYaml(path, content, dict(_lines(path, node, (), set())))

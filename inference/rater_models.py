@@ -71,7 +71,8 @@ class RaterModel:
         A panel with reliability ``R`` and a share ``pi`` of inattentive respondents, who agree with
         themselves half of the time, has ``R = (1 - pi) R_a + pi / 2``.
         """
-        return (self.reliability - self.inattention / 2) / (1 - self.inattention)
+        attentive = (self.reliability - self.inattention / 2) / (1 - self.inattention)
+        return round(attentive, 12)
 
     @property
     def response_error(self) -> float:

@@ -126,7 +126,7 @@ def simulate(
     tasks: list[pd.DataFrame] = []
     models = [rater for rater in chosen_raters if rater.kind == "model"]
     if models:
-        n = pairs or design.pairs
+        n = design.pairs if pairs is None else pairs
         rows = draw_pairs(probability, n, _stream(seed, "pairs"))
         shared = shared_table(profiles["profile_id"].to_numpy()[rows])
         tasks.append(shared)
@@ -137,7 +137,8 @@ def simulate(
     for rater in chosen_raters:
         if rater.kind == "human":
             rng = _rng(seed, rater)
-            rows = draw_panel(probability, respondents or design.respondents, design.tasks, rng)
+            size = design.respondents if respondents is None else respondents
+            rows = draw_panel(probability, size, design.tasks, rng)
             codes = _codes(study, profiles, rows)
             first = panel_answers(rater, study, codes, rng, design.repeat_first)
             if design.repeat_first:
@@ -181,11 +182,11 @@ def panel_answers(
         own = rng.standard_normal((respondents, len(sd))) * sd
         taste = np.take_along_axis(own[:, None, :], codes[..., index], axis=2)
         advantage += taste[..., 0] - taste[..., 1]
-    stable: Flags = rng.random((respondents, tasks)) < expit(advantage)
+    stable = np.less(rng.random((respondents, tasks)), expit(advantage))
     if repeat_first:
         stable = np.column_stack([stable, ~stable[:, 0]])
     answers = stable ^ (rng.random(stable.shape) < rater.response_error)
-    inattentive: Flags = rng.random(respondents) < rater.inattention
+    inattentive = np.less(rng.random(respondents), rater.inattention)
     answers[inattentive] = rng.random((int(inattentive.sum()), answers.shape[1])) < 0.5
     return answers
 

@@ -95,15 +95,16 @@ def _derived(study: Study) -> Iterator[Problem]:
                 ("derived", position, "source"), f"{derived.id}: {suggestion(derived.source, known)}"
             )
             continue
-        covered = [name for level in derived.levels for name in level.covers]
+        unknown = False
         for index, level in enumerate(derived.levels):
-            for name in level.covers:
-                if name not in known[derived.source]:
-                    yield Problem(
-                        ("derived", position, "levels", index, "covers"),
-                        f"{derived.id}: {suggestion(name, known[derived.source])}",
-                    )
-        for name in known[derived.source]:
+            for name in set(level.covers) - set(known[derived.source]):
+                unknown = True
+                yield Problem(
+                    ("derived", position, "levels", index, "covers"),
+                    f"{derived.id}: {suggestion(name, known[derived.source])}",
+                )
+        covered = [name for level in derived.levels for name in level.covers]
+        for name in () if unknown else known[derived.source]:
             if covered.count(name) != 1:
                 yield Problem(
                     ("derived", position, "levels"),
@@ -195,7 +196,7 @@ def _formula(study: Study, analysis: Analysis, at: Location) -> Iterator[Problem
             yield Problem(location, f"{analysis.name}: {suggestion(name, study.features)}")
         if name in analysis.by:
             yield Problem(
-                location, f"{analysis.name}: '{name}' stands in the formula and in by; remove one of them."
+                (*at, "by"), f"{analysis.name}: '{name}' stands in the formula and in by; remove one of them."
             )
     for derived in study.derived:
         if derived.id in analysis.features and derived.source in analysis.features:

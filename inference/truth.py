@@ -33,7 +33,7 @@ from .study_parts import Analysis
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-NODES = 24
+NODES = 20
 BLOCK = 128
 
 
@@ -126,28 +126,22 @@ def cell_choice(
     variance = (loadings**2).sum(axis=1)
     nodes, node_weights = hermegauss(NODES if loading else 1)
     node_weights = node_weights / node_weights.sum()
-    picked, first, weight = np.empty(cells), np.empty(cells), np.empty(cells)
+    total, first, as_opponent = np.empty(cells), np.empty(cells), np.zeros(cells)
     for start in range(0, cells, BLOCK):
         rows = slice(start, min(start + BLOCK, cells))
-        difference = utility[rows, None] - utility
+        advantage = utility[rows, None] - utility + rater.position_bias
         shared = loadings[rows] @ loadings.T
         sd = np.sqrt(np.maximum(variance[rows, None] + variance - 2 * shared, 0))
-        meet = np.broadcast_to(probability, difference.shape).copy()
+        meet = probability[rows, None] * probability
         meet[np.arange(len(meet)), np.arange(rows.start, rows.stop)] *= 1 - 1 / copies
-        as_first = _logistic_normal(difference + rater.position_bias, sd, nodes, node_weights)
-        as_second = (
-            as_first
-            if rater.position_bias == 0
-            else _logistic_normal(difference - rater.position_bias, sd, nodes, node_weights)
-        )
-        total = meet.sum(axis=1)
-        weight[rows] = total * probability[rows]
-        picked[rows] = (meet * (as_first + as_second)).sum(axis=1) / (2 * total)
-        first[rows] = (meet * as_first).sum(axis=1) / total
-    weight /= weight.sum()
+        wins = meet * _logistic_normal(advantage, sd, nodes, node_weights)
+        total[rows], first[rows] = meet.sum(axis=1), wins.sum(axis=1)
+        as_opponent += wins.sum(axis=0)
+    picked = (first + total - as_opponent) / (2 * total)
     tau, pi = rater.response_error, rater.inattention
-    observed = (1 - pi) * (tau + (1 - 2 * tau) * np.stack([picked, first])) + pi / 2
-    return CellChoice(weight, observed[0], float(weight @ observed[1]))
+    observed = (1 - pi) * (tau + (1 - 2 * tau) * picked) + pi / 2
+    share_first = (1 - pi) * (tau + (1 - 2 * tau) * first.sum() / total.sum()) + pi / 2
+    return CellChoice(total / total.sum(), observed, float(share_first))
 
 
 def level_effects(cells: pd.DataFrame, choice: CellChoice, features: Sequence[str]) -> dict[str, Floats]:
@@ -230,5 +224,6 @@ def _keyed(
 def _logistic_normal(mean: Floats, sd: Floats, nodes: Floats, weights: Floats) -> Floats:
     expected = np.zeros_like(mean)
     for node, weight in zip(nodes, weights, strict=True):
-        expected += weight / (1 + np.exp(-(mean + sd * node)))
+        odds_against = np.exp(-(mean + sd * node))
+        expected += weight / (1 + odds_against)
     return expected
