@@ -34,7 +34,9 @@ def packaged_files() -> list[str]:
     return [
         name
         for name in tracked_files()
-        if name.partition("/")[0] in FOLDERS and not name.startswith(LEFT_OUT_OF_THE_WHEEL)
+        if name.partition("/")[0] in FOLDERS
+        and not name.startswith(LEFT_OUT_OF_THE_WHEEL)
+        and not Path(name).name.startswith(".")
     ]
 
 
