@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from great_tables import GT
 
 DIGITS = 3
+NO_BREAK = "\N{NO-BREAK SPACE}"
 STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 STAR_RULE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
 MOST_SERIES_WITH_INTERVALS = 3
+MOST_SERIES_AT_FULL_SIZE = 6
 
 
 def number(value: float | None, digits: int = DIGITS) -> str:
@@ -38,12 +40,12 @@ def interval(lower: float | None, upper: float | None, digits: int = DIGITS) -> 
 
     Examples
     --------
-    >>> interval(0.1, 0.25)
+    >>> interval(0.1, 0.25).replace(NO_BREAK, " ")
     '[0.100, 0.250]'
     """
     if not (number(lower) and number(upper)):
         return ""
-    return f"[{number(lower, digits)}, {number(upper, digits)}]"
+    return f"[{number(lower, digits)},{NO_BREAK}{number(upper, digits)}]"
 
 
 def p_value(p: float | None) -> str:
@@ -69,7 +71,15 @@ def whole(value: float | None) -> str:
     return "" if value is None or pd.isna(value) else f"{int(value):,}"
 
 
-def styled_table(frame: pd.DataFrame, *, name: str, groups: str | None = None, note: str = "") -> GT:
+def styled_table(
+    frame: pd.DataFrame,
+    *,
+    name: str,
+    groups: str | None = None,
+    note: str = "",
+    left: int = 1,
+    size: str = "85%",
+) -> GT:
     """Dress a table of strings in the one table style; markup in the cells is escaped.
 
     Parameters
@@ -82,6 +92,10 @@ def styled_table(frame: pd.DataFrame, *, name: str, groups: str | None = None, n
         Column whose values become group headings.
     note : str
         Line below the table.
+    left : int
+        How many columns are aligned left; the others hold numbers and are aligned right.
+    size : str
+        Font size, relative to the page.
     """
     from great_tables import GT, html
 
@@ -89,10 +103,10 @@ def styled_table(frame: pd.DataFrame, *, name: str, groups: str | None = None, n
     table = (
         GT(frame.astype("object"), groupname_col=groups, id=f"gt-{name.replace('_', '-')}")
         .sub_missing(missing_text="")
-        .cols_align("left", columns=text_columns[:1])
-        .cols_align("right", columns=text_columns[1:])
+        .cols_align("left", columns=text_columns[:left])
+        .cols_align("right", columns=text_columns[left:])
         .tab_options(
-            table_font_size="90%",
+            table_font_size=size,
             table_width="100%",
             data_row_padding="3px",
             row_group_font_weight="bold",
@@ -122,7 +136,8 @@ def estimates_table(
     """Lay tidy estimates out for reading: attributes as groups, levels as rows, judges as columns.
 
     One series gets estimate, standard error, interval and p value; up to three get estimates with
-    intervals; more get estimates alone. Stars follow ``STAR_RULE``; marginal means get none.
+    intervals; more get estimates alone, and
+    beyond six they are rounded to two digits and set small. Stars follow ``STAR_RULE``; marginal means get none.
     """
     told = frame.assign(_series=series_labels(frame).to_numpy(str))
     starred = "mm" not in set(told.get("statistic", pd.Series(dtype=str)).astype(str))
@@ -134,7 +149,9 @@ def estimates_table(
             cells[group, level] = {}
     for record, is_zero in zip(told.to_dict("records"), reference, strict=True):
         shown = _shown(record, bool(is_zero), bounds, len(series), starred)
-        columns = shown if len(series) == 1 else {record["_series"]: " ".join(filter(None, shown.values()))}
+        columns = (
+            shown if len(series) == 1 else {record["_series"]: NO_BREAK.join(filter(None, shown.values()))}
+        )
         cells[str(record[panel]), str(record[row])] |= columns
     rows = [
         {
@@ -144,12 +161,13 @@ def estimates_table(
         }
         for (group, level), texts in cells.items()
     ]
+    size = "85%" if len(series) <= MOST_SERIES_AT_FULL_SIZE else "70%"
     note = (
         STAR_RULE
         if starred and any("*" in text for texts in cells.values() for text in texts.values())
         else ""
     )
-    return styled_table(pd.DataFrame(rows), name=name, groups="Attribute", note=note)
+    return styled_table(pd.DataFrame(rows), name=name, groups="Attribute", note=note, size=size)
 
 
 def _shown(
@@ -157,9 +175,10 @@ def _shown(
 ) -> dict[str, str]:
     """Texts of one estimate, by column."""
     if is_zero:
-        return {"Estimate": "reference"}
+        return {"Estimate": "reference" if n_series <= MOST_SERIES_AT_FULL_SIZE else "ref."}
     mark = stars(record.get("p")) if starred else ""
-    shown = {"Estimate": number(record["estimate"]) + mark}
+    digits = DIGITS if n_series <= MOST_SERIES_AT_FULL_SIZE else DIGITS - 1
+    shown = {"Estimate": number(record["estimate"], digits) + mark}
     if n_series <= MOST_SERIES_WITH_INTERVALS:
         shown |= {"Interval": interval(record[bounds[0]], record[bounds[1]])}
     if n_series == 1:

@@ -63,12 +63,10 @@ def cell_options(code: str) -> dict[str, Any]:
 
 
 def set_parameter(notebook: Any, name: str, value: str) -> None:
-    """Insert an assignment after the cell tagged ``parameters``, as papermill does."""
-    import nbformat
-
-    for position, cell in enumerate(notebook.cells):
+    """Assign a value at the end of the cell tagged ``parameters``."""
+    for cell in notebook.cells:
         if cell.cell_type == "code" and "parameters" in cell_options(cell.source).get("tags", []):
-            notebook.cells.insert(position + 1, nbformat.v4.new_code_cell(f"{name} = {value!r}"))
+            cell.source += f"\n{name} = {value!r}"
             return
     raise ConjuryError("The report has no cell tagged `parameters`, so it cannot be given a results folder.")
 

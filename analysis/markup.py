@@ -116,7 +116,11 @@ def _block_line(page: Page, lines: list[str]) -> list[str]:
     closings: list[str] = []
     starts: list[int] = []
     for line in lines:
-        if found := OPENING.match(line):
+        if (found := OPENING.match(line)) and found[1].strip() == "#refs":
+            closings.append("")
+            starts.append(len(out))
+            out += ["", REFERENCES, ""]
+        elif found := OPENING.match(line):
             opening, closing = _opening(page, found[1])
             closings.append(closing)
             starts.append(len(out))
@@ -140,8 +144,6 @@ def _opening(page: Page, attributes: str) -> tuple[str, str]:
     """Return the opening and closing tags of a fenced block."""
     if label := re.match(r"#((?:fig|tbl)-[\w-]+)", attributes):
         return f'<figure id="{label[1]}">', f"</figure>{label[1]}"
-    if attributes.strip() == "#refs":
-        return f"<div>{REFERENCES}", "</div>"
     if callout := re.search(r"\.(callout-\w+)", attributes):
         title = re.search(r'title="([^"]*)"', attributes)
         heading = f'<p class="callout-title">{escape(title[1])}</p>' if title else ""
@@ -230,14 +232,7 @@ def _contents(page: Page) -> str:
 
 
 def _markdown(text: str) -> str:
-    """Convert plain Markdown with nbconvert, through its template without scripts."""
-    import nbformat
-    from nbconvert import HTMLExporter
+    """Convert plain Markdown with nbconvert's own converter."""
+    from nbconvert.filters.markdown_mistune import markdown2html_mistune
 
-    exporter = HTMLExporter(
-        template_name="basic", exclude_input=True, exclude_anchor_links=True, exclude_input_prompt=True
-    )
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)])
-    body, _ = exporter.from_notebook_node(notebook)
-    inner = re.search(r'<div class="text_cell_render[^>]*>\n?(.*)\n</div>', str(body), re.S)
-    return inner[1] if inner else str(body)
+    return str(markdown2html_mistune(text))

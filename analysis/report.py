@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -176,9 +176,7 @@ class Results:
         frame = self.estimates("amce", every_prompt=True)
         several = frame.groupby("judge", sort=False)["prompt"].nunique() > 1
         for position, judge in enumerate(several[several].index, start=1):
-            self._print_or_explain(
-                lambda judge=judge, position=position: self._prompt_figure(frame, judge, position)
-            )
+            self._print_or_explain(partial(self._prompt_figure, frame, str(judge), position))
         if not several.any():
             print("\nEvery judge answered under a single prompt.\n")
 

@@ -72,9 +72,9 @@ def answers_table(frame: pd.DataFrame) -> GT:
     total = counts.sum(axis=1)
     answered = counts["ok"] / total if "ok" in counts else 0 * total
     shown = counts[statuses].map(whole).rename(columns={name: words(name) for name in statuses})
-    shown["Answered"] = [f"{number(100 * share, 1)}%" for share in answered]
+    shown["Answered"] = [f"{number(100 * share, 2)}%" for share in answered]
     return styled_table(
-        shown.reset_index().rename(columns={"judge": "Judge", "prompt": "Prompt"}), name="answers"
+        shown.reset_index().rename(columns={"judge": "Judge", "prompt": "Prompt"}), name="answers", left=2
     )
 
 
@@ -121,7 +121,11 @@ def engines_summary_table(summary: pd.DataFrame) -> GT:
 
 def engines_table(engines: pd.DataFrame, labels: Labels) -> GT:
     """Set each engine's estimates, with standard errors in parentheses, side by side."""
-    names = [column.removeprefix("estimate_") for column in engines if column.startswith("estimate_")]
+    names = [
+        column.removeprefix("estimate_")
+        for column in map(str, engines.columns)
+        if column.startswith("estimate_")
+    ]
     shown = pd.DataFrame(
         {
             "Attribute": [labels.feature(feature) for feature in engines["feature"]],
@@ -146,7 +150,9 @@ def versions_table(manifest: Mapping[str, Any]) -> GT:
     rows += [("Software", name, str(version)) for name, version in software.items() if version]
     run = {"command": manifest.get("command"), "finished": manifest.get("created")}
     rows += [("Run", name, str(value)) for name, value in run.items() if value]
-    return styled_table(pd.DataFrame(rows, columns=["part", "Item", "Value"]), name="versions", groups="part")
+    return styled_table(
+        pd.DataFrame(rows, columns=["part", "Item", "Value"]), name="versions", groups="part", left=2
+    )
 
 
 def scientific(value: float) -> str:

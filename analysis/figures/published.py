@@ -92,7 +92,7 @@ def published_plot(
     published, estimates, prompt
         As in ``beside_published``.
     judge : str, optional
-        Which judge; by default the first that occurs in both tables.
+        Which judge; by default the one with most variants, else the first.
     labels, theme, title
         As in ``coefficient_plot``.
 
@@ -101,7 +101,7 @@ def published_plot(
     matplotlib.figure.Figure
     """
     both = beside_published(published, estimates, prompt=prompt)
-    judge = judge or str(both["judge"].iloc[0])
+    judge = judge or str(both.groupby("judge", sort=False)["source"].nunique().idxmax())
     shown = both[both["judge"] == judge]
     if shown.empty:
         raise InputError(f"The published table and the estimates share no level of judge {judge!r}.")
