@@ -55,7 +55,8 @@ versions <- function(packages = character()) {
 }
 
 package_version_text <- function(package) {
-  if (requireNamespace(package, quietly = TRUE)) as.character(utils::packageVersion(package)) else NULL
+  installed <- nzchar(system.file(package = package))
+  if (installed) as.character(utils::packageVersion(package)) else NULL
 }
 
 #' Make sure that text is read and written as UTF-8

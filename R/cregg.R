@@ -43,7 +43,7 @@ without_likelihood_warning <- function(expression) {
 }
 
 plain_frame <- function(table) {
-  columns <- lapply(unclass(table)[names(table)], function(column) {
+  columns <- lapply(unclass(table), function(column) {
     attr(column, "label") <- NULL
     column
   })

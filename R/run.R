@@ -118,7 +118,8 @@ index_row <- function(name, table) {
   made <- versions(packages)
   data.frame(
     name = name, rows = nrow(table), call = gsub("\\s+", " ", paste(deparse(calls[[name]], 500L), collapse = " ")),
-    R = made$R, packages = paste(packages, unlist(made$packages), collapse = "; ")
+    R = made$R, packages = paste(packages, unlist(made$packages), collapse = "; "),
+    blas = basename(extSoftVersion()[["BLAS"]])
   )
 }
 
@@ -149,8 +150,9 @@ if (!check) {
   same <- c("name", "rows", "call")
   listed <- identical(unname(as.list(index[same])), unname(as.list(before[same])))
   if (!listed) different <- c(different, "INDEX.csv")
-  if (!identical(unique(index$R), unique(before$R))) {
-    cat(sprintf("note: made by R %s, checked with R %s\n", before$R[1L], index$R[1L]))
+  made_with <- function(table) do.call(paste, table[c("R", "packages", "blas")])
+  if (!identical(made_with(index), made_with(before))) {
+    cat("note: the tables were made with other versions than these:", unique(made_with(before)), sep = "\n  ")
   }
   if (length(different)) {
     cat("differs:", different, sep = "\n  ")

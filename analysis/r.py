@@ -21,6 +21,9 @@ from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.paths import R_SOURCES
 
 logger = logging.getLogger(__name__)
+logging.getLogger("rpy2").addHandler(
+    logging.NullHandler()
+)  # its remarks on a missing R stay off the terminal
 
 PACKAGES = ("survey", "sandwich", "lmtest", "cregg")
 INSTALL = {
@@ -329,10 +332,10 @@ def _from_r(value: Any) -> Any:
         items = [_from_r(item) for item in value]
         return items if names is None else dict(zip(names, items, strict=True))
     if isinstance(value, (ri.BoolSexpVector, ri.IntSexpVector, ri.FloatSexpVector, ri.StrSexpVector)):
-        array = _column_from_r(value)
+        text = isinstance(value, ri.StrSexpVector)
+        array = np.array(_texts(value), dtype=object) if text else _column_from_r(value).to_numpy()
         shape = _attribute(value, "dim")
-        plain = array.to_numpy(dtype=object, na_value=None) if array.dtype == "string" else array.to_numpy()
-        return plain if shape is None else plain.reshape(tuple(shape), order="F")
+        return array if shape is None else array.reshape(tuple(shape), order="F")
     return "\n".join(ri.baseenv["deparse"](value))
 
 
@@ -340,22 +343,32 @@ def _column_from_r(value: Any) -> pd.Series[Any]:
     from rpy2 import rinterface as ri
 
     if isinstance(value, ri.StrSexpVector):
-        return pd.Series([None if item is ri.NA_Character else item for item in value], dtype="string")
+        return pd.Series(_texts(value), dtype="string")
     if isinstance(value, ri.FloatSexpVector):
-        return pd.Series(np.array(value.memoryview(), dtype=np.float64))
-    codes = np.array(value.memoryview(), dtype=np.int64)
+        return pd.Series(_flat(value, np.float64))
+    codes = _flat(value, np.int64)
     missing = codes == NA_INTEGER
     levels = _attribute(value, "levels")
     if levels is not None:
         places = np.where(missing, -1, codes - 1)
         ordered = "ordered" in value.rclass
-        return pd.Series(pd.Categorical.from_codes(places, categories=list(levels), ordered=ordered))
+        return pd.Series(pd.Categorical.from_codes(places, categories=pd.Index(levels), ordered=ordered))
     kind = bool if isinstance(value, ri.BoolSexpVector) else np.int64
     if not missing.any():
         return pd.Series(codes.astype(kind))
     masked = pd.array(np.where(missing, 0, codes).astype(kind))
     masked[missing] = pd.NA
     return pd.Series(masked)
+
+
+def _texts(value: Any) -> list[str | None]:
+    from rpy2.rinterface import NA_Character
+
+    return [None if item is NA_Character else item for item in value]
+
+
+def _flat(value: Any, kind: type) -> np.ndarray:
+    return np.array(value.memoryview(), dtype=kind).ravel(order="F")
 
 
 def _attribute(value: Any, name: str) -> Any:

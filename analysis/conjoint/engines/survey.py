@@ -52,8 +52,8 @@ def fit_survey(
 ) -> SurveyFit:
     """Fit ``outcome`` on dummies of ``terms`` with design-based (cluster-robust) covariance.
 
-    The covariance is ``G / (G - 1) * B M B`` with the bread ``B``, the meat ``M`` of scores summed by cluster,
-    and ``G`` the number of clusters among all rows of ``data``, those with missing values included.
+    The covariance is ``G / (G - 1) * B M B`` with the bread ``B``, the meat ``M`` of scores summed by
+    cluster, and ``G`` the number of clusters among all rows of ``data``, those with missing values included.
 
     Parameters
     ----------
