@@ -127,18 +127,16 @@ def tidy(
 
 
 def stack(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Concatenate tidy tables, keeping the order of categories as first seen."""
-    from pandas.api.types import union_categoricals
-
+    """Concatenate tidy tables; categories keep the order in which they are first seen."""
     if not frames:
         raise InputError("There is no table to stack; give at least one result.")
-    stacked = pd.concat([frame.astype(_categories_to_object(frame)) for frame in frames], ignore_index=True)
-    for column in frames[0].columns:
-        if isinstance(frames[0][column].dtype, pd.CategoricalDtype):
-            merged = union_categoricals([frame[column].astype("category") for frame in frames])
-            stacked[column] = pd.Categorical(stacked[column], categories=merged.categories)
-    return stacked
-
-
-def _categories_to_object(frame: pd.DataFrame) -> dict[Any, str]:
-    return {name: "object" for name in frame if isinstance(frame[name].dtype, pd.CategoricalDtype)}
+    ordered = [name for name, kind in frames[0].dtypes.items() if isinstance(kind, pd.CategoricalDtype)]
+    levels = {
+        name: list(dict.fromkeys(level for frame in frames for level in frame[name].cat.categories))
+        for name in ordered
+    }
+    aligned = [
+        frame.assign(**{name: frame[name].cat.set_categories(levels[name]) for name in ordered})
+        for frame in frames
+    ]
+    return pd.concat(aligned, ignore_index=True)

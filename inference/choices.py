@@ -22,6 +22,7 @@ def read_choices(
     attributes: Levels,
     levels: Levels | str | Path | None = None,
     aliases: Mapping[str, str] | None = None,
+    usual_names: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     r"""Read a tidy table of forced choices, one row per judge, pair and profile.
 
@@ -35,7 +36,8 @@ def read_choices(
     path : a file ending in .parquet, .csv or .csv.gz
     attributes : the study's attributes and their levels in order, the reference first
     levels : level order of further label columns, or a levels file; the study's own order comes first
-    aliases : names in the file to names of the contract, such as ``{"model": "judge_id"}``
+    aliases : names in the file to names of the contract, such as ``{"model": "judge_id"}``; each must occur
+    usual_names : further such names, used where the file has them and not the contract's own
 
     Returns
     -------
@@ -57,16 +59,18 @@ def read_choices(
     >>> choices[["judge_id", "status", "curse"]].to_numpy().tolist()
     [['judge', 'ok', 'curse'], ['judge', 'ok', 'no_curse']]
     """
-    aliases, source = aliases or {}, str(path)
+    aliases, usual_names, source = aliases or {}, usual_names or {}, str(path)
     fields = TABLES["choices"]
     kinds = {name: field.kind for name, field in fields.items()}
     study = {
         **attributes,
         **{theirs: attributes[ours] for theirs, ours in aliases.items() if ours in attributes},
     }
-    kinds |= {theirs: kinds[ours] for theirs, ours in aliases.items() if ours in kinds}
+    kinds |= {theirs: kinds[ours] for theirs, ours in [*usual_names.items(), *aliases.items()] if ours in kinds}
     raw = load(path, {**resolve_levels(path, levels), **study}, kinds)
-    frame = _rename(raw, aliases, source)
+    taken = {*raw.columns, *aliases.values()}
+    usual = {theirs: ours for theirs, ours in usual_names.items() if theirs in raw and ours not in taken}
+    frame = _rename(raw, {**usual, **aliases}, source)
     require_columns(frame, ["pair_id", "position", "chosen", *attributes], source)
     if frame.empty:
         raise InputError(f"{source}: the table has no rows; write one row for each profile shown.")

@@ -149,5 +149,6 @@ class Analysis(Part):
         """Return the rows of a choices table that this analysis uses, without the levels it excludes."""
         for feature, levels in self.exclude.items():
             rows = rows[~rows[feature].isin(levels)]
-            rows = rows.assign(**{feature: rows[feature].cat.remove_categories(levels)})
+            kept = [level for level in rows[feature].cat.categories if level not in levels]
+            rows = rows.assign(**{feature: rows[feature].cat.set_categories(kept)})
         return rows

@@ -6,11 +6,14 @@ from .cj import cj
 from .differences import amce_diffs, mm_diffs
 from .frequencies import cj_freqs, cj_props, cj_table
 from .marginal_means import mm
+from .resample import Bootstrap, bootstrap
 
 __all__ = [
+    "Bootstrap",
     "amce",
     "amce_by_reference",
     "amce_diffs",
+    "bootstrap",
     "cj",
     "cj_anova",
     "cj_freqs",

@@ -13,8 +13,9 @@ from conjury.inference.errors import InputError
 
 from ..cells import Cells, build_cells
 from ..formula import Formula
-from ..results import Estimates, Provenance
-from .plan import groups_of, key_frame, level_rows
+from ..results import Estimates
+from .engines.solution import provenance
+from .plan import CountPlan, groups_of, key_frame, level_rows
 from .request import Request, make_request, require_frame
 
 
@@ -55,18 +56,8 @@ def cj_freqs(
     request = make_request("cj_freqs", formula, id=id, by=by, **options)
     if request.engine == "cregg":
         return _with_cregg(request, data)
-    cells = _counted(request, data)
-    everywhere = np.ones(cells.n_cells, dtype=bool)
-    groups = groups_of(cells, request.by) if request.by else [((), everywhere, cells.n_clusters)]
-    rows = list(level_rows(request, cells))
-    frames = []
-    for group, inside, _ in groups:
-        counts = frequency_matrix(cells, rows, inside) @ cells.cell_weight
-        found = key_frame(request, cells, "frequencies", rows).drop(columns="outcome").assign(estimate=counts)
-        for position, (name, level) in enumerate(zip(request.by, group, strict=True)):
-            found.insert(position, name, str(level))
-        frames.append(found)
-    return Estimates(pd.concat(frames, ignore_index=True), None, _provenance(request, cells))
+    plan = freqs_plan(request, require_frame(data))
+    return Estimates(plan.keys.assign(estimate=plan.estimate(plan.cells.cell_weight)), None, provenance(plan))
 
 
 def cj_props(
@@ -105,20 +96,8 @@ def cj_props(
         raise InputError(f"margin is {margin}; give the number of a feature, 1 to {len(features)}.")
     if request.engine == "cregg":
         return _with_cregg(request, data)
-    cells = _counted(request, data)
-    profiles = list(itertools.product(*(range(len(cells.levels[name])) for name in reversed(features))))
-    codes = np.array(profiles)[:, ::-1]
-    matches = np.stack([(cells.codes[:, : len(features)] == code).all(axis=1) for code in codes])
-    counts = matches @ cells.cell_weight
-    within = np.zeros(len(codes), dtype=int) if margin is None else codes[:, margin - 1]
-    totals = np.bincount(within, counts)[within]
-    columns = {
-        name: pd.Categorical.from_codes(codes[:, i], [str(level) for level in cells.levels[name]])
-        for i, name in enumerate(features)
-    }
-    with np.errstate(invalid="ignore"):
-        frame = pd.DataFrame(columns | {"proportion": counts / totals})
-    return Estimates(frame, None, _provenance(request, cells))
+    plan = props_plan(request, require_frame(data))
+    return Estimates(plan.keys.assign(proportion=plan.estimate(plan.cells.cell_weight)), None, provenance(plan))
 
 
 def cj_table(
@@ -145,21 +124,49 @@ def cj_table(
     ['kind', 'rude']
     """
     request = make_request("cj_table", formula, **options)
-    cells = _counted(request, data)
-    rows = list(level_rows(request, cells))
-    frame = key_frame(request, cells, "", rows)[["feature", "level"]]
+    plan = freqs_plan(request, require_frame(data))
+    frame = plan.keys[["feature", "level"]].copy()
     if include_reference:
-        frame["reference"] = [level == 0 for _, level in rows]
-    return Estimates(frame, None, _provenance(request, cells))
+        frame["reference"] = [level == 0 for _, level in level_rows(request, plan.cells)]
+    return Estimates(frame, None, provenance(plan))
 
 
-def frequency_matrix(cells: Cells, rows: Sequence[tuple[str, int]], inside: np.ndarray) -> np.ndarray:
-    """Matrix, shape (m, C), that turns cell weights into the count of each row's level."""
-    return np.stack([(cells.code(name) == level) & inside for name, level in rows]).astype(float)
+def freqs_plan(request: Request, data: pd.DataFrame) -> CountPlan:
+    """Count each level, in each group if there are any."""
+    cells = _counted(request, data)
+    everywhere = np.ones(cells.n_cells, dtype=bool)
+    groups = groups_of(cells, request.by) if request.by else [((), everywhere, cells.n_clusters)]
+    rows = list(level_rows(request, cells))
+    parts, keys = [], []
+    for group, inside, _ in groups:
+        parts += [(cells.code(name) == level) & inside for name, level in rows]
+        found = key_frame(request, cells, "frequencies", rows).drop(columns="outcome")
+        for position, (name, level) in enumerate(zip(request.by, group, strict=True)):
+            found.insert(position, name, str(level))
+        keys.append(found)
+    return CountPlan(cells, np.array(parts, dtype=float), None, pd.concat(keys, ignore_index=True), request)
+
+
+def props_plan(request: Request, data: pd.DataFrame) -> CountPlan:
+    """Count each combination of levels, as a share of all or of one feature's level."""
+    features = request.formula.features
+    cells = _counted(request, data)
+    sizes = [range(len(cells.levels[name])) for name in reversed(features)]
+    codes = np.array(list(itertools.product(*sizes)))[:, ::-1]
+    part = np.array([(cells.codes == code).all(axis=1) for code in codes], dtype=float)
+    complete = (cells.codes >= 0).all(axis=1)
+    whole = np.broadcast_to(complete, part.shape).astype(float)
+    if request.margin is not None:
+        column = request.margin - 1
+        whole = whole * (cells.codes[:, column] == codes[:, [column]])
+    columns = {
+        name: pd.Categorical.from_codes(codes[:, i], [str(level) for level in cells.levels[name]])
+        for i, name in enumerate(features)
+    }
+    return CountPlan(cells, part, whole, pd.DataFrame(columns), request)
 
 
 def _counted(request: Request, data: pd.DataFrame) -> Cells:
-    data = require_frame(data)
     present = [name for name in request.by if name in data.columns]
     data = data.assign(**{name: data[name].astype("category") for name in present})
     columns = dict.fromkeys([*request.formula.features, *request.by])
@@ -170,15 +177,3 @@ def _with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
     from .engines.cregg import estimate_with_cregg
 
     return estimate_with_cregg(request, require_frame(data))
-
-
-def _provenance(request: Request, cells: Cells) -> Provenance:
-    return Provenance(
-        verb=request.verb,
-        formula=str(request.formula),
-        engine=request.engine,
-        weights=request.weights,
-        by=request.by,
-        n_rows=cells.n_rows,
-        n_used=cells.n_rows,
-    )

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ..cells import Cells
+from ..linear import invert_in_order
 from .request import Request
 
 Term = tuple[tuple[str, int], ...]
@@ -83,10 +84,50 @@ class Plan:
         ends = np.cumsum([block.design.shape[1] for block in self.blocks])
         return tuple(slice(end - b.design.shape[1], end) for end, b in zip(ends, self.blocks, strict=True))
 
+    def null_space(self, weight: np.ndarray) -> np.ndarray:
+        """What cell weights (C,) leave undetermined, shape (K, A), block by block."""
+        found = [invert_in_order(b.design.T @ (b.design * weight[:, None]))[1] for b in self.blocks]
+        null = np.zeros((self.contrasts.shape[1], sum(part.shape[1] for part in found)))
+        start = 0
+        for columns, part in zip(self.slices, found, strict=True):
+            null[columns, start : start + part.shape[1]] = part
+            start += part.shape[1]
+        return null
+
     @cached_property
     def cluster_counts(self) -> np.ndarray:
         """G of each coefficient's block, shape (K,)."""
         return np.concatenate([np.full(b.design.shape[1], b.clusters) for b in self.blocks])
+
+
+@dataclass(frozen=True)
+class CountPlan:
+    """What to count: m sums of cell weights, as shares if ``whole`` is given.
+
+    Attributes
+    ----------
+    cells : Cells
+    part : ndarray, shape (m, C)
+        1 where a cell counts towards a row.
+    whole : ndarray or None, shape (m, C)
+        1 where a cell belongs to what a row is a share of.
+    keys : DataFrame, m rows
+    request : Request
+    """
+
+    cells: Cells
+    part: np.ndarray
+    whole: np.ndarray | None
+    keys: pd.DataFrame
+    request: Request
+
+    def estimate(self, weight: np.ndarray) -> np.ndarray:
+        """Counts or shares, shape (m, ...), from cell weights of shape (C, ...)."""
+        counts = self.part @ weight
+        if self.whole is None:
+            return np.asarray(counts)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(counts / (self.whole @ weight))
 
 
 def make_block(

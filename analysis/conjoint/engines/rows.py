@@ -9,7 +9,7 @@ import numpy as np
 
 from ...linear import independent_columns
 from ..plan import Block, Plan
-from .solution import Solution, null_space
+from .solution import Solution
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def solve_on_rows(plan: Plan, fit: RowFit) -> Solution:
         part[np.ix_(kept, kept)] = covariance
         scale = np.sqrt(plan.cluster_counts[columns] / (plan.cluster_counts[columns] - 1))
         vcov[np.ix_(columns, columns)] = scale[:, None] * part * scale
-    return Solution(coef, vcov, null_space(plan))
+    return Solution(coef, vcov)
 
 
 def _row_regression(plan: Plan, blocks: list[Block]) -> tuple[RowRegression, np.ndarray]:

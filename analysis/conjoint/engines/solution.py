@@ -11,9 +11,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...linear import invert_in_order
 from ...results import Estimates, Provenance, tidy
-from ..plan import Plan
+from ..plan import CountPlan, Plan
 
 SOLVERS = {
     "native": ".native",
@@ -34,13 +33,10 @@ class Solution:
         0 for columns that are linear combinations of earlier ones.
     vcov : ndarray, shape (K, K)
         Cluster-robust covariance; NaN between regressions that the engine fits one by one.
-    null : ndarray, shape (K, A)
-        What the data cannot tell apart; see `linear.Regression`.
     """
 
     coef: np.ndarray
     vcov: np.ndarray
-    null: np.ndarray
 
 
 def solve(plan: Plan, engine: str) -> Solution:
@@ -57,33 +53,15 @@ def solve(plan: Plan, engine: str) -> Solution:
     return solution
 
 
-def null_space(plan: Plan) -> np.ndarray:
-    """What the design of a plan leaves undetermined, shape (K, A), block by block."""
-    weight = plan.cells.cell_weight[:, None]
-    found = [invert_in_order(block.design.T @ (block.design * weight))[1] for block in plan.blocks]
-    null = np.zeros((plan.contrasts.shape[1], sum(part.shape[1] for part in found)))
-    start = 0
-    for columns, part in zip(plan.slices, found, strict=True):
-        null[columns, start : start + part.shape[1]] = part
-        start += part.shape[1]
-    return null
-
-
 def estimable(contrasts: np.ndarray, null: np.ndarray) -> np.ndarray:
     """Flag the contrasts, shape (m,), that the data determine."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.all(np.abs(contrasts @ null) < 1e-6, axis=1) & ~np.isnan(contrasts).any(axis=1))
 
 
-def assemble(plan: Plan, solution: Solution) -> Estimates:
-    """Turn coefficients into the tidy rows of a plan."""
-    known = estimable(plan.contrasts, solution.null)
-    contrasts = np.where(known[:, None], plan.contrasts, 0.0)
-    estimate = np.where(known, contrasts @ solution.coef, np.nan)
-    tested = known & ~plan.is_reference
-    vcov = _quadratic(contrasts[tested], solution.vcov)
-    std_error = np.full(len(known), np.nan)
-    std_error[tested] = np.sqrt(np.clip(np.diag(vcov), 0, None))
+def estimates(plan: Plan, solution: Solution) -> np.ndarray:
+    """Contrasts of the coefficients, shape (m,); NaN, with a warning, where the data do not determine one."""
+    known = estimable(plan.contrasts, plan.null_space(plan.cells.cell_weight))
     if not known.all():
         named = plan.keys.loc[~known, ["feature", "level"]].astype(str).agg("=".join, axis=1)
         warnings.warn(
@@ -91,15 +69,27 @@ def assemble(plan: Plan, solution: Solution) -> Estimates:
             "the data hold no profile that tells it from the reference.",
             stacklevel=2,
         )
+    return np.where(known, np.nan_to_num(plan.contrasts) @ solution.coef, np.nan)
+
+
+def assemble(plan: Plan, solution: Solution) -> Estimates:
+    """Turn coefficients into the tidy rows of a plan."""
+    estimate = estimates(plan, solution)
+    tested = ~np.isnan(estimate) & ~plan.is_reference
+    vcov = _quadratic(plan.contrasts[tested], solution.vcov)
+    std_error = np.full(len(estimate), np.nan)
+    std_error[tested] = np.sqrt(np.clip(np.diag(vcov), 0, None))
     frame = tidy(plan.keys, estimate, std_error, plan.request.alpha, plan.request.h0)
     labels = np.flatnonzero(tested)
     return Estimates(frame, pd.DataFrame(vcov, index=labels, columns=labels), provenance(plan))
 
 
-def provenance(plan: Plan) -> Provenance:
+def provenance(plan: Plan | CountPlan) -> Provenance:
     """Say what was run and on how much data."""
     request, cells = plan.request, plan.cells
-    inside = np.logical_or.reduce([block.inside for block in plan.blocks])
+    inside = np.ones(cells.n_cells, dtype=bool)
+    if isinstance(plan, Plan):
+        inside = np.logical_or.reduce([block.inside for block in plan.blocks])
     return Provenance(
         verb=request.verb,
         formula=str(request.formula),

@@ -1,0 +1,271 @@
+"""The bootstrap: units are drawn with replacement, and estimates follow from reweighted cells.
+
+A draw gives each unit a multinomial weight. The weighted sums of units by cell are one
+sparse product for a block of draws, and every regression is solved from those sums, so
+that rows are never copied and the cost of a draw does not depend on the estimator's own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array
+
+from conjury.inference.errors import InputError
+
+from ..cells import Entries, unit_codes
+from ..formula import Formula
+from ..results import Estimates
+from . import intervals
+from .engines.solution import estimates, provenance, solve
+from .estimands import PLANS
+from .frequencies import freqs_plan, props_plan
+from .plan import CountPlan, Plan
+from .replicates import influence_moments, replicate, standard_errors
+from .request import make_request, require_frame
+from .run import plan_for
+
+Method = Literal["percentile", "basic", "bca", "studentized"]
+UNIT_COLUMNS = {"pair": ("pair", "pair_id"), "respondent": ("respondent", "respondent_id", "judge_id")}
+_WEIGHTS_AT_A_TIME = 1_500_000
+_DRAWS_AT_A_TIME = 50
+
+
+@dataclass(frozen=True)
+class Bootstrap(Estimates):
+    """Estimates with bootstrap inference.
+
+    ``std_error`` is the standard deviation over draws, ``z`` the estimate (minus the null
+    value) over it, ``lower`` and ``upper`` are the interval of the chosen method, and
+    ``p`` inverts that interval: it is below alpha exactly where the interval leaves the
+    null value out, up to 1 / (draws + 1).
+
+    Attributes
+    ----------
+    replicates : ndarray, shape (draws, m)
+        Estimates of each draw; NaN where a draw lost a level.
+    """
+
+    replicates: np.ndarray
+
+
+def bootstrap(
+    estimator: Callable[..., Estimates],
+    data: pd.DataFrame,
+    formula: str | Formula,
+    *,
+    unit: str = "pair",
+    draws: int = 1000,
+    seed: int | None = None,
+    method: Method = "percentile",
+    alpha: float = 0.05,
+    progress: Callable[[int], None] | None = None,
+    **options: Any,
+) -> Bootstrap:
+    """Bootstrap any estimator of this package that makes estimates.
+
+    Parameters
+    ----------
+    estimator : function
+        `amce`, `mm`, `amce_diffs`, `mm_diffs`, `amce_by_reference`, `cj`, `cj_freqs` or `cj_props`.
+    data, formula, **options
+        As for the estimator. The native engine computes all draws.
+    unit : str
+        What is drawn: "row", "pair" (column ``pair`` or ``pair_id``; the two profiles of a
+        forced choice are one observation), "respondent" (``respondent``, ``respondent_id``
+        or ``judge_id``), or the name of any column.
+    draws : int
+    seed : int, optional
+        Same seed, same draws, whatever the number of processors.
+    method : {"percentile", "basic", "bca", "studentized"}
+        Studentized intervals compute a standard error in every draw and take about a
+        hundred times as long as the others.
+    alpha : float
+    progress : callable, optional
+        Called with the number of draws just finished.
+
+    Returns
+    -------
+    Bootstrap
+
+    Raises
+    ------
+    InputError
+        For an unknown unit, method or estimator, or fewer than two units or draws.
+
+    References
+    ----------
+    Efron, B. (1987). Better bootstrap confidence intervals. JASA 82(397), 171-185.
+    doi:10.1080/01621459.1987.10478410
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from conjury.analysis.conjoint import amce
+    >>> data = pd.DataFrame({"chosen": [1, 0] * 20, "pair_id": [i // 2 for i in range(40)],
+    ...                      "tone": ["rude", "kind", "kind", "rude", "rude", "kind"] * 6 + ["rude"] * 4})
+    >>> bootstrap(amce, data, "chosen ~ tone", draws=50, seed=1).replicates.shape
+    (50, 2)
+    """
+    if method not in intervals.METHODS:
+        raise InputError(f"There is no interval {method!r}; the intervals are {', '.join(intervals.METHODS)}.")
+    if draws < 2:
+        raise InputError(f"draws is {draws}; give at least 2, and 1000 or more for intervals.")
+    plan = _plan(estimator, data, formula, alpha, options)
+    counting = isinstance(plan, CountPlan)
+    if counting and method in ("bca", "studentized"):
+        raise InputError(f"Counts have no {method} interval; give method='percentile' or 'basic'.")
+    units, n_units = _units(data, unit)
+    if n_units < 2:
+        raise InputError(f"Unit {unit!r} has a single value; there is nothing to draw from.")
+    entries = plan.cells.entries(units, n_units)
+    found = _draw(plan, entries, draws, seed, method, progress)
+    null = plan.request.h0
+    if isinstance(plan, CountPlan):
+        estimate = plan.estimate(plan.cells.cell_weight)
+        tested = ~np.isnan(estimate)
+    else:
+        estimate = estimates(plan, solve(plan, "native"))
+        tested = ~np.isnan(estimate) & ~plan.is_reference
+    sample = intervals.Sample(estimate, found.estimates, tested)
+    if method == "bca" and not isinstance(plan, CountPlan):
+        made = intervals.bca(sample, influence_moments(plan, entries), alpha, null)
+    elif method == "studentized" and not isinstance(plan, CountPlan):
+        own = standard_errors(plan, entries, np.ones((1, n_units)))[0]
+        made = intervals.studentized(sample, own, found.std_errors, alpha, null)
+    else:
+        made = (intervals.percentile if method == "percentile" else intervals.basic)(sample, alpha, null)
+    drawn = Drawn(unit, n_units, draws, seed, method)
+    return _assemble(plan, sample, made, drawn)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What was drawn, how often, from which seed."""
+
+    unit: str
+    n_units: int
+    draws: int
+    seed: int | None
+    method: Method
+
+
+@dataclass(frozen=True)
+class _Draws:
+    estimates: np.ndarray
+    std_errors: np.ndarray
+
+
+def draw_weights(entries: Entries, draws: int, seed: int | None) -> Iterator[Callable[[], np.ndarray]]:
+    """Yield one function per block of draws; each returns multinomial weights, shape (units, draws in block).
+
+    Blocks have their own generators, so that they can be computed in any order.
+    """
+    n_units = entries.n_units
+    size = max(1, min(_DRAWS_AT_A_TIME, _WEIGHTS_AT_A_TIME // n_units))
+    starts = range(0, draws, size)
+    streams = np.random.SeedSequence(seed).spawn(len(starts))
+    for start, stream in zip(starts, streams, strict=True):
+
+        def weights(stream: np.random.SeedSequence = stream, n: int = min(size, draws - start)) -> np.ndarray:
+            random = np.random.Generator(np.random.SFC64(stream))
+            counts = np.empty((n, n_units))
+            for row in counts:
+                row[:] = np.bincount(random.integers(0, n_units, n_units), minlength=n_units)
+            return counts
+
+        yield weights
+
+
+def _draw(
+    plan: Plan | CountPlan,
+    entries: Entries,
+    draws: int,
+    seed: int | None,
+    method: Method,
+    progress: Callable[[int], None] | None,
+) -> _Draws:
+    weight, total = entries.matrices()
+    by_cell = _transposed(weight), _transposed(total)
+
+    def block(weights: Callable[[], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        counts = weights()
+        columns = np.ascontiguousarray(counts.T)
+        found = replicate(plan, by_cell[0] @ columns, by_cell[1] @ columns)
+        studentize = method == "studentized" and isinstance(plan, Plan)
+        errors = standard_errors(plan, entries, counts) if studentize else found[:0]
+        if progress is not None:
+            progress(len(counts))
+        return found, errors
+
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        blocks = list(pool.map(block, draw_weights(entries, draws, seed)))
+    return _Draws(np.vstack([e for e, _ in blocks]), np.vstack([s for _, s in blocks]))
+
+
+def _transposed(matrix: csr_array) -> csr_array:
+    flipped = csr_array(matrix.T)
+    flipped.eliminate_zeros()
+    return flipped
+
+
+def _plan(
+    estimator: Callable[..., Estimates],
+    data: pd.DataFrame,
+    formula: str | Formula,
+    alpha: float,
+    options: dict[str, Any],
+) -> Plan | CountPlan:
+    name = getattr(estimator, "__name__", repr(estimator))
+    if options.pop("engine", "native") != "native":
+        raise InputError("The bootstrap reweights cells, which only the native engine does; leave engine out.")
+    if name == "cj":
+        kind = options.pop("estimate", "amce")
+        grouped = options.get("by") is not None
+        name = {"amce": "amce", "mm": "mm", "frequencies": "cj_freqs"}.get(kind, kind.replace("erences", "s"))
+        name = f"cj_{name}" if grouped and name in ("amce", "mm") else name
+    frame = require_frame(data)
+    if name in ("cj_freqs", "cj_props"):
+        request = make_request(name, formula, alpha=alpha, **options)
+        return (freqs_plan if name == "cj_freqs" else props_plan)(request, frame)
+    if name not in PLANS:
+        raise InputError(
+            f"{name} cannot be bootstrapped; the estimators are amce, mm, amce_diffs, mm_diffs, "
+            "amce_by_reference, cj, cj_freqs and cj_props."
+        )
+    return plan_for(make_request(name, formula, alpha=alpha, **options), frame)
+
+
+def _units(data: pd.DataFrame, unit: str) -> tuple[np.ndarray, int]:
+    if unit == "row":
+        return np.arange(len(data)), len(data)
+    candidates = (unit, *UNIT_COLUMNS.get(unit, ()))
+    column = next((name for name in candidates if name in data.columns), None)
+    if column is None:
+        raise InputError(
+            f"unit={unit!r} needs a column {' or '.join(map(repr, dict.fromkeys(candidates)))}; "
+            "name the column that holds the units, or give unit='row'."
+        )
+    return unit_codes(data, column)
+
+
+def _assemble(
+    plan: Plan | CountPlan, sample: intervals.Sample, made: intervals.Interval, drawn: Drawn
+) -> Bootstrap:
+    tested = sample.tested
+    std_error = np.full(len(tested), np.nan)
+    std_error[tested] = np.nanstd(sample.replicates[:, tested], axis=0, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = (sample.estimate - plan.request.h0) / std_error
+    numbers = {"estimate": sample.estimate, "std_error": std_error, "z": z, "p": made.p}
+    frame = plan.keys.assign(**numbers, lower=made.lower, upper=made.upper)
+    labels = np.flatnonzero(tested)
+    vcov = pd.DataFrame(sample.replicates[:, tested], columns=labels).cov()
+    made_by = replace(provenance(plan), interval=drawn.method, extra=asdict(drawn))
+    return Bootstrap(frame, vcov, made_by, sample.replicates)

@@ -1,0 +1,132 @@
+"""The results folder: tables, the data they rest on, figures, and a manifest that says how they came about."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from conjury.inference.errors import InputError
+from conjury.inference.files import read_table, write_table
+from conjury.inference.paths import ROOT
+
+PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "statsmodels", "linearmodels", "matplotlib", "rpy2")
+
+
+class ResultsFolder:
+    """A folder that ``conjury fit`` and ``conjury compare`` write and reports read.
+
+    Parameters
+    ----------
+    path : str or Path
+        Made when something is first written.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).expanduser()
+        if self.path.exists() and not self.path.is_dir():
+            raise InputError(f"{self.path} is a file; give a folder for results.")
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The manifest, empty where there is none yet."""
+        file = self.path / "manifest.json"
+        if not file.is_file():
+            return {}
+        try:
+            found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise InputError(f"{file} is not readable as JSON ({error}); run `conjury fit` again.") from error
+        return found
+
+    def data_file(self, variant: str) -> Path:
+        """Where the choices of a variant are kept as they were analysed."""
+        return self.path / "data" / f"choices{'.' + variant if variant else ''}.parquet"
+
+    def choices(self) -> pd.DataFrame:
+        """The main choices that the results rest on."""
+        file = self.data_file("")
+        if not file.is_file():
+            raise InputError(f"{self.path} holds no choices; run `conjury fit` first or give --data.")
+        return read_table(file)
+
+    def write(
+        self,
+        tables: Mapping[str, pd.DataFrame],
+        manifest: Mapping[str, Any],
+        data: Mapping[str, pd.DataFrame] | None = None,
+    ) -> None:
+        """Write data and tables (Parquet and CSV), then the manifest, each file whole or not at all."""
+        for variant, choices in (data or {}).items():
+            write_table(choices, self.data_file(variant))
+        for name, table in tables.items():
+            for ending in ("parquet", "csv"):
+                write_table(table, self.path / "tables" / f"{name}.{ending}")
+        text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+        self.path.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=self.path, prefix=".manifest-")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(name, self.path / "manifest.json")
+
+
+def describe_run(command: Iterable[str], r: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Say when, with what software and by which command something was made."""
+    return {
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "conjury": version("conjury"),
+        "commit": _commit(),
+        "python": platform.python_version(),
+        "packages": {name: found for name in PACKAGES if (found := _version(name))},
+        "r": dict(r) if r else None,
+        "command": " ".join(command),
+    }
+
+
+def describe_file(path: str | Path, rows: int, variant: str) -> dict[str, Any]:
+    """Name a data file with its checksum; the folder it lay in is left out."""
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return {
+        "name": "choices",
+        "file": Path(path).name,
+        "sha256": digest.hexdigest(),
+        "rows": rows,
+        "variant": variant,
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _commit() -> str | None:
+    """Commit of a checkout; None for an installed package."""
+    if not (ROOT / ".git").exists():
+        return None
+    try:
+        made = subprocess.run(
+            ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return made.stdout.strip() or None

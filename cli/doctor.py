@@ -1,0 +1,69 @@
+"""``conjury doctor``: what is installed, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+from rich.console import Console
+from rich.table import Table
+
+from conjury.analysis.r import available
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to look for: its version or None, and the remedy where it is missing."""
+
+    part: str
+    found: str | None
+    remedy: str
+
+
+R_PACKAGES = {
+    "survey": "apt-get install r-cran-survey, or install.packages(\"survey\") in R",
+    "sandwich": "apt-get install r-cran-sandwich, or install.packages(\"sandwich\") in R",
+    "lmtest": "apt-get install r-cran-lmtest, or install.packages(\"lmtest\") in R",
+    "cregg": "remotes::install_github(\"leeper/cregg\") in R",
+}
+EXTRAS = {
+    "pymc": "pip install 'conjury[bayes]' (Python 3.12 or newer)",
+    "openai": "pip install 'conjury[openai]'",
+    "vllm": "pip install 'conjury[vllm]' (Linux with a GPU)",
+    "ray": "pip install 'conjury[cluster]'",
+}
+
+
+def findings() -> list[Finding]:
+    """Look for Python, R, R's packages, Quarto and the optional packages."""
+    r = available()
+    return [
+        Finding("conjury", version("conjury"), ""),
+        Finding("Python", platform.python_version(), ""),
+        Finding("rpy2", r.rpy2, "pip install 'conjury[r]'"),
+        Finding("R", r.r, "apt-get install r-base-core, or see r-project.org"),
+        *(Finding(f"R package {name}", r.packages.get(name), how) for name, how in R_PACKAGES.items()),
+        Finding("Quarto", _quarto(), "quarto.org; without it reports are rendered in a simpler layout"),
+        *(Finding(name, _version(name), remedy) for name, remedy in EXTRAS.items()),
+    ]
+
+
+def examine() -> None:
+    """Print the findings as a table."""
+    table = Table("Part", "Version", "If missing", box=None, header_style="bold")
+    for finding in findings():
+        table.add_row(finding.part, finding.found or "missing", "" if finding.found else finding.remedy)
+    Console(highlight=False, markup=False).print(table)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _quarto() -> str | None:
+    return "on the PATH" if shutil.which("quarto") else None

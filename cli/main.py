@@ -1,0 +1,125 @@
+"""The ``conjury`` command: parses arguments, calls the two layers, prints what was made."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from conjury.inference.errors import ConjuryError, InputError
+
+app = typer.Typer(
+    name="conjury",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Measure how LLM judges decide, next to human judges.",
+)
+
+StudyName = Annotated[str, typer.Argument(help="Name of a study that ships, or the path of a study.yaml.")]
+DataFile = Annotated[Path, typer.Option("--data", help="Tidy choices table: .parquet, .csv or .csv.gz.")]
+ResultsPath = Annotated[Path, typer.Option("--results", help="Results folder that `conjury fit` wrote.")]
+
+
+@app.command()
+def simulate(
+    study: StudyName,
+    out: Annotated[Path, typer.Option("--out", help="Where the choices go (.parquet, .csv, .csv.gz).")],
+    seed: Annotated[int, typer.Option(help="Same seed, same choices.")] = 1,
+    respondents: Annotated[int | None, typer.Option(help="Size of the human panel.")] = None,
+    pairs: Annotated[int | None, typer.Option(help="Pairs that every model judges.")] = None,
+    judge: Annotated[list[str] | None, typer.Option(help="Only this judge; can be repeated.")] = None,
+    prompt: Annotated[list[str] | None, typer.Option(help="Only this prompt; can be repeated.")] = None,
+) -> None:
+    """Draw choices of human panels and models from the study's truth table."""
+    from .commands import simulate_study
+
+    simulate_study(study, out, seed, respondents, pairs, judge, prompt)
+
+
+@app.command()
+def fit(
+    study: StudyName,
+    data: DataFile,
+    out: Annotated[Path, typer.Option("--out", help="Results folder; made if missing.")] = Path("results"),
+    variant: Annotated[
+        list[str] | None, typer.Option(help="A second version of the data as NAME=FILE; can be repeated.")
+    ] = None,
+    levels: Annotated[Path | None, typer.Option(help="Level order of columns that a CSV cannot hold.")] = None,
+    rename: Annotated[list[str] | None, typer.Option(help="Column of the file as THEIRS=OURS.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Judge of a file that names none.")] = None,
+    prompt: Annotated[str | None, typer.Option(help="Prompt of a file that names none.")] = None,
+    engine: Annotated[str, typer.Option(help="native, survey, cregg, statsmodels or linearmodels.")] = "native",
+    alpha: Annotated[float, typer.Option(help="One minus the confidence level.")] = 0.05,
+    draws: Annotated[int | None, typer.Option(help="Bootstrap draws; 0 for none.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 1,
+    interval: Annotated[str, typer.Option(help="percentile, basic, bca or studentized.")] = "percentile",
+) -> None:
+    """Run a study's analyses on its choices and write tables, figures and a manifest."""
+    from conjury.analysis.fit import Options
+
+    from .commands import fit_choices, load_variants
+
+    loaded = load_variants(study, data, variant, levels, rename, judge, prompt)
+    fit_choices(loaded, out, Options(engine, alpha, -1 if draws is None else draws, seed, interval))
+
+
+@app.command()
+def compare(
+    study: StudyName,
+    engines: Annotated[str, typer.Option(help="Engines, separated by commas; the first is the yardstick.")] = (
+        "native,survey,cregg,statsmodels,linearmodels"
+    ),
+    results: ResultsPath = Path("results"),
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Choices; by default those of the results folder.")
+    ] = None,
+    analysis: Annotated[str | None, typer.Option(help="Which analysis; by default the first.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Which judge; by default the first.")] = None,
+    prompt: Annotated[str | None, typer.Option(help="Which prompt; by default the first.")] = None,
+) -> None:
+    """Run one analysis with several engines and write their differences to the results folder."""
+    from .commands import compare_on_group
+
+    compare_on_group(study, engines.split(","), results, data, analysis, judge, prompt)
+
+
+@app.command()
+def report(
+    name: Annotated[str, typer.Argument(help="moderation or estimators.")],
+    results: ResultsPath = Path("results"),
+    out: Annotated[Path, typer.Option("--out", help="Folder for the report.")] = Path("reports"),
+    to: Annotated[str, typer.Option("--to", help="html, or pdf (needs Quarto).")] = "html",
+) -> None:
+    """Render a report from a results folder, with Quarto where it is installed."""
+    from .commands import render_report
+
+    render_report(name, results, out, to)
+
+
+@app.command()
+def doctor() -> None:
+    """Print what is installed, what is missing, and how to get it."""
+    from .doctor import examine
+
+    examine()
+
+
+def main() -> None:
+    """Run the command line; problems that the user can solve end with one sentence and exit code 2."""
+    try:
+        app()
+    except ConjuryError as error:
+        _fail(error)
+    except OSError as error:
+        _fail(InputError(f"{error.filename or 'A file'} cannot be used: {error.strerror or error}."))
+    except KeyboardInterrupt:
+        print("Interrupted; what was finished is kept.", file=sys.stderr)
+        sys.exit(130)
+
+
+def _fail(error: ConjuryError) -> None:
+    print(f"conjury: {' '.join(str(error).split())}", file=sys.stderr)
+    sys.exit(2)

@@ -1,0 +1,107 @@
+"""Choices of one study, ready to analyse: the study's names, stimuli, derived attributes, refusal policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from .choices import read_choices
+from .columns import did_you_mean
+from .design import add_derived
+from .errors import InputError
+from .study import Study
+
+
+def load_choices(
+    study: Study,
+    path: str | Path,
+    *,
+    levels: str | Path | None = None,
+    renames: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Read any tidy choices table as choices of a study.
+
+    Columns and prompts that the study knows under another name are renamed. Stimuli
+    that the file numbers within a level (``scenario_id`` within a topic) get ids of
+    their own (``politics_07``). Derived attributes are added, and answers without a
+    choice become what the study's refusal policy says.
+
+    Parameters
+    ----------
+    study : Study
+    path : str or Path
+        Parquet, CSV or gzipped CSV.
+    levels : str or Path, optional
+        File with the level order of further columns.
+    renames : mapping, optional
+        Names in the file to names of the contract; each must occur.
+
+    Returns
+    -------
+    DataFrame
+        The choices contract; ``.attrs["notes"]`` says what was assumed.
+
+    Raises
+    ------
+    InputError
+        Naming file, column, row and remedy.
+    """
+    attributes = {attribute.id: study.levels(attribute.id) for attribute in study.attributes}
+    choices = read_choices(path, attributes, levels, renames, study.column_aliases)
+    notes = list(choices.attrs.get("notes", []))
+    choices = _name_prompts(study, choices)
+    choices = _name_stimuli(study, choices)
+    choices = add_derived(study, choices)
+    choices, policy = _apply_refusal_policy(study, choices)
+    choices.attrs["notes"] = notes + policy
+    return choices
+
+
+def select_rows(
+    choices: pd.DataFrame, judge: str | None = None, prompt: str | None = None
+) -> pd.DataFrame:
+    """Keep the rows of one judge (or "human" for the panel) and one prompt."""
+    for column, wanted in ((judge_of(choices), judge), (choices["prompt_id"].fillna(""), prompt)):
+        if wanted is not None:
+            known = column.unique().tolist()
+            if wanted not in known:
+                hint = did_you_mean(wanted, known)
+                raise InputError(
+                    f"The choices hold no {column.name} {wanted!r}{hint}; they hold {', '.join(map(repr, known))}."
+                )
+            choices = choices[(column == wanted).to_numpy()]
+    return choices
+
+
+def judge_of(choices: pd.DataFrame) -> pd.Series[str]:
+    """Name the judge of each row: a model's id, "human" for every member of a human panel."""
+    judge = choices["judge_id"].astype("string")
+    return judge.mask(choices["judge_kind"].astype("string") == "human", "human").rename("judge")
+
+
+def _name_prompts(study: Study, choices: pd.DataFrame) -> pd.DataFrame:
+    ours = {theirs: prompt.id for prompt in study.prompts for theirs in prompt.aliases}
+    prompts = choices["prompt_id"].astype("string")
+    return choices.assign(prompt_id=prompts.replace(ours))
+
+
+def _name_stimuli(study: Study, choices: pd.DataFrame) -> pd.DataFrame:
+    for stimulus in study.stimuli:
+        number = stimulus.number_column
+        if number in choices and choices[stimulus.id].isna().all():
+            counted = choices[number].astype("Int64").astype("string").str.zfill(2)
+            named = choices[stimulus.attribute].astype("string") + "_" + counted
+            choices = choices.assign(**{stimulus.id: named})
+    return choices
+
+
+def _apply_refusal_policy(study: Study, choices: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    unanswered = (choices["status"] != "ok").to_numpy(dtype=bool)
+    if not unanswered.any():
+        return choices, []
+    verdict = 0 if study.refusal == "not_chosen" else pd.NA
+    meaning = "not chosen on both posts" if study.refusal == "not_chosen" else "a missing choice"
+    note = f"{int(unanswered.sum())} rows without an answer count as {meaning} (refusal: {study.refusal})."
+    return choices.assign(chosen=choices["chosen"].mask(unanswered, verdict)), [note]
