@@ -10,6 +10,10 @@ RESULTS ?= results/demo
 SEED ?= 1
 PYTEST_ARGS ?= -n auto --maxprocesses 4 --dist loadfile
 
+# R reads labels beyond ASCII only in a UTF-8 locale.
+LANG ?= C.UTF-8
+export LANG
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo report test lint format bench clean distclean
 
@@ -48,7 +52,7 @@ bench: $(READY_BENCH) ## measure against the peers
 clean: ## remove what the other targets made, but not .venv or other results
 	rm -rf build dist *.egg-info results/demo quarto/.quarto .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find reports -mindepth 1 ! -name README.md -delete
-	find analysis benchmarks cli inference tests -name __pycache__ -prune -exec rm -rf {} +
+	find . -name .venv -prune -o -name __pycache__ -prune -exec rm -rf {} +
 
 distclean: clean ## remove .venv too
 	rm -rf .venv .uv
