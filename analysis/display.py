@@ -136,8 +136,8 @@ def estimates_table(
     """Lay tidy estimates out for reading: attributes as groups, levels as rows, judges as columns.
 
     One series gets estimate, standard error, interval and p value; up to three get estimates with
-    intervals; more get estimates alone, and
-    beyond six they are rounded to two digits and set small. Stars follow ``STAR_RULE``; marginal means get none.
+    intervals; more get estimates alone, and beyond six these are rounded to two digits and set small.
+    Stars follow ``STAR_RULE``; marginal means get none.
     """
     told = frame.assign(_series=series_labels(frame).to_numpy(str))
     starred = "mm" not in set(told.get("statistic", pd.Series(dtype=str)).astype(str))

@@ -55,7 +55,8 @@ def _errors(analysis: Mapping[str, Any]) -> str:
         return "Standard errors treat every row as independent and allow unequal variances."
     clusters = analysis.get("n_clusters")
     counted = f" ({whole(clusters)} clusters)" if clusters else ""
-    return f"Standard errors are clustered by {code(analysis['id'])}{counted}."
+    by = " or ".join(map(code, str(analysis["id"]).split(" or ")))
+    return f"Standard errors are clustered by {by}{counted}."
 
 
 def _intervals(analysis: Mapping[str, Any]) -> str:
@@ -64,7 +65,8 @@ def _intervals(analysis: Mapping[str, Any]) -> str:
     text = f"Intervals cover {100 * (1 - float(analysis['alpha'])):g}%"
     if analysis.get("draws"):
         unit = str(analysis.get("unit") or "row")
-        what = RESAMPLED.get(unit, f"whole groups of rows with the same {code(unit)}")
+        same = " or ".join(map(code, unit.split(" or ")))
+        what = RESAMPLED.get(unit, f"whole groups of rows with the same {same}")
         kind = str(analysis.get("interval") or "")
         kind = "" if kind in {"", "normal"} else f"{plain(kind)} "
         seed = "" if analysis.get("seed") is None else f" (seed {analysis['seed']})"

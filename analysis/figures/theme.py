@@ -156,6 +156,7 @@ def save(figure: Figure, path_without_suffix: str | Path, formats: Sequence[str]
     unknown = [name for name in formats if name not in FORMATS]
     if unknown:
         raise InputError(f"Figures cannot be saved as {unknown[0]!r}; use one of: {', '.join(FORMATS)}.")
+    _settle_layout(figure)
     base = Path(path_without_suffix)
     base.parent.mkdir(parents=True, exist_ok=True)
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
@@ -174,3 +175,12 @@ def save(figure: Figure, path_without_suffix: str | Path, formats: Sequence[str]
             raise
         written.append(target)
     return written
+
+
+def _settle_layout(figure: Figure) -> None:
+    """Lay the figure out once, with rounded positions: the layout solver is exact only to rounding error."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        left, bottom, width, height = (round(float(edge), 5) for edge in axes.get_position().bounds)
+        axes.set_position((left, bottom, width, height))

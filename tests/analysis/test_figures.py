@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_results import ATTRIBUTES, amce_frame, difference_frame, engines_summary
+from matplotlib import rcParams
+from matplotlib.figure import Figure
+
+from conjury.analysis.figures import (
+    beside_published,
+    coefficient_alt,
+    coefficient_plot,
+    engines_alt,
+    engines_plot,
+    interaction_alt,
+    interaction_plot,
+    marginal_means_plot,
+    published_alt,
+    published_plot,
+    save,
+)
+from conjury.analysis.figures.labels import one_prompt, series_labels
+from conjury.analysis.figures.theme import DARK, LIGHT, MARKERS
+from conjury.inference.errors import InputError
+
+
+def points_drawn(figure: Figure) -> list[float]:
+    return sorted(
+        round(float(x), 9)
+        for axes in figure.axes
+        for line in axes.lines
+        if line.get_linestyle() == "None"
+        for x in np.atleast_1d(line.get_xdata())
+    )
+
+
+def tick_labels(figure: Figure) -> list[str]:
+    return [label.get_text() for axes in figure.axes for label in axes.get_yticklabels()]
+
+
+def luminance(color: str) -> float:
+    channels = [int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return float(np.dot([0.2126, 0.7152, 0.0722], linear))
+
+
+def contrast(one: str, other: str) -> float:
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_every_estimate_and_one_mark_per_reference_level_are_drawn() -> None:
+    frame = amce_frame({"human": [""], "model_x": ["baseline"]})
+    estimates = frame.loc[frame["std_error"].notna(), "estimate"]
+    expected = sorted([round(value, 9) for value in estimates] + [0.0] * len(ATTRIBUTES))
+    assert points_drawn(coefficient_plot(frame)) == pytest.approx(expected)
+
+
+def test_attributes_stand_in_panels_and_reference_levels_are_named() -> None:
+    figure = coefficient_plot(
+        amce_frame({"human": [""]}), labels={"slur": "Insult", ("slur", "none"): "Nothing"}
+    )
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["Insult", "Identity", "Curse"]
+    assert "Generic (reference)" in tick_labels(figure)
+    assert "Nothing" in tick_labels(figure)
+    assert "Black male" in tick_labels(figure)
+
+
+def test_panel_heights_follow_the_number_of_levels() -> None:
+    figure = coefficient_plot(amce_frame({"human": [""]}))
+    figure.draw_without_rendering()
+    heights = [axes.get_position().height for axes in figure.axes]
+    assert heights[0] > heights[1] > heights[2]
+
+
+def test_bootstrap_intervals_are_drawn_when_asked_for() -> None:
+    frame = amce_frame({"human": [""]})
+    drawn = [
+        round(float(segment[0][0]), 9)
+        for axes in coefficient_plot(frame, interval="bootstrap").axes
+        for collection in axes.collections
+        for segment in collection.get_segments()
+    ]
+    assert sorted(drawn) == pytest.approx(sorted(round(x, 9) for x in frame["boot_lower"].dropna()))
+
+
+def test_judges_side_by_side_differ_in_colour_and_marker_and_appear_in_the_legend() -> None:
+    figure = coefficient_plot(amce_frame())
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert texts == ["human", "model_x, baseline", "model_x, context"]
+    handles = figure.legends[0].legend_handles
+    assert len({(h.get_color(), h.get_marker()) for h in handles}) == 3  # type: ignore[union-attr]
+
+
+def test_no_two_of_sixty_three_series_share_colour_and_marker() -> None:
+    pairs = {(LIGHT.color(k), LIGHT.marker(k)) for k in range(len(MARKERS) * len(LIGHT.palette))}
+    assert len(pairs) == len(MARKERS) * len(LIGHT.palette)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+def test_colours_stand_out_from_the_background(theme) -> None:
+    assert contrast(theme.foreground, theme.background) > 12
+    assert contrast(theme.muted, theme.background) > 4.5
+    assert min(contrast(color, theme.background) for color in theme.palette) > 2.8
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_labels_and_legend_stay_inside_the_figure_and_apart(theme: str) -> None:
+    figure = coefficient_plot(amce_frame(), theme=theme, title="A heading")
+    figure.draw_without_rendering()
+    page = figure.bbox
+    boxes = []
+    for axes in figure.axes:
+        boxes.append(axes.title.get_window_extent())
+        for label in axes.get_yticklabels():
+            box = label.get_window_extent()
+            assert box.x0 >= page.x0
+            assert box.y1 <= page.y1
+        shown = [t.get_window_extent() for t in axes.get_xticklabels() if t.get_text()]
+        assert not any(one.overlaps(other) for one, other in pairwise(shown))
+    legend = figure.legends[0].get_window_extent()
+    assert legend.y1 <= page.y1 + 1
+    assert not any(axes.get_window_extent().overlaps(legend) for axes in figure.axes)
+
+
+def test_drawing_leaves_the_global_settings_alone() -> None:
+    before = dict(rcParams)
+    coefficient_plot(amce_frame(), theme="dark")
+    assert dict(rcParams) == before
+
+
+def test_the_same_figure_gives_the_same_bytes(tmp_path) -> None:
+    frame = amce_frame()
+    for name in ("one", "two"):
+        save(coefficient_plot(frame), tmp_path / name)
+    for ending in ("png", "svg", "pdf"):
+        assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_failed_save_keeps_the_old_file_and_leaves_no_other(tmp_path, monkeypatch) -> None:
+    (tmp_path / "plot.svg").write_text("old")
+    figure = coefficient_plot(amce_frame({"human": [""]}))
+    monkeypatch.setattr(figure, "savefig", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        save(figure, tmp_path / "plot", formats=("svg",))
+    assert [path.name for path in tmp_path.iterdir()] == ["plot.svg"]
+    assert (tmp_path / "plot.svg").read_text() == "old"
+
+
+def test_dollar_signs_in_labels_are_text_and_not_mathematics(tmp_path) -> None:
+    figure = coefficient_plot(
+        amce_frame({"human": [""]}), labels={("curse", "curse"): "costs $5 or $\\frac$"}
+    )
+    assert save(figure, tmp_path / "plot", formats=("svg",))[0].stat().st_size > 1000
+
+
+def test_a_level_that_never_occurred_is_marked() -> None:
+    frame = amce_frame({"human": [""]})
+    frame.loc[frame["level"] == "sexism", ["estimate", "std_error", "lower", "upper"]] = np.nan
+    texts = [text.get_text() for axes in coefficient_plot(frame).axes for text in axes.texts]
+    assert texts == ["no estimate"]
+
+
+def test_repeated_rows_ask_for_a_group() -> None:
+    frame = pd.concat([amce_frame({"human": [""]})] * 2)
+    with pytest.raises(InputError, match="more than once; name the column"):
+        coefficient_plot(frame)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda frame: frame.drop(columns="lower"), "column 'lower'"),
+        (lambda frame: frame.head(0), "no rows"),
+    ],
+)
+def test_a_table_that_cannot_be_drawn_says_why(change, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        coefficient_plot(change(amce_frame({"human": [""]})))
+
+
+def test_an_unknown_theme_or_group_or_format_is_refused(tmp_path) -> None:
+    frame = amce_frame({"human": [""]})
+    with pytest.raises(InputError, match="no figure theme 'sepia'"):
+        coefficient_plot(frame, theme="sepia")
+    with pytest.raises(InputError, match="no column 'country'"):
+        coefficient_plot(frame, group="country")
+    with pytest.raises(InputError, match="saved as 'bmp'"):
+        save(coefficient_plot(frame), tmp_path / "plot", formats=("bmp",))
+
+
+def test_marginal_means_stand_around_one_half() -> None:
+    frame = amce_frame({"human": [""]}).assign(statistic="mm", estimate=0.6, lower=0.55, upper=0.65)
+    for axes in marginal_means_plot(frame).axes:
+        left, right = axes.get_xlim()
+        assert left < 0.5 < right
+        assert any(list(line.get_xdata()) == [0.5, 0.5] for line in axes.lines)
+
+
+def test_interactions_have_a_panel_per_slur_or_per_identity() -> None:
+    frame = difference_frame()
+    by_slur = [axes.get_title(loc="left") for axes in interaction_plot(frame).axes]
+    by_author = [axes.get_title(loc="left") for axes in interaction_plot(frame, panels="by").axes]
+    assert by_slur == ["Sexism", "Racism", "None"]
+    assert by_author == ["Black male", "White female"]
+    assert "Black male, White female" in interaction_alt(frame)
+
+
+def test_ours_minus_printed_is_the_difference_in_both_joins() -> None:
+    ours = amce_frame({"model_x": ["baseline"]})
+    printed = ours[ours["std_error"].notna()].assign(estimate=lambda frame: frame["estimate"] - 0.01)
+    other = ours.assign(variant="as_published", estimate=ours["estimate"] - 0.01)
+    both = beside_published(printed, pd.concat([ours, other], ignore_index=True))
+    gaps = both.groupby("source")["difference"].agg(lambda values: np.abs(values).max())
+    assert gaps.to_dict() == pytest.approx({"": 0.01, "as_published": 0.0, "printed": 0.0})
+    assert "1.00 percentage points" in published_alt(printed, ours)
+
+
+def test_the_published_figure_shows_differences_in_percentage_points() -> None:
+    ours = amce_frame({"model_x": ["baseline"]})
+    printed = ours[ours["std_error"].notna()].assign(estimate=lambda frame: frame["estimate"] - 0.01)
+    right = published_plot(printed, ours).axes[1]
+    drawn = np.concatenate([line.get_xdata() for line in right.lines if line.get_linestyle() == "None"])
+    assert drawn == pytest.approx(np.ones(len(printed)))
+
+
+def test_published_judges_that_were_not_estimated_are_refused() -> None:
+    ours = amce_frame({"model_x": ["baseline"]})
+    with pytest.raises(InputError, match="share no judge and level"):
+        published_plot(ours.assign(judge="someone_else"), ours)
+
+
+def test_engines_stand_at_their_disagreement_and_missing_ones_are_named() -> None:
+    summary = engines_summary()
+    axes = engines_plot(summary).axes[0]
+    drawn = [float(x) for line in axes.lines if line.get_linestyle() == "None" for x in line.get_xdata()]
+    assert drawn == [3e-15, 4e-13]
+    assert axes.get_xscale() == "log"
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["survey", "cregg"]
+    assert "not available" in [text.get_text() for text in axes.texts]
+    assert "survey: estimates 3.0e-15" in engines_alt(summary)
+
+
+def test_alt_text_names_the_extremes_found_in_the_data() -> None:
+    frame = amce_frame({"human": [""]})
+    told = [float(number) for number in re.findall(r"-?\d\.\d{3}", coefficient_alt(frame))]
+    found = frame.loc[frame["std_error"].notna(), "estimate"]
+    assert told == [round(found.min(), 3), round(found.max(), 3)]
+
+
+def test_series_are_named_by_the_columns_that_tell_them_apart() -> None:
+    frame = amce_frame({"human": [""], "model_x": ["baseline"]})
+    assert set(series_labels(frame)) == {"human", "model_x"}
+
+
+def test_one_prompt_per_judge_prefers_the_baseline() -> None:
+    frame = amce_frame({"human": [""], "a": ["context", "baseline"], "b": ["context", "other"]})
+    kept = one_prompt(frame).groupby("judge", sort=False)["prompt"].agg(set).to_dict()
+    assert kept == {"human": {""}, "a": {"baseline"}, "b": {"context"}}

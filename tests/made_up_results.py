@@ -1,0 +1,116 @@
+"""A small results folder with made-up numbers, in the shape that `conjury fit` writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+ATTRIBUTES = {
+    "slur": ["generic", "sexism", "racism", "none"],
+    "identity": ["anonymous", "black_male", "white_female"],
+    "curse": ["no_curse", "curse"],
+}
+JUDGES = {"human": [""], "model_x": ["baseline", "context"]}
+LEVEL_WITH_MARKUP = "<script>document.title='taken'</script>"
+
+
+def amce_frame(judges: dict[str, list[str]] | None = None, seed: int = 3) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    rows = []
+    for judge, prompts in (judges or JUDGES).items():
+        for prompt in prompts:
+            for feature, levels in ATTRIBUTES.items():
+                for position, level in enumerate(levels):
+                    key = (judge, prompt, "", "chosen", "amce", feature, level)
+                    estimate, error = (0.0, np.nan) if position == 0 else (random.normal(0, 0.2), 0.02)
+                    z = estimate / error
+                    bounds = (estimate - 1.96 * error, estimate + 1.96 * error)
+                    rows.append((*key, estimate, error, z, 0.0004 if abs(z) > 3.5 else 0.2, *bounds))
+    names = "judge prompt variant outcome statistic feature level estimate std_error z p lower upper"
+    frame = pd.DataFrame(rows, columns=names.split())
+    every_level = [level for levels in ATTRIBUTES.values() for level in levels]
+    return frame.assign(
+        feature=pd.Categorical(frame["feature"], categories=list(ATTRIBUTES)),
+        level=pd.Categorical(frame["level"], categories=every_level),
+        boot_lower=frame["lower"] - 0.001,
+        boot_upper=frame["upper"] + 0.001,
+    )
+
+
+def difference_frame() -> pd.DataFrame:
+    slurs = amce_frame().query("feature == 'slur' and std_error.notna() and prompt != 'context'")
+    shifted = [
+        slurs.assign(by=f"{who} - anonymous", identity=who, statistic="amce_difference")
+        for who in ATTRIBUTES["identity"][1:]
+    ]
+    return pd.concat(shifted, ignore_index=True)
+
+
+def engines_summary() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "engine": ["native", "survey", "cregg"],
+            "available": [True, True, False],
+            "seconds": [0.01, 0.8, None],
+            "max_abs_difference_estimate": [0.0, 3e-15, None],
+            "max_rel_difference_std_error": [0.0, 4e-13, None],
+            "note": ["", "", "R is missing"],
+        }
+    )
+
+
+def write_results(folder: Path) -> Path:
+    main = amce_frame()
+    right = main[main["judge"] == "model_x"]
+    printed = right[(right["prompt"] == "baseline") & right["std_error"].notna()]
+    as_published = right[right["prompt"] == "baseline"].assign(variant="as_published")
+    means = main.assign(statistic="mm", estimate=0.5 + main["estimate"] / 4, std_error=0.01)
+    engines = main.head(9)[["feature", "level"]].assign(
+        estimate_native=main["estimate"], std_error_native=main["std_error"],
+        estimate_survey=main["estimate"], std_error_survey=main["std_error"],
+    )  # fmt: skip
+    tables = {
+        "amce": pd.concat([main, as_published], ignore_index=True),
+        "amce_slur": main[main["level"] != "none"],
+        "amce_by_identity": difference_frame(),
+        "mm": means.assign(lower=means["estimate"] - 0.02, upper=means["estimate"] + 0.02),
+        "answers": pd.DataFrame(
+            {"judge": "model_x", "prompt": "baseline", "status": ["ok", "refused"], "n": [1990, 10]}
+        ),
+        "published": printed[["judge", "feature", "level", "estimate", "lower", "upper"]].assign(
+            estimate=printed["estimate"] + 0.004, source="made up"
+        ),
+        "engines": engines,
+        "engines_summary": engines_summary(),
+    }
+    (folder / "tables").mkdir(parents=True)
+    for name, table in tables.items():
+        table.to_parquet(folder / "tables" / f"{name}.parquet")
+    (folder / "manifest.json").write_text(json.dumps(_manifest()), encoding="utf-8")
+    return folder
+
+
+def _manifest() -> dict[str, object]:
+    analysis = {
+        "name": "amce", "verb": "amce", "title": "Effects of all attributes", "id": "judge_id or pair_id",
+        "formula": "chosen ~ slur + identity + curse", "by": [], "engine": "native", "alpha": 0.05,
+        "interval": "percentile", "draws": 500, "seed": 7, "unit": "pair_id", "n_rows": 4000,
+        "n_used": 3980, "n_clusters": 1990, "n_dropped": 20,
+        "groups": [{"judge": "human"}, {"judge": "model_x"}], "seconds": 0.1, "table": "tables/amce.parquet",
+    }  # fmt: skip
+    return {
+        "study": "moderation", "title": "Made-up <b>numbers</b>", "created": "2025-01-02T03:04:05+00:00",
+        "conjury": "0.1.0", "commit": None, "python": "3.12", "packages": {"numpy": "2.4"}, "r": None,
+        "command": "conjury fit moderation --data choices.parquet",
+        "data": [
+            {"name": "choices", "file": "choices.parquet", "sha256": "0f" * 32, "rows": 4000, "variant": ""}
+        ],
+        "analyses": [analysis], "notes": ["10 answers were <refused>."], "refusal": "missing",
+        "labels": {
+            "features": {"slur": "Insult"}, "levels": {"slur": {"racism": LEVEL_WITH_MARKUP}},
+            "judges": {"model_x": "Model X"}, "prompts": {"context": "Context matters"},
+        },
+    }  # fmt: skip
