@@ -356,7 +356,7 @@ def test_a_browser_shows_the_page_without_error_or_request(page, tmp_path, schem
             for entry in browser.get_log("performance")
             if (message := json.loads(entry["message"])["message"])["method"] == "Network.requestWillBeSent"
         ]
-        assert {url for url in asked if not url.startswith("data:")} == {page.as_uri()}
+        assert {url for url in asked if not url.startswith(("data:", "chrome:"))} == {page.as_uri()}
         sizes = browser.execute_script(
             "return [...document.images].filter(i => i.checkVisibility())"
             ".map(i => [i.naturalWidth, i.clientWidth, i.clientHeight, i.closest('div').className])"
