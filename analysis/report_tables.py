@@ -84,10 +84,7 @@ def published_table(both: pd.DataFrame, labels: Labels) -> GT:
     shown = pd.DataFrame(
         {
             "Judge": both["judge"].astype(str),
-            "Level": [
-                f"{labels.feature(f)}: {labels.level(f, v)}"
-                for f, v in zip(both["feature"], both["level"], strict=True)
-            ],
+            "Level": [labels.both(f, v) for f, v in zip(both["feature"], both["level"], strict=True)],
             "source": [SOURCE_NAMES.get(name, words(name)) for name in both["source"]],
             "text": np.where(
                 both["source"] == PRINTED,

@@ -172,7 +172,7 @@ def coefficient_alt(
     def told(position: int) -> str:
         row = shown.iloc[position]
         who = f"{series[is_shown].iloc[position]}, " if len(names) > 1 else ""
-        what = f"{words.feature(row['feature'])}: {words.level(row['feature'], row['level'])}"
+        what = words.both(row["feature"], row["level"])
         return f"{row['estimate']:.3f} ({who}{what})"
 
     if len(shown) == 1:

@@ -46,6 +46,11 @@ class Labels:
         """Label of a level of an attribute."""
         return self._given.get((str(feature), str(level)), words(level))
 
+    def both(self, feature: object, level: object) -> str:
+        """Label of a level with its attribute in front, unless the level names it already."""
+        owner, own = self.feature(feature), self.level(feature, level)
+        return own if own.lower().startswith(owner.lower()) else f"{owner}: {own}"
+
 
 def display_order(column: pd.Series[Any]) -> list[str]:
     """Distinct values in display order: category order where there is one, else first seen."""

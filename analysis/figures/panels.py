@@ -82,7 +82,7 @@ def draw_panels(
     theme : str
         ``"light"`` or ``"dark"``.
     xlabel : str
-        Label below the lowest panel of each column.
+        Label below the panels.
     baseline : float
         Where the vertical line of no effect stands.
     title : str, optional
@@ -114,8 +114,7 @@ def draw_panels(
                 axes = figure.add_subplot(inner[place])
                 _draw_panel(axes, points, points.panels[index], look, baseline, limits)
                 axes.locator_params(axis="x", nbins=4 if len(columns) == 2 else 6)
-                if place == len(column) - 1:
-                    axes.set_xlabel(xlabel)
+        figure.supxlabel(xlabel, fontsize=8.5)
         if len(points.series) > 1:
             _add_legend(figure, points.series, look, legend_columns, title)
         elif title:

@@ -161,7 +161,7 @@ def _draw_differences(axes: Axes, one: pd.DataFrame, y: np.ndarray, look: Theme,
 
 
 def _dress(left: Axes, right: Axes, rows: list[tuple[str, str]], named: Labels, look: Theme) -> None:
-    left.set_yticks(range(len(rows)), [f"{named.feature(f)}: {named.level(f, v)}" for f, v in rows])
+    left.set_yticks(range(len(rows)), [named.both(f, v) for f, v in rows])
     left.set_ylim(len(rows) - 0.5, -0.5)
     left.set_title("Estimates", loc="left", fontweight="bold")
     left.set_xlabel("Average marginal component effect")

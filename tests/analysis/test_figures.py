@@ -113,15 +113,15 @@ def test_labels_and_legend_stay_inside_the_figure_and_apart(theme: str) -> None:
     figure = coefficient_plot(amce_frame(), theme=theme, title="A heading")
     figure.draw_without_rendering()
     page = figure.bbox
-    boxes = []
     for axes in figure.axes:
-        boxes.append(axes.title.get_window_extent())
         for label in axes.get_yticklabels():
             box = label.get_window_extent()
             assert box.x0 >= page.x0
             assert box.y1 <= page.y1
         shown = [t.get_window_extent() for t in axes.get_xticklabels() if t.get_text()]
         assert not any(one.overlaps(other) for one, other in pairwise(shown))
+    below = figure.get_supxlabel()
+    assert below == "Average marginal component effect"
     legend = figure.legends[0].get_window_extent()
     assert legend.y1 <= page.y1 + 1
     assert not any(axes.get_window_extent().overlaps(legend) for axes in figure.axes)
