@@ -50,3 +50,9 @@ model_family <- function(family) {
     stop(sprintf("family must be \"gaussian\" or \"quasibinomial\", not \"%s\"", family))
   )
 }
+
+#' Residual degrees of freedom and deviance of an ordinary linear model, unweighted
+fit_ordinary <- function(data, formula) {
+  model <- stats::lm(stats::as.formula(formula, env = baseenv()), data = data)
+  list(df = stats::df.residual(model), deviance = stats::deviance(model))
+}

@@ -14,12 +14,13 @@ import pandas as pd
 from conjury.inference.errors import InputError, MissingDependency
 
 from .conjoint.engines.solution import ENGINES
-from .fit import Group, Options, fit_group
+from .fit import BOOTSTRAPPED, Group, Options, fit_group
 
 if TYPE_CHECKING:
-    from conjury.inference.study import Analysis, Study
+    from conjury.inference.study import Study
+    from conjury.inference.study_parts import Analysis
 
-KEYS = ["feature", "level"]
+NUMBERS = ["estimate", "std_error"]
 
 
 @dataclass(frozen=True)
@@ -50,15 +51,18 @@ def compare_engines(
     Raises
     ------
     InputError
-        For an unknown engine, or when the first one is not available.
+        For an unknown engine, an analysis that only counts, or when the first engine is not available.
     """
-    unknown = next((name for name in engines if name not in ENGINES), None)
-    if unknown is not None or not engines:
-        raise InputError(f"There is no engine {unknown!r}; the engines are {', '.join(ENGINES)}.")
+    if not engines:
+        raise InputError(f"No engine is named; the engines are {', '.join(ENGINES)}.")
+    if analysis.verb not in BOOTSTRAPPED:
+        raise InputError(
+            f"Analysis {analysis.name!r} only counts, which no engine does in its own way; name another."
+        )
     tables: dict[str, pd.DataFrame] = {}
     rows = []
-    for engine in dict.fromkeys(engines):
-        options = Options(engine=engine, alpha=alpha, draws=0)
+    for options in [Options(engine=name, alpha=alpha, draws=0) for name in dict.fromkeys(engines)]:
+        engine = options.engine
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -73,7 +77,9 @@ def compare_engines(
         rows.append({"engine": engine, "available": True, "seconds": seconds, "note": ""})
     first = engines[0]
     if first not in tables:
-        raise InputError(f"Engine {first!r} is not available, and the others are compared with it; name another.")
+        raise InputError(
+            f"Engine {first!r} is not available, and the others are compared with it; name another."
+        )
     for row in rows:
         if row["engine"] in tables:
             row |= largest_differences(tables[first], tables[str(row["engine"])])
@@ -92,26 +98,33 @@ _SUMMARY = {
 
 def largest_differences(ours: pd.DataFrame, theirs: pd.DataFrame) -> dict[str, float]:
     """Largest absolute difference of estimates, and largest relative difference of standard errors."""
-    joined = ours.astype({key: "string" for key in KEYS}).merge(
-        theirs.astype({key: "string" for key in KEYS}), on=KEYS, suffixes=("_a", "_b"), validate="1:1"
-    )
-    errors = joined.dropna(subset=["std_error_a", "std_error_b"])
+    theirs = _like(ours, theirs)
+    estimates = np.abs(ours["estimate"].to_numpy(float) - theirs["estimate"].to_numpy(float))
+    errors = np.abs(ours["std_error"].to_numpy(float) / theirs["std_error"].to_numpy(float) - 1)
     return {
-        "max_abs_difference_estimate": float(np.nanmax(np.abs(joined["estimate_a"] - joined["estimate_b"]))),
-        "max_rel_difference_std_error": float(
-            np.nanmax(np.abs(errors["std_error_a"] / errors["std_error_b"] - 1), initial=0.0)
-        ),
+        "max_abs_difference_estimate": float(np.nanmax(estimates)),
+        "max_rel_difference_std_error": float(np.nanmax(errors[~np.isnan(errors)], initial=0.0)),
     }
 
 
 def _side_by_side(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     first, *others = tables
-    both = tables[first][[*KEYS, "estimate", "std_error"]].rename(
-        columns={"estimate": f"estimate_{first}", "std_error": f"std_error_{first}"}
+    both = tables[first][[*_keys(tables[first]), *NUMBERS]].rename(
+        columns={column: f"{column}_{first}" for column in NUMBERS}
     )
     for name in others:
-        numbers = tables[name].astype({key: "string" for key in KEYS}).set_index(KEYS)
-        wanted = pd.MultiIndex.from_frame(both[KEYS].astype("string"))
-        for column in ("estimate", "std_error"):
-            both[f"{column}_{name}"] = numbers[column].reindex(wanted).to_numpy()
+        theirs = _like(tables[first], tables[name])
+        both = both.assign(**{f"{column}_{name}": theirs[column].to_numpy() for column in NUMBERS})
     return both
+
+
+def _keys(table: pd.DataFrame) -> list[str]:
+    """Feature and level, and the contrast where the table holds differences."""
+    return [name for name in ("by", "feature", "level") if name in table]
+
+
+def _like(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
+    """Numbers of the second table in the row order of the first, missing where it lacks a row."""
+    keys = _keys(ours)
+    wanted = pd.MultiIndex.from_frame(ours[keys].astype("string"))
+    return theirs.astype(dict.fromkeys(keys, "string")).set_index(keys)[NUMBERS].reindex(wanted)

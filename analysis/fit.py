@@ -14,10 +14,13 @@ from conjury.inference.errors import InputError
 from conjury.inference.prepare import judge_of
 
 from . import conjoint
-from .results import Estimates, stack
+from .conjoint.engines.solution import ENGINES
+from .conjoint.intervals import METHODS
+from .results import Estimates, check_alpha, stack
 
 if TYPE_CHECKING:
-    from conjury.inference.study import Analysis, Study
+    from conjury.inference.study import Study
+    from conjury.inference.study_parts import Analysis
 
 BOOTSTRAPPED = ("amce", "mm", "amce_diffs", "mm_diffs")
 
@@ -31,6 +34,20 @@ class Options:
     draws: int = 1000
     seed: int = 1
     interval: str = "percentile"
+
+    def __post_init__(self) -> None:
+        """Refuse what no group could be fitted with, before any work is done."""
+        check_alpha(self.alpha)
+        if self.engine not in ENGINES:
+            raise InputError(f"There is no engine {self.engine!r}; the engines are {', '.join(ENGINES)}.")
+        if self.interval not in METHODS:
+            raise InputError(
+                f"There is no interval {self.interval!r}; the intervals are {', '.join(METHODS)}."
+            )
+        if self.draws < 0 or self.draws == 1:
+            raise InputError(f"draws is {self.draws}; give 0 for no bootstrap, or 2 and more.")
+        if self.seed < 0:
+            raise InputError(f"seed is {self.seed}; give a whole number of 0 or more.")
 
 
 @dataclass(frozen=True)
@@ -82,26 +99,38 @@ def fit_study(
     Returns
     -------
     Fitted
-        One stacked table an analysis, plus ``answers``.
+        One stacked table an analysis, plus ``answers``. A group that cannot carry an analysis
+        (no answer in it, a single pair) is left out of it, and a note says why.
+
+    Raises
+    ------
+    InputError
+        When no group can carry an analysis; the first group's reason is given.
     """
     found = Fitted()
     split = list(groups(variants))
     for analysis in study.analyses:
         start = time.perf_counter()
-        frames, made = [], []
+        fitted, refused = [], []
         for group in split:
+            name = " ".join(part for part in (group.judge, group.prompt, group.variant) if part)
             if progress is not None:
-                progress(f"{analysis.title}: {group.judge} {group.prompt} {group.variant}".strip())
+                progress(f"{analysis.title}: {name}")
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                frame, estimates = fit_group(study, analysis, group, options)
-            where = f"{analysis.name}, {group.judge} {group.prompt}".strip()
-            found.notes += [f"{where}: {w.message}" for w in caught if issubclass(w.category, UserWarning)]
-            frames.append(frame)
-            made.append(estimates)
-        found.tables[analysis.name] = stack(frames)
-        seconds = time.perf_counter() - start
-        found.analyses.append(_record(study, analysis, made, split, options, seconds))
+                try:
+                    fitted.append((group, *fit_group(study, analysis, group, options)))
+                except InputError as error:
+                    refused.append(error)
+                    found.notes.append(f"{analysis.name}, {name}: left out. {error}")
+            found.notes += [
+                f"{analysis.name}, {name}: {w.message}" for w in caught if issubclass(w.category, UserWarning)
+            ]
+        if not fitted:
+            raise refused[0] if refused else InputError("The choices hold no task that is not a repeat.")
+        found.tables[analysis.name] = stack([frame for _, frame, _ in fitted])
+        made = [(group, estimates) for group, _, estimates in fitted]
+        found.analyses.append(_record(study, analysis, made, options, time.perf_counter() - start))
     found.tables["answers"] = answers(variants)
     return found
 
@@ -114,6 +143,11 @@ def fit_group(
     if rows.empty:
         raise InputError(
             f"Analysis {analysis.name!r} leaves no rows of judge {group.judge!r}; check its exclude rule."
+        )
+    if rows[study.outcome].isna().all():
+        raise InputError(
+            f"Judge {group.judge!r} has no answer in column {study.outcome!r}; leave it out or "
+            "choose another refusal policy."
         )
     verb = getattr(conjoint, analysis.verb)
     arguments = _arguments(study, analysis, group.kind)
@@ -141,7 +175,7 @@ def answers(variants: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def _arguments(study: Study, analysis: Analysis, kind: str) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
-    if analysis.verb not in ("cj_props",):
+    if analysis.verb != "cj_props":
         arguments["id"] = study.clusters.human if kind == "human" else study.clusters.model
     if analysis.by:
         arguments["by"] = analysis.by[0] if len(analysis.by) == 1 else analysis.by
@@ -180,15 +214,15 @@ def _unit(study: Study, kind: str) -> str:
 def _record(
     study: Study,
     analysis: Analysis,
-    made: list[Estimates],
-    split: list[Group],
+    made: list[tuple[Group, Estimates]],
     options: Options,
     seconds: float,
 ) -> dict[str, Any]:
     bootstrapped = analysis.verb in BOOTSTRAPPED and options.draws > 0
-    clusters = dict.fromkeys(estimates.provenance.id for estimates in made)
-    units = dict.fromkeys(_unit(study, group.kind) for group in split)
-    counts = {estimates.provenance.n_clusters for estimates in made}
+    runs = [estimates.provenance for _, estimates in made]
+    clusters = dict.fromkeys(run.id for run in runs)
+    units = dict.fromkeys(_unit(study, group.kind) for group, _ in made)
+    counts = {run.n_clusters for run in runs}
     return {
         "name": analysis.name,
         "verb": analysis.verb,
@@ -196,15 +230,15 @@ def _record(
         "formula": analysis.formula,
         "id": " or ".join(name for name in clusters if name) or None,
         "by": analysis.by,
-        "engine": made[0].provenance.engine,
+        "engine": runs[0].engine,
         "alpha": options.alpha,
         "interval": options.interval if bootstrapped else "normal",
         "draws": options.draws if bootstrapped else None,
         "seed": options.seed if bootstrapped else None,
         "unit": " or ".join(units) if bootstrapped else None,
-        "n_rows": sum(estimates.provenance.n_rows for estimates in made),
-        "n_used": sum(estimates.provenance.n_used for estimates in made),
-        "n_dropped": sum(e.provenance.n_rows - e.provenance.n_used for e in made),
+        "n_rows": sum(run.n_rows for run in runs),
+        "n_used": sum(run.n_used for run in runs),
+        "n_dropped": sum(run.n_rows - run.n_used for run in runs),
         "n_clusters": counts.pop() if len(counts) == 1 else None,
         "groups": [
             {
@@ -216,7 +250,7 @@ def _record(
                 "n_clusters": estimates.provenance.n_clusters,
                 "id": estimates.provenance.id,
             }
-            for group, estimates in zip(split, made, strict=True)
+            for group, estimates in made
         ],
         "seconds": round(seconds, 3),
         "table": f"tables/{analysis.name}.parquet",

@@ -66,7 +66,9 @@ def parse(formula: str) -> Formula:
     if outcome in features:
         raise InputError(f"Formula {formula!r} names {outcome!r} on both sides; take it out of the features.")
     if any(len(term) > 2 for term in terms):
-        raise InputError(f"Formula {formula!r} has a term of three features; restrictions join two at a time.")
+        raise InputError(
+            f"Formula {formula!r} has a term of three features; restrictions join two at a time."
+        )
     restricted = [name for pair in restrictions for name in pair]
     repeated = next((name for name in restricted if restricted.count(name) > 1), None)
     if repeated is not None:
@@ -87,6 +89,7 @@ def _split(formula: str) -> tuple[str, list[tuple[str, ...]]]:
     except (FormulaSyntaxError, SyntaxError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"Formula {formula!r} cannot be read ({reason}); {_EXAMPLE}.") from error
+
     def names(term: Term) -> tuple[str, ...]:
         found = tuple(str(factor.expr).strip("`") for factor in term.factors if factor.expr not in ("0", "1"))
         if any(factor.eval_method.value == "python" for factor in term.factors):

@@ -32,7 +32,9 @@ class Inference:
 def check_alpha(alpha: float) -> float:
     """Return ``alpha`` if it lies strictly between 0 and 1, else raise InputError."""
     if not 0 < alpha < 1:
-        raise InputError(f"alpha is {alpha!r}; give a number between 0 and 1, such as 0.05 for 95% intervals.")
+        raise InputError(
+            f"alpha is {alpha!r}; give a number between 0 and 1, such as 0.05 for 95% intervals."
+        )
     return float(alpha)
 
 

@@ -6,9 +6,12 @@ import hashlib
 import json
 import os
 import platform
+import shlex
+import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,6 +23,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.files import read_table, write_table
 from conjury.inference.paths import ROOT
 
+PARTS = ("data", "tables", "figures", "manifest.json")
 PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "statsmodels", "linearmodels", "matplotlib", "rpy2")
 
 
@@ -36,6 +40,47 @@ class ResultsFolder:
         self.path = Path(path).expanduser()
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"{self.path} is a file; give a folder for results.")
+
+    @contextmanager
+    def replaced(self) -> Iterator[ResultsFolder]:
+        """Hand out an empty draft that takes the place of data, tables, figures and manifest at the end.
+
+        When the block fails or is interrupted the folder stays as it was. Other files in it are kept.
+        """
+        new = not self.path.exists()
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            draft = Path(tempfile.mkdtemp(dir=self.path, prefix=".draft-"))
+        except OSError as error:
+            raise InputError(
+                f"{self.path} cannot be written ({error.strerror}); choose another folder for results."
+            ) from None
+        try:
+            yield ResultsFolder(draft)
+            self._take(draft)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+            if new:
+                with suppress(OSError):
+                    self.path.rmdir()
+
+    def _take(self, draft: Path) -> None:
+        """Move the parts of a draft here; what they replace is put back if that fails."""
+        moves = []
+        try:
+            for part in PARTS:
+                for source, target in (
+                    (self.path / part, draft / f"old-{part}"),
+                    (draft / part, self.path / part),
+                ):
+                    if source.exists():
+                        moves.append((source, target))
+                        source.rename(target)
+        except BaseException:
+            for source, target in reversed(moves):
+                if target.exists() and not source.exists():
+                    target.rename(source)
+            raise
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -74,10 +119,9 @@ class ResultsFolder:
                 write_table(table, self.path / "tables" / f"{name}.{ending}")
         text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
         self.path.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.path, prefix=".manifest-")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(name, self.path / "manifest.json")
+        draft = self.path / f".manifest.{os.getpid()}.tmp"
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(self.path / "manifest.json")
 
 
 def describe_run(command: Iterable[str], r: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -89,7 +133,7 @@ def describe_run(command: Iterable[str], r: Mapping[str, Any] | None = None) -> 
         "python": platform.python_version(),
         "packages": {name: found for name in PACKAGES if (found := _version(name))},
         "r": dict(r) if r else None,
-        "command": " ".join(command),
+        "command": shlex.join(command),
     }
 
 

@@ -366,10 +366,12 @@ def key_columns(frame: pd.DataFrame) -> list[str]:
     return [name for name in frame.columns if name not in {*NUMBERS, *ANOVA_COLUMNS}]
 
 
-def assert_matches(found: pd.DataFrame, expected: pd.DataFrame, rtol: float = 1e-8) -> None:
+def assert_matches(
+    found: pd.DataFrame, expected: pd.DataFrame, rtol: float = 1e-8, atol: float = 1e-300
+) -> None:
     """Compare two tables by key, whatever their row order: numbers to ``rtol``, missing values in place.
 
-    p values below 1e-300 count as zero.
+    ``atol`` lets pass what is zero but for the order of additions. p values below 1e-300 count as zero.
     """
     keys = key_columns(expected)
     assert set(expected.columns) <= set(found.columns), (
@@ -384,7 +386,7 @@ def assert_matches(found: pd.DataFrame, expected: pd.DataFrame, rtol: float = 1e
         ours, theirs = left[name].to_numpy(float, na_value=np.nan), right[name].to_numpy(float)
         if name == "p":
             ours, theirs = (np.where(values < 1e-300, 0.0, values) for values in (ours, theirs))
-        np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=1e-300, err_msg=name)
+        np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=atol, err_msg=name)
 
 
 def _sorted_by_key(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:

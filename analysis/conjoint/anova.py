@@ -35,7 +35,8 @@ def cj_anova(
         As in `amce_diffs`.
     id : str, optional
         Accepted so that calls can be exchanged with `amce_diffs`; the test ignores it.
-    engine : {"native", "statsmodels", "cregg"}
+    engine : {"native", "statsmodels", "survey", "cregg"}
+        "survey" is R's ``lm``, which is what cregg calls here.
 
     Returns
     -------
@@ -59,8 +60,8 @@ def cj_anova(
         from .engines.cregg import estimate_with_cregg
 
         return estimate_with_cregg(request.with_verb("cj_anova"), require_frame(data))
-    if engine not in ("native", "statsmodels"):
-        raise InputError(f"cj_anova has no engine {engine!r}; its engines are native, statsmodels, cregg.")
+    if engine not in _FITS:
+        raise InputError(f"cj_anova has no engine {engine!r}; its engines are {', '.join(_FITS)}, cregg.")
     data = require_frame(data)
     plan = plan_for(request, data)
     missing = int(data[by].isna().sum())
@@ -69,7 +70,7 @@ def cj_anova(
             f"Column {by!r} is missing in {missing} rows; drop them, both models must use the same rows."
         )
     pooled = make_block(plan.cells, plan.request.formula.features, plan.request.formula.restrictions)
-    fit = _fit_native if engine == "native" else _fit_statsmodels
+    fit = _FITS[engine]
     models = [fit(plan, (pooled,)), fit(plan, plan.blocks)]
     frame = _table(models, ["pooled", f"by {by}"])
     return Estimates(frame, None, provenance(plan))
@@ -93,6 +94,20 @@ def _fit_statsmodels(plan: Plan, blocks: tuple[Block, ...]) -> tuple[float, floa
     design, rows = _design(plan, blocks)
     fit = sm.OLS(plan.cells.outcome[rows], design[plan.cells.cell[rows]]).fit()
     return float(fit.df_resid), float(fit.ssr)
+
+
+def _fit_r(plan: Plan, blocks: tuple[Block, ...]) -> tuple[float, float]:
+    from .. import r
+
+    design, rows = _design(plan, blocks)
+    names = [f"x{number}" for number in range(design.shape[1])]
+    frame = pd.DataFrame(design[plan.cells.cell[rows]], columns=names)
+    frame["outcome"] = plan.cells.outcome[rows]
+    fit = r.call("fit_ordinary", data=frame, formula=f"outcome ~ 0 + {' + '.join(names)}")
+    return float(fit["df"][0]), float(fit["deviance"][0])
+
+
+_FITS = {"native": _fit_native, "statsmodels": _fit_statsmodels, "survey": _fit_r}
 
 
 def _design(plan: Plan, blocks: tuple[Block, ...]) -> tuple[np.ndarray, np.ndarray]:

@@ -71,5 +71,7 @@ def mm_diffs(
     [0.5, 0.0]
     """
     if options.get("h0", 0.0) != 0.0:
-        raise InputError("mm_diffs tests differences against 0; leave h0 out, it is a value of marginal means.")
+        raise InputError(
+            "mm_diffs tests differences against 0; leave h0 out, it is a value of marginal means."
+        )
     return estimate(make_request("mm_diffs", formula, by=by, id=id, **options), data)

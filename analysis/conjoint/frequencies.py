@@ -97,7 +97,9 @@ def cj_props(
     if request.engine == "cregg":
         return _with_cregg(request, data)
     plan = props_plan(request, require_frame(data))
-    return Estimates(plan.keys.assign(proportion=plan.estimate(plan.cells.cell_weight)), None, provenance(plan))
+    return Estimates(
+        plan.keys.assign(proportion=plan.estimate(plan.cells.cell_weight)), None, provenance(plan)
+    )
 
 
 def cj_table(

@@ -182,7 +182,9 @@ def level_rows(request: Request, cells: Cells) -> Iterator[tuple[str, int]]:
         yield from ((feature, i) for i in (codes if request.level_order == "ascending" else reversed(codes)))
 
 
-def key_frame(request: Request, cells: Cells, statistic: str, rows: Sequence[tuple[str, int]]) -> pd.DataFrame:
+def key_frame(
+    request: Request, cells: Cells, statistic: str, rows: Sequence[tuple[str, int]]
+) -> pd.DataFrame:
     """Name the rows: outcome, statistic, feature, level, as categories in display order."""
     feature_labels = [request.label(name) for name in request.features]
     level_labels = dict.fromkeys(str(cells.levels[name][i]) for name, i in level_rows(request, cells))

@@ -72,9 +72,7 @@ def make_request(verb: str, formula: str | Formula, **options: Any) -> Request:
     if stray is not None:
         raise InputError(f"feature_labels names {stray!r}, which is no feature of {parsed}.")
     if options.get("level_order", "ascending") not in ("ascending", "descending"):
-        raise InputError(
-            f"level_order is {options['level_order']!r}; give 'ascending' or 'descending'."
-        )
+        raise InputError(f"level_order is {options['level_order']!r}; give 'ascending' or 'descending'.")
     if options.get("family", "gaussian") not in ("gaussian", "quasibinomial"):
         raise InputError(f"family is {options['family']!r}; give 'gaussian' or 'quasibinomial'.")
     check_alpha(options.get("alpha", 0.05))
@@ -84,9 +82,7 @@ def make_request(verb: str, formula: str | Formula, **options: Any) -> Request:
 def require_frame(data: Any) -> pd.DataFrame:
     """Return ``data`` if it is a DataFrame, else raise InputError."""
     if not isinstance(data, pd.DataFrame):
-        raise InputError(
-            f"data is a {type(data).__name__}; give a pandas DataFrame with one row a profile."
-        )
+        raise InputError(f"data is a {type(data).__name__}; give a pandas DataFrame with one row a profile.")
     return data
 
 
@@ -94,4 +90,3 @@ def _column_name(value: Any, option: str) -> str | None:
     if value is None or isinstance(value, str):
         return value.removeprefix("~").strip() if value else None
     raise InputError(f"{option} is {value!r}; give the name of one column as a string.")
-

@@ -114,7 +114,9 @@ def bootstrap(
     (50, 2)
     """
     if method not in intervals.METHODS:
-        raise InputError(f"There is no interval {method!r}; the intervals are {', '.join(intervals.METHODS)}.")
+        raise InputError(
+            f"There is no interval {method!r}; the intervals are {', '.join(intervals.METHODS)}."
+        )
     if draws < 2:
         raise InputError(f"draws is {draws}; give at least 2, and 1000 or more for intervals.")
     plan = _plan(estimator, data, formula, alpha, options)
@@ -224,7 +226,9 @@ def _plan(
 ) -> Plan | CountPlan:
     name = getattr(estimator, "__name__", repr(estimator))
     if options.pop("engine", "native") != "native":
-        raise InputError("The bootstrap reweights cells, which only the native engine does; leave engine out.")
+        raise InputError(
+            "The bootstrap reweights cells, which only the native engine does; leave engine out."
+        )
     if name == "cj":
         kind = options.pop("estimate", "amce")
         grouped = options.get("by") is not None

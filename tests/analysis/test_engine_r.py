@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from conjury.analysis import r
-from conjury.analysis.conjoint.engines import cregg, survey
+from conjury.analysis.conjoint import amce
+from conjury.analysis.conjoint.engines import cregg
 from conjury.inference.errors import InputError
 
 STATUS = r.available()
@@ -35,31 +36,6 @@ def test_cregg_engine_reproduces_the_table_that_cregg_made(name: str) -> None:
     golden.assert_matches(cregg.run(verb, data, formula, **options), expected)
 
 
-UNRESTRICTED = [
-    name for name, (verb, _, formula, _) in golden.CALLS.items() if verb == "amce" and "*" not in str(formula)
-]
-
-
-@pytest.mark.r
-@pytest.mark.shared
-@needs_survey
-@needs_golden
-@pytest.mark.parametrize("name", UNRESTRICTED)
-def test_survey_engine_gives_the_effects_and_errors_that_cregg_printed(name: str) -> None:
-    _, data, formula, options, expected = golden.golden_call(name)
-    outcome, features = str(formula).split(" ~ ")
-    terms = [(feature,) for feature in features.split(" + ")]
-    fit = survey.fit_survey(
-        data, outcome, terms, options.get("id"), options.get("weights"), options.get("family", "gaussian")
-    )
-    errors = np.sqrt(np.diag(fit.vcov))
-    found = {cell[0][1]: pair for cell, *pair in zip(fit.cells, fit.coef, errors, strict=True) if cell}
-    printed = expected.dropna(subset=["std_error"]).set_index("level")[["estimate", "std_error"]]
-    assert set(found) == set(printed.index)
-    table = pd.DataFrame(found, index=["estimate", "std_error"]).T.loc[printed.index.tolist()]
-    np.testing.assert_allclose(table, printed, rtol=1e-8)
-
-
 def posts() -> pd.DataFrame:
     """Read the data behind the reference tables that R/run.R makes."""
     folder = golden.REPOSITORY / "tests" / "fixtures" / "data"
@@ -70,26 +46,26 @@ def posts() -> pd.DataFrame:
     return frame
 
 
-MAIN: list[tuple[str, ...]] = [("tone",), ("topic",), ("author",), ("reply",)]
-FITS: dict[str, tuple[list[tuple[str, ...]], dict[str, str]]] = {
-    "fit_plain": (MAIN, {"cluster": "respondent"}),
-    "fit_restricted": ([*MAIN, ("tone", "topic")], {"cluster": "pair_id"}),
-    "fit_weights": (MAIN, {"cluster": "respondent", "weights": "weight"}),
-    "fit_quasibinomial": (MAIN, {"cluster": "respondent", "family": "quasibinomial"}),
+MAIN = "chosen ~ tone + topic + author + reply"
+FITS = {
+    "fit_plain": (MAIN, {"id": "respondent"}),
+    "fit_restricted": (f"{MAIN} + tone:topic", {"id": "pair_id"}),
+    "fit_weights": (MAIN, {"id": "respondent", "weights": "weight"}),
+    "fit_quasibinomial": (MAIN, {"id": "respondent", "family": "quasibinomial"}),
 }
 
 
 @pytest.mark.r
 @needs_survey
 @pytest.mark.parametrize("name", FITS)
-def test_survey_engine_equals_the_table_that_r_made_on_its_own(name: str) -> None:
-    terms, options = FITS[name]
-    fit = survey.fit_survey(posts(), "chosen", terms, **options)
+def test_a_fit_through_the_bridge_equals_the_table_that_r_made_on_its_own(name: str) -> None:
+    formula, options = FITS[name]
+    fit = r.call("fit_survey", data=posts(), formula=formula, **options)
     made = pd.read_csv(golden.REPOSITORY / "tests" / "fixtures" / "r" / f"{name}.csv")
-    assert list(fit.names) == made["name"].tolist()
-    assert fit.aliased.tolist() == made["aliased"].tolist()
-    np.testing.assert_allclose(fit.coef, made["coef"], rtol=1e-9)
-    np.testing.assert_allclose(fit.vcov, made.filter(like="vcov_"), rtol=1e-9, atol=1e-14)
+    assert list(fit["names"]) == made["name"].tolist()
+    assert list(fit["aliased"]) == made["aliased"].tolist()
+    np.testing.assert_allclose(fit["coef"], made["coef"], rtol=1e-9)
+    np.testing.assert_allclose(fit["vcov"], made.filter(like="vcov_"), rtol=1e-9, atol=1e-14)
 
 
 def rscript(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -117,30 +93,22 @@ def test_the_r_functions_pass_their_own_tests() -> None:
 
 @pytest.mark.r
 @needs_survey
-def test_cells_say_what_each_coefficient_stands_for() -> None:
-    fit = survey.fit_survey(posts(), "chosen", [("tone",), ("topic",), ("tone", "topic")])
-    pasted = ["".join(part for pair in cell for part in pair) for cell in fit.cells if len(cell) < 2]
-    assert ["(Intercept)", *pasted[1:]] == list(fit.names[:5])
-    crossed = [":".join(feature + level for feature, level in cell) for cell in fit.cells if len(cell) == 2]
-    assert crossed == list(fit.names[5:])
-
-
-@pytest.mark.r
-@needs_survey
 def test_clusters_of_dropped_rows_are_counted() -> None:
     frame = posts()
     frame.loc[frame["respondent"] <= 50, "chosen"] = np.nan
-    fit = survey.fit_survey(frame, "chosen", [("tone",)], "respondent")
-    kept = survey.fit_survey(frame[frame["respondent"] > 50], "chosen", [("tone",)], "respondent")
-    assert (fit.n_clusters, kept.n_clusters) == (300, 250)
-    np.testing.assert_allclose(fit.vcov * (299 / 300) / (249 / 250), kept.vcov, rtol=1e-10)
+    fit = amce(frame, "chosen ~ tone", "respondent", engine="survey").frame
+    kept = amce(frame[frame["respondent"] > 50], "chosen ~ tone", "respondent", engine="survey").frame
+    ratio = (fit["std_error"] / kept["std_error"]).iloc[1:] ** 2
+    np.testing.assert_allclose(ratio, (300 / 299) / (250 / 249), rtol=1e-10)
 
 
 @pytest.mark.r
 @needs_survey
 def test_column_names_of_any_kind_reach_the_model() -> None:
     frame = posts()
-    plain = survey.fit_survey(frame, "chosen", [("tone",), ("topic",)], "respondent", "weight")
+    plain = r.call(
+        "fit_survey", data=frame, formula="chosen ~ tone + topic", id="respondent", weights="weight"
+    )
     names = {
         "chosen": "if",
         "tone": "the `tone`",
@@ -148,17 +116,21 @@ def test_column_names_of_any_kind_reach_the_model() -> None:
         "respondent": "who?",
         "weight": "größe",
     }
-    odd = survey.fit_survey(
-        frame.rename(columns=names), "if", [("the `tone`",), ("topic\\",)], "who?", "größe"
+    odd = r.call(
+        "fit_survey",
+        data=frame.rename(columns=names),
+        formula="`if` ~ `the \\`tone\\`` + `topic\\\\`",
+        id="who?",
+        weights="größe",
     )
-    np.testing.assert_array_equal(odd.vcov, plain.vcov)
+    np.testing.assert_array_equal(odd["vcov"], plain["vcov"])
 
 
 @pytest.mark.r
 @needs_survey
 def test_one_cluster_is_an_error_in_r_words() -> None:
     with pytest.raises(r.RError, match="only one primary sampling unit"):
-        survey.fit_survey(posts().assign(all="same"), "chosen", [("tone",)], "all")
+        r.call("fit_survey", data=posts().assign(all="same"), formula="chosen ~ tone", id="all")
 
 
 @pytest.mark.cregg

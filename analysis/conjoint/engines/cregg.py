@@ -10,6 +10,8 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ... import r
+from ...results import Estimates, Provenance
+from ..request import Request
 
 COLUMN_NAMES = {
     "std.error": "std_error",
@@ -42,6 +44,20 @@ OPTIONS: Mapping[str, frozenset[str]] = {
     "cj_tidy": frozenset({"id", "profile_variables", "task_variables"}),
     "amce_by_reference": _AMCE | {"variable"},
 }
+
+_GROUPED = {"cj_amce": "amce", "cj_mm": "mm"}
+_PASSED = (
+    "id",
+    "weights",
+    "variable",
+    "alpha",
+    "h0",
+    "family",
+    "feature_order",
+    "feature_labels",
+    "level_order",
+    "margin",
+)
 
 
 def run(verb: str, data: pd.DataFrame, formula: str | None = None, **options: Any) -> pd.DataFrame:
@@ -93,6 +109,35 @@ def run(verb: str, data: pd.DataFrame, formula: str | None = None, **options: An
     table = r.call("call_cregg", verb=verb, data=data, formula=formula, **given)
     renamed: pd.DataFrame = table.rename(columns=COLUMN_NAMES)
     return renamed
+
+
+def estimate_with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
+    """Run a request with cregg; the table holds cregg's numbers, its defects included."""
+    verb = "cj" if request.verb in _GROUPED else request.verb
+    given = {name: getattr(request, name) for name in _PASSED if name in OPTIONS[verb]}
+    by: str | list[str] | None = list(request.by) if verb == "cj" else next(iter(request.by), None)
+    given |= {"by": by, "estimate": _GROUPED.get(request.verb)}
+    options = {name: value for name, value in given.items() if value not in (None, [])}
+    if options.get("family") == "gaussian":
+        del options["family"]
+    for name, first in (request.reference or {}).items():
+        rest = [level for level in data[name].cat.categories if level != first]
+        data = data.assign(**{name: data[name].cat.set_categories([first, *rest])})
+    frame = run(verb, data, str(request.formula), **options)
+    made = Provenance(
+        verb=request.verb,
+        formula=str(request.formula),
+        engine="cregg",
+        id=request.id,
+        weights=request.weights,
+        by=request.by,
+        family=request.family,
+        alpha=request.alpha,
+        null=request.h0,
+        n_rows=len(data),
+        n_used=len(data),
+    )
+    return Estimates(frame, None, made)
 
 
 def _mentioned(data: pd.DataFrame, formula: str, options: Mapping[str, Any]) -> list[str]:
