@@ -1,4 +1,4 @@
-"""Do estimates of simulated choices find the values they were simulated from?"""
+"""How well estimates of simulated choices find the values that they were simulated from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results folder: tables, the data they rest on, figures, and a manifest that says how they came about."""
+"""The results folder: tables, the data behind them, figures, and a manifest of how they came about."""
 
 from __future__ import annotations
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from conjury.inference.errors import InputError
 from conjury.inference.paths import PUBLISHED
+from conjury.inference.prepare import SIMULATED
 from conjury.inference.study import Study, load_study
 
 if TYPE_CHECKING:
@@ -50,16 +52,21 @@ def simulate_study(
     for name, number in (("respondents", respondents), ("pairs", pairs)):
         if number is not None and number < 1:
             raise InputError(f"--{name} is {number}; give a whole number above 0.")
+
     made = simulate(
         load_study(study), seed, respondents=respondents, pairs=pairs, judges=judges, prompts=prompts
     )
-    write_table(made.choices, out)
+    origin = pd.array([SIMULATED] * len(made.choices), dtype="string")
+    write_table(made.choices.assign(origin=origin), out)
     console.print(f"{len(made.choices):,} rows of choices in {out}")
     if made.truth is not None:
-        stem, _, ending = out.name.partition(".")
-        truth = out.with_name(f"{stem}.truth.{ending}")
-        write_table(made.truth, truth)
-        console.print(f"{len(made.truth):,} true values in {truth}")
+        write_table(made.truth, truth_file(out))
+        console.print(f"{len(made.truth):,} true values in {truth_file(out)}")
+
+
+def truth_file(choices: Path) -> Path:
+    """Where the true values of simulated choices lie: NAME.truth.parquet beside NAME.parquet."""
+    return choices.with_name(re.sub(r"(\.parquet|\.csv|\.csv\.gz)$", r".truth\1", choices.name, flags=re.I))
 
 
 def load_variants(
@@ -72,22 +79,18 @@ def load_variants(
     prompt: str | None,
 ) -> Variants:
     """Read the main choices and any further variants of them."""
-    from conjury.inference.prepare import load_choices
+    from conjury.inference.prepare import load_choices, name_or_select
 
     known = load_study(study)
-    files = {"": data} | {name: Path(file) for name, file in map(_pair("--variant"), variants or ())}
-    columns = dict(map(_pair("--rename"), renames or ()))
-    choices = {}
-    for name, file in files.items():
-        found = load_choices(known, file, levels=levels, renames=columns)
-        notes = found.attrs.get("notes", [])
-        if judge is not None:
-            notes = [note for note in notes if "judge_id" not in note]
-            found = found.assign(judge_id=pd.array([judge] * len(found), dtype="string"))
-        if prompt is not None:
-            found = found.assign(prompt_id=pd.array([prompt] * len(found), dtype="string"))
-        found.attrs["notes"] = notes
-        choices[name] = found
+    files = {"": data} | {name: Path(file) for name, file in _pairs("--variant", variants).items()}
+    for name in files:
+        if not re.fullmatch(r"\w*", name):
+            raise InputError(f"--variant {name!r} is no name for files; use letters, digits and underscores.")
+    columns = _pairs("--rename", renames)
+    choices = {
+        name: name_or_select(load_choices(known, file, levels=levels, renames=columns), judge, prompt)
+        for name, file in files.items()
+    }
     return Variants(known, choices, files)
 
 
@@ -97,32 +100,33 @@ def fit_choices(loaded: Variants, out: Path, options: Options) -> None:
     from conjury.analysis.store import ResultsFolder, describe_file, describe_run
 
     study = loaded.study
-    if options.draws < 0:
-        options = replace(options, draws=study.bootstrap.draws)
-    folder = ResultsFolder(out)
     n_groups = sum(1 for _ in groups(loaded.choices))
     console.print(
         f"{study.title}: {sum(map(len, loaded.choices.values())):,} rows, {n_groups} judges, prompts and "
         f"variants, {len(study.analyses)} analyses, {options.draws:,} bootstrap draws each."
     )
-    with _progress(n_groups * len(study.analyses)) as step:
-        fitted = fit_study(study, loaded.choices, options, step)
-    notes = [note for choices in loaded.choices.values() for note in choices.attrs.get("notes", [])]
-    tables = fitted.tables | _published(study, fitted)
-    manifest: dict[str, Any] = {
-        "study": study.name,
-        "title": study.title,
-        **describe_run(["conjury", *sys.argv[1:]], _r_versions(options.engine)),
-        "data": [describe_file(f, len(loaded.choices[name]), name) for name, f in loaded.files.items()],
-        "refusal": study.refusal,
-        "labels": _labels(study),
-        "analyses": fitted.analyses,
-        "notes": list(dict.fromkeys(notes + fitted.notes)),
-    }
-    folder.write(tables, manifest, loaded.choices)
-    for name, table in tables.items():
-        console.print(f"  {name}: {len(table):,} rows")
-    _draw_figures(out)
+    simulated = _simulated_note(loaded)
+    with ResultsFolder(out).replaced() as draft:
+        with _progress(n_groups * len(study.analyses)) as step:
+            fitted = fit_study(study, loaded.choices, options, step)
+        notes = [note for choices in loaded.choices.values() for note in choices.attrs.get("notes", [])]
+        beside = _true_values(loaded, fitted) if simulated else _published(study, fitted)
+        tables = fitted.tables | beside
+        manifest: dict[str, Any] = {
+            "study": study.name,
+            "title": study.title,
+            **describe_run(["conjury", *sys.argv[1:]], _r_versions(options.engine)),
+            "simulated": bool(simulated),
+            "data": [describe_file(f, len(loaded.choices[name]), name) for name, f in loaded.files.items()],
+            "refusal": study.refusal,
+            "labels": _labels(study),
+            "analyses": fitted.analyses,
+            "notes": list(dict.fromkeys(simulated + notes + fitted.notes)),
+        }
+        draft.write(tables, manifest, loaded.choices)
+        for name, table in tables.items():
+            console.print(f"  {name}: {len(table):,} rows")
+        _draw_figures(draft.path)
     console.print(f"Results in {out}")
 
 
@@ -144,7 +148,9 @@ def compare_on_group(
     known = load_study(study)
     folder = ResultsFolder(results)
     choices = folder.choices() if data is None else load_choices(known, data)
-    group = next(groups({"": select_rows(choices, judge, prompt)}))
+    group = next(groups({"": select_rows(choices, judge, prompt)}), None)
+    if group is None:
+        raise InputError("The choices hold no task that is not a repeat, so there is nothing to compare.")
     chosen = known.analyses[0] if analysis is None else known.analysis(analysis)
     named = [name.strip() for name in engines if name.strip()]
     console.print(f"{chosen.title}: {group.judge} {group.prompt}, {len(group.choices):,} rows")
@@ -156,13 +162,16 @@ def compare_on_group(
         "labels": _labels(known),
         "data": [describe_file(data, len(choices), "")] if data else [],
     }
-    compared = {"analysis": chosen.name, "judge": group.judge, "prompt": group.prompt, "engines": named}
-    folder.write({"engines": found.estimates, "engines_summary": found.summary}, manifest | {"compared": compared})
+    compared: dict[str, Any] = {"analysis": chosen.name, "judge": group.judge, "prompt": group.prompt}
+    compared |= {"engines": named, "data": describe_file(data, len(choices), "") if data else None}
+    tables = {"engines": found.estimates, "engines_summary": found.summary}
+    folder.write(tables, manifest | {"compared": compared})
     for row in found.summary.itertuples():
         if row.available:
+            estimate, error = row.max_abs_difference_estimate, row.max_rel_difference_std_error
             console.print(
-                f"  {row.engine:13} {row.seconds:8.3f} s   estimates within {row.max_abs_difference_estimate:.1e}"
-                f"   standard errors within {row.max_rel_difference_std_error:.1e} (relative)"
+                f"  {row.engine:13} {row.seconds:8.3f} s   estimates within {estimate:.1e}"
+                f"   standard errors within {error:.1e} (relative)"
             )
         else:
             console.print(f"  {row.engine:13} not available: {row.note}")
@@ -175,6 +184,36 @@ def render_report(name: str, results: Path, out: Path, to: str) -> None:
 
     made = render(name, results, out, to)  # type: ignore[arg-type]
     console.print(made.message)
+
+
+def _simulated_note(loaded: Variants) -> list[str]:
+    """Say that choices are simulated, where any are."""
+    from conjury.inference.prepare import is_simulated
+
+    count = sum(int(is_simulated(choices).sum()) for choices in loaded.choices.values())
+    rows = sum(map(len, loaded.choices.values()))
+    if not count:
+        return []
+    which = (
+        "These choices are simulated" if count == rows else f"Of these choices {count:,} rows are simulated"
+    )
+    return [
+        f"{which}: they say nothing about the people and models that they are named after, and they are not "
+        "compared with printed numbers."
+    ]
+
+
+def _true_values(loaded: Variants, fitted: Fitted) -> dict[str, pd.DataFrame]:
+    """True values that lie beside simulated choices, and how well the estimates find them."""
+    from conjury.analysis.recovery import recovery
+    from conjury.inference.files import read_table
+
+    file = truth_file(loaded.files[""])
+    if not file.is_file():
+        return {}
+    truth = read_table(file)
+    found = recovery(truth, fitted.tables)
+    return {"truth": truth} | ({} if found.empty else {"recovery": found})
 
 
 def _published(study: Study, fitted: Fitted) -> dict[str, pd.DataFrame]:
@@ -232,11 +271,13 @@ def _progress(total: int) -> Iterator[Any]:
         yield step
 
 
-def _pair(option: str) -> Any:
-    def split(text: str) -> tuple[str, str]:
+def _pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for text in texts or ():
         name, equals, value = text.partition("=")
         if not equals or not name or not value:
             raise InputError(f"{option} {text!r} is no pair; write NAME=VALUE.")
-        return name, value
-
-    return split
+        if name in pairs:
+            raise InputError(f"{option} names {name!r} twice; name it once.")
+        pairs[name] = value
+    return pairs

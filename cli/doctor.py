@@ -23,10 +23,10 @@ class Finding:
 
 
 R_PACKAGES = {
-    "survey": "apt-get install r-cran-survey, or install.packages(\"survey\") in R",
-    "sandwich": "apt-get install r-cran-sandwich, or install.packages(\"sandwich\") in R",
-    "lmtest": "apt-get install r-cran-lmtest, or install.packages(\"lmtest\") in R",
-    "cregg": "remotes::install_github(\"leeper/cregg\") in R",
+    "survey": 'apt-get install r-cran-survey, or install.packages("survey") in R',
+    "sandwich": 'apt-get install r-cran-sandwich, or install.packages("sandwich") in R',
+    "lmtest": 'apt-get install r-cran-lmtest, or install.packages("lmtest") in R',
+    "cregg": 'remotes::install_github("leeper/cregg") in R',
 }
 EXTRAS = {
     "pymc": "pip install 'conjury[bayes]' (Python 3.12 or newer)",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from conjury.inference.errors import ConjuryError, InputError
+
+INTERRUPTED = 130  # what typer exits with, in silence, after Ctrl-C
 
 app = typer.Typer(
     name="conjury",
@@ -27,7 +29,7 @@ ResultsPath = Annotated[Path, typer.Option("--results", help="Results folder tha
 def simulate(
     study: StudyName,
     out: Annotated[Path, typer.Option("--out", help="Where the choices go (.parquet, .csv, .csv.gz).")],
-    seed: Annotated[int, typer.Option(help="Same seed, same choices.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same choices.")] = 1,
     respondents: Annotated[int | None, typer.Option(help="Size of the human panel.")] = None,
     pairs: Annotated[int | None, typer.Option(help="Pairs that every model judges.")] = None,
     judge: Annotated[list[str] | None, typer.Option(help="Only this judge; can be repeated.")] = None,
@@ -47,14 +49,20 @@ def fit(
     variant: Annotated[
         list[str] | None, typer.Option(help="A second version of the data as NAME=FILE; can be repeated.")
     ] = None,
-    levels: Annotated[Path | None, typer.Option(help="Level order of columns that a CSV cannot hold.")] = None,
+    levels: Annotated[
+        Path | None, typer.Option(help="Level order of columns that a CSV cannot hold.")
+    ] = None,
     rename: Annotated[list[str] | None, typer.Option(help="Column of the file as THEIRS=OURS.")] = None,
-    judge: Annotated[str | None, typer.Option(help="Judge of a file that names none.")] = None,
-    prompt: Annotated[str | None, typer.Option(help="Prompt of a file that names none.")] = None,
-    engine: Annotated[str, typer.Option(help="native, survey, cregg, statsmodels or linearmodels.")] = "native",
+    judge: Annotated[str | None, typer.Option(help="Only this judge, or its name in a file of one.")] = None,
+    prompt: Annotated[
+        str | None, typer.Option(help="Only this prompt, or its name in a file of one.")
+    ] = None,
+    engine: Annotated[
+        str, typer.Option(help="native, survey, cregg, statsmodels or linearmodels.")
+    ] = "native",
     alpha: Annotated[float, typer.Option(help="One minus the confidence level.")] = 0.05,
     draws: Annotated[int | None, typer.Option(help="Bootstrap draws; 0 for none.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 1,
     interval: Annotated[str, typer.Option(help="percentile, basic, bca or studentized.")] = "percentile",
 ) -> None:
     """Run a study's analyses on its choices and write tables, figures and a manifest."""
@@ -63,15 +71,16 @@ def fit(
     from .commands import fit_choices, load_variants
 
     loaded = load_variants(study, data, variant, levels, rename, judge, prompt)
-    fit_choices(loaded, out, Options(engine, alpha, -1 if draws is None else draws, seed, interval))
+    draws = loaded.study.bootstrap.draws if draws is None else draws
+    fit_choices(loaded, out, Options(engine, alpha, draws, seed, interval))
 
 
 @app.command()
 def compare(
     study: StudyName,
-    engines: Annotated[str, typer.Option(help="Engines, separated by commas; the first is the yardstick.")] = (
-        "native,survey,cregg,statsmodels,linearmodels"
-    ),
+    engines: Annotated[
+        str, typer.Option(help="Engines, separated by commas; the first is the yardstick.")
+    ] = ("native,survey,cregg,statsmodels,linearmodels"),
     results: ResultsPath = Path("results"),
     data: Annotated[
         Path | None, typer.Option("--data", help="Choices; by default those of the results folder.")
@@ -116,8 +125,16 @@ def main() -> None:
     except OSError as error:
         _fail(InputError(f"{error.filename or 'A file'} cannot be used: {error.strerror or error}."))
     except KeyboardInterrupt:
-        print("Interrupted; what was finished is kept.", file=sys.stderr)
-        sys.exit(130)
+        _interrupted()
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:
+            _interrupted()
+        raise
+
+
+def _interrupted() -> NoReturn:
+    print("conjury: interrupted; no file was left half written.", file=sys.stderr)
+    sys.exit(INTERRUPTED)
 
 
 def _fail(error: ConjuryError) -> None:

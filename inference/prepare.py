@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from .choices import read_choices
-from .columns import did_you_mean
+from .choices import DEFAULT_JUDGE, read_choices
+from .columns import coerce, did_you_mean, listed
 from .design import add_derived
 from .errors import InputError
 from .study import Study
+
+SIMULATED = "simulated"
 
 
 def load_choices(
@@ -52,25 +55,49 @@ def load_choices(
     choices = read_choices(path, attributes, levels, renames, study.column_aliases)
     notes = list(choices.attrs.get("notes", []))
     choices = _name_prompts(study, choices)
-    choices = _name_stimuli(study, choices)
+    choices = _name_stimuli(study, choices, str(path))
     choices = add_derived(study, choices)
     choices, policy = _apply_refusal_policy(study, choices)
     choices.attrs["notes"] = notes + policy
     return choices
 
 
-def select_rows(
+def name_or_select(
     choices: pd.DataFrame, judge: str | None = None, prompt: str | None = None
 ) -> pd.DataFrame:
+    """Keep one judge and one prompt; choices that name no judge or no prompt are given that name instead."""
+    notes = choices.attrs.get("notes", [])
+    if judge is not None and (choices["judge_id"] == DEFAULT_JUDGE).all():
+        choices = choices.assign(judge_id=pd.array([judge] * len(choices), dtype="string"))
+        notes = [note for note in notes if "there is no judge_id" not in note]
+        judge = None
+    if prompt is not None and choices["prompt_id"].isna().all():
+        choices = choices.assign(prompt_id=pd.array([prompt] * len(choices), dtype="string"))
+        prompt = None
+    choices = select_rows(choices, judge, prompt)
+    choices.attrs["notes"] = notes
+    return choices
+
+
+def is_simulated(choices: pd.DataFrame) -> np.ndarray:
+    """Flag the rows, shape (n,), that a simulator marked as its own."""
+    if "origin" not in choices:
+        return np.zeros(len(choices), dtype=bool)
+    return (choices["origin"].astype("string") == SIMULATED).fillna(False).to_numpy(dtype=bool)
+
+
+def select_rows(choices: pd.DataFrame, judge: str | None = None, prompt: str | None = None) -> pd.DataFrame:
     """Keep the rows of one judge (or "human" for the panel) and one prompt."""
-    for column, wanted in ((judge_of(choices), judge), (choices["prompt_id"].fillna(""), prompt)):
+    for column, wanted in (
+        (judge_of(choices), judge),
+        (choices["prompt_id"].fillna("").rename("prompt"), prompt),
+    ):
         if wanted is not None:
             known = column.unique().tolist()
             if wanted not in known:
                 hint = did_you_mean(wanted, known)
-                raise InputError(
-                    f"The choices hold no {column.name} {wanted!r}{hint}; they hold {', '.join(map(repr, known))}."
-                )
+                held = listed(repr(name) for name in known)
+                raise InputError(f"The choices hold no {column.name} {wanted!r}{hint}; they hold {held}.")
             choices = choices[(column == wanted).to_numpy()]
     return choices
 
@@ -87,11 +114,11 @@ def _name_prompts(study: Study, choices: pd.DataFrame) -> pd.DataFrame:
     return choices.assign(prompt_id=prompts.replace(ours))
 
 
-def _name_stimuli(study: Study, choices: pd.DataFrame) -> pd.DataFrame:
+def _name_stimuli(study: Study, choices: pd.DataFrame, source: str) -> pd.DataFrame:
     for stimulus in study.stimuli:
         number = stimulus.number_column
         if number in choices and choices[stimulus.id].isna().all():
-            counted = choices[number].astype("Int64").astype("string").str.zfill(2)
+            counted = coerce(choices[number], "integer", source).astype("string").str.zfill(2)
             named = choices[stimulus.attribute].astype("string") + "_" + counted
             choices = choices.assign(**{stimulus.id: named})
     return choices
