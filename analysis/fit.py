@@ -60,6 +60,11 @@ class Group:
     kind: str
     choices: pd.DataFrame
 
+    @property
+    def name(self) -> str:
+        """Judge, prompt and variant, as far as they have names."""
+        return " ".join(part for part in (self.judge, self.prompt, self.variant) if part)
+
 
 @dataclass
 class Fitted:
@@ -108,26 +113,34 @@ def fit_study(
         When no group can carry an analysis; the first group's reason is given.
     """
     found = Fitted()
-    split = list(groups(variants))
+    split = []
+    for group in groups(variants):
+        if group.choices[study.outcome].notna().any():
+            split.append(group)
+        else:
+            found.notes.append(f"{group.name}: left out, there is no answer with a choice.")
+    if not split:
+        raise InputError(
+            f"No judge has an answer in column {study.outcome!r} outside of repeated tasks; "
+            "check that column and the statuses, or choose another refusal policy."
+        )
     for analysis in study.analyses:
         start = time.perf_counter()
         fitted, refused = [], []
         for group in split:
-            name = " ".join(part for part in (group.judge, group.prompt, group.variant) if part)
+            where = f"{analysis.name}, {group.name}"
             if progress is not None:
-                progress(f"{analysis.title}: {name}")
+                progress(f"{analysis.title}: {group.name}")
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 try:
                     fitted.append((group, *fit_group(study, analysis, group, options)))
                 except InputError as error:
-                    refused.append(error)
-                    found.notes.append(f"{analysis.name}, {name}: left out. {error}")
-            found.notes += [
-                f"{analysis.name}, {name}: {w.message}" for w in caught if issubclass(w.category, UserWarning)
-            ]
+                    refused.append(f"{where}: {error}")
+            found.notes += [f"{where}: {w.message}" for w in caught if issubclass(w.category, UserWarning)]
         if not fitted:
-            raise refused[0] if refused else InputError("The choices hold no task that is not a repeat.")
+            raise InputError(refused[0])
+        found.notes += [f"{why} It was left out." for why in refused]
         found.tables[analysis.name] = stack([frame for _, frame, _ in fitted])
         made = [(group, estimates) for group, _, estimates in fitted]
         found.analyses.append(_record(study, analysis, made, options, time.perf_counter() - start))

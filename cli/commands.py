@@ -52,7 +52,6 @@ def simulate_study(
     for name, number in (("respondents", respondents), ("pairs", pairs)):
         if number is not None and number < 1:
             raise InputError(f"--{name} is {number}; give a whole number above 0.")
-
     made = simulate(
         load_study(study), seed, respondents=respondents, pairs=pairs, judges=judges, prompts=prompts
     )
@@ -262,7 +261,8 @@ def _draw_figures(results: Path) -> None:
 @contextmanager
 def _progress(total: int) -> Iterator[Any]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    terminal = Console(stderr=True)
+    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
         task = bar.add_task("", total=total)
 
         def step(what: str) -> None:

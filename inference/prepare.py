@@ -12,6 +12,7 @@ from .choices import DEFAULT_JUDGE, read_choices
 from .columns import coerce, did_you_mean, listed
 from .design import add_derived
 from .errors import InputError
+from .levels import resolve_levels
 from .study import Study
 
 SIMULATED = "simulated"
@@ -52,7 +53,11 @@ def load_choices(
         Naming file, column, row and remedy.
     """
     attributes = {attribute.id: study.levels(attribute.id) for attribute in study.attributes}
-    choices = read_choices(path, attributes, levels, renames, study.column_aliases)
+    derived = {part.id: study.levels(part.id) for part in study.derived}
+    if Path(path).is_dir():
+        raise InputError(f"{path}: this is a folder; name a file in it.")
+    further = {**derived, **resolve_levels(path, levels)}
+    choices = read_choices(path, attributes, further, renames, study.column_aliases)
     notes = list(choices.attrs.get("notes", []))
     choices = _name_prompts(study, choices)
     choices = _name_stimuli(study, choices, str(path))
