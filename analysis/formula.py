@@ -13,7 +13,7 @@ _EXAMPLE = "write it as 'chosen ~ slur + identity', with * between features that
 
 @dataclass(frozen=True)
 class Formula:
-    """Outcome ("" if one-sided), features in order of appearance, pairs of features that restrict each other."""
+    """Outcome ("" if one-sided), features in order of appearance, and pairs that restrict each other."""
 
     outcome: str
     features: tuple[str, ...]
@@ -66,9 +66,7 @@ def parse(formula: str) -> Formula:
     if outcome in features:
         raise InputError(f"Formula {formula!r} names {outcome!r} on both sides; take it out of the features.")
     if any(len(term) > 2 for term in terms):
-        raise InputError(
-            f"Formula {formula!r} has a term of three features; restrictions join two at a time."
-        )
+        raise InputError(f"Formula {formula!r} has a term of three features; restrictions join two.")
     restricted = [name for pair in restrictions for name in pair]
     repeated = next((name for name in restricted if restricted.count(name) > 1), None)
     if repeated is not None:

@@ -106,7 +106,7 @@ def invert_in_order(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def independent_columns(gram: np.ndarray) -> np.ndarray:
     """Flag the columns that do not depend on earlier ones, shape (k,), by Cholesky steps in order."""
     scale = np.sqrt(np.diag(gram))
-    kept = scale > 0
+    kept: np.ndarray = scale > 0
     unit = gram / np.where(kept, scale, 1.0) / np.where(kept, scale, 1.0)[:, None]
     if kept.all():
         try:

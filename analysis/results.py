@@ -32,9 +32,7 @@ class Inference:
 def check_alpha(alpha: float) -> float:
     """Return ``alpha`` if it lies strictly between 0 and 1, else raise InputError."""
     if not 0 < alpha < 1:
-        raise InputError(
-            f"alpha is {alpha!r}; give a number between 0 and 1, such as 0.05 for 95% intervals."
-        )
+        raise InputError(f"alpha is {alpha!r}; give a number between 0 and 1, such as 0.05.")
     return float(alpha)
 
 
@@ -132,7 +130,7 @@ def stack(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Concatenate tidy tables; categories keep the order in which they are first seen."""
     if not frames:
         raise InputError("There is no table to stack; give at least one result.")
-    ordered = [name for name, kind in frames[0].dtypes.items() if isinstance(kind, pd.CategoricalDtype)]
+    ordered = [str(name) for name, kind in frames[0].dtypes.items() if isinstance(kind, pd.CategoricalDtype)]
     levels = {
         name: list(dict.fromkeys(level for frame in frames for level in frame[name].cat.categories))
         for name in ordered

@@ -66,7 +66,9 @@ def read_choices(
         **attributes,
         **{theirs: attributes[ours] for theirs, ours in aliases.items() if ours in attributes},
     }
-    kinds |= {theirs: kinds[ours] for theirs, ours in [*usual_names.items(), *aliases.items()] if ours in kinds}
+    kinds |= {
+        theirs: kinds[ours] for theirs, ours in [*usual_names.items(), *aliases.items()] if ours in kinds
+    }
     raw = load(path, {**resolve_levels(path, levels), **study}, kinds)
     taken = {*raw.columns, *aliases.values()}
     usual = {theirs: ours for theirs, ours in usual_names.items() if theirs in raw and ours not in taken}
@@ -74,7 +76,7 @@ def read_choices(
     require_columns(frame, ["pair_id", "position", "chosen", *attributes], source)
     if frame.empty:
         raise InputError(f"{source}: the table has no rows; write one row for each profile shown.")
-    filled, assumed = _fill(frame, source)
+    filled, assumed = _fill(frame, Path(path).name)
     valid = validate(filled, "choices", source)
     declared = [*fields, *attributes]
     choices = valid[[*declared, *(name for name in valid if name not in declared)]]

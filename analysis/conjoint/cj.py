@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import pandas as pd
@@ -18,8 +19,11 @@ from .marginal_means import mm
 from .request import make_request
 
 Estimate = Literal["amce", "mm", "frequencies", "amce_differences", "mm_differences"]
-_UNGROUPED = {"amce": amce, "mm": mm, "frequencies": cj_freqs}
-_DIFFERENCES = {"amce_differences": amce_diffs, "mm_differences": mm_diffs}
+_UNGROUPED: dict[str, Callable[..., Estimates]] = {"amce": amce, "mm": mm, "frequencies": cj_freqs}
+_DIFFERENCES: dict[str, Callable[..., Estimates]] = {
+    "amce_differences": amce_diffs,
+    "mm_differences": mm_diffs,
+}
 
 
 def cj(

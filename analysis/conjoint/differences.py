@@ -72,6 +72,6 @@ def mm_diffs(
     """
     if options.get("h0", 0.0) != 0.0:
         raise InputError(
-            "mm_diffs tests differences against 0; leave h0 out, it is a value of marginal means."
+            "mm_diffs tests differences against 0; h0 is a value of marginal means, leave it out."
         )
     return estimate(make_request("mm_diffs", formula, by=by, id=id, **options), data)

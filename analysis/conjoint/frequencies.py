@@ -162,7 +162,7 @@ def props_plan(request: Request, data: pd.DataFrame) -> CountPlan:
         column = request.margin - 1
         whole = whole * (cells.codes[:, column] == codes[:, [column]])
     columns = {
-        name: pd.Categorical.from_codes(codes[:, i], [str(level) for level in cells.levels[name]])
+        name: pd.Categorical.from_codes(codes[:, i], pd.Index([str(v) for v in cells.levels[name]]))
         for i, name in enumerate(features)
     }
     return CountPlan(cells, part, whole, pd.DataFrame(columns), request)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 
 from ..cells import Cells
 from ..linear import invert_in_order
@@ -48,6 +49,13 @@ class Block:
     inside: np.ndarray
     clusters: int
     joint: int = 0
+
+    @cached_property
+    def products(self) -> csr_array:
+        """Products of pairs of columns, upper triangle, shape (k (k + 1) / 2, cells inside)."""
+        design = self.design[self.inside]
+        first, second = np.triu_indices(design.shape[1])
+        return csr_array((design[:, first] * design[:, second]).T)
 
     def row(self, profile: dict[str, int]) -> np.ndarray:
         """Design row, shape (k,), of a profile with the given levels and all other features at their base."""
@@ -228,7 +236,7 @@ def level_contrast(
     weight over the partner's levels that occur with both; without any it is NaN.
     """
     if partner is None:
-        return block.row({feature: level}) - block.row({feature: base})
+        return np.asarray(block.row({feature: level}) - block.row({feature: base}))
     seen = block.inside & (cells.cell_weight > 0)
     own, other = cells.code(feature), cells.code(partner)
     shared = [

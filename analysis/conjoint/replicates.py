@@ -32,9 +32,9 @@ def replicate(plan: Plan | CountPlan, weight: np.ndarray, total: np.ndarray) -> 
     if isinstance(plan, CountPlan):
         return plan.estimate(weight).T
     solve = _logistic_draws if plan.request.family == "quasibinomial" else _least_squares_draws
-    parts = [solve(block, weight, total) for block in plan.blocks]
+    parts = [solve(block, plan.cells.cell_weight, weight, total) for block in plan.blocks]
     coef = np.hstack([coef for coef, _ in parts])
-    estimates = coef @ np.nan_to_num(plan.contrasts).T
+    estimates: np.ndarray = coef @ np.nan_to_num(plan.contrasts).T
     estimates[:, np.isnan(plan.contrasts).any(axis=1)] = np.nan
     for draw in np.flatnonzero(np.logical_or.reduce([lost for _, lost in parts])):
         estimates[draw, ~_estimable_in(plan, weight[:, draw])] = np.nan
@@ -85,21 +85,19 @@ def _influence(
 
 
 def _least_squares_draws(
-    block: Block, weight: np.ndarray, total: np.ndarray
+    block: Block, full: np.ndarray, weight: np.ndarray, total: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients of each draw, shape (B, k), and which draws lost a column."""
+    """Coefficients of each draw, shape (B, k), and which draws lost a column that the full data hold."""
     design = block.design[block.inside]
-    weight, total = weight[block.inside], total[block.inside]
-    kept = np.flatnonzero(independent_columns(design.T @ (design * weight.sum(axis=1, keepdims=True))))
-    n_draws, k = weight.shape[1], len(kept)
-    design = design[:, kept]
+    n_draws, k = weight.shape[1], design.shape[1]
     first, second = np.triu_indices(k)
-    products = csr_array((design[:, first] * design[:, second]).T)
     gram = np.empty((n_draws, k, k))
-    gram[:, first, second] = gram[:, second, first] = (products @ weight).T
-    moments = (design.T @ total).T[..., None]
+    gram[:, first, second] = gram[:, second, first] = (block.products @ weight[block.inside]).T
+    kept = np.flatnonzero(independent_columns(design.T @ (design * full[block.inside, None])))
+    gram = gram[:, kept[:, None], kept]
+    moments = (design[:, kept].T @ total[block.inside]).T[..., None]
     lost = _singular(gram)
-    coef = np.zeros((n_draws, block.design.shape[1]))
+    coef = np.zeros((n_draws, k))
     coef[np.ix_(~lost, kept)] = np.linalg.solve(gram[~lost], moments[~lost])[..., 0]
     for draw in np.flatnonzero(lost):
         inverse, _ = invert_in_order(gram[draw])
@@ -107,12 +105,18 @@ def _least_squares_draws(
     return coef, lost
 
 
-def _logistic_draws(block: Block, weight: np.ndarray, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _logistic_draws(
+    block: Block, full: np.ndarray, weight: np.ndarray, total: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients of each draw, shape (B, k), and which draws lost a column that the full data hold."""
     fits = [
         logistic(block.design, np.where(block.inside, n, 0.0), np.where(block.inside, t, 0.0))
         for n, t in zip(weight.T, total.T, strict=True)
     ]
-    return np.array([fit.coef for fit in fits]), np.array([fit.null.shape[1] > 0 for fit in fits])
+    design = block.design[block.inside]
+    kept = independent_columns(design.T @ (design * full[block.inside, None]))
+    lost = np.array([fit.null.shape[1] > (~kept).sum() for fit in fits])
+    return np.array([fit.coef for fit in fits]), lost
 
 
 def _singular(gram: np.ndarray) -> np.ndarray:

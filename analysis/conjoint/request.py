@@ -57,8 +57,8 @@ def make_request(verb: str, formula: str | Formula, **options: Any) -> Request:
     parsed = formula if isinstance(formula, Formula) else parse(formula)
     if not parsed.outcome and verb not in _OUTCOME_FREE:
         raise InputError(f"Formula {parsed} has no outcome; write it as 'chosen {parsed}'.")
-    for name in ("id", "weights", "variable"):
-        options[name] = _column_name(options.get(name), name)
+    for option in ("id", "weights", "variable"):
+        options[option] = _column_name(options.get(option), option)
     by = options.pop("by", None)
     grouping = [by] if isinstance(by, str) else by or ()
     options["by"] = tuple(name for value in grouping if (name := _column_name(value, "by")))

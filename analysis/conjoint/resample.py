@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
 
 from conjury.inference.errors import InputError
 
@@ -114,9 +115,7 @@ def bootstrap(
     (50, 2)
     """
     if method not in intervals.METHODS:
-        raise InputError(
-            f"There is no interval {method!r}; the intervals are {', '.join(intervals.METHODS)}."
-        )
+        raise InputError(f"There is no interval {method!r}; there are {', '.join(intervals.METHODS)}.")
     if draws < 2:
         raise InputError(f"draws is {draws}; give at least 2, and 1000 or more for intervals.")
     plan = _plan(estimator, data, formula, alpha, options)
@@ -200,13 +199,15 @@ def _draw(
         counts = weights()
         columns = np.ascontiguousarray(counts.T)
         found = replicate(plan, by_cell[0] @ columns, by_cell[1] @ columns)
-        studentize = method == "studentized" and isinstance(plan, Plan)
-        errors = standard_errors(plan, entries, counts) if studentize else found[:0]
+        errors = found[:0]
+        if method == "studentized" and isinstance(plan, Plan):
+            errors = standard_errors(plan, entries, counts)
         if progress is not None:
             progress(len(counts))
         return found, errors
 
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    one_thread_each = threadpool_limits(1, user_api="blas")
+    with one_thread_each, ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         blocks = list(pool.map(block, draw_weights(entries, draws, seed)))
     return _Draws(np.vstack([e for e, _ in blocks]), np.vstack([s for _, s in blocks]))
 
@@ -226,9 +227,7 @@ def _plan(
 ) -> Plan | CountPlan:
     name = getattr(estimator, "__name__", repr(estimator))
     if options.pop("engine", "native") != "native":
-        raise InputError(
-            "The bootstrap reweights cells, which only the native engine does; leave engine out."
-        )
+        raise InputError("Only the native engine reweights cells; leave engine out of a bootstrap.")
     if name == "cj":
         kind = options.pop("estimate", "amce")
         grouped = options.get("by") is not None

@@ -41,7 +41,7 @@ RowFit = Callable[[RowRegression], tuple[np.ndarray, np.ndarray]]
 
 
 def solve_on_rows(plan: Plan, fit: RowFit) -> Solution:
-    """Solve a plan with ``fit``, which returns coefficients (k,) and their covariance (k, k) without any factor."""
+    """Solve a plan with ``fit``: coefficients (k,) and their covariance (k, k), without any factor."""
     n_coef = plan.contrasts.shape[1]
     coef, vcov = np.zeros(n_coef), np.full((n_coef, n_coef), np.nan)
     for number in sorted({block.joint for block in plan.blocks}):
