@@ -16,15 +16,16 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
-from threadpoolctl import threadpool_limits
 
 from conjury.inference.errors import InputError
 
+from ..blas import one_thread
 from ..cells import Entries, unit_codes
 from ..formula import Formula
 from ..results import Estimates
 from . import intervals
-from .engines.solution import estimates, provenance, solve
+from .engines.native import coefficients
+from .engines.solution import estimates, provenance
 from .estimands import PLANS
 from .frequencies import freqs_plan, props_plan
 from .plan import CountPlan, Plan
@@ -132,7 +133,7 @@ def bootstrap(
         estimate = plan.estimate(plan.cells.cell_weight)
         tested = ~np.isnan(estimate)
     else:
-        estimate = estimates(plan, solve(plan, "native"))
+        estimate = estimates(plan, coefficients(plan))
         tested = ~np.isnan(estimate) & ~plan.is_reference
     sample = intervals.Sample(estimate, found.estimates, tested)
     if method == "bca" and not isinstance(plan, CountPlan):
@@ -206,8 +207,7 @@ def _draw(
             progress(len(counts))
         return found, errors
 
-    one_thread_each = threadpool_limits(1, user_api="blas")
-    with one_thread_each, ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    with one_thread(), ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         blocks = list(pool.map(block, draw_weights(entries, draws, seed)))
     return _Draws(np.vstack([e for e, _ in blocks]), np.vstack([s for _, s in blocks]))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import block_diag
 
+from ...blas import one_thread
 from ...linear import Regression, least_squares, logistic
 from ...vcov import meat, sandwich
 from ..plan import Block, Plan
@@ -13,13 +14,23 @@ from .solution import Solution
 
 def solve(plan: Plan) -> Solution:
     """Fit every regression of a plan on its cells; all covariances between regressions are known."""
-    cells = plan.cells
-    fits = [regress(b, plan.request.family, cells.cell_weight, cells.cell_total) for b in plan.blocks]
+    fits = _fits(plan)
     design = np.hstack([block.design for block in plan.blocks])
     fitted = np.hstack([np.repeat(fit.fitted[:, None], len(fit.coef), axis=1) for fit in fits])
     bread = block_diag(*[fit.bread for fit in fits])
-    vcov = sandwich(bread, meat(cells.entries(), design, fitted), plan.cluster_counts)
+    with one_thread():
+        vcov = sandwich(bread, meat(plan.cells.entries(), design, fitted), plan.cluster_counts)
     return Solution(np.concatenate([fit.coef for fit in fits]), vcov)
+
+
+def coefficients(plan: Plan) -> np.ndarray:
+    """Coefficients alone, shape (K,)."""
+    return np.concatenate([fit.coef for fit in _fits(plan)])
+
+
+def _fits(plan: Plan) -> list[Regression]:
+    cells = plan.cells
+    return [regress(b, plan.request.family, cells.cell_weight, cells.cell_total) for b in plan.blocks]
 
 
 def regress(block: Block, family: str, weight: np.ndarray, total: np.ndarray) -> Regression:

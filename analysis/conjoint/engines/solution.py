@@ -59,7 +59,7 @@ def estimable(contrasts: np.ndarray, null: np.ndarray) -> np.ndarray:
         return np.asarray(np.all(np.abs(contrasts @ null) < 1e-6, axis=1) & ~np.isnan(contrasts).any(axis=1))
 
 
-def estimates(plan: Plan, solution: Solution) -> np.ndarray:
+def estimates(plan: Plan, coef: np.ndarray) -> np.ndarray:
     """Contrasts of the coefficients, shape (m,); NaN, with a warning, where the data do not determine one."""
     known = estimable(plan.contrasts, plan.null_space(plan.cells.cell_weight))
     if not known.all():
@@ -69,12 +69,12 @@ def estimates(plan: Plan, solution: Solution) -> np.ndarray:
             "the data hold no profile that tells it from the reference.",
             stacklevel=2,
         )
-    return np.where(known, np.nan_to_num(plan.contrasts) @ solution.coef, np.nan)
+    return np.where(known, np.nan_to_num(plan.contrasts) @ coef, np.nan)
 
 
 def assemble(plan: Plan, solution: Solution) -> Estimates:
     """Turn coefficients into the tidy rows of a plan."""
-    estimate = estimates(plan, solution)
+    estimate = estimates(plan, solution.coef)
     tested = ~np.isnan(estimate) & ~plan.is_reference
     vcov = _quadratic(plan.contrasts[tested], solution.vcov)
     std_error = np.full(len(estimate), np.nan)
