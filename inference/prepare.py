@@ -93,17 +93,16 @@ def is_simulated(choices: pd.DataFrame) -> np.ndarray:
 
 def select_rows(choices: pd.DataFrame, judge: str | None = None, prompt: str | None = None) -> pd.DataFrame:
     """Keep the rows of one judge (or "human" for the panel) and one prompt."""
-    for column, wanted in (
-        (judge_of(choices), judge),
-        (choices["prompt_id"].fillna("").rename("prompt"), prompt),
-    ):
-        if wanted is not None:
-            known = column.unique().tolist()
-            if wanted not in known:
-                hint = did_you_mean(wanted, known)
-                held = listed(repr(name) for name in known)
-                raise InputError(f"The choices hold no {column.name} {wanted!r}{hint}; they hold {held}.")
-            choices = choices[(column == wanted).to_numpy()]
+    for name_of, wanted in ((judge_of, judge), (_prompt_of, prompt)):
+        if wanted is None:
+            continue
+        column = name_of(choices)
+        known = column.unique().tolist()
+        if wanted not in known:
+            held = listed(repr(name) for name in known)
+            hint = did_you_mean(wanted, known)
+            raise InputError(f"The choices hold no {column.name} {wanted!r}{hint}; they hold {held}.")
+        choices = choices[(column == wanted).to_numpy()]
     return choices
 
 
@@ -111,6 +110,10 @@ def judge_of(choices: pd.DataFrame) -> pd.Series[str]:
     """Name the judge of each row: a model's id, "human" for every member of a human panel."""
     judge = choices["judge_id"].astype("string")
     return judge.mask(choices["judge_kind"].astype("string") == "human", "human").rename("judge")
+
+
+def _prompt_of(choices: pd.DataFrame) -> pd.Series[str]:
+    return choices["prompt_id"].astype("string").fillna("").rename("prompt")
 
 
 def _name_prompts(study: Study, choices: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,237 @@
+"""Every command as a process of its own: what it writes, prints and returns."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from conjury.analysis.conjoint import amce, bootstrap
+from conjury.inference.files import read_table
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+ESTIMATES = ["amce", "mm", "amce_speech", "amce_slur", "amce_by_identity"]
+FORMULA = "chosen ~ slur + identity + topic + reply + curse + engagement"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, conjury: Run) -> Path:
+    """Simulated choices of a panel and a model, and the results of fitting all analyses to them."""
+    place = tmp_path_factory.mktemp("work")
+    who = ["--judge", "human", "--judge", "gpt4o", "--prompt", "baseline"]
+    size = ["--pairs", 300, "--respondents", 40, "--seed", 3]
+    made = conjury("simulate", "moderation", "--out", "choices.parquet", *size, *who, cwd=place)
+    assert (made.returncode, made.stderr) == (0, "")
+    fitted = conjury("fit", "moderation", "--data", "choices.parquet", "--draws", 20, cwd=place)
+    assert (fitted.returncode, fitted.stderr) == (0, "")
+    return place
+
+
+@pytest.fixture(scope="module")
+def manifest(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "results" / "manifest.json").read_text(encoding="utf-8"))
+    return found
+
+
+def tree(folder: Path) -> dict[str, str]:
+    """Checksum of every file below a folder."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def test_help_names_every_command(conjury: Run, tmp_path: Path) -> None:
+    shown = conjury("--help", cwd=tmp_path)
+    assert shown.returncode == 0
+    for name in ("simulate", "fit", "compare", "report", "doctor"):
+        assert name in shown.stdout
+
+
+def test_doctor_lists_what_is_there_and_how_to_get_the_rest(conjury: Run, tmp_path: Path) -> None:
+    shown = conjury("doctor", cwd=tmp_path)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    python = next(line for line in shown.stdout.splitlines() if line.split()[:1] == ["Python"])
+    assert python.split()[1] == ".".join(map(str, sys.version_info[:3]))
+    absent = [line.split(" missing ") for line in shown.stdout.splitlines() if " missing " in line]
+    assert all(remedy.strip() for part, remedy in absent if part.split() != ["Part", "Version", "If"])
+
+
+def test_simulated_choices_say_that_they_are_simulated(folder: Path) -> None:
+    choices = read_table(folder / "choices.parquet", "choices")
+    assert (choices["origin"] == "simulated").all()
+    assert len(choices) == 2 * 300 + 2 * 40 * 16
+
+
+def test_simulating_twice_with_one_seed_gives_the_same_bytes(conjury: Run, tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        done = conjury(
+            "simulate", "moderation", "--out", name, "--pairs", 50, "--judge", "gpt4o",
+            "--prompt", "baseline", cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    assert (tmp_path / "a.truth.csv").is_file()
+
+
+def test_fit_writes_tables_figures_data_and_manifest(folder: Path) -> None:
+    names = {*ESTIMATES, "frequencies", "answers", "truth", "recovery"}
+    written = set(tree(folder / "results"))
+    tables = {f"tables/{name}.{ending}" for name in names for ending in ("parquet", "csv")}
+    figures = {f"figures/{name}.{ending}" for name in ESTIMATES for ending in ("png", "svg", "pdf")}
+    assert written == tables | figures | {"manifest.json", "data/choices.parquet"}
+
+
+def test_fitted_numbers_equal_those_of_the_python_functions(folder: Path) -> None:
+    table = pd.read_parquet(folder / "results" / "tables" / "amce.parquet")
+    choices = read_table(folder / "choices.parquet", "choices")
+    choices = choices[~choices["repeat"].astype(bool)]
+    for judge, kind, unit in (("gpt4o", "model", "pair_id"), ("human", "human", "judge_id")):
+        rows = choices[choices["judge_kind"] == kind]
+        ours = table[table["judge"] == judge].reset_index(drop=True)
+        expected = amce(rows, FORMULA, id=unit).frame
+        pd.testing.assert_frame_equal(
+            ours[list(expected)], expected, check_dtype=False, check_categorical=False, rtol=1e-12
+        )
+        drawn = bootstrap(amce, rows, FORMULA, unit=unit, draws=20, seed=1).frame
+        for ends in ("lower", "upper"):
+            pd.testing.assert_series_equal(ours[f"boot_{ends}"], drawn[ends], check_names=False, rtol=1e-12)
+
+
+def test_csv_and_parquet_tables_hold_the_same_numbers(folder: Path) -> None:
+    tables = folder / "results" / "tables"
+    for name in ESTIMATES:
+        text = pd.read_csv(tables / f"{name}.csv", keep_default_na=False, na_values=[""])
+        binary = pd.read_parquet(tables / f"{name}.parquet")
+        assert list(text) == list(binary)
+        numbers = ["estimate", "std_error", "z", "p", "lower", "upper", "boot_lower", "boot_upper"]
+        pd.testing.assert_frame_equal(text[numbers], binary[numbers], rtol=1e-14)
+        assert text["level"].tolist() == binary["level"].astype(str).tolist()
+
+
+def test_manifest_names_data_by_checksum_and_without_its_folder(
+    folder: Path, manifest: dict[str, Any]
+) -> None:
+    (data,) = manifest["data"]
+    content = (folder / "choices.parquet").read_bytes()
+    assert data == {
+        "name": "choices",
+        "file": "choices.parquet",
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "rows": 1880,
+        "variant": "",
+    }
+    assert manifest["command"] == "conjury fit moderation --data choices.parquet --draws 20"
+    assert str(folder) not in json.dumps(manifest)
+
+
+def test_manifest_counts_add_up(manifest: dict[str, Any]) -> None:
+    assert [analysis["name"] for analysis in manifest["analyses"]] == [*ESTIMATES, "frequencies"]
+    for analysis in manifest["analyses"]:
+        assert analysis["n_rows"] == analysis["n_used"] + analysis["n_dropped"]
+        for count in ("n_rows", "n_used"):
+            assert analysis[count] == sum(group[count] for group in analysis["groups"])
+    clusters = {group["judge"]: group["n_clusters"] for group in manifest["analyses"][0]["groups"]}
+    assert clusters == {"gpt4o": 300, "human": 40}
+    assert manifest["analyses"][0]["n_rows"] == 2 * 300 + 2 * 40 * 15
+
+
+def test_simulated_results_say_so_and_hold_no_printed_numbers(folder: Path, manifest: dict[str, Any]) -> None:
+    assert manifest["simulated"] is True
+    assert manifest["notes"][0].startswith("These choices are simulated")
+    assert not (folder / "results" / "tables" / "published.parquet").exists()
+
+
+def test_true_values_and_recovery_stand_beside_simulated_estimates(folder: Path) -> None:
+    tables = folder / "results" / "tables"
+    truth, found = (pd.read_parquet(tables / f"{name}.parquet") for name in ("truth", "recovery"))
+    assert list(truth) == ["judge", "prompt", "analysis", "statistic", "feature", "level", "by", "estimate"]
+    assert sorted(found["analysis"].unique()) == sorted(ESTIMATES)
+    levels = found.set_index(["analysis", "judge"])["n_levels"]
+    assert levels["amce"].to_dict() == {"gpt4o": 18, "human": 18}
+    assert found["in_normal"].between(0.75, 1).all()
+    assert found["max_abs_error"].lt(0.6).all()
+
+
+def test_two_runs_with_one_seed_give_the_same_tables(
+    folder: Path, conjury: Run, short_study: Path, tmp_path: Path
+) -> None:
+    for out in ("one", "two"):
+        done = conjury(
+            "fit", short_study, "--data", folder / "choices.parquet", "--judge", "gpt4o",
+            "--draws", 20, "--seed", 7, "--out", tmp_path / out, cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    one, two = (tree(tmp_path / out) for out in ("one", "two"))
+    assert {name for name in one if one[name] != two[name]} == {"manifest.json"}
+
+
+def test_a_failed_run_leaves_earlier_results_as_they_were(folder: Path, conjury: Run, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    shutil.copytree(folder / "results", results)
+    before = tree(results)
+    choices = read_table(folder / "choices.parquet")
+    choices.assign(curse=choices["curse"].cat.set_categories(["no_curse"]).fillna("no_curse")).to_csv(
+        tmp_path / "flat.csv", index=False
+    )
+    failed = conjury("fit", "moderation", "--data", "flat.csv", "--out", results, cwd=tmp_path)
+    assert failed.returncode == 2
+    assert failed.stderr.count("\n") == 1
+    assert "'curse'" in failed.stderr
+    assert tree(results) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for processes")
+def test_interrupting_a_fit_leaves_no_trace_but_one_sentence(
+    folder: Path, tmp_path: Path, conjury: Run
+) -> None:
+    results = tmp_path / "results"
+    words = ["fit", "moderation", "--data", folder / "choices.parquet", "--out", results]
+    long = ["--draws", "20000", "--interval", "studentized"]
+    program = shutil.which("conjury", path=str(Path(sys.executable).parent))
+    process = subprocess.Popen(
+        [str(program), *map(str, words), *long], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not results.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert told == "conjury: interrupted; no file was left half written.\n"
+    assert not results.exists()
+
+
+def test_compare_adds_its_tables_to_the_results(folder: Path, conjury: Run, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    shutil.copytree(folder / "results", results)
+    done = conjury(
+        "compare", "moderation", "--engines", "native,statsmodels,linearmodels", "--judge", "human",
+        "--prompt", "", "--results", results, cwd=tmp_path,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    summary = pd.read_parquet(results / "tables" / "engines_summary.parquet").set_index("engine")
+    assert summary["available"].all()
+    assert (summary["max_abs_difference_estimate"] < 1e-10).all()
+    assert (summary["max_rel_difference_std_error"] < 1e-8).all()
+    manifest = json.loads((results / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["compared"]["judge"] == "human"
+    assert len(manifest["analyses"]) == 6
+
+
+def test_report_of_the_study_is_one_page(folder: Path, conjury: Run, tmp_path: Path) -> None:
+    done = conjury("report", "moderation", "--results", folder / "results", "--out", tmp_path, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "moderation.html" in done.stdout
+    page = (tmp_path / "moderation.html").read_text(encoding="utf-8")
+    assert "These choices are simulated" in page
+    assert [path.name for path in tmp_path.iterdir()] == ["moderation.html"]
