@@ -78,7 +78,7 @@ class ResultsFolder:
                         source.rename(target)
         except BaseException:
             for source, target in reversed(moves):
-                if target.exists() and not source.exists():
+                with suppress(OSError):
                     target.rename(source)
             raise
 

@@ -13,8 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
+from golden import golden_frame
 
 from conjury.analysis.conjoint import amce, bootstrap
 from conjury.inference.files import read_table
@@ -235,3 +237,35 @@ def test_report_of_the_study_is_one_page(folder: Path, conjury: Run, tmp_path: P
     page = (tmp_path / "moderation.html").read_text(encoding="utf-8")
     assert "These choices are simulated" in page
     assert [path.name for path in tmp_path.iterdir()] == ["moderation.html"]
+
+
+@pytest.mark.shared
+def test_real_choices_stand_beside_printed_numbers_under_both_joins(
+    shared: Path, conjury: Run, short_study: Path, tmp_path: Path
+) -> None:
+    right, printed = (
+        shared / "data" / "moderation" / f"gemini_baseline_flash{join}.csv.gz"
+        for join in ("", "_aspublished")
+    )
+    done = conjury(
+        "fit", short_study, "--data", right, "--variant", f"as_published={printed}",
+        "--judge", "gemini_2_5_flash", "--prompt", "baseline", "--draws", 50, cwd=tmp_path,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    results = tmp_path / "results"
+    table = pd.read_parquet(results / "tables" / "amce.parquet")
+    ours = table[table["variant"] == ""].reset_index(drop=True)
+    expected = golden_frame("gemini_flash_amce_id")
+    assert ours["level"].astype(str).tolist() == expected["level"].tolist()
+    np.testing.assert_allclose(ours["estimate"], expected["estimate"], rtol=1e-8, atol=1e-12)
+    beside = pd.read_parquet(results / "tables" / "published_difference.parquet")
+    furthest = beside["difference"].abs().groupby(beside["source"]).max()
+    assert furthest["as_published"] < 5e-5  # as accurate as the printed figure; 0.000044 was seen
+    assert 0.003 < furthest[""] < 0.006  # 0.0042 was seen
+    manifest = json.loads((results / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["simulated"] is False
+    assert [(item["variant"], item["rows"]) for item in manifest["data"]] == [
+        ("", 60_000),
+        ("as_published", 60_000),
+    ]
+    assert set(tree(results / "data")) == {"choices.parquet", "choices.as_published.parquet"}
