@@ -158,6 +158,8 @@ def build_cells(
     for name in wanted:
         require_column(data, name)
     known = reference or {}
+    if not isinstance(known, Mapping):
+        raise InputError(f"reference is {known!r}; give a mapping from features to levels.")
     unknown = [name for name in known if name not in features]
     if unknown:
         raise InputError(
@@ -199,8 +201,19 @@ def unit_codes(data: pd.DataFrame, name: str) -> tuple[np.ndarray, int]:
         low, high = int(numbers.min()), int(numbers.max())
         if high - low < 4 * len(numbers) + 1024:
             return _compress(numbers.astype(np.int64) - low, high - low + 1)
-    codes, found = pd.factorize(column)
+    try:
+        codes, found = pd.factorize(column)
+    except TypeError as error:
+        raise InputError(f"Column {name!r} holds lists or other objects; give one label a row.") from error
     return codes.astype(np.int64), len(found)
+
+
+def as_category(data: pd.DataFrame, name: str) -> pd.Series:
+    """Return a column as a category, its levels in order."""
+    try:
+        return data[name].astype("category")
+    except TypeError as error:
+        raise InputError(f"Column {name!r} holds lists or other objects; give one label a row.") from error
 
 
 def numeric_column(data: pd.DataFrame, name: str) -> np.ndarray:
@@ -246,7 +259,7 @@ def _factor(data: pd.DataFrame, name: str, first: Any) -> tuple[np.ndarray, tupl
                 f"Feature {name!r} is numeric; features have levels, so make it a category first, "
                 f"as in data[{name!r}].astype('category')."
             )
-        column = column.astype("category")
+        column = as_category(data, name)
     levels = tuple(column.cat.categories)
     codes = column.cat.codes.to_numpy()
     if first is None:

@@ -87,8 +87,12 @@ def _split(formula: str) -> tuple[str, list[tuple[str, ...]]]:
     except (FormulaSyntaxError, SyntaxError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"Formula {formula!r} cannot be read ({reason}); {_EXAMPLE}.") from error
+    except KeyError as error:
+        raise InputError(f"Formula {formula!r} holds a dot for all columns; {_EXAMPLE}.") from error
 
     def names(term: Term) -> tuple[str, ...]:
+        if not isinstance(term, Term):
+            raise InputError(f"Formula {formula!r} has several parts; {_EXAMPLE}.")
         found = tuple(str(factor.expr).strip("`") for factor in term.factors if factor.expr not in ("0", "1"))
         if any(factor.eval_method.value == "python" for factor in term.factors):
             raise InputError(
@@ -99,7 +103,10 @@ def _split(formula: str) -> tuple[str, list[tuple[str, ...]]]:
     if not isinstance(parsed, Structured) or "rhs" not in parsed._structure:
         if "~" not in formula:
             raise InputError(f"Formula {formula!r} has no ~; {_EXAMPLE}.")
-        return "", [found for term in parsed if (found := names(term))]
+        right = [found for term in parsed if (found := names(term))]
+        if not right:
+            raise InputError(f"Formula {formula!r} names no feature; {_EXAMPLE}.")
+        return "", right
 
     left = [names(term) for term in parsed.lhs]
     right = [found for term in parsed.rhs if (found := names(term))]
@@ -111,4 +118,4 @@ def _split(formula: str) -> tuple[str, list[tuple[str, ...]]]:
 
 
 def _quote(name: str) -> str:
-    return name if name.isidentifier() else f"`{name}`"
+    return name if name.isidentifier() and not name.startswith("_") else f"`{name}`"

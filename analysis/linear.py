@@ -59,6 +59,9 @@ def logistic(
     level is always or never chosen the likelihood has no maximum: coefficients
     grow until the deviance stops changing.
     """
+    size = weight.mean() or 1.0
+    weight, total = weight / size, total / size
+    kept = independent_columns(design.T @ (design * weight[:, None]))
     share = np.divide(total, weight, out=np.full_like(total, 0.5), where=weight > 0)
     fitted = (share * weight + 0.5) / (weight + 1)
     linear = np.log(fitted / (1 - fitted))
@@ -66,7 +69,7 @@ def logistic(
     for _ in range(steps):
         variance = np.clip(fitted * (1 - fitted), 1e-300, None)
         working = linear + (share - fitted) / variance
-        bread, null = invert_in_order(design.T @ (design * (weight * variance)[:, None]))
+        bread, null = invert_in_order(design.T @ (design * (weight * variance)[:, None]), kept)
         coef = bread @ (design.T @ (weight * variance * working))
         linear = design @ coef
         fitted = 1 / (1 + np.exp(-linear))
@@ -75,17 +78,19 @@ def logistic(
         if abs(deviance - loss) < tolerance * (abs(loss) + 0.1):
             break
         deviance = loss
-    bread, null = invert_in_order(design.T @ (design * (weight * fitted * (1 - fitted))[:, None]))
-    return Regression(coef, bread, fitted, null)
+    bread, null = invert_in_order(design.T @ (design * (weight * fitted * (1 - fitted))[:, None]), kept)
+    return Regression(coef, bread / size, fitted, null)
 
 
-def invert_in_order(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def invert_in_order(gram: np.ndarray, kept: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Invert a cross-product matrix, leaving out columns that depend on earlier ones, as R's ``lm`` does.
 
     Parameters
     ----------
     gram : ndarray, shape (k, k)
         Symmetric, positive semi-definite.
+    kept : ndarray of bool, shape (k,), optional
+        Columns that are known to be independent, if they are known already.
 
     Returns
     -------
@@ -94,7 +99,7 @@ def invert_in_order(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     null : ndarray, shape (k, a)
         Basis of the null space; a columns were left out.
     """
-    kept = independent_columns(gram)
+    kept = independent_columns(gram) if kept is None else kept
     inverse = np.zeros_like(gram)
     inverse[np.ix_(kept, kept)] = np.linalg.inv(gram[np.ix_(kept, kept)])
     left_out = np.flatnonzero(~kept)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class Inference:
 
 def check_alpha(alpha: float) -> float:
     """Return ``alpha`` if it lies strictly between 0 and 1, else raise InputError."""
-    if not 0 < alpha < 1:
+    if not isinstance(alpha, Real) or not 0 < alpha < 1:
         raise InputError(f"alpha is {alpha!r}; give a number between 0 and 1, such as 0.05.")
     return float(alpha)
 

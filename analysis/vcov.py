@@ -51,12 +51,17 @@ def sandwich(bread: np.ndarray, meat: np.ndarray, clusters: np.ndarray) -> np.nd
         Inverse cross products; sum of outer products of scores.
     clusters : ndarray, shape (k,)
         G of the regression that each column belongs to. Between regressions the
-        geometric mean of the two factors applies.
+        geometric mean of the two factors applies; a single cluster gives NaN.
 
     References
     ----------
     Binder, D. A. (1983). On the variances of asymptotically normal estimators from
     complex surveys. International Statistical Review 51(3). doi:10.2307/1402588
     """
-    scale = np.sqrt(clusters / (clusters - 1.0))
+    scale = small_sample_scale(clusters)
     return np.asarray(scale[:, None] * (bread @ meat @ bread) * scale)
+
+
+def small_sample_scale(clusters: np.ndarray) -> np.ndarray:
+    """Square root of G/(G-1), NaN where G is 1; same shape as ``clusters``."""
+    return np.asarray(np.sqrt(clusters / np.where(clusters > 1, clusters - 1.0, np.nan)))

@@ -6,8 +6,6 @@ from typing import Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError
-
 from ..formula import Formula
 from ..results import Estimates
 from .request import make_request
@@ -70,8 +68,4 @@ def mm_diffs(
     >>> mm_diffs(data, "y ~ a", by="g").frame["estimate"].tolist()
     [0.5, 0.0]
     """
-    if options.get("h0", 0.0) != 0.0:
-        raise InputError(
-            "mm_diffs tests differences against 0; h0 is a value of marginal means, leave it out."
-        )
     return estimate(make_request("mm_diffs", formula, by=by, id=id, **options), data)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..cells import Cells, build_cells, require_column
+from ..cells import Cells, as_category, build_cells, require_column
 from .plan import (
     Block,
     Plan,
@@ -141,8 +141,10 @@ def _cells(request: Request, data: pd.DataFrame) -> Cells:
     formula = request.formula
     for name in request.by:
         require_column(data, name)
+        if name in (formula.outcome, request.weights):
+            raise InputError(f"by names {name!r}, which holds outcomes or weights; name a column of groups.")
     if request.by:
-        data = data.assign(**{name: data[name].astype("category") for name in request.by})
+        data = data.assign(**{name: as_category(data, name) for name in request.by})
     columns = dict.fromkeys([*formula.features, *request.by])
     cells = build_cells(
         data,
@@ -153,6 +155,10 @@ def _cells(request: Request, data: pd.DataFrame) -> Cells:
         reference=request.reference,
     )
     _check_variation(cells, formula.features)
+    if request.family == "quasibinomial" and not ((cells.outcome >= 0) & (cells.outcome <= 1)).all():
+        raise InputError(
+            f"Outcome {formula.outcome!r} leaves the range 0 to 1; use family='gaussian' or rescale it."
+        )
     return cells
 
 

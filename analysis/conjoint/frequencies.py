@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,12 +12,14 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..cells import Cells, build_cells
+from ..cells import Cells, as_category, build_cells
 from ..formula import Formula
 from ..results import Estimates
 from .engines.solution import provenance
 from .plan import CountPlan, groups_of, key_frame, level_rows
 from .request import Request, make_request, require_frame
+
+_MOST_COMBINATIONS = 20_000
 
 
 def cj_freqs(
@@ -92,8 +95,8 @@ def cj_props(
     """
     request = make_request("cj_props", formula, id=id, margin=margin, **options)
     features = request.formula.features
-    if margin is not None and not 1 <= margin <= len(features):
-        raise InputError(f"margin is {margin}; give the number of a feature, 1 to {len(features)}.")
+    if margin is not None and margin not in range(1, len(features) + 1):
+        raise InputError(f"margin is {margin!r}; give the number of a feature, 1 to {len(features)}.")
     if request.engine == "cregg":
         return _with_cregg(request, data)
     plan = props_plan(request, require_frame(data))
@@ -153,6 +156,9 @@ def props_plan(request: Request, data: pd.DataFrame) -> CountPlan:
     """Count each combination of levels, as a share of all or of one feature's level."""
     features = request.formula.features
     cells = _counted(request, data)
+    n_rows = math.prod(len(levels) for levels in cells.levels.values())
+    if n_rows > _MOST_COMBINATIONS:
+        raise InputError(f"The features have {n_rows:,} combinations of levels; name fewer in one table.")
     sizes = [range(len(cells.levels[name])) for name in reversed(features)]
     codes = np.array(list(itertools.product(*sizes)))[:, ::-1]
     part = np.array([(cells.codes == code).all(axis=1) for code in codes], dtype=float)
@@ -170,7 +176,7 @@ def props_plan(request: Request, data: pd.DataFrame) -> CountPlan:
 
 def _counted(request: Request, data: pd.DataFrame) -> Cells:
     present = [name for name in request.by if name in data.columns]
-    data = data.assign(**{name: data[name].astype("category") for name in present})
+    data = data.assign(**{name: as_category(data, name) for name in present})
     columns = dict.fromkeys([*request.formula.features, *request.by])
     return build_cells(data, None, list(columns), weights=request.weights)
 

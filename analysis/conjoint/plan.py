@@ -93,8 +93,12 @@ class Plan:
         return tuple(slice(end - b.design.shape[1], end) for end, b in zip(ends, self.blocks, strict=True))
 
     def null_space(self, weight: np.ndarray) -> np.ndarray:
-        """What cell weights (C,) leave undetermined, shape (K, A), block by block."""
-        found = [invert_in_order(b.design.T @ (b.design * weight[:, None]))[1] for b in self.blocks]
+        """What cell weights (C,), or those of each block (blocks, C), leave undetermined, shape (K, A)."""
+        weights = np.broadcast_to(weight, (len(self.blocks), self.cells.n_cells))
+        found = [
+            invert_in_order(block.design.T @ (block.design * own[:, None]))[1]
+            for block, own in zip(self.blocks, weights, strict=True)
+        ]
         null = np.zeros((self.contrasts.shape[1], sum(part.shape[1] for part in found)))
         start = 0
         for columns, part in zip(self.slices, found, strict=True):

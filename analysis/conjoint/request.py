@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -11,7 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..formula import Formula, parse
-from ..results import check_alpha
+from ..results import KEY_COLUMNS, NUMBER_COLUMNS, check_alpha
 
 Family = Literal["gaussian", "quasibinomial"]
 LevelOrder = Literal["ascending", "descending"]
@@ -54,16 +55,27 @@ class Request:
 
 def make_request(verb: str, formula: str | Formula, **options: Any) -> Request:
     """Check the options that all verbs share and put them into a `Request`."""
+    if not isinstance(formula, str | Formula):
+        raise InputError(f"formula is {formula!r}; give a string such as 'chosen ~ slur + identity'.")
     parsed = formula if isinstance(formula, Formula) else parse(formula)
     if not parsed.outcome and verb not in _OUTCOME_FREE:
         raise InputError(f"Formula {parsed} has no outcome; write it as 'chosen {parsed}'.")
     for option in ("id", "weights", "variable"):
         options[option] = _column_name(options.get(option), option)
     by = options.pop("by", None)
-    grouping = [by] if isinstance(by, str) else by or ()
+    grouping = by if isinstance(by, list | tuple) else [by]
     options["by"] = tuple(name for value in grouping if (name := _column_name(value, "by")))
+    taken = next((name for name in options["by"] if name in (*KEY_COLUMNS, *NUMBER_COLUMNS, "by")), None)
+    if taken is not None:
+        raise InputError(f"by names {taken!r}, which is a column of every result; rename it in the data.")
+    if options.get("h0", 0.0) != 0.0 and verb not in ("mm", "cj_mm"):
+        raise InputError(f"{verb} tests against 0; leave h0 out, it is a value of marginal means.")
+    if verb == "cj_table" and options.get("engine", "native") != "native":
+        raise InputError("cj_table lists levels, which needs no engine; leave engine out.")
+    if verb in _OUTCOME_FREE and options.get("engine", "native") not in ("native", "cregg"):
+        raise InputError(f"{verb} has no engine {options['engine']!r}; its engines are native and cregg.")
     order = options.pop("feature_order", None)
-    if order is not None and sorted(order) != sorted(parsed.features):
+    if order is not None and Counter(order) != Counter(parsed.features):
         raise InputError(
             f"feature_order is {list(order)}; it must hold each feature once: {list(parsed.features)}."
         )
@@ -71,6 +83,9 @@ def make_request(verb: str, formula: str | Formula, **options: Any) -> Request:
     stray = next((name for name in labels if name not in parsed.features), None)
     if stray is not None:
         raise InputError(f"feature_labels names {stray!r}, which is no feature of {parsed}.")
+    shown = [labels.get(name, name) for name in parsed.features]
+    if len(set(shown)) < len(shown):
+        raise InputError(f"feature_labels gives two features one label: {shown}; make them different.")
     if options.get("level_order", "ascending") not in ("ascending", "descending"):
         raise InputError(f"level_order is {options['level_order']!r}; give 'ascending' or 'descending'.")
     if options.get("family", "gaussian") not in ("gaussian", "quasibinomial"):
@@ -88,5 +103,5 @@ def require_frame(data: Any) -> pd.DataFrame:
 
 def _column_name(value: Any, option: str) -> str | None:
     if value is None or isinstance(value, str):
-        return value.removeprefix("~").strip() if value else None
+        return value.removeprefix("~").strip() if value and value.startswith("~") else value or None
     raise InputError(f"{option} is {value!r}; give the name of one column as a string.")

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -117,8 +118,10 @@ def bootstrap(
     """
     if method not in intervals.METHODS:
         raise InputError(f"There is no interval {method!r}; there are {', '.join(intervals.METHODS)}.")
-    if draws < 2:
-        raise InputError(f"draws is {draws}; give at least 2, and 1000 or more for intervals.")
+    if not isinstance(draws, Integral) or draws < 2:
+        raise InputError(f"draws is {draws!r}; give at least 2, and 1000 or more for intervals.")
+    if seed is not None and not isinstance(seed, Integral):
+        raise InputError(f"seed is {seed!r}; give a whole number.")
     plan = _plan(estimator, data, formula, alpha, options)
     counting = isinstance(plan, CountPlan)
     if counting and method in ("bca", "studentized"):
@@ -230,7 +233,7 @@ def _plan(
         raise InputError("Only the native engine reweights cells; leave engine out of a bootstrap.")
     if name == "cj":
         kind = options.pop("estimate", "amce")
-        grouped = options.get("by") is not None
+        grouped = bool(options.get("by"))
         name = {"amce": "amce", "mm": "mm", "frequencies": "cj_freqs"}.get(kind, kind.replace("erences", "s"))
         name = f"cj_{name}" if grouped and name in ("amce", "mm") else name
     frame = require_frame(data)

@@ -10,6 +10,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ... import r
+from ...cells import as_category, require_column
 from ...results import Estimates, Provenance
 from ..request import Request
 
@@ -114,6 +115,8 @@ def run(verb: str, data: pd.DataFrame, formula: str | None = None, **options: An
 def estimate_with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
     """Run a request with cregg; the table holds cregg's numbers, its defects included."""
     verb = "cj" if request.verb in _GROUPED else request.verb
+    if request.family != "gaussian" and _GROUPED.get(request.verb, verb) in ("mm", "mm_diffs"):
+        raise InputError(f"cregg's marginal means have no family {request.family!r}; use another engine.")
     given = {name: getattr(request, name) for name in _PASSED if name in OPTIONS[verb]}
     by: str | list[str] | None = list(request.by) if verb == "cj" else next(iter(request.by), None)
     given |= {"by": by, "estimate": _GROUPED.get(request.verb)}
@@ -121,8 +124,12 @@ def estimate_with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
     if options.get("family") == "gaussian":
         del options["family"]
     for name, first in (request.reference or {}).items():
-        rest = [level for level in data[name].cat.categories if level != first]
-        data = data.assign(**{name: data[name].cat.set_categories([first, *rest])})
+        require_column(data, name)
+        column = as_category(data, name)
+        if first not in column.cat.categories:
+            raise InputError(f"Reference {first!r} is no level of feature {name!r}; name one that is.")
+        rest = [level for level in column.cat.categories if level != first]
+        data = data.assign(**{name: column.cat.set_categories([first, *rest])})
     frame = run(verb, data, str(request.formula), **options)
     made = Provenance(
         verb=request.verb,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...linear import independent_columns
+from ...vcov import small_sample_scale
 from ..plan import Block, Plan
 from .solution import Solution
 
@@ -52,7 +53,7 @@ def solve_on_rows(plan: Plan, fit: RowFit) -> Solution:
         coef[columns[kept]] = found
         part = np.zeros((len(columns), len(columns)))
         part[np.ix_(kept, kept)] = covariance
-        scale = np.sqrt(plan.cluster_counts[columns] / (plan.cluster_counts[columns] - 1))
+        scale = small_sample_scale(plan.cluster_counts[columns])
         vcov[np.ix_(columns, columns)] = scale[:, None] * part * scale
     return Solution(coef, vcov)
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...linear import logistic
 from ...results import Estimates, Provenance, tidy
 from ..plan import CountPlan, Plan
 
@@ -21,6 +22,8 @@ SOLVERS = {
     "linearmodels": ".linearmodels",
 }
 ENGINES = (*SOLVERS, "cregg")
+_SEPARATED = 1e-6
+_NO_ERROR = 1e-12
 
 
 @dataclass(frozen=True)
@@ -44,10 +47,8 @@ def solve(plan: Plan, engine: str) -> Solution:
     if engine not in SOLVERS:
         raise InputError(f"There is no engine {engine!r}; the engines are {', '.join(ENGINES)}.")
     if plan.cells.n_clusters < 2:
-        raise InputError(
-            f"Column {plan.request.id!r} holds a single cluster; errors need at least two, "
-            "or leave id out to treat rows as independent."
-        )
+        where = f"Column {plan.request.id!r} holds" if plan.request.id else "The data hold"
+        raise InputError(f"{where} a single cluster; errors need at least two, so name another id.")
     module = importlib.import_module(SOLVERS[engine], __package__)
     solution: Solution = module.solve(plan)
     return solution
@@ -62,13 +63,11 @@ def estimable(contrasts: np.ndarray, null: np.ndarray) -> np.ndarray:
 def estimates(plan: Plan, coef: np.ndarray) -> np.ndarray:
     """Contrasts of the coefficients, shape (m,); NaN, with a warning, where the data do not determine one."""
     known = estimable(plan.contrasts, plan.null_space(plan.cells.cell_weight))
-    if not known.all():
-        named = plan.keys.loc[~known, ["feature", "level"]].astype(str).agg("=".join, axis=1)
-        warnings.warn(
-            f"No estimate for {', '.join(dict.fromkeys(named))}: "
-            "the data hold no profile that tells it from the reference.",
-            stacklevel=2,
-        )
+    _warn(plan, ~known, "estimate", "the data hold no profile that tells it from the reference.")
+    if plan.request.family == "quasibinomial":
+        finite = estimable(plan.contrasts, plan.null_space(_overlapping(plan)))
+        _warn(plan, known & ~finite, "estimate", "its logit is infinite, as the outcome does not vary.")
+        known &= finite
     return np.where(known, np.nan_to_num(plan.contrasts) @ coef, np.nan)
 
 
@@ -76,6 +75,9 @@ def assemble(plan: Plan, solution: Solution) -> Estimates:
     """Turn coefficients into the tidy rows of a plan."""
     estimate = estimates(plan, solution.coef)
     tested = ~np.isnan(estimate) & ~plan.is_reference
+    varies = _varies(plan, solution.vcov)
+    _warn(plan, tested & ~varies, "standard error", "its rows lie in one cluster or leave no residual.")
+    tested &= varies
     vcov = _quadratic(plan.contrasts[tested], solution.vcov)
     std_error = np.full(len(estimate), np.nan)
     std_error[tested] = np.sqrt(np.clip(np.diag(vcov), 0, None))
@@ -104,6 +106,35 @@ def provenance(plan: Plan | CountPlan) -> Provenance:
         n_used=int((inside[cells.cell] & (cells.weight > 0)).sum()),
         n_clusters=cells.n_clusters if request.id else None,
     )
+
+
+def _warn(plan: Plan, rows: np.ndarray, what: str, reason: str) -> None:
+    if rows.any():
+        named = plan.keys.loc[rows, ["feature", "level"]].astype(str).agg("=".join, axis=1)
+        warnings.warn(f"No {what} for {', '.join(dict.fromkeys(named))}: {reason}", stacklevel=4)
+
+
+def _overlapping(plan: Plan) -> np.ndarray:
+    """Weight of each cell in each block, shape (blocks, C), 0 where a logistic regression fits 0 or 1."""
+    cells = plan.cells
+    found = []
+    for block in plan.blocks:
+        weight, total = np.where(block.inside, (cells.cell_weight, cells.cell_total), 0.0)
+        fitted = logistic(block.design, weight, total).fitted
+        rarer = weight * np.minimum(fitted, 1 - fitted)
+        found.append(np.where(rarer > _SEPARATED * weight.mean(), weight, 0.0))
+    return np.array(found)
+
+
+def _varies(plan: Plan, vcov: np.ndarray) -> np.ndarray:
+    """Flag the contrasts, shape (m,), that have a sampling error in every block that they touch."""
+    smallest = (_NO_ERROR * np.abs(plan.cells.outcome).max()) ** 2
+    flags = np.ones(len(plan.contrasts), dtype=bool)
+    for columns in plan.slices:
+        part = np.nan_to_num(plan.contrasts[:, columns])
+        variance = np.einsum("ij,jk,ik->i", part, vcov[columns, columns], part)
+        flags &= (part == 0).all(axis=1) | (variance > smallest)
+    return flags
 
 
 def _quadratic(contrasts: np.ndarray, vcov: np.ndarray) -> np.ndarray:
