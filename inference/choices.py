@@ -76,7 +76,7 @@ def read_choices(
     require_columns(frame, ["pair_id", "position", "chosen", *attributes], source)
     if frame.empty:
         raise InputError(f"{source}: the table has no rows; write one row for each profile shown.")
-    filled, assumed = _fill(frame, Path(path).name)
+    filled, assumed = _fill(frame, source)
     valid = validate(filled, "choices", source)
     declared = [*fields, *attributes]
     choices = valid[[*declared, *(name for name in valid if name not in declared)]]
@@ -100,17 +100,17 @@ def _rename(frame: pd.DataFrame, aliases: Mapping[str, str], source: str) -> pd.
 
 def _fill(frame: pd.DataFrame, source: str) -> tuple[pd.DataFrame, list[str]]:
     """Add the columns that the file may leave out; the second value says what was assumed."""
-    filled = frame.copy()
+    filled, file = frame.copy(), Path(source).name
     notes = []
     if "judge_id" not in frame:
         filled["judge_id"] = DEFAULT_JUDGE
         notes.append(
-            f"{source}: there is no judge_id, so all rows are taken as one judge named '{DEFAULT_JUDGE}'."
+            f"{file}: there is no judge_id, so all rows are taken as one judge named '{DEFAULT_JUDGE}'."
         )
     if "judge_kind" not in frame:
         kind = "human" if "task" in frame and frame["task"].notna().any() else "model"
         filled["judge_kind"] = kind
-        notes.append(f"{source}: there is no judge_kind, so all judges are taken as '{kind}'.")
+        notes.append(f"{file}: there is no judge_kind, so all judges are taken as '{kind}'.")
     if "status" not in frame:
         filled["chosen"] = coerce(frame["chosen"], "binary", source)
         filled["status"] = np.where(filled["chosen"].isna(), "missing", "ok")
