@@ -154,7 +154,7 @@ def _infer_levels(frame: pd.DataFrame, path: Path, known: set[str]) -> pd.DataFr
         frame[name] = coerce(frame[name], "label", str(path), sorted(frame[name].dropna().unique()))
     if inferred:
         frame.attrs["notes"] = [
-            f"{path}: no level order is given for {', '.join(inferred)}; their levels are alphabetical, "
+            f"{path.name}: no level order is given for {', '.join(inferred)}; their levels are alphabetical, "
             "so the alphabetically first is the reference."
         ]
     return frame
