@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +104,7 @@ def fit_choices(loaded: Variants, out: Path, options: Options) -> None:
         f"{study.title}: {sum(map(len, loaded.choices.values())):,} rows, {n_groups} judges, prompts and "
         f"variants, {len(study.analyses)} analyses, {options.draws:,} bootstrap draws each."
     )
-    simulated = _simulated_note(loaded)
+    simulated = _simulated_note(loaded.choices.values())
     with ResultsFolder(out).replaced() as draft:
         with _progress(n_groups * len(study.analyses)) as step:
             fitted = fit_study(study, loaded.choices, options, step)
@@ -154,10 +154,13 @@ def compare_on_group(
     named = [name.strip() for name in engines if name.strip()]
     console.print(f"{chosen.title}: {group.judge} {group.prompt}, {len(group.choices):,} rows")
     found = compare_engines(known, chosen, group, named)
+    simulated = _simulated_note([choices])
     manifest = folder.manifest or {
         "study": known.name,
         "title": known.title,
         **describe_run(["conjury", *sys.argv[1:]]),
+        "simulated": bool(simulated),
+        "notes": simulated,
         "labels": _labels(known),
         "data": [describe_file(data, len(choices), "")] if data else [],
     }
@@ -185,12 +188,12 @@ def render_report(name: str, results: Path, out: Path, to: str) -> None:
     console.print(made.message)
 
 
-def _simulated_note(loaded: Variants) -> list[str]:
+def _simulated_note(tables: Iterable[pd.DataFrame]) -> list[str]:
     """Say that choices are simulated, where any are."""
     from conjury.inference.prepare import is_simulated
 
-    count = sum(int(is_simulated(choices).sum()) for choices in loaded.choices.values())
-    rows = sum(map(len, loaded.choices.values()))
+    marked = [is_simulated(choices) for choices in tables]
+    count, rows = sum(int(flags.sum()) for flags in marked), sum(map(len, marked))
     if not count:
         return []
     which = (

@@ -58,7 +58,7 @@ def load_choices(
         raise InputError(f"{path}: this is a folder; name a file in it.")
     further = {**derived, **resolve_levels(path, levels)}
     choices = read_choices(path, attributes, further, renames, study.column_aliases)
-    notes = list(choices.attrs.get("notes", []))
+    notes = [note.replace(str(path), Path(path).name) for note in choices.attrs.get("notes", [])]
     choices = _name_prompts(study, choices)
     choices = _name_stimuli(study, choices, str(path))
     choices = add_derived(study, choices)

@@ -171,3 +171,9 @@ def test_a_folder_is_no_table(study: Study, tmp_path: Path) -> None:
         load_choices(study, tmp_path)
     with pytest.raises(InputError, match="folder; name a file"):
         load_choices(study, ".")
+
+
+def test_notes_name_the_file_without_its_folder(study: Study, tmp_path: Path) -> None:
+    choices = load_choices(study, written(pairs().assign(country="France"), tmp_path))
+    assert any("choices.csv: no level order is given for country" in n for n in choices.attrs["notes"])
+    assert not any(str(tmp_path) in note for note in choices.attrs["notes"])
