@@ -121,6 +121,8 @@ def estimate_with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
     by: str | list[str] | None = list(request.by) if verb == "cj" else next(iter(request.by), None)
     given |= {"by": by, "estimate": _GROUPED.get(request.verb)}
     options = {name: value for name, value in given.items() if value not in (None, [])}
+    if options.get("h0") == 0.0:
+        del options["h0"]
     if options.get("family") == "gaussian":
         del options["family"]
     for name, first in (request.reference or {}).items():

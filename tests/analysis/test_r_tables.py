@@ -1,0 +1,334 @@
+"""Our estimators against the committed tables that R made (R/run.R), and cregg's wrong values beside ours."""
+
+from __future__ import annotations
+
+import subprocess
+import textwrap
+from functools import cache
+from typing import Any
+
+import golden
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import ndtri
+
+from conjury.analysis import conjoint
+from conjury.analysis.conjoint import amce, amce_diffs, cj, cj_freqs, cj_props, mm, mm_diffs
+from conjury.inference.errors import InputError
+
+FIXTURES = golden.REPOSITORY / "tests" / "fixtures"
+PLAIN = "chosen ~ tone + topic + author + reply"
+RESTRICTED = "chosen ~ tone * topic + author + reply"
+WITHOUT_AUTHOR = "chosen ~ tone + topic + reply"
+ID = {"id": "respondent"}
+WEIGHTED = {"id": "respondent", "weights": "weight"}
+ORDER = ["reply", "tone", "author", "topic"]
+
+CALLS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "amce": ("amce", PLAIN, {}),
+    "amce_id": ("amce", PLAIN, ID),
+    "amce_weights": ("amce", PLAIN, WEIGHTED),
+    "amce_restricted": ("amce", RESTRICTED, ID),
+    "amce_pair_alpha10": ("amce", PLAIN, {"id": "pair_id", "alpha": 0.1}),
+    "mm_id": ("mm", PLAIN, ID),
+    "mm_weights_h0": ("mm", PLAIN, {"id": "pair_id", "weights": "weight", "h0": 0.5}),
+    "amce_diffs_age": ("amce_diffs", PLAIN, {"by": "age", **ID}),
+    "amce_diffs_author": ("amce_diffs", WITHOUT_AUTHOR, {"by": "author", **WEIGHTED}),
+    "cregg_amce": ("amce", PLAIN, {}),
+    "cregg_amce_id": ("amce", PLAIN, ID),
+    "cregg_amce_labels": (
+        "amce",
+        PLAIN,
+        {
+            "id": "pair_id",
+            "alpha": 0.1,
+            "level_order": "descending",
+            "feature_order": ORDER,
+            "feature_labels": {"author": "Auteur·e"},
+        },
+    ),
+    "cregg_amce_weights": ("amce", PLAIN, WEIGHTED),
+    "cregg_mm_id": ("mm", PLAIN, ID),
+    "cregg_mm_weights_h0": ("mm", PLAIN, {"id": "pair_id", "weights": "weight", "h0": 0.5}),
+    "cregg_amce_diffs_age": ("amce_diffs", PLAIN, {"by": "age", **ID}),
+    "cregg_amce_diffs_author": ("amce_diffs", WITHOUT_AUTHOR, {"by": "author", **WEIGHTED}),
+    "cregg_mm_diffs_age": ("mm_diffs", PLAIN, {"by": "age", **ID}),
+    "cregg_cj_amce_position": ("cj", PLAIN, {"estimate": "amce", "by": "position", **ID}),
+    "cregg_cj_mm_age_position": ("cj", PLAIN, {"estimate": "mm", "by": ["age", "position"]}),
+    "cregg_cj_anova_position": ("cj_anova", PLAIN, {"by": "position"}),
+    "cregg_cj_freqs": ("cj_freqs", PLAIN, {"weights": "weight"}),
+    "cregg_cj_props": ("cj_props", "~ tone + topic", {"margin": 1}),
+    "cregg_cj_table": ("cj_table", PLAIN, {"include_reference": True}),
+    "cregg_amce_by_reference": ("amce_by_reference", PLAIN, {"variable": "tone", **ID}),
+}
+COUNTS = ("cj_freqs", "cj_props", "cj_table")
+ELSEWHERE = {
+    "amce_quasibinomial",
+    "cregg_amce_quasibinomial",
+    "cregg_amce_restricted",
+    "cregg_mm_diffs_author",
+    "mm_diffs_age",
+    "mm_diffs_author",
+}
+FITS = {"fit_plain", "fit_restricted", "fit_weights", "fit_quasibinomial"}
+LOGISTIC: dict[str, Any] = {**WEIGHTED, "family": "quasibinomial"}
+
+
+@cache
+def posts() -> pd.DataFrame:
+    frame = pd.read_csv(FIXTURES / "data" / "posts.csv")
+    levels = pd.read_csv(FIXTURES / "data" / "posts.levels.csv")
+    for column, found in levels.groupby("column")["level"]:
+        frame[column] = pd.Categorical(frame[column], categories=found.tolist())
+    return frame
+
+
+def table(name: str) -> pd.DataFrame:
+    read = pd.read_csv(FIXTURES / "r" / f"{name}.csv", keep_default_na=False, na_values=[""])
+    read = read.rename(columns=golden.COLUMN_NAMES)
+    if "reference" in read and name == "cregg_cj_table":
+        read["reference"] = read["reference"].astype(str).str.upper() == "TRUE"
+    return read
+
+
+def run(name: str, **changes: Any) -> pd.DataFrame:
+    verb, formula, options = CALLS[name]
+    frame: pd.DataFrame = getattr(conjoint, verb)(posts(), formula, **{**options, **changes}).frame
+    return frame
+
+
+def side_by_side(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
+    keys = [name for name in ("by", "feature", "level") if name in theirs]
+    text = dict.fromkeys(keys, "string")
+    both = ours.astype(text).merge(theirs.astype(text), on=keys, validate="1:1", suffixes=("", "_r"))
+    assert len(both) == len(theirs) == len(ours)
+    return both
+
+
+def assert_columns_agree(both: pd.DataFrame, *columns: str, rtol: float = 1e-8) -> None:
+    for column in columns:
+        np.testing.assert_allclose(both[column], both[f"{column}_r"], rtol=rtol, atol=1e-14, err_msg=column)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_native_engine_gives_the_table_that_r_made(name: str) -> None:
+    golden.assert_matches(run(name), table(name), atol=1e-14)
+
+
+@pytest.mark.parametrize("engine", ["statsmodels", "linearmodels"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, (verb, _, options) in CALLS.items()
+        if verb not in (*COUNTS, "cj_anova") and "estimate" not in options
+    ],
+)
+def test_python_engines_give_the_table_that_r_made(name: str, engine: str) -> None:
+    golden.assert_matches(run(name, engine=engine), table(name), atol=1e-13)
+
+
+def test_statsmodels_gives_the_analysis_of_variance_that_r_made() -> None:
+    name = "cregg_cj_anova_position"
+    golden.assert_matches(run(name, engine="statsmodels"), table(name))
+
+
+@pytest.mark.r
+@pytest.mark.parametrize("name", [name for name in CALLS if CALLS[name][0] not in COUNTS])
+def test_survey_engine_gives_the_table_that_r_made(name: str) -> None:
+    golden.assert_matches(run(name, engine="survey"), table(name), atol=1e-13)
+
+
+@pytest.mark.cregg
+@pytest.mark.parametrize("name", [n for n in CALLS if n.startswith("cregg_") and n != "cregg_cj_table"])
+def test_cregg_engine_gives_the_table_that_cregg_made(name: str) -> None:
+    golden.assert_matches(run(name, engine="cregg"), table(name), rtol=1e-7, atol=1e-13)
+
+
+@pytest.mark.parametrize("engine", ["native", "statsmodels"])
+@pytest.mark.parametrize("name", ["amce_quasibinomial", "cregg_amce_quasibinomial"])
+def test_logits_agree_with_r_which_stops_a_step_early(name: str, engine: str) -> None:
+    both = side_by_side(amce(posts(), PLAIN, engine=engine, **LOGISTIC).frame, table(name))
+    assert_columns_agree(both, "estimate")
+    assert_columns_agree(both, "std_error", "z", "lower", "upper", rtol=1e-6)
+    np.testing.assert_allclose(both["p"], both["p_r"], rtol=1e-4)
+    assert (np.abs(both["std_error"] / both["std_error_r"] - 1).max()) > 1e-12
+
+
+def test_linearmodels_refuses_logits() -> None:
+    with pytest.raises(InputError, match="linearmodels has no family"):
+        amce(posts(), PLAIN, engine="linearmodels", **LOGISTIC)
+
+
+def test_cregg_gives_90_percent_intervals_on_restricted_rows_and_we_give_95() -> None:
+    both = side_by_side(run("amce_restricted"), table("cregg_amce_restricted"))
+    both = both.dropna(subset=["std_error"])
+    restricted = both["feature"].isin(["tone", "topic"])
+    same = both["level"] != "sport"
+    assert_columns_agree(both[same], "estimate", "std_error", "z", "p")
+    assert_columns_agree(both[~restricted], "lower", "upper")
+    half = (both["upper"] - both["estimate"]) / both["std_error"]
+    half_cregg = (both["upper_r"] - both["estimate_r"]) / both["std_error_r"]
+    np.testing.assert_allclose(half, ndtri(0.975), rtol=1e-9)
+    np.testing.assert_allclose(half_cregg, np.where(restricted, ndtri(0.95), ndtri(0.975)), rtol=1e-9)
+
+
+def test_an_effect_is_averaged_over_the_partners_that_meet_both_levels_where_cregg_takes_more() -> None:
+    frame = posts().dropna(subset=["tone", "topic", "chosen"])
+    counts = pd.crosstab(frame["topic"], frame["tone"])
+    shared = counts.columns[(counts.loc["sport"] > 0) & (counts.loc["work"] > 0)]
+    assert len(shared) < 3
+    ours = run("amce_restricted").set_index("level")["estimate"]
+    theirs = table("cregg_amce_restricted").set_index("level")["estimate"]
+    assert abs(ours["sport"] - theirs["sport"]) > 0.01
+    coded = pd.get_dummies(frame["tone"].astype(str) + "/" + frame["topic"].astype(str))
+    others = pd.get_dummies(frame[["author", "reply"]], drop_first=True)
+    keep = frame[["author", "reply"]].notna().all(axis=1)
+    design = pd.concat([coded, others], axis=1)[keep].astype(float)
+    coef, *_ = np.linalg.lstsq(design.to_numpy(), frame.loc[keep, "chosen"].to_numpy(float), rcond=None)
+    values = dict(zip(design.columns, coef, strict=True))
+    expected = np.mean([values[f"{tone}/sport"] - values[f"{tone}/work"] for tone in shared])
+    np.testing.assert_allclose(ours["sport"], expected, rtol=1e-10)
+
+
+def test_differences_of_means_that_share_clusters_keep_the_covariance_that_cregg_forgets() -> None:
+    both = side_by_side(
+        mm_diffs(posts(), WITHOUT_AUTHOR, "author", "respondent").frame, table("cregg_mm_diffs_author")
+    )
+    assert_columns_agree(both, "estimate")
+    groups = cj(posts(), WITHOUT_AUTHOR, "respondent", estimate="mm", by="author").frame
+    errors = groups.pivot(index="level", columns="author", values="std_error")
+    for _, row in both.iterrows():
+        pair = errors.loc[row["level"], [row["author"], "anonymous"]]
+        np.testing.assert_allclose(row["std_error_r"], np.hypot(*pair), rtol=1e-8)
+    assert (np.abs(both["std_error"] / both["std_error_r"] - 1) > 1e-4).any()
+
+
+def test_groups_without_shared_clusters_have_the_errors_of_cregg() -> None:
+    ours = mm_diffs(posts(), PLAIN, "age", "respondent").frame
+    assert_columns_agree(side_by_side(ours, table("cregg_mm_diffs_age")), "std_error", "z", "p", "upper")
+
+
+@pytest.mark.parametrize(("by", "formula"), [("age", PLAIN), ("author", WITHOUT_AUTHOR)])
+def test_differences_of_means_are_those_of_one_model_but_for_the_small_sample_factor(
+    by: str, formula: str
+) -> None:
+    """R's joint model counts all clusters, we count those of each group, as cregg does."""
+    ours = mm_diffs(posts(), formula, by, "respondent")
+    both = side_by_side(ours.frame, table(f"mm_diffs_{by}"))
+    assert_columns_agree(both, "estimate")
+    groups = cj(posts(), formula, "respondent", estimate="mm", by=by)
+    clusters = posts().groupby(by, observed=True)["respondent"].nunique().reindex(groups.frame[by])
+    scale = np.sqrt((1 - 1 / clusters.to_numpy()) * 300 / 299)
+    assert groups.vcov is not None
+    vcov = scale[:, None] * groups.vcov.to_numpy() * scale
+    m = len(groups.frame) // groups.frame[by].nunique()
+    first = np.arange(len(both)) % m
+    own = np.arange(len(both)) + m
+    variance = vcov[own, own] + vcov[first, first] - 2 * vcov[own, first]
+    np.testing.assert_allclose(np.sqrt(variance), both["std_error_r"], rtol=1e-8)
+    np.testing.assert_allclose(both["std_error"], both["std_error_r"], rtol=2e-3)
+
+
+@pytest.mark.parametrize(
+    "engine", ["statsmodels", "linearmodels", pytest.param("survey", marks=pytest.mark.r)]
+)
+@pytest.mark.parametrize(("by", "formula"), [("age", PLAIN), ("author", WITHOUT_AUTHOR)])
+def test_engines_agree_on_differences_of_means(by: str, formula: str, engine: str) -> None:
+    ours, theirs = (
+        mm_diffs(posts(), formula, by, "respondent", engine=name).frame for name in ("native", engine)
+    )
+    golden.assert_matches(ours, theirs, rtol=1e-8)
+
+
+def test_every_committed_table_is_compared() -> None:
+    index = pd.read_csv(FIXTURES / "r" / "INDEX.csv")
+    assert set(CALLS) | ELSEWHERE | FITS == set(index["name"])
+    assert {path.stem for path in (FIXTURES / "r").glob("*.csv")} == {*index["name"], "INDEX"}
+
+
+def numbers(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.set_index(frame["level"].astype(object))[["estimate", "std_error"]]
+
+
+@pytest.mark.cregg
+def test_cregg_prints_zeros_for_a_feature_whose_name_contains_a_later_one() -> None:
+    frame = posts().rename(columns={"tone": "race_author", "topic": "race"})
+    formula = "chosen ~ race_author + race"
+    ours, theirs = (numbers(amce(frame, formula, engine=engine).frame) for engine in ("native", "cregg"))
+    plain = numbers(amce(posts(), "chosen ~ tone + topic").frame)
+    pd.testing.assert_frame_equal(ours, plain)
+    assert (theirs.loc[["sharp", "rude"], "estimate"] == 0).all()
+    assert theirs.loc[["sharp", "rude"], "std_error"].isna().all()
+    strays = theirs[theirs.index.isna()]
+    np.testing.assert_allclose(sorted(strays["estimate"]), sorted(ours.loc[["sharp", "rude"], "estimate"]))
+
+
+@pytest.mark.cregg
+def test_cregg_shows_an_unused_level_like_a_reference_and_we_leave_it_missing() -> None:
+    frame = posts().assign(tone=posts()["tone"].cat.add_categories(["shrill"]))
+    with pytest.warns(UserWarning, match="tone=shrill"):
+        ours = numbers(amce(frame, "chosen ~ tone + reply").frame)
+    theirs = numbers(amce(frame, "chosen ~ tone + reply", engine="cregg").frame)
+    assert np.isnan(ours.loc["shrill", "estimate"])
+    assert theirs.loc["shrill", "estimate"] == 0
+    assert np.isnan(theirs.loc["shrill", "std_error"])
+    used = ["sharp", "rude", "reply"]
+    np.testing.assert_allclose(theirs.loc[used], ours.loc[used], rtol=1e-8)
+
+
+@pytest.mark.cregg
+def test_cregg_gives_zeros_for_ordered_factors_which_we_and_our_bridge_treat_as_unordered() -> None:
+    script = textwrap.dedent(
+        """
+        posts <- read.csv("tests/fixtures/data/posts.csv", na.strings = "", encoding = "UTF-8")
+        posts$tone <- factor(posts$tone, levels = c("calm", "sharp", "rude"), ordered = TRUE)
+        table <- suppressWarnings(cregg::amce(posts, chosen ~ tone))
+        cat(table$estimate[!is.na(table$level)])
+        """
+    )
+    answer = subprocess.run(
+        ["Rscript", "-e", script], cwd=golden.REPOSITORY, capture_output=True, text=True, check=True
+    )
+    assert [float(word) for word in answer.stdout.split()] == [0, 0, 0]
+    ordered = posts().assign(tone=posts()["tone"].cat.as_ordered())
+    plain = amce(posts(), "chosen ~ tone").frame
+    pd.testing.assert_frame_equal(amce(ordered, "chosen ~ tone").frame, plain)
+    through_bridge = amce(ordered, "chosen ~ tone", engine="cregg").frame
+    np.testing.assert_allclose(through_bridge["estimate"], plain["estimate"], rtol=1e-8)
+
+
+@pytest.mark.cregg
+def test_cregg_takes_no_option_that_it_would_ignore() -> None:
+    with pytest.raises(InputError, match="no family 'quasibinomial'"):
+        mm(posts(), PLAIN, family="quasibinomial", engine="cregg")
+    with pytest.raises(InputError, match="Reference 'loud'"):
+        amce(posts(), PLAIN, reference={"tone": "loud"}, engine="cregg")
+
+
+@pytest.mark.cregg
+def test_reference_levels_reach_cregg() -> None:
+    reference = {"tone": "rude", "reply": "reply"}
+    ours, theirs = (
+        amce(posts(), PLAIN, reference=reference, engine=engine).frame for engine in ("native", "cregg")
+    )
+    assert_columns_agree(side_by_side(ours, theirs), "estimate", "std_error")
+
+
+@pytest.mark.cregg
+def test_counts_are_those_of_cregg() -> None:
+    ours, theirs = (cj_freqs(posts(), PLAIN, engine=engine).frame for engine in ("native", "cregg"))
+    np.testing.assert_array_equal(ours["estimate"], theirs["estimate"])
+    ours, theirs = (
+        cj_props(posts(), "~ tone + reply", engine=engine).frame for engine in ("native", "cregg")
+    )
+    np.testing.assert_allclose(ours["proportion"], theirs["proportion"], rtol=1e-12)
+
+
+@pytest.mark.cregg
+def test_cregg_tests_differences_against_h0_and_we_refuse_that() -> None:
+    with pytest.raises(InputError, match="leave h0 out"):
+        mm_diffs(posts(), PLAIN, by="age", h0=0.5)
+    with pytest.raises(InputError, match="leave h0 out"):
+        amce_diffs(posts(), PLAIN, by="age", h0=0.5)
