@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from golden import golden_frame
 
-from conjury.analysis.conjoint import amce
+from conjury.analysis.conjoint import amce, bootstrap
 from conjury.analysis.figures import beside_published
 from conjury.analysis.fit import Options, answers, fit_group, fit_study, groups
 from conjury.inference.errors import InputError
@@ -91,6 +91,16 @@ def test_bootstrap_limits_stand_beside_every_estimate_that_has_an_error(
     assert "boot_lower" not in fitted.tables["frequencies"]
     effects, _, counts = fitted.analyses
     assert (effects["draws"], effects["interval"], counts["draws"]) == (40, "percentile", None)
+
+
+def test_respondents_are_resampled_whole_and_models_by_pair(study: Study, choices: pd.DataFrame) -> None:
+    effects = study.analysis("amce")
+    for group in groups({"": choices}):
+        table, _ = fit_group(study, effects, group, Options(draws=25, seed=4))
+        unit = "judge_id" if group.kind == "human" else "pair_id"
+        drawn = bootstrap(amce, group.choices, effects.formula, unit=unit, draws=25, seed=4).frame
+        np.testing.assert_allclose(table["boot_lower"], drawn["lower"], rtol=1e-12)
+        np.testing.assert_allclose(table["boot_upper"], drawn["upper"], rtol=1e-12)
 
 
 def test_without_draws_the_bootstrap_columns_are_empty(study: Study, choices: pd.DataFrame) -> None:
