@@ -200,7 +200,8 @@ def unit_codes(data: pd.DataFrame, name: str) -> tuple[np.ndarray, int]:
     if numbers.dtype.kind in "iu" and len(numbers):
         low, high = int(numbers.min()), int(numbers.max())
         if high - low < 4 * len(numbers) + 1024:
-            return _compress(numbers.astype(np.int64) - low, high - low + 1)
+            shifted = numbers - numbers.min() if numbers.dtype.kind == "u" else numbers.astype(np.int64) - low
+            return _compress(shifted, high - low + 1)
     try:
         codes, found = pd.factorize(column)
     except TypeError as error:
