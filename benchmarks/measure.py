@@ -69,7 +69,8 @@ def machine() -> str:
     listed = Path("/proc/cpuinfo")
     models = re.findall(r"model name\s*: (.*)", listed.read_text()) if listed.exists() else []
     model = models[0] if models else platform.processor() or platform.machine()
-    return f"{cores()} cores, {model}, {platform.system()}, Python {platform.python_version()}"
+    load = f"load {os.getloadavg()[0]:.1f} before the run" if hasattr(os, "getloadavg") else "load unknown"
+    return f"{cores()} cores ({load}), {model}, {platform.system()}, Python {platform.python_version()}"
 
 
 def versions() -> dict[str, str]:

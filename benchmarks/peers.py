@@ -45,12 +45,15 @@ class Peer:
 
 @dataclass(frozen=True)
 class RPeers:
-    """What R measured: best seconds by routine, estimates by routine, versions; why something is absent."""
+    """What R measured: best seconds by routine, estimates by routine, versions; why something is absent.
+
+    For bootstraps the seconds are those of one draw on every core, the best of ``rounds``.
+    """
 
     seconds: dict[str, float] = field(default_factory=dict)
     estimates: dict[str, tuple[pd.Series, pd.Series]] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
-    draws: int = 0
+    rounds: int = 0
     absent: dict[str, str] = field(default_factory=dict)
 
     def amce_seconds(self) -> dict[str, float]:
@@ -61,7 +64,7 @@ class RPeers:
         """Seconds that bootstrap draws of rows would take, by what is estimated; empty without cregg."""
         rows = {"amce": "cregg rows amce", "differences": "cregg rows differences"}
         return {
-            name: self.seconds[routine] * draws / self.draws
+            name: self.seconds[routine] * draws / cores()
             for name, routine in rows.items()
             if routine in self.seconds
         }
@@ -153,14 +156,14 @@ def r_peers(choices: pd.DataFrame, repeats: int, draws: int) -> RPeers:
     if shutil.which("Rscript") is None:
         return without_r("R is not installed")
     n_cores = cores()
-    draws = -(-draws // n_cores) * n_cores
+    rounds = -(-draws // n_cores)
     with TemporaryDirectory() as name:
         folder = Path(name)
         choices.to_csv(folder / "data.csv", index=False)
         levels = [(name, level) for name in FEATURES for level in choices[name].cat.categories]
         pd.DataFrame(levels, columns=["feature", "level"]).to_csv(folder / "levels.csv", index=False)
         script = Path(__file__).with_name("peers.R")
-        arguments = [folder, OUTCOME, ID, BY, repeats, draws, n_cores]
+        arguments = [folder, OUTCOME, ID, BY, repeats, rounds, n_cores]
         found = subprocess.run(
             ["Rscript", "--vanilla", str(script), *map(str, arguments)],
             capture_output=True,
@@ -170,10 +173,10 @@ def r_peers(choices: pd.DataFrame, repeats: int, draws: int) -> RPeers:
         )
         if found.returncode:
             raise RuntimeError(f"peers.R failed:\n{found.stderr}")
-        return _read_r(folder, choices, draws)
+        return _read_r(folder, choices, rounds)
 
 
-def _read_r(folder: Path, choices: pd.DataFrame, draws: int) -> RPeers:
+def _read_r(folder: Path, choices: pd.DataFrame, rounds: int) -> RPeers:
     versions = _pairs(pd.read_csv(folder / "versions.csv", dtype=str).set_index("package")["version"])
     absent = {
         routine: f"R's package {package} is not installed"
@@ -187,7 +190,7 @@ def _read_r(folder: Path, choices: pd.DataFrame, draws: int) -> RPeers:
     estimates = {str(routine): by_name(table) for routine, table in tables}
     if "cregg" in versions:
         _check_draw(folder, choices)
-    return RPeers(timings, estimates, versions, draws, absent)
+    return RPeers(timings, estimates, versions, rounds, absent)
 
 
 def _pairs(column: pd.Series) -> dict[str, Any]:

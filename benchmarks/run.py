@@ -56,6 +56,7 @@ def main() -> None:
 
 def measure(effort: Effort, with_r: bool = True) -> Run:
     """Check that all agree, then time everything."""
+    described = machine()
     choices = load_choices(effort.pairs)
     data = choices.table
     peers, absent = python_peers(data)
@@ -86,7 +87,7 @@ def measure(effort: Effort, with_r: bool = True) -> Run:
     modules = ("conjury.analysis", "conjury.analysis.conjoint")
     calls = {"native": "amce(choices, formula, id=...)"} | {name: peer.call for name, peer in peers.items()}
     return Run(
-        machine=machine(),
+        machine=described,
         versions=versions() | in_r.versions,
         data=choices.source,
         full=effort == FULL,
@@ -98,7 +99,7 @@ def measure(effort: Effort, with_r: bool = True) -> Run:
         bootstrap_draws=effort.draws,
         bootstrap=bootstraps,
         rows_around_cregg=in_r.seconds_of(effort.draws),
-        rows_draws=in_r.draws,
+        rows_rounds=in_r.rounds,
         peak_memory_mb=memory,
         import_seconds={module: import_seconds(module, effort.processes) for module in modules},
     )
