@@ -18,7 +18,7 @@ _DENSE_CODES = 1 << 22
 
 @dataclass(frozen=True)
 class Entries:
-    """Rows sorted by unit, as two sparse matrices of U units by C cells that share their structure.
+    """Rows sorted by unit: what each of U units put into each of C cells.
 
     Attributes
     ----------
@@ -42,16 +42,16 @@ class Entries:
         """Units, U."""
         return len(self.starts) - 1
 
-    def matrices(self, first: int = 0, last: int | None = None) -> tuple[csr_array, csr_array]:
-        """Weights and totals of units ``first`` to ``last``, each of shape (units, C)."""
+    def matrix(self, values: np.ndarray, first: int = 0, last: int | None = None) -> csr_array:
+        """Sum row values of units ``first`` to ``last`` by cell: sparse, shape (units, C)."""
         last = self.n_units if last is None else min(last, self.n_units)
         start, stop = self.starts[first], self.starts[last]
-        shape = (last - first, self.n_cells)
         structure = (self.cell[start:stop], self.starts[first : last + 1] - start)
-        return (
-            csr_array((self.weight[start:stop], *structure), shape=shape),
-            csr_array((self.total[start:stop], *structure), shape=shape),
-        )
+        return csr_array((values[start:stop], *structure), shape=(last - first, self.n_cells))
+
+    def matrices(self) -> tuple[csr_array, csr_array]:
+        """Weights and totals of all units, each of shape (U, C)."""
+        return self.matrix(self.weight), self.matrix(self.total)
 
 
 @dataclass(frozen=True)
@@ -105,11 +105,12 @@ class Cells:
         if units is None:
             units, n_units = self.cluster, self.n_clusters
         order = None if np.all(units[1:] >= units[:-1]) else np.argsort(units, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(np.bincount(units, minlength=n_units))])
+        starts = np.zeros(n_units + 1, dtype=np.int32)
+        np.cumsum(np.bincount(units, minlength=n_units), out=starts[1:])
         cell, weight, total = self.cell, self.weight, self.weight * self.outcome
         if order is not None:
             cell, weight, total = cell[order], weight[order], total[order]
-        return Entries(cell, weight, total, starts, self.n_cells)
+        return Entries(cell.astype(np.int32), weight, total, starts, self.n_cells)
 
     def code(self, feature: str) -> np.ndarray:
         """Level code of one feature in each cell, shape (C,)."""
@@ -179,10 +180,9 @@ def build_cells(
 
 def require_column(data: pd.DataFrame, name: str) -> None:
     """Raise InputError unless ``data`` has exactly one column of that name."""
-    found = int((data.columns == name).sum())
-    if found == 0:
+    if name not in data.columns:
         raise InputError(f"The data have no column {name!r}; the columns are {_list(list(data.columns))}.")
-    if found > 1:
+    if not data.columns.is_unique and (found := int((data.columns == name).sum())) > 1:
         raise InputError(f"The data have {found} columns named {name!r}; rename or drop all but one.")
 
 
@@ -261,8 +261,8 @@ def _factor(data: pd.DataFrame, name: str, first: Any) -> tuple[np.ndarray, tupl
                 f"as in data[{name!r}].astype('category')."
             )
         column = as_category(data, name)
-    levels = tuple(column.cat.categories)
-    codes = column.cat.codes.to_numpy()
+    levels = tuple(column.array.categories)
+    codes = column.array.codes
     if first is None:
         return codes, levels
     if first not in levels:

@@ -104,10 +104,10 @@ class Estimates:
     provenance: Provenance
 
     def plot(self, **options: Any) -> Figure:
-        """Draw the estimates as a coefficient plot; options as in ``figures.coefficient_plot``."""
-        from .figures.coefficients import coefficient_plot
+        """Draw the figure that fits the estimates; options as in ``figures.figure_of``."""
+        from .figures.choose import figure_of
 
-        return coefficient_plot(self.frame, **options)
+        return figure_of(self, **options)
 
     def __repr__(self) -> str:
         made = self.provenance
@@ -119,12 +119,9 @@ def tidy(
 ) -> pd.DataFrame:
     """Bind key columns of m rows to their numbers, in the order that every table uses."""
     found = normal_inference(estimate, std_error, alpha, null)
-    numbers = pd.DataFrame(
-        {"estimate": estimate, "std_error": std_error, "z": found.z, "p": found.p}
-        | {"lower": found.lower, "upper": found.upper},
-        index=keys.index,
+    return keys.assign(
+        estimate=estimate, std_error=std_error, z=found.z, p=found.p, lower=found.lower, upper=found.upper
     )
-    return pd.concat([keys, numbers], axis=1)
 
 
 def stack(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:

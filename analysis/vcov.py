@@ -2,42 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from .cells import Entries
 
-_CLUSTERS_AT_A_TIME = 8_192
+_CLUSTERS_AT_A_TIME = 4_096
 
 
-def cluster_scores(entries: Entries, design: np.ndarray, fitted: np.ndarray) -> Iterator[np.ndarray]:
+def cluster_scores(
+    entries: Entries, designs: Sequence[np.ndarray], fitted: Sequence[np.ndarray]
+) -> Iterator[np.ndarray]:
     """Yield the score sums of clusters, some thousand clusters at a time.
 
     Parameters
     ----------
     entries : Entries
         What each of G clusters put into each of C cells.
-    design : ndarray, shape (C, k)
-        Design of each cell.
-    fitted : ndarray, shape (C, k)
-        Fitted mean of each cell in the regression that each column belongs to.
+    designs : sequence of ndarray, each of shape (C, k_r)
+        Design of each cell in each regression.
+    fitted : sequence of ndarray, each of shape (C,)
+        Fitted mean of each cell in each regression.
 
     Yields
     ------
     scores : ndarray, shape (clusters, k)
-        Sum over a cluster's rows of weight * residual * design.
+        Sum over a cluster's rows of weight * residual * design, k columns in all.
     """
-    expected = design * fitted
+    residuals = [entries.total - entries.weight * means[entries.cell] for means in fitted]
     for first in range(0, entries.n_units, _CLUSTERS_AT_A_TIME):
-        weight, total = entries.matrices(first, first + _CLUSTERS_AT_A_TIME)
-        yield np.asarray(total @ design - weight @ expected)
+        last = first + _CLUSTERS_AT_A_TIME
+        scores = [
+            entries.matrix(residual, first, last) @ design
+            for residual, design in zip(residuals, designs, strict=True)
+        ]
+        yield scores[0] if len(scores) == 1 else np.hstack(scores)
 
 
-def meat(entries: Entries, design: np.ndarray, fitted: np.ndarray) -> np.ndarray:
+def meat(entries: Entries, designs: Sequence[np.ndarray], fitted: Sequence[np.ndarray]) -> np.ndarray:
     """Sum the outer products of the clusters' scores, shape (k, k); arguments as `cluster_scores`."""
-    summed = np.zeros((design.shape[1], design.shape[1]))
-    for scores in cluster_scores(entries, design, fitted):
+    k = sum(design.shape[1] for design in designs)
+    summed = np.zeros((k, k))
+    for scores in cluster_scores(entries, designs, fitted):
         summed += scores.T @ scores
     return summed
 

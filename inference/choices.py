@@ -61,7 +61,7 @@ def read_choices(
     """
     aliases, usual_names, source = aliases or {}, usual_names or {}, str(path)
     fields = TABLES["choices"]
-    kinds = {name: field.kind for name, field in fields.items()}
+    kinds = {name: field.kind for name, field in fields.items()} | {"origin": "string"}
     study = {
         **attributes,
         **{theirs: attributes[ours] for theirs, ours in aliases.items() if ours in attributes},

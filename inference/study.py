@@ -150,9 +150,9 @@ def _find(name_or_path: str | Path) -> Path:
     if path.is_file():
         return path
     near = get_close_matches(str(name_or_path), shipped, n=1)
-    meant = f"did you mean {near[0]}? " if near else ""
+    meant = f" (did you mean {near[0]}?)" if near else ""
     raise InputError(
-        f"There is no study '{name_or_path}'; {meant}Name one that ships ({', '.join(shipped)}) "
+        f"There is no study '{name_or_path}'{meant}; name one that ships ({', '.join(shipped)}) "
         "or give the path of a study.yaml."
     )
 

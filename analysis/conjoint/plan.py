@@ -198,14 +198,19 @@ def key_frame(
     request: Request, cells: Cells, statistic: str, rows: Sequence[tuple[str, int]]
 ) -> pd.DataFrame:
     """Name the rows: outcome, statistic, feature, level, as categories in display order."""
-    feature_labels = [request.label(name) for name in request.features]
-    level_labels = dict.fromkeys(str(cells.levels[name][i]) for name, i in level_rows(request, cells))
+    position = {name: number for number, name in enumerate(request.features)}
+    shown = [str(cells.levels[name][i]) for name, i in level_rows(request, cells)]
+    place = {label: number for number, label in enumerate(dict.fromkeys(shown))}
     return pd.DataFrame(
         {
             "outcome": request.formula.outcome,
             "statistic": statistic,
-            "feature": pd.Categorical([request.label(name) for name, _ in rows], feature_labels),
-            "level": pd.Categorical([str(cells.levels[name][i]) for name, i in rows], list(level_labels)),
+            "feature": pd.Categorical.from_codes(
+                [position[name] for name, _ in rows], pd.Index([request.label(name) for name in position])
+            ),
+            "level": pd.Categorical.from_codes(
+                [place[str(cells.levels[name][i])] for name, i in rows], pd.Index(list(place))
+            ),
         }
     )
 
