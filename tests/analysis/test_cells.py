@@ -32,14 +32,11 @@ def posts(n: int = 400) -> pd.DataFrame:
 def test_cell_sums_are_those_of_a_group_by() -> None:
     frame = posts()
     found = build_cells(frame, "y", ["a", "b"], id="id", weights="w")
-    used = frame.dropna(subset=["y"])
-    sums = (
-        used.assign(t=used["w"] * used["y"])
-        .groupby(["a", "b"], observed=True, dropna=False)[["w", "t"]]
-        .sum()
-    )
+    used = frame.assign(a=frame["a"].astype(object)).dropna(subset=["y"])
+    used = used.assign(t=used["w"] * used["y"], a=used["a"].fillna("missing"))
+    sums = used.groupby(["a", "b"])[["w", "t"]].sum()
     for number, codes in enumerate(found.codes):
-        level = found.levels["a"][codes[0]] if codes[0] >= 0 else np.nan
+        level = found.levels["a"][codes[0]] if codes[0] >= 0 else "missing"
         expected = sums.loc[(level, found.levels["b"][codes[1]])]
         np.testing.assert_allclose(found.cell_weight[number], expected["w"])
         np.testing.assert_allclose(found.cell_total[number], expected["t"], atol=1e-12)

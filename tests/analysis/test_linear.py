@@ -42,9 +42,7 @@ def test_the_scale_of_weights_moves_no_coefficient(solve: type[object], factor: 
     np.testing.assert_allclose(scaled.bread * factor, plain.bread, rtol=1e-9)  # type: ignore[attr-defined]
 
 
-def test_logits_of_an_outcome_that_never_varies_in_a_level_go_to_infinity_and_leave_the_others_alone() -> (
-    None
-):
+def test_a_separated_level_goes_to_infinity_and_leaves_the_other_logits_alone() -> None:
     level = np.repeat([1.0, 0.0], 15)
     total = np.where(level == 1, 0.0, WEIGHT * MEAN)
     fit = logistic(np.column_stack([DESIGN[:, :2], level]), WEIGHT, total)
