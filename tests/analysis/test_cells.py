@@ -92,8 +92,8 @@ def test_entries_of_units_add_up_to_the_cells() -> None:
 
 def test_blocks_of_units_stack_to_the_whole() -> None:
     entries = build_cells(posts(), "y", ["a", "b"], id="id").entries()
-    whole = entries.matrices()[1].toarray()
-    parts = [entries.matrices(first, first + 7)[1].toarray() for first in range(0, 40, 7)]
+    whole = entries.matrix(entries.total).toarray()
+    parts = [entries.matrix(entries.total, first, first + 7).toarray() for first in range(0, 40, 7)]
     np.testing.assert_array_equal(np.vstack(parts), whole)
 
 
