@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -18,7 +19,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 STAR_RULE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
 MOST_SERIES_WITH_INTERVALS = 3
-MOST_SERIES_AT_FULL_SIZE = 6
+MOST_SERIES_IN_A_TABLE = 6
 
 
 def number(value: float | None, digits: int = DIGITS) -> str:
@@ -78,7 +79,6 @@ def styled_table(
     groups: str | None = None,
     note: str = "",
     left: int = 1,
-    size: str = "85%",
 ) -> GT:
     """Dress a table of strings in the one table style; markup in the cells is escaped.
 
@@ -94,8 +94,6 @@ def styled_table(
         Line below the table.
     left : int
         How many columns are aligned left; the others hold numbers and are aligned right.
-    size : str
-        Font size, relative to the page.
     """
     from great_tables import GT, html
 
@@ -106,7 +104,7 @@ def styled_table(
         .cols_align("left", columns=text_columns[:left])
         .cols_align("right", columns=text_columns[left:])
         .tab_options(
-            table_font_size=size,
+            table_font_size="85%",
             table_width="100%",
             data_row_padding="3px",
             row_group_font_weight="bold",
@@ -124,6 +122,36 @@ def raw_block(table: GT) -> str:
     return f"\n```{{=html}}\n{markup}\n```\n"
 
 
+def batches(frame: pd.DataFrame, most: int = MOST_SERIES_IN_A_TABLE) -> list[pd.DataFrame]:
+    """Share stacked estimates between as few tables as hold at most ``most`` series, about equally many each.
+
+    Examples
+    --------
+    >>> stacked = pd.DataFrame({"judge": list("abcdefg"), "estimate": 0.0})
+    >>> [list(batch["judge"]) for batch in batches(stacked)]
+    [['a', 'b', 'c', 'd'], ['e', 'f', 'g']]
+    """
+    series = series_labels(frame).to_numpy(str)
+    names = list(dict.fromkeys(series))
+    n_tables = max(1, -(-len(names) // most))
+    sizes = [len(names) // n_tables + (k < len(names) % n_tables) for k in range(n_tables)]
+    starts = [sum(sizes[:k]) for k in range(n_tables)]
+    chosen = [set(names[start : start + size]) for start, size in zip(starts, sizes, strict=True)]
+    return [frame[[name in kept for name in series]] for kept in chosen]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Which limits a table shows, what they are called, and what the bootstrap's limits are called.
+
+    With ``bootstrap`` a table of one series shows those limits in a column of their own.
+    """
+
+    columns: tuple[str, str] = ("lower", "upper")
+    name: str = "interval"
+    bootstrap: str = ""
+
+
 def estimates_table(
     frame: pd.DataFrame,
     labels: Labels,
@@ -131,14 +159,14 @@ def estimates_table(
     name: str,
     panel: str = "feature",
     row: str = "level",
-    bounds: tuple[str, str] = ("lower", "upper"),
+    bounds: Bounds | None = None,
 ) -> GT:
     """Lay tidy estimates out for reading: attributes as groups, levels as rows, judges as columns.
 
-    One series gets estimate, standard error, interval and p value; up to three get estimates with
-    intervals; more get estimates alone, and beyond six these are rounded to two digits and set small.
-    Stars follow ``STAR_RULE``; marginal means get none.
+    One series gets estimate, standard error, intervals and p value; up to three get estimates with
+    intervals; more get estimates alone. Stars follow ``STAR_RULE``; marginal means get none.
     """
+    bounds = bounds or Bounds()
     told = frame.assign(_series=series_labels(frame).to_numpy(str))
     starred = "mm" not in set(told.get("statistic", pd.Series(dtype=str)).astype(str))
     reference = is_reference(frame).to_numpy(bool)
@@ -148,10 +176,11 @@ def estimates_table(
         for level in display_order(told.loc[told[panel].astype("string") == group, row]):
             cells[group, level] = {}
     for record, is_zero in zip(told.to_dict("records"), reference, strict=True):
-        shown = _shown(record, bool(is_zero), bounds, len(series), starred)
-        columns = (
-            shown if len(series) == 1 else {record["_series"]: NO_BREAK.join(filter(None, shown.values()))}
-        )
+        if len(series) == 1:
+            columns = _in_columns(record, bool(is_zero), bounds, starred)
+        else:
+            with_interval = len(series) <= MOST_SERIES_WITH_INTERVALS
+            columns = {record["_series"]: _in_one_cell(record, bool(is_zero), bounds, starred, with_interval)}
         cells[str(record[panel]), str(record[row])] |= columns
     rows = [
         {
@@ -161,30 +190,32 @@ def estimates_table(
         }
         for (group, level), texts in cells.items()
     ]
-    size = "85%" if len(series) <= MOST_SERIES_AT_FULL_SIZE else "70%"
-    note = (
-        STAR_RULE
-        if starred and any("*" in text for texts in cells.values() for text in texts.values())
-        else ""
-    )
-    return styled_table(pd.DataFrame(rows), name=name, groups="Attribute", note=note, size=size)
+    shown = pd.DataFrame(rows)
+    notes = []
+    if 1 < len(series) <= MOST_SERIES_WITH_INTERVALS:
+        notes.append(f"In brackets: {bounds.name}s.")
+    if starred and any("*" in text for texts in cells.values() for text in texts.values()):
+        notes.append(STAR_RULE)
+    return styled_table(shown, name=name, groups="Attribute", note=" ".join(notes))
 
 
-def _shown(
-    record: dict[Any, Any], is_zero: bool, bounds: tuple[str, str], n_series: int, starred: bool
-) -> dict[str, str]:
-    """Texts of one estimate, by column."""
+def _in_one_cell(
+    record: dict[Any, Any], is_zero: bool, bounds: Bounds, starred: bool, with_interval: bool
+) -> str:
     if is_zero:
-        return {"Estimate": "reference" if n_series <= MOST_SERIES_AT_FULL_SIZE else "ref."}
+        return "reference"
     mark = stars(record.get("p")) if starred else ""
-    digits = DIGITS if n_series <= MOST_SERIES_AT_FULL_SIZE else DIGITS - 1
-    shown = {"Estimate": number(record["estimate"], digits) + mark}
-    if n_series <= MOST_SERIES_WITH_INTERVALS:
-        shown |= {"Interval": interval(record[bounds[0]], record[bounds[1]])}
-    if n_series == 1:
-        shown = {
-            "Estimate": shown["Estimate"],
-            "Std. error": number(record.get("std_error"), 4),
-            "Interval": shown["Interval"],
-        } | ({"p": p_value(record.get("p"))} if starred else {})
-    return shown
+    limits = interval(*(record[column] for column in bounds.columns)) if with_interval else ""
+    return NO_BREAK.join(filter(None, (number(record["estimate"]) + mark, limits)))
+
+
+def _in_columns(record: dict[Any, Any], is_zero: bool, bounds: Bounds, starred: bool) -> dict[str, str]:
+    """Texts of one estimate, by column."""
+    shown = {
+        "Estimate": _in_one_cell(record, is_zero, bounds, starred, with_interval=False),
+        "Std. error": number(record.get("std_error"), 4),
+        bounds.name[:1].upper() + bounds.name[1:]: interval(*(record[column] for column in bounds.columns)),
+    }
+    if bounds.bootstrap:
+        shown[bounds.bootstrap] = interval(record["boot_lower"], record["boot_upper"])
+    return shown | ({"p": p_value(record.get("p"))} if starred else {})

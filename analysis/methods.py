@@ -64,14 +64,22 @@ def _intervals(analysis: Mapping[str, Any]) -> str:
         return ""
     text = f"Intervals cover {100 * (1 - float(analysis['alpha'])):g}%"
     if analysis.get("draws"):
-        unit = str(analysis.get("unit") or "row")
-        same = " or ".join(map(code, unit.split(" or ")))
-        what = RESAMPLED.get(unit, f"whole groups of rows with the same {same}")
         kind = str(analysis.get("interval") or "")
         kind = "" if kind in {"", "normal"} else f"{plain(kind)} "
         seed = "" if analysis.get("seed") is None else f" (seed {analysis['seed']})"
-        text += f"; the {kind}bootstrap drew {what} {whole(analysis['draws'])} times{seed}"
+        text += f"; the {kind}bootstrap drew {_unit(analysis)} {whole(analysis['draws'])} times{seed}"
     return text + "."
+
+
+def _unit(analysis: Mapping[str, Any]) -> str:
+    unit = str(analysis.get("unit") or "row")
+    same = " or ".join(map(code, unit.split(" or ")))
+    return RESAMPLED.get(unit, f"whole groups of rows with the same {same}")
+
+
+def drawn_units(analysis: Mapping[str, Any]) -> str:
+    """Say in parentheses how often what was drawn: `` (500 draws of whole pairs)``."""
+    return f" ({whole(analysis['draws'])} draws of {_unit(analysis)})" if analysis.get("draws") else ""
 
 
 def _rows(analysis: Mapping[str, Any]) -> str:

@@ -46,18 +46,7 @@ def recovery(truth: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> pd.Data
     >>> found[["n_levels", "in_normal", "in_bootstrap"]].values.tolist()
     [[1.0, 1.0, 0.0]]
     """
-    absent = next((name for name in [*KEYS, "estimate"] if name not in truth), None)
-    if absent is not None:
-        raise InputError(
-            f"The true values have no column {absent!r}; simulate the choices again or remove their table."
-        )
-    known = _with_text_keys(truth)[[*KEYS, "estimate"]].rename(columns={"estimate": "true"})
-    found = [
-        _with_text_keys(table[table["variant"] == ""].assign(analysis=name))
-        for name, table in tables.items()
-        if "boot_lower" in table
-    ]
-    joined = pd.concat(found, ignore_index=True).dropna(subset=["std_error"]).merge(known, on=KEYS)
+    joined = beside_truth(truth, tables)
     true, booted = joined["true"], joined["boot_lower"].notna()
     inside = joined["boot_lower"].le(true) & joined["boot_upper"].ge(true)
     judged = joined.assign(
@@ -77,6 +66,25 @@ def recovery(truth: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> pd.Data
         .astype({"in_bootstrap": "float64"})
         .reset_index()
     )
+
+
+def beside_truth(truth: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Stack estimates that have a standard error and a true value, with that value in column ``true``.
+
+    Parameters and errors are those of `recovery`.
+    """
+    absent = next((name for name in [*KEYS, "estimate"] if name not in truth), None)
+    if absent is not None:
+        raise InputError(
+            f"The true values have no column {absent!r}; simulate the choices again or remove their table."
+        )
+    known = _with_text_keys(truth)[[*KEYS, "estimate"]].rename(columns={"estimate": "true"})
+    found = [
+        _with_text_keys(table[table["variant"] == ""].assign(analysis=name))
+        for name, table in tables.items()
+        if "boot_lower" in table
+    ]
+    return pd.concat(found, ignore_index=True).dropna(subset=["std_error"]).merge(known, on=KEYS)
 
 
 def _with_text_keys(table: pd.DataFrame) -> pd.DataFrame:

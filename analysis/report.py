@@ -12,23 +12,11 @@ import pandas as pd
 
 from conjury.inference.errors import ConjuryError, InputError
 
-from .display import estimates_table, raw_block, whole
-from .figures import (
-    beside_published,
-    coefficient_alt,
-    coefficient_plot,
-    engines_alt,
-    engines_plot,
-    interaction_alt,
-    interaction_plot,
-    marginal_means_alt,
-    marginal_means_plot,
-    published_alt,
-    published_plot,
-    save,
-)
+from .display import Bounds, batches, estimates_table, raw_block, whole
+from .figures import beside_published, coefficient_alt, coefficient_plot
 from .figures.labels import LabelKey, Labels, one_prompt, words
 from .methods import code, describe_analysis, plain
+from .report_figures import drawers
 from .report_tables import (
     answers_table,
     engines_summary_table,
@@ -36,18 +24,31 @@ from .report_tables import (
     frequencies_table,
     interaction_table,
     published_table,
+    recovery_table,
     versions_table,
+)
+from .sections import (
+    bounds_name,
+    captioned,
+    interval_note,
+    picture,
+    published_section,
+    raw_blocks,
+    truth_section,
 )
 
 if TYPE_CHECKING:
     from great_tables import GT
     from matplotlib.figure import Figure
 
-FIGURE_FOLDER = "conjury-figures"
 REFUSALS = {
     "missing": "An answer without a choice is a missing choice and leaves the estimates.",
     "not_chosen": "An answer without a choice counts as not chosen for both profiles of the pair.",
 }
+SIMULATED = (
+    "**The choices are simulated:** they show what the software does and say nothing about the people and "
+    "models that they are named after."
+)
 
 
 class Results:
@@ -110,9 +111,10 @@ class Results:
         if "variant" in frame.columns:
             frame = frame[frame["variant"].fillna("").astype(str) == ""]
         frame = frame if every_prompt else one_prompt(frame)
-        return self._named(frame)
+        return self.named(frame)
 
-    def _named(self, frame: pd.DataFrame) -> pd.DataFrame:
+    def named(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Name judges and prompts in words."""
         given = self.manifest.get("labels") or {}
         named = {
             column: frame[column]
@@ -124,39 +126,32 @@ class Results:
         }
         return frame.assign(**named).reset_index(drop=True)
 
+    @property
+    def simulated(self) -> bool:
+        """Whether there are simulated choices behind the results."""
+        return bool(self.manifest.get("simulated"))
+
+    def analysis(self, name: str) -> dict[str, Any]:
+        """What the manifest says about an analysis; empty where it says nothing."""
+        analyses: list[dict[str, Any]] = self.manifest.get("analyses") or []
+        return next((item for item in analyses if item.get("name") == name), {})
+
+    def bounds(self, name: str, kind: str = "normal") -> str:
+        """Name an interval of an analysis: ``95% normal interval``."""
+        return bounds_name(self.analysis(name), kind)
+
+    def lines(self, name: str) -> str:
+        """Name the lines of a figure of an analysis: ``95% normal intervals``."""
+        found = self.bounds(name)
+        return found and f"{found}s"
+
     def build_figure(self, name: str, *, theme: str = "light") -> Figure:
-        """Draw a figure: a table of estimates by its name, ``published`` or ``engines_summary``."""
-        return self._drawers(name)[0](theme)
+        """Draw a table of estimates by its name, ``recovery``, ``published`` or ``engines_summary``."""
+        return drawers(self, name)[0](theme)
 
     def alt(self, name: str) -> str:
         """Describe a figure in words, from its numbers."""
-        return self._drawers(name)[1]()
-
-    def _drawers(self, name: str) -> tuple[Callable[[str], Figure], Callable[[], str]]:
-        if name == "engines_summary":
-            summary = self.table(name)
-            return lambda theme: engines_plot(summary, theme=theme), lambda: engines_alt(summary)
-        if name == "published":
-            printed, ours = self.table("published"), self.table("amce")
-            return (
-                lambda theme: published_plot(printed, ours, labels=self.labels, theme=theme),
-                lambda: published_alt(printed, ours),
-            )
-        frame = self.estimates(name)
-        if name == "amce_by_identity":
-            return (
-                lambda theme: interaction_plot(frame, labels=self.labels, theme=theme),
-                lambda: interaction_alt(frame, labels=self.labels),
-            )
-        if name == "mm":
-            return (
-                lambda theme: marginal_means_plot(frame, labels=self.labels, theme=theme),
-                lambda: marginal_means_alt(frame, labels=self.labels),
-            )
-        return (
-            lambda theme: coefficient_plot(frame, labels=self.labels, theme=theme),
-            lambda: coefficient_alt(frame, labels=self.labels),
-        )
+        return drawers(self, name)[1]()
 
     def figure(self, name: str) -> None:
         """Print a figure as Markdown, for a cell with ``output: asis`` inside a ``#fig-`` block.
@@ -164,9 +159,21 @@ class Results:
         Both colour variants are written below the working directory; a figure that cannot be drawn
         becomes a sentence that says why.
         """
+        self._print_or_explain(lambda: picture(name, self.build_figure(name), self.alt(name)))
+
+    def interval_note(self, name: str) -> None:
+        """Print which intervals a table of estimates holds and how far the two kinds lie apart."""
         self._print_or_explain(
-            lambda: _picture(name, lambda theme: self.build_figure(name, theme=theme), self.alt(name))
+            lambda: interval_note(self.analysis(name), self.estimates(name), Labels(self.labels))
         )
+
+    def truth(self) -> None:
+        """Print the comparison with true values, or a sentence where choices are real."""
+        self._print_or_explain(lambda: truth_section(self))
+
+    def published(self) -> None:
+        """Print the comparison with printed numbers, or a sentence where there is none."""
+        self._print_or_explain(lambda: published_section(self))
 
     def prompt_figures(self) -> None:
         """Print one captioned figure for each judge that answered under several prompts."""
@@ -182,13 +189,10 @@ class Results:
 
     def _prompt_figure(self, frame: pd.DataFrame, judge: str, position: int) -> str:
         shown = frame[frame["judge"] == judge]
-        picture = _picture(
-            f"prompts-{position}",
-            lambda theme: coefficient_plot(shown, labels=self.labels, group="prompt", theme=theme),
-            coefficient_alt(shown, labels=self.labels, group="prompt"),
-        )
+        figure = coefficient_plot(shown, labels=self.labels, group="prompt", bounds=self.lines("amce"))
+        alt = coefficient_alt(shown, labels=self.labels, group="prompt")
         caption = f"Effects on the choice under each prompt: {plain(judge)}."
-        return f"\n::: {{#fig-prompts-{position}}}\n{picture}\n{caption}\n\n:::\n"
+        return captioned(f"fig-prompts-{position}", picture(f"prompts-{position}", figure, alt), caption)
 
     def gt(self, name: str, *, interval: str = "normal") -> None:
         """Print a table as a raw HTML block, for a cell with ``output: asis``.
@@ -200,27 +204,47 @@ class Results:
         interval : {"normal", "bootstrap"}
             Which interval to show beside estimates.
         """
-        self._print_or_explain(lambda: raw_block(self.great_table(name, interval=interval)))
+        self._print_or_explain(lambda: raw_blocks(self.great_tables(name, interval=interval)))
 
-    def great_table(self, name: str, *, interval: str = "normal") -> GT:
-        """Lay a table of the folder out in the one table style."""
+    def great_tables(self, name: str, *, interval: str = "normal") -> list[GT]:
+        """Lay a table of the folder out in the one table style; many judges are shared between tables."""
+        if name in ("answers", "published", "recovery", "engines_summary", "engines"):
+            return [self._whole_table(name)]
+        frame, labels = self.estimates(name), Labels(self.labels)
+        made = []
+        for position, batch in enumerate(batches(frame), start=1):
+            own = name if position == 1 else f"{name}-{position}"
+            if name == "frequencies":
+                made.append(frequencies_table(batch, labels, name=own))
+                continue
+            bounds = self._table_bounds(name, batch, interval)
+            lay_out = interaction_table if name == "amce_by_identity" else estimates_table
+            made.append(lay_out(batch, labels, name=own, bounds=bounds))
+        return made
+
+    def _table_bounds(self, name: str, frame: pd.DataFrame, interval: str) -> Bounds:
+        if interval == "bootstrap":
+            return Bounds(("boot_lower", "boot_upper"), self.bounds(name, interval) or "bootstrap interval")
+        booted = "boot_lower" in frame and frame["boot_lower"].notna().any()
+        bootstrap = (self.bounds(name, "bootstrap") or "bootstrap interval") if booted else ""
+        return Bounds(name=self.bounds(name) or "interval", bootstrap=bootstrap)
+
+    def _whole_table(self, name: str) -> GT:
         labels = Labels(self.labels)
         if name == "answers":
-            return answers_table(self._named(self.table("answers")))
+            return answers_table(self.named(self.table("answers")))
         if name == "published":
             both = beside_published(self.table("published"), self.table("amce"))
-            return published_table(self._named(both), labels)
+            return published_table(self.named(both), labels)
         if name == "engines_summary":
             return engines_summary_table(self.table(name))
-        if name == "engines":
-            return engines_table(self.table(name), labels)
-        frame = self.estimates(name)
-        if name == "frequencies":
-            return frequencies_table(frame, labels)
-        bounds = ("boot_lower", "boot_upper") if interval == "bootstrap" else ("lower", "upper")
-        if name == "amce_by_identity":
-            return interaction_table(frame, labels, name=name, bounds=bounds)
-        return estimates_table(frame, labels, name=name, bounds=bounds)
+        if name == "recovery":
+            titles = {
+                str(item.get("name")): str(item.get("title") or words(item.get("name")))
+                for item in self.manifest.get("analyses") or []
+            }
+            return recovery_table(self.named(self.table(name)), titles)
+        return engines_table(self.table(name), labels)
 
     def methods(self) -> str:
         """Tell what was run, one paragraph an analysis, in Markdown."""
@@ -248,14 +272,15 @@ class Results:
         print(raw_block(versions_table(self.manifest)))
 
     def opening(self) -> str:
-        """Say in one sentence which results these are."""
+        """Say which results these are, and whether their choices are simulated."""
         manifest = self.manifest
         title = plain(manifest.get("title") or manifest.get("study") or "untitled study")
         rows = sum(int(item.get("rows") or 0) for item in manifest.get("data") or [])
         counted = f" from {whole(rows)} rows of data" if rows else ""
         made = f", computed {plain(str(manifest['created'])[:10])}" if manifest.get("created") else ""
         version = f" with conjury {plain(manifest['conjury'])}" if manifest.get("conjury") else ""
-        return f"Study: **{title}**. Results{counted}{made}{version}."
+        told = f"Study: **{title}**. Results{counted}{made}{version}."
+        return f"{told} {SIMULATED}" if self.simulated else told
 
     def _print_or_explain(self, made: Callable[[], str]) -> None:
         try:
@@ -265,21 +290,6 @@ class Results:
 
     def _absent(self, name: str) -> str:
         return f"\n*Not shown: these results have no table {code(name)}.*\n"
-
-
-def _picture(name: str, draw: Callable[[str], Figure], alt: str) -> str:
-    """Write both variants of a figure and return the Markdown that shows the fitting one."""
-    stem = name.replace("_", "-")
-    described = alt.replace("\\", "").replace('"', "'")
-    paths = {}
-    for theme in ("light", "dark"):
-        (written,) = save(draw(theme), Path(FIGURE_FOLDER) / f"{stem}-{theme}", formats=("svg",))
-        paths[theme] = f'![]({written.as_posix()}){{width="100%" fig-alt="{described}"}}'
-    return (
-        f'\n::: {{.content-visible when-format="html"}}\n\n::: {{.light-content}}\n{paths["light"]}\n:::\n\n'
-        f"::: {{.dark-content}}\n{paths['dark']}\n:::\n\n:::\n\n"
-        f'::: {{.content-visible unless-format="html"}}\n{paths["light"]}\n:::\n'
-    )
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from .display import estimates_table, number, styled_table, whole
-from .figures.labels import Labels, display_order, words
+from .display import NO_BREAK, Bounds, estimates_table, number, styled_table, whole
+from .figures.labels import Labels, display_order, series_labels, words
 from .figures.published import PRINTED, SOURCE_NAMES
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def interaction_table(
     labels: Labels,
     *,
     name: str,
-    bounds: tuple[str, str],
+    bounds: Bounds,
     feature: str = "slur",
     by: str = "identity",
 ) -> GT:
@@ -46,9 +46,9 @@ class Verbatim(Labels):
         return str(level)
 
 
-def frequencies_table(frame: pd.DataFrame, labels: Labels) -> GT:
+def frequencies_table(frame: pd.DataFrame, labels: Labels, *, name: str = "frequencies") -> GT:
     """Lay the frequencies of levels out, judges as columns."""
-    judges = frame["judge"].astype(str) if "judge" in frame else pd.Series("n", index=frame.index)
+    judges = series_labels(frame).replace("", "n")
     shown = pd.DataFrame(
         {
             "Attribute": [labels.feature(feature) for feature in frame["feature"]],
@@ -57,9 +57,7 @@ def frequencies_table(frame: pd.DataFrame, labels: Labels) -> GT:
             "n": frame["estimate"].map(whole),
         }
     )
-    return styled_table(
-        _spread(shown, ["Attribute", "Level"], "judge", "n"), name="frequencies", groups="Attribute"
-    )
+    return styled_table(_spread(shown, ["Attribute", "Level"], "judge", "n"), name=name, groups="Attribute")
 
 
 def answers_table(frame: pd.DataFrame) -> GT:
@@ -99,6 +97,29 @@ def published_table(both: pd.DataFrame, labels: Labels) -> GT:
     note = "In parentheses: ours minus printed, in percentage points."
     wide = _spread(shown, ["Judge", "Level"], "source", "text")
     return styled_table(wide, name="published", groups="Judge", note=note)
+
+
+def recovery_table(found: pd.DataFrame, titles: Mapping[str, str]) -> GT:
+    """Show how many intervals hold the true value, and the errors, by analysis, judge and prompt."""
+    shown = pd.DataFrame(
+        {
+            "analysis": [titles.get(name, words(name)) for name in found["analysis"].astype(str)],
+            "Judge": found["judge"].astype(str).str.replace(" ", NO_BREAK),
+            "Prompt": found["prompt"].astype("string").fillna("").str.replace(" ", NO_BREAK),
+            "Estimates": found["n_levels"].map(whole),
+            "In normal intervals": found["in_normal"].map(_percent),
+            "In bootstrap intervals": found["in_bootstrap"].map(_percent),
+            "Mean error": found["mean_abs_error"].map(lambda value: number(value, 4)),
+            "Largest error": found["max_abs_error"].map(lambda value: number(value, 4)),
+        }
+    )
+    empty = [name for name in ("Prompt", "In bootstrap intervals") if (shown[name] == "").all()]
+    left = 1 + ("Prompt" not in empty)
+    return styled_table(shown.drop(columns=empty), name="recovery", groups="analysis", left=left)
+
+
+def _percent(share: float) -> str:
+    return "" if pd.isna(share) else f"{number(100 * share, 1)}%"
 
 
 def engines_summary_table(summary: pd.DataFrame) -> GT:

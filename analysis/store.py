@@ -133,8 +133,21 @@ def describe_run(command: Iterable[str], r: Mapping[str, Any] | None = None) -> 
         "python": platform.python_version(),
         "packages": {name: found for name in PACKAGES if (found := _version(name))},
         "r": dict(r) if r else None,
-        "command": shlex.join(command),
+        "command": shlex.join(map(without_folder, command)),
     }
+
+
+def without_folder(argument: str) -> str:
+    """Shorten an argument that is an absolute path, or a pair with one, to the name of the file.
+
+    Examples
+    --------
+    >>> [without_folder(text) for text in ("--data", "/home/me/choices.csv", "other=/home/me/b.csv")]
+    ['--data', 'choices.csv', 'other=b.csv']
+    """
+    name, equals, value = argument.rpartition("=")
+    path = Path(value)
+    return f"{name}{equals}{path.name}" if path.is_absolute() and path.name else argument
 
 
 def describe_file(path: str | Path, rows: int, variant: str) -> dict[str, Any]:

@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 
 console = Console(highlight=False, soft_wrap=True)
 DIFFERENCE = "published_difference"
-FIGURES = ("amce", "amce_speech", "amce_slur", "amce_by_identity", "mm", "published")
+FIGURES = (
+    "amce",
+    "amce_speech",
+    "amce_slur",
+    "amce_by_identity",
+    "mm",
+    "frequencies",
+    "recovery",
+    "published",
+)
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ def coefficient_plot(
     interval: Interval = "normal",
     title: str | None = None,
     share_x: bool = False,
+    bounds: str = "",
 ) -> Figure:
     """Draw estimates with their intervals: one panel an attribute, one row a level.
 
@@ -55,6 +56,8 @@ def coefficient_plot(
         Heading above the figure.
     share_x : bool
         Give all panels the same x axis; by default each attribute has its own.
+    bounds : str
+        What the lines are, such as "95% normal intervals"; it stands behind the axis label.
 
     Returns
     -------
@@ -74,15 +77,19 @@ def coefficient_plot(
     1
     """
     points = estimate_points(frame, Labels(labels), group, interval)
-    return draw_panels(
-        points, theme=theme, xlabel=axis_label(frame), baseline=0.0, title=title, share_x=share_x
-    )
+    xlabel = with_bounds(axis_label(frame), bounds)
+    return draw_panels(points, theme=theme, xlabel=xlabel, title=title, share_x=share_x)
 
 
 def axis_label(frame: pd.DataFrame) -> str:
     """Name the quantity on the x axis from the ``statistic`` column."""
     found = [str(value) for value in frame["statistic"].dropna().unique()] if "statistic" in frame else []
     return AXIS_LABELS.get(found[0], found[0]) if len(found) == 1 else "Estimate"
+
+
+def with_bounds(label: str, bounds: str) -> str:
+    """Say behind an axis label what the lines are."""
+    return f"{label} (lines: {bounds})" if bounds else label
 
 
 def estimate_points(

@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from .coefficients import Interval, coefficient_alt, estimate_points
+from .coefficients import Interval, coefficient_alt, estimate_points, with_bounds
 from .labels import LabelKey, Labels
 from .panels import draw_panels
 
@@ -28,6 +28,7 @@ def interaction_plot(
     theme: str = "light",
     interval: Interval = "normal",
     title: str | None = None,
+    bounds: str = "",
 ) -> Figure:
     """Draw differences in the effects of ``feature`` between the levels of ``by``.
 
@@ -39,7 +40,7 @@ def interaction_plot(
         The attribute whose effects differ, and the attribute they differ by.
     panels : {"feature", "by"}
         One panel per level of ``feature`` (rows: levels of ``by``), or the other way round.
-    labels, group, theme, interval, title
+    labels, group, theme, interval, title, bounds
         As in ``coefficient_plot``.
 
     Returns
@@ -63,7 +64,7 @@ def interaction_plot(
     named = _labels_for(shown, feature, by, labels)
     panel, row = ("level", by) if panels == "feature" else (by, "level")
     points = estimate_points(shown, named, group, interval, panel=panel, row=row)
-    xlabel = f"Difference in the effect of {named.feature(feature).lower()}"
+    xlabel = with_bounds(f"Difference in the effect of {named.feature(feature).lower()}", bounds)
     return draw_panels(points, theme=theme, xlabel=xlabel, title=title, share_x=True)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from .coefficients import Interval, coefficient_alt, estimate_points
+from .coefficients import Interval, coefficient_alt, estimate_points, with_bounds
 from .labels import LabelKey, Labels
 from .panels import draw_panels
 
@@ -25,10 +25,22 @@ def marginal_means_plot(
     theme: str = "light",
     interval: Interval = "normal",
     title: str | None = None,
+    share_x: bool = False,
+    bounds: str = "",
+    baseline: float | None = HALF,
 ) -> Figure:
     """Draw marginal means around 0.5, the share that a forced choice without preference gives.
 
-    Parameters and errors are those of ``coefficient_plot``.
+    Parameters
+    ----------
+    frame, labels, group, theme, interval, title, share_x, bounds
+        As in ``coefficient_plot``, with its errors.
+    baseline : float or None
+        Where the vertical line stands; None draws no line.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
 
     Examples
     --------
@@ -39,7 +51,8 @@ def marginal_means_plot(
     1
     """
     points = estimate_points(frame, Labels(labels), group, interval)
-    return draw_panels(points, theme=theme, xlabel="Marginal mean", baseline=HALF, title=title)
+    xlabel = with_bounds("Marginal mean", bounds)
+    return draw_panels(points, theme=theme, xlabel=xlabel, baseline=baseline, title=title, share_x=share_x)
 
 
 def marginal_means_alt(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -69,9 +70,10 @@ def draw_panels(
     *,
     theme: str,
     xlabel: str,
-    baseline: float = 0.0,
+    baseline: float | Mapping[str, float] | None = 0.0,
     title: str | None = None,
     share_x: bool = False,
+    hold: Sequence[float] = (),
 ) -> Figure:
     """Draw one panel per attribute, with heights proportional to the number of levels.
 
@@ -83,12 +85,14 @@ def draw_panels(
         ``"light"`` or ``"dark"``.
     xlabel : str
         Label below the panels.
-    baseline : float
-        Where the vertical line of no effect stands.
+    baseline : float, mapping of str to float, or None
+        Where the vertical line of no effect stands, in all panels or panel by panel; None draws none.
     title : str, optional
         Heading above the figure.
     share_x : bool
         Give all panels the same x axis.
+    hold : sequence of float
+        Values that every x axis must reach.
 
     Returns
     -------
@@ -102,7 +106,7 @@ def draw_panels(
     body = max(sum(heights[index] for index in column) for column in columns)
     height = body + 0.25 + LEGEND_ROW * legend_rows + (0.28 if title else 0)
     width = TWO_COLUMNS if len(columns) == 2 or len(points.series) > 1 else 5.6
-    limits = _limits(points.table, baseline) if share_x else None
+    lines = baseline if isinstance(baseline, Mapping) else dict.fromkeys(points.panels, baseline)
     with styled(look):
         figure = new_figure(width, height)
         outer = figure.add_gridspec(1, len(columns))
@@ -112,7 +116,11 @@ def draw_panels(
             )
             for place, index in enumerate(column):
                 axes = figure.add_subplot(inner[place])
-                _draw_panel(axes, points, points.panels[index], look, baseline, limits)
+                panel = points.panels[index]
+                _draw_panel(axes, points, panel, look, lines[panel])
+                alike = points.panels if share_x else [panel]
+                near = [line for name in alike if (line := lines[name]) is not None]
+                axes.set_xlim(*_limits(points.table[points.table["panel"].isin(alike)], [*near, *hold]))
                 axes.locator_params(axis="x", nbins=4 if len(columns) == 2 else 6)
         figure.supxlabel(xlabel, fontsize=8.5)
         if len(points.series) > 1:
@@ -122,22 +130,17 @@ def draw_panels(
     return figure
 
 
-def _limits(table: pd.DataFrame, baseline: float) -> tuple[float, float]:
+def _limits(table: pd.DataFrame, hold: Sequence[float]) -> tuple[float, float]:
     edges = np.concatenate([table[name].to_numpy(float) for name in ("estimate", "lower", "upper")])
-    edges = np.append(edges[np.isfinite(edges)], baseline)
+    edges = np.append(edges[np.isfinite(edges)], hold)
+    if not len(edges):
+        return -0.01, 0.01
     low, high = float(edges.min()), float(edges.max())
     margin = 0.06 * (high - low) or 0.01
     return low - margin, high + margin
 
 
-def _draw_panel(
-    axes: Axes,
-    points: Points,
-    panel: str,
-    look: Theme,
-    baseline: float,
-    limits: tuple[float, float] | None,
-) -> None:
+def _draw_panel(axes: Axes, points: Points, panel: str, look: Theme, baseline: float | None) -> None:
     rows, n_series = points.rows[panel], len(points.series)
     here = points.table[points.table["panel"] == panel]
     edges = np.concatenate([[0.0], np.cumsum(row_heights(points, panel))])
@@ -151,11 +154,12 @@ def _draw_panel(
         axes.axhspan(top, bottom, color=look.band, linewidth=0, zorder=0)
     for row in set(rows) - set(here.loc[np.isfinite(here["estimate"].to_numpy(float)), "row"]):
         axes.annotate(
-            "no estimate", (baseline, y_of_row[row]), (4, 0), textcoords="offset points",
+            "no estimate", (baseline or 0.0, y_of_row[row]), (4, 0), textcoords="offset points",
             va="center", fontsize=7.5, style="italic", color=look.muted,
         )  # fmt: skip
     references = [row for row in rows if here.loc[here["row"] == row, "reference"].any()]
-    axes.axvline(baseline, color=look.muted, linewidth=0.9, zorder=1)
+    if baseline is not None:
+        axes.axvline(baseline, color=look.muted, linewidth=0.9, zorder=1)
     hollow = look.color(0) if n_series == 1 else look.foreground
     axes.plot(
         [0.0] * len(references), [y_of_row[row] for row in references], "o", markersize=4.6, zorder=4,
@@ -165,7 +169,6 @@ def _draw_panel(
         list(y_of_row.values()), [f"{row} (reference)" if row in references else row for row in rows]
     )
     axes.set_ylim(float(edges[-1]), 0)
-    axes.set_xlim(*(limits or _limits(here, baseline)))
     axes.grid(axis="x", zorder=0)
     axes.set_axisbelow(True)
     axes.spines[["top", "right", "left"]].set_visible(False)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -175,6 +176,40 @@ def save(figure: Figure, path_without_suffix: str | Path, formats: Sequence[str]
             raise
         written.append(target)
     return written
+
+
+def save_variants(figure: Figure, path_without_suffix: str | Path) -> dict[str, Path]:
+    """Write a figure drawn in the light theme as SVG in every theme: ``NAME-light.svg``, ``NAME-dark.svg``.
+
+    Colours of the light theme are exchanged for those of the other in the finished drawing, which
+    is what drawing it in that theme gives, at half the time.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with styled(LIGHT):
+    ...     figure = new_figure(2, 1)
+    >>> [path.name for path in save_variants(figure, tempfile.mkdtemp() + "/empty").values()]
+    ['empty-light.svg', 'empty-dark.svg']
+    """
+    base = Path(path_without_suffix)
+    (light,) = save(figure, base.with_name(f"{base.name}-{LIGHT.name}"), formats=("svg",))
+    drawn = light.read_text(encoding="utf-8")
+    written = {LIGHT.name: light}
+    for theme in (theme for theme in THEMES.values() if theme is not LIGHT):
+        exchanged = dict(zip(_colors(LIGHT), _colors(theme), strict=True))
+        text = re.sub("|".join(exchanged), partial(_exchange, exchanged), drawn)
+        written[theme.name] = base.with_name(f"{base.name}-{theme.name}.svg")
+        written[theme.name].write_text(text, encoding="utf-8")
+    return written
+
+
+def _exchange(colors: dict[str, str], found: re.Match[str]) -> str:
+    return colors[found[0]]
+
+
+def _colors(theme: Theme) -> tuple[str, ...]:
+    return (theme.background, theme.foreground, theme.muted, theme.grid, theme.band, *theme.palette)
 
 
 def _settle_layout(figure: Figure) -> None:

@@ -1,0 +1,140 @@
+"""Joint proportions of two features as a heat map; combinations that never occur are marked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from .labels import LabelKey, Labels, display_order
+from .theme import TWO_COLUMNS, new_figure, styled, theme_named
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from .theme import Theme
+
+NUMBERS = ("proportion", "estimate", "std_error", "z", "p", "lower", "upper")
+LONGEST_UPRIGHT = 70
+
+
+def proportions_plot(
+    frame: pd.DataFrame,
+    *,
+    labels: Mapping[LabelKey, str] | None = None,
+    theme: str = "light",
+    title: str | None = None,
+) -> Figure:
+    """Draw joint proportions of two features in percent; empty combinations are hatched.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One column a feature, and ``proportion`` (``estimate`` where it was bootstrapped).
+    labels, theme, title
+        As in ``coefficient_plot``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        When the table does not hold exactly two features.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"a": ["x", "y", "x", "y"], "b": list("uuvv"), "proportion": [0.5, 0.2, 0.3, 0]})
+    >>> [text.get_text() for text in proportions_plot(frame).axes[0].texts]
+    ['50', '30', '20', '0']
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+
+    share = two_way(frame)
+    look, named = theme_named(theme), Labels(labels)
+    columns = [named.level(share.columns.name, value) for value in share.columns]
+    upright = sum(map(len, columns)) <= LONGEST_UPRIGHT
+    height = 0.85 + 0.3 * len(share) + (0.28 if title else 0) + (0 if upright else 0.6)
+    with styled(look):
+        figure = new_figure(TWO_COLUMNS, height)
+        axes = figure.add_subplot()
+        percent = 100 * share.to_numpy(float)
+        colors = LinearSegmentedColormap.from_list("share", [look.band, look.color(0)])
+        top = np.nanmax(percent, initial=0.0) or 1.0
+        axes.pcolormesh(percent, cmap=colors, vmin=0, vmax=top, edgecolors=look.background, linewidth=1)
+        _write_shares(axes, percent, top, look)
+        axes.set_xticks(
+            np.arange(len(columns)) + 0.5,
+            columns,
+            rotation=0 if upright else 30,
+            ha="center" if upright else "right",
+        )
+        axes.set_yticks(
+            np.arange(len(share)) + 0.5, [named.level(share.index.name, value) for value in share.index]
+        )
+        axes.set_ylim(len(share), 0)
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        axes.set_ylabel(named.feature(share.index.name), fontweight="bold")
+        axes.set_xlabel(named.feature(share.columns.name), fontweight="bold")
+        figure.supxlabel(_of_what(share, named), fontsize=8.5)
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
+    return figure
+
+
+def two_way(frame: pd.DataFrame) -> pd.DataFrame:
+    """Spread joint proportions of two features: rows the first, columns the second."""
+    features = [str(name) for name in frame.columns if name not in NUMBERS]
+    if len(features) != 2:
+        raise InputError(
+            f"A heat map shows the joint proportions of two features and this table has {len(features)}; "
+            "print .frame, or name two features in the formula."
+        )
+    rows, columns = features
+    value = "proportion" if "proportion" in frame else "estimate"
+    keyed = frame.assign(**{name: frame[name].astype("string") for name in features})
+    wide = keyed.pivot(index=rows, columns=columns, values=value)
+    return wide.reindex(index=display_order(frame[rows]), columns=display_order(frame[columns]))
+
+
+def _write_shares(axes: Axes, percent: np.ndarray, top: float, look: Theme) -> None:
+    from matplotlib.patches import Rectangle
+
+    digits = 0 if np.allclose(percent, np.round(percent), equal_nan=True) else 1
+    for (row, column), value in np.ndenumerate(percent):
+        empty = not value > 0
+        if empty:
+            axes.add_patch(
+                Rectangle(
+                    (column, row),
+                    1,
+                    1,
+                    facecolor=look.background,
+                    edgecolor=look.muted,
+                    hatch="////",
+                    linewidth=0,
+                )
+            )
+        text = "" if np.isnan(value) else "0" if empty else f"{value:.{digits}f}"
+        strong = look.background if value > 0.6 * top else look.foreground
+        axes.text(
+            column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=8, color=strong,
+            bbox={"facecolor": look.background, "edgecolor": "none", "pad": 1.5} if empty and text else None,
+        )  # fmt: skip
+
+
+def _of_what(share: pd.DataFrame, named: Labels) -> str:
+    """Say of what the proportions are shares, from what they sum to."""
+    values = share.to_numpy(float)
+    for axis, name in ((1, share.index.name), (0, share.columns.name)):
+        sums = np.nansum(values, axis=axis)
+        if len(sums) > 1 and np.allclose(sums[sums > 0], 1):
+            return f"Percent of the profiles of each level of {named.feature(name).lower()} (hatched: never)"
+    return "Percent of all profiles (hatched: never)"
