@@ -251,20 +251,18 @@ def _differences(
     by = request.by[0]
     if len(parts) < 2:
         raise InputError(f"Column {by!r} has fewer than two groups; differences need at least two.")
-    first = parts[0].group[0]
-    contrasts, keys = [], []
+    contrasts = []
     for number, part in enumerate(parts[1:], start=1):
         pieces = [np.zeros_like(other.contrasts) for other in parts]
         pieces[0], pieces[number] = -parts[0].contrasts, part.contrasts
         contrasts.append(np.hstack(pieces))
-        found = key_frame(request, cells, statistic, rows)
-        found[by] = str(part.group[0])
-        found.insert(0, "by", f"{part.group[0]} - {first}")
-        keys.append(found)
+    first, *others = (str(part.group[0]) for part in parts)
+    keys = key_frame(request, cells, statistic, [*rows] * len(others))
+    keys[by] = np.repeat(others, len(rows))
+    keys.insert(0, "by", np.repeat([f"{other} - {first}" for other in others], len(rows)))
     stacked = np.vstack(contrasts)
     blocks = tuple(block for part in parts for block in part.blocks)
-    flags = np.zeros(len(stacked), dtype=bool)
-    return Plan(cells, blocks, stacked, pd.concat(keys, ignore_index=True), flags, request)
+    return Plan(cells, blocks, stacked, keys, np.zeros(len(stacked), dtype=bool), request)
 
 
 def _side_by_side(

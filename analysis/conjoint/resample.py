@@ -26,7 +26,7 @@ from ..formula import Formula
 from ..results import Estimates
 from . import intervals
 from .engines.native import coefficients
-from .engines.solution import estimates, provenance
+from .engines.solution import estimates, provenance, warn
 from .estimands import PLANS
 from .frequencies import freqs_plan, props_plan
 from .plan import CountPlan, Plan
@@ -38,6 +38,7 @@ Method = Literal["percentile", "basic", "bca", "studentized"]
 UNIT_COLUMNS = {"pair": ("pair", "pair_id"), "respondent": ("respondent", "respondent_id", "judge_id")}
 _WEIGHTS_AT_A_TIME = 1_500_000
 _DRAWS_AT_A_TIME = 50
+_NO_SPREAD = 1e-12
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,7 @@ def bootstrap(
     else:
         estimate = estimates(plan, coefficients(plan))
         tested = ~np.isnan(estimate) & ~plan.is_reference
+    tested &= _varies(plan, found.estimates, tested)
     sample = intervals.Sample(estimate, found.estimates, tested)
     if method == "bca" and not isinstance(plan, CountPlan):
         made = intervals.bca(sample, influence_moments(plan, entries), alpha, null)
@@ -168,7 +170,7 @@ class _Draws:
 
 
 def draw_weights(entries: Entries, draws: int, seed: int | None) -> Iterator[Callable[[], np.ndarray]]:
-    """Yield one function per block of draws; each returns multinomial weights, shape (units, draws in block).
+    """Yield one function per block of draws; each returns multinomial weights, shape (draws, U).
 
     Blocks have their own generators, so that they can be computed in any order.
     """
@@ -180,10 +182,9 @@ def draw_weights(entries: Entries, draws: int, seed: int | None) -> Iterator[Cal
 
         def weights(stream: np.random.SeedSequence = stream, n: int = min(size, draws - start)) -> np.ndarray:
             random = np.random.Generator(np.random.SFC64(stream))
-            counts = np.empty((n, n_units))
-            for row in counts:
-                row[:] = np.bincount(random.integers(0, n_units, n_units), minlength=n_units)
-            return counts
+            drawn = random.integers(0, n_units, n * n_units, dtype=np.int32)
+            once, ends = np.ones(len(drawn), dtype=np.int16), np.arange(n + 1, dtype=np.int32) * n_units
+            return np.asarray(csr_array((once, drawn, ends), shape=(n, n_units)).toarray())
 
         yield weights
 
@@ -197,28 +198,23 @@ def _draw(
     progress: Callable[[int], None] | None,
 ) -> _Draws:
     weight, total = entries.matrices()
-    by_cell = _transposed(weight), _transposed(total)
+    chosen = total.copy()
+    chosen.eliminate_zeros()
 
     def block(weights: Callable[[], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         counts = weights()
-        columns = np.ascontiguousarray(counts.T)
-        found = replicate(plan, by_cell[0] @ columns, by_cell[1] @ columns)
+        columns = counts.T.astype(float, order="C")
+        found = replicate(plan, weight.T @ columns, chosen.T @ columns)
         errors = found[:0]
         if method == "studentized" and isinstance(plan, Plan):
             errors = standard_errors(plan, entries, counts)
         if progress is not None:
-            progress(len(counts))
+            progress(len(found))
         return found, errors
 
     with one_thread(), ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         blocks = list(pool.map(block, draw_weights(entries, draws, seed)))
     return _Draws(np.vstack([e for e, _ in blocks]), np.vstack([s for _, s in blocks]))
-
-
-def _transposed(matrix: csr_array) -> csr_array:
-    flipped = csr_array(matrix.T)
-    flipped.eliminate_zeros()
-    return flipped
 
 
 def _plan(
@@ -246,6 +242,16 @@ def _plan(
             "amce_by_reference, cj, cj_freqs and cj_props."
         )
     return plan_for(make_request(name, formula, alpha=alpha, **options), frame)
+
+
+def _varies(plan: Plan | CountPlan, replicates: np.ndarray, tested: np.ndarray) -> np.ndarray:
+    """Flag the estimates, shape (m,), that differ between draws; warn of those that never do."""
+    known = ~np.isnan(replicates)
+    lowest = np.where(known, replicates, np.inf).min(axis=0)
+    highest = np.where(known, replicates, -np.inf).max(axis=0)
+    flags = np.asarray(highest - lowest > _NO_SPREAD * (np.abs(plan.cells.outcome).max() or 1.0))
+    warn(plan, tested & ~flags, "interval", "it is the same in every draw that has it.")
+    return flags
 
 
 def _units(data: pd.DataFrame, unit: str) -> tuple[np.ndarray, int]:

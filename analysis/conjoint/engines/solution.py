@@ -63,10 +63,10 @@ def estimable(contrasts: np.ndarray, null: np.ndarray) -> np.ndarray:
 def estimates(plan: Plan, coef: np.ndarray) -> np.ndarray:
     """Contrasts of the coefficients, shape (m,); NaN, with a warning, where the data do not determine one."""
     known = estimable(plan.contrasts, plan.null_space(plan.cells.cell_weight))
-    _warn(plan, ~known, "estimate", "the data hold no profile that tells it from the reference.")
+    warn(plan, ~known, "estimate", "the data hold no profile that tells it from the reference.")
     if plan.request.family == "quasibinomial":
         finite = estimable(plan.contrasts, plan.null_space(_overlapping(plan)))
-        _warn(plan, known & ~finite, "estimate", "its logit is infinite, as the outcome does not vary.")
+        warn(plan, known & ~finite, "estimate", "its logit is infinite, as the outcome does not vary.")
         known &= finite
     return np.where(known, np.nan_to_num(plan.contrasts) @ coef, np.nan)
 
@@ -76,7 +76,7 @@ def assemble(plan: Plan, solution: Solution) -> Estimates:
     estimate = estimates(plan, solution.coef)
     tested = ~np.isnan(estimate) & ~plan.is_reference
     varies = _varies(plan, solution.vcov)
-    _warn(plan, tested & ~varies, "standard error", "its rows lie in one cluster or leave no residual.")
+    warn(plan, tested & ~varies, "standard error", "its rows lie in one cluster or leave no residual.")
     tested &= varies
     vcov = _quadratic(plan.contrasts[tested], solution.vcov)
     std_error = np.full(len(estimate), np.nan)
@@ -108,7 +108,7 @@ def provenance(plan: Plan | CountPlan) -> Provenance:
     )
 
 
-def _warn(plan: Plan, rows: np.ndarray, what: str, reason: str) -> None:
+def warn(plan: Plan | CountPlan, rows: np.ndarray, what: str, reason: str) -> None:
     if rows.any():
         named = plan.keys.loc[rows, ["feature", "level"]].astype(str).agg("=".join, axis=1)
         warnings.warn(f"No {what} for {', '.join(dict.fromkeys(named))}: {reason}", stacklevel=4)
