@@ -139,7 +139,9 @@ def bootstrap(
     else:
         estimate = estimates(plan, coefficients(plan))
         tested = ~np.isnan(estimate) & ~plan.is_reference
-    tested &= _varies(plan, found.estimates, tested)
+    found.estimates[:, np.isnan(estimate)] = np.nan
+    if isinstance(plan, Plan):
+        tested &= _varies(plan, found.estimates, tested)
     sample = intervals.Sample(estimate, found.estimates, tested)
     if method == "bca" and not isinstance(plan, CountPlan):
         made = intervals.bca(sample, influence_moments(plan, entries), alpha, null)
@@ -244,12 +246,12 @@ def _plan(
     return plan_for(make_request(name, formula, alpha=alpha, **options), frame)
 
 
-def _varies(plan: Plan | CountPlan, replicates: np.ndarray, tested: np.ndarray) -> np.ndarray:
+def _varies(plan: Plan, replicates: np.ndarray, tested: np.ndarray) -> np.ndarray:
     """Flag the estimates, shape (m,), that differ between draws; warn of those that never do."""
     known = ~np.isnan(replicates)
     lowest = np.where(known, replicates, np.inf).min(axis=0)
     highest = np.where(known, replicates, -np.inf).max(axis=0)
-    flags = np.asarray(highest - lowest > _NO_SPREAD * (np.abs(plan.cells.outcome).max() or 1.0))
+    flags = np.asarray(highest - lowest > _NO_SPREAD * np.abs(plan.cells.outcome).max())
     warn(plan, tested & ~flags, "interval", "it is the same in every draw that has it.")
     return flags
 

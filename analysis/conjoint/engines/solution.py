@@ -108,7 +108,8 @@ def provenance(plan: Plan | CountPlan) -> Provenance:
     )
 
 
-def warn(plan: Plan | CountPlan, rows: np.ndarray, what: str, reason: str) -> None:
+def warn(plan: Plan, rows: np.ndarray, what: str, reason: str) -> None:
+    """Warn that the flagged rows, shape (m,), lack something, and why."""
     if rows.any():
         named = plan.keys.loc[rows, ["feature", "level"]].astype(str).agg("=".join, axis=1)
         warnings.warn(f"No {what} for {', '.join(dict.fromkeys(named))}: {reason}", stacklevel=4)
