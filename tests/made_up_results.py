@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from conjury.analysis.recovery import recovery
+
 ATTRIBUTES = {
     "slur": ["generic", "sexism", "racism", "none"],
     "identity": ["anonymous", "black_male", "white_female"],
@@ -62,6 +64,30 @@ def engines_summary() -> pd.DataFrame:
     )
 
 
+def frequencies_frame() -> pd.DataFrame:
+    shown = amce_frame()[["judge", "prompt", "variant", "feature", "level"]]
+    return shown.assign(statistic="frequencies", estimate=np.arange(len(shown)) + 100.0)
+
+
+def truth_frame(table: pd.DataFrame, error: float) -> pd.DataFrame:
+    keys = ["judge", "prompt", "statistic", "feature", "level"]
+    true = table["estimate"] - error
+    return table[keys].astype(str).assign(analysis="amce", by="", estimate=true)
+
+
+def write_simulated_results(folder: Path, error: float = 0.03) -> Path:
+    """Results of simulated choices, every estimate ``error`` above its true value."""
+    write_results(folder)
+    main = amce_frame()
+    truth = truth_frame(main, error)
+    tables = {"amce": main, "truth": truth, "recovery": recovery(truth, {"amce": main})}
+    for name, table in tables.items():
+        table.to_parquet(folder / "tables" / f"{name}.parquet")
+    manifest = _manifest() | {"simulated": True}
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return folder
+
+
 def write_results(folder: Path) -> Path:
     main = amce_frame()
     right = main[main["judge"] == "model_x"]
@@ -77,6 +103,7 @@ def write_results(folder: Path) -> Path:
         "amce_slur": main[main["level"] != "none"],
         "amce_by_identity": difference_frame(),
         "mm": means.assign(lower=means["estimate"] - 0.02, upper=means["estimate"] + 0.02),
+        "frequencies": frequencies_frame(),
         "answers": pd.DataFrame(
             {"judge": "model_x", "prompt": "baseline", "status": ["ok", "refused"], "n": [1990, 10]}
         ),

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_results import ATTRIBUTES, amce_frame, difference_frame, engines_summary
+from made_up_results import ATTRIBUTES, amce_frame, difference_frame, engines_summary, frequencies_frame
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 
@@ -16,12 +16,18 @@ from conjury.analysis.figures import (
     coefficient_plot,
     engines_alt,
     engines_plot,
+    frequencies_alt,
+    frequencies_plot,
     interaction_alt,
     interaction_plot,
     marginal_means_plot,
+    proportions_plot,
     published_alt,
     published_plot,
     save,
+    save_variants,
+    truth_alt,
+    truth_plot,
 )
 from conjury.analysis.figures.labels import one_prompt, series_labels
 from conjury.analysis.figures.theme import DARK, LIGHT, MARKERS
@@ -262,3 +268,59 @@ def test_one_prompt_per_judge_prefers_the_baseline() -> None:
     frame = amce_frame({"human": [""], "a": ["context", "baseline"], "b": ["context", "other"]})
     kept = one_prompt(frame).groupby("judge", sort=False)["prompt"].agg(set).to_dict()
     assert kept == {"human": {""}, "a": {"baseline"}, "b": {"context"}}
+
+
+def test_the_dark_variant_is_what_drawing_in_the_dark_gives(tmp_path) -> None:
+    frame = amce_frame()
+    (drawn,) = save(coefficient_plot(frame, theme="dark"), tmp_path / "drawn", formats=("svg",))
+    exchanged = save_variants(coefficient_plot(frame), tmp_path / "variants")["dark"]
+    without_ids = [re.sub(r"m[0-9a-f]{10}", "", path.read_text()) for path in (drawn, exchanged)]
+    assert without_ids[0] == without_ids[1]
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+def test_no_two_colours_of_a_theme_are_alike(theme) -> None:
+    colors = [theme.background, theme.foreground, theme.muted, theme.grid, theme.band, *theme.palette]
+    assert len(set(colors)) == len(colors)
+
+
+def test_frequencies_are_shares_of_a_judge_around_the_equal_share() -> None:
+    one = frequencies_frame().query("judge == 'human'")
+    figure = frequencies_plot(one)
+    expected = [
+        100 * count / counts.sum()
+        for _, counts in one.groupby("feature", observed=True)["estimate"]
+        for count in counts
+    ]
+    assert points_drawn(figure) == pytest.approx(sorted(expected))
+    lines = [line.get_xdata()[0] for axes in figure.axes for line in axes.lines if len(line.get_xdata()) == 2]
+    assert set(np.round(lines, 6)) >= {25.0, round(100 / 3, 6), 50.0}
+    assert "Generic (n = 100)" in tick_labels(figure)
+    assert all(axes.get_xlim()[0] <= 0 for axes in figure.axes)
+    assert "Generic (" not in " ".join(tick_labels(frequencies_plot(frequencies_frame())))
+    assert "equal 25.0%" in frequencies_alt(one) or "equal 50.0%" in frequencies_alt(one)
+
+
+def test_a_level_that_was_never_shown_stands_at_zero_and_is_no_reference() -> None:
+    frame = pd.DataFrame({"feature": "tone", "level": ["rude", "kind"], "estimate": [5.0, 0.0]})
+    figure = frequencies_plot(frame)
+    assert points_drawn(figure) == [0.0, 100.0]
+    assert tick_labels(figure) == ["Rude (n = 5)", "Kind (n = 0)"]
+
+
+def test_combinations_that_never_occur_are_hatched() -> None:
+    frame = pd.DataFrame(
+        {"a": ["x", "y", "x", "y"], "b": ["u", "u", "v", "v"], "proportion": [0.5, 0.2, 0.3, 0]}
+    )
+    axes = proportions_plot(frame).axes[0]
+    assert [patch.get_xy() for patch in axes.patches if patch.get_hatch()] == [(1, 1)]
+    assert [text.get_text() for text in axes.texts] == ["50", "30", "20", "0"]
+
+
+def test_errors_of_estimates_are_drawn_around_zero() -> None:
+    frame = amce_frame({"human": [""]}).dropna(subset=["std_error"])
+    frame = frame.assign(true=frame["estimate"] - 0.01)
+    assert points_drawn(truth_plot(frame)) == pytest.approx([0.01] * len(frame))
+    assert f"{len(frame)} of {len(frame)} intervals" in truth_alt(frame)
+    with pytest.raises(InputError, match="column 'true'"):
+        truth_plot(frame.drop(columns="true"))

@@ -11,17 +11,19 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from made_up_results import LEVEL_WITH_MARKUP, write_results
+from made_up_results import LEVEL_WITH_MARKUP, amce_frame, write_results, write_simulated_results
 
 from conjury.analysis.display import interval, number, p_value, stars
 from conjury.analysis.fallback import cell_options, read_source
 from conjury.analysis.methods import describe_analysis, plain
 from conjury.analysis.render import render, reports
 from conjury.analysis.report import Results
+from conjury.analysis.store import describe_run
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.paths import QUARTO
 
 KNOWN_CELL_OPTIONS = {"tags", "label", "tbl-cap", "output"}
+PRINTING = {"gt", "figure", "prompt_figures", "data_and_versions", "interval_note", "truth", "published"}
 SOURCES = sorted(QUARTO.glob("*.qmd"))
 
 
@@ -65,6 +67,10 @@ def cells_of(markup: str) -> list[str]:
     return texts
 
 
+def markup_of(results: Path, name: str, **options: str) -> str:
+    return "".join(table.as_raw_html() for table in Results(results).great_tables(name, **options))
+
+
 def test_a_folder_without_results_is_refused_with_a_remedy(tmp_path) -> None:
     with pytest.raises(InputError, match="write a results folder with `conjury fit`"):
         Results(tmp_path)
@@ -100,7 +106,7 @@ def test_missing_tables_and_figures_become_sentences(results, away_from_home, ca
 
 def test_table_cells_equal_the_numbers_in_the_file(results) -> None:
     frame = pd.read_parquet(results / "tables" / "amce.parquet")
-    cells = cells_of(Results(results).great_table("amce").as_raw_html())
+    cells = cells_of(markup_of(results, "amce"))
     shown = frame[(frame["variant"] == "") & (frame["prompt"] != "context") & frame["std_error"].notna()]
     assert len(shown) == 12
     for row in shown.itertuples():
@@ -110,8 +116,88 @@ def test_table_cells_equal_the_numbers_in_the_file(results) -> None:
 
 def test_bootstrap_intervals_are_shown_when_asked_for(results) -> None:
     row = pd.read_parquet(results / "tables" / "amce.parquet").iloc[1]
-    markup = Results(results).great_table("amce", interval="bootstrap").as_raw_html()
+    markup = markup_of(results, "amce", interval="bootstrap")
     assert interval(row["boot_lower"], row["boot_upper"]) in markup
+
+
+def test_the_table_of_one_judge_names_and_shows_both_intervals(results, tmp_path) -> None:
+    copy = shutil.copytree(results, tmp_path / "copy")
+    frame = pd.read_parquet(copy / "tables" / "amce.parquet").query("judge == 'human'")
+    frame.to_parquet(copy / "tables" / "amce.parquet")
+    cells = cells_of(markup_of(copy, "amce"))
+    assert {"95% normal interval", "95% percentile bootstrap interval"} <= set(cells)
+    row = frame.iloc[1]
+    assert interval(row["lower"], row["upper"]) in cells
+    assert interval(row["boot_lower"], row["boot_upper"]) in cells
+
+
+def test_a_note_names_the_intervals_and_their_largest_difference(results, tmp_path, capsys) -> None:
+    copy = shutil.copytree(results, tmp_path / "copy")
+    frame = pd.read_parquet(copy / "tables" / "amce.parquet")
+    frame.loc[5, "boot_upper"] = frame.loc[5, "upper"] + 0.0123
+    frame.to_parquet(copy / "tables" / "amce.parquet")
+    Results(copy).interval_note("amce")
+    told = capsys.readouterr().out
+    assert "95% normal intervals: estimates plus and minus 1.96 standard errors clustered by" in told
+    assert "percentile bootstrap (500 draws of whole groups" in told
+    assert "at most 0.0123 (human, Identity: Black male)" in told
+
+
+def test_more_than_six_judges_are_shared_between_tables_and_all_are_shown(results, tmp_path) -> None:
+    copy = shutil.copytree(results, tmp_path / "copy")
+    judges = {f"judge_{k}": [""] for k in range(8)}
+    amce_frame(judges).to_parquet(copy / "tables" / "amce.parquet")
+    tables = [cells_of(table.as_raw_html()) for table in Results(copy).great_tables("amce")]
+    named = [[name for name in judges if name in cells] for cells in tables]
+    assert named == [list(judges)[:4], list(judges)[4:]]
+    markup = markup_of(copy, "amce")
+    assert {'id="gt-amce"', 'id="gt-amce-2"'} <= set(re.findall(r'id="gt-[\w-]+"', markup))
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory) -> Path:
+    return write_simulated_results(tmp_path_factory.mktemp("simulated") / "results")
+
+
+def test_the_opening_says_whether_choices_are_simulated(results, simulated) -> None:
+    assert "simulated" not in Results(results).opening()
+    assert "**The choices are simulated:**" in Results(simulated).opening()
+
+
+def test_simulated_choices_stand_beside_the_truth_and_not_beside_print(
+    simulated, away_from_home, capsys
+) -> None:
+    report = Results(simulated)
+    report.truth()
+    told = capsys.readouterr().out
+    assert "Of 18 estimates with a standard error, 100.0% have their true value inside" in told
+    assert "the largest error is 0.030" in told
+    assert "::: {#fig-truth}" in told
+    assert "::: {#tbl-recovery}" in told
+    report.published()
+    told = capsys.readouterr().out
+    assert "judges of these results are simulated" in told
+    assert "fig-published" not in told
+
+
+def test_intervals_that_miss_the_truth_are_counted(tmp_path, away_from_home, capsys) -> None:
+    report = Results(write_simulated_results(tmp_path / "results", error=0.05))
+    report.truth()
+    told = capsys.readouterr().out
+    assert "0.0% have their true value inside the 95% normal interval and 0.0% inside the bootstrap" in told
+    assert "0 of 12 intervals hold the true value" in told
+
+
+def test_real_choices_have_no_truth_to_show(results, capsys) -> None:
+    Results(results).truth()
+    assert capsys.readouterr().out.strip() == (
+        "The choices are real: nobody knows their true effects, and this section has nothing to show."
+    )
+
+
+def test_commands_in_the_manifest_name_files_without_their_folder() -> None:
+    told = describe_run(["conjury", "fit", "moderation", "--data", "/a/b c/d.csv", "--variant", "x=/a/e.csv"])
+    assert told["command"] == "conjury fit moderation --data d.csv --variant x=e.csv"
 
 
 def test_markup_in_labels_is_escaped_everywhere(results, away_from_home, capsys) -> None:
@@ -132,12 +218,14 @@ def test_tables_are_printed_as_raw_html_blocks(results, capsys) -> None:
     assert "99.50%" in printed
 
 
-@pytest.mark.parametrize("name", ["engines", "engines_summary", "published", "amce_by_identity", "mm"])
+@pytest.mark.parametrize(
+    "name", ["engines", "engines_summary", "published", "amce_by_identity", "mm", "frequencies"]
+)
 def test_every_table_of_the_reports_can_be_laid_out(results, name: str) -> None:
-    cells = cells_of(Results(results).great_table(name).as_raw_html())
+    cells = cells_of(markup_of(results, name))
     assert len(cells) > 8
     assert not {"nan", "<NA>"} & set(cells)
-    assert cells.count("None") == (name in ("amce_by_identity", "mm", "engines"))
+    assert cells.count("None") == (name in ("amce_by_identity", "mm", "engines", "frequencies"))
 
 
 def test_figures_are_printed_in_both_colours_with_alt_text_from_the_data(
@@ -199,9 +287,9 @@ def test_report_sources_use_known_cell_options_and_show_no_last_expression(sourc
         assert options.get("output") in (None, "asis")
         assert ("label" in options) == ("tbl-cap" in options)
         last = cell.strip().splitlines()[-1]
-        assert re.match(
-            r"(results|report) = |report\.(gt|figure|prompt_figures|data_and_versions)\(|print\(", last
-        )
+        asked = re.match(r"(results|report) = |report\.(\w+)\(|print\(", last)
+        assert asked
+        assert asked[2] in PRINTING | {None}
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
@@ -236,10 +324,11 @@ def test_the_page_holds_figures_captions_tables_and_says_what_it_is(page) -> Non
     assert "rendered without Quarto" in markup
     assert re.findall(r'<figure id="(fig-[\w-]+)">', markup) == [
         "fig-amce", "fig-speech", "fig-slur", "fig-identity", "fig-mm", "fig-prompts-1", "fig-published",
+        "fig-frequencies",
     ]  # fmt: skip
     numbers = re.findall(r"<figcaption><b>(Figure|Table) (\d+)\.</b>", markup)
-    assert [int(n) for kind, n in numbers if kind == "Figure"] == list(range(1, 8))
-    assert markup.count('src="data:image/svg+xml;base64,') == 12
+    assert [int(n) for kind, n in numbers if kind == "Figure"] == list(range(1, 9))
+    assert markup.count('src="data:image/svg+xml;base64,') == 14
     assert "conjurytoken" not in markup
     assert ":::" not in markup
     assert "{=html}" not in markup
@@ -361,7 +450,7 @@ def test_a_browser_shows_the_page_without_error_or_request(page, tmp_path, schem
             "return [...document.images].filter(i => i.checkVisibility())"
             ".map(i => [i.naturalWidth, i.clientWidth, i.clientHeight, i.closest('div').className])"
         )
-        assert len(sizes) == 6
+        assert len(sizes) == 7
         assert all(natural > 0 and width > 300 and height > 100 for natural, width, height, _ in sizes)
         assert {block for *_, block in sizes} == {f"{scheme}-content"}
         assert browser.title == "Which post goes to review?"
