@@ -88,7 +88,8 @@ def test_fit_writes_tables_figures_data_and_manifest(folder: Path) -> None:
     names = {*ESTIMATES, "frequencies", "answers", "truth", "recovery"}
     written = set(tree(folder / "results"))
     tables = {f"tables/{name}.{ending}" for name in names for ending in ("parquet", "csv")}
-    figures = {f"figures/{name}.{ending}" for name in ESTIMATES for ending in ("png", "svg", "pdf")}
+    drawn = [*ESTIMATES, "frequencies", "recovery"]
+    figures = {f"figures/{name}.{ending}" for name in drawn for ending in ("png", "svg", "pdf")}
     assert written == tables | figures | {"manifest.json", "data/choices.parquet"}
 
 
