@@ -290,6 +290,16 @@ def test_p_values_invert_the_interval(method: Any, alpha: float) -> None:
     assert 0 < near < 13 * 5
 
 
+@pytest.mark.parametrize("acceleration", [-0.1, 0.0, 0.1])
+def test_a_null_at_the_limit_has_p_of_alpha_whatever_the_acceleration(acceleration: float) -> None:
+    replicates = np.random.default_rng(3).gamma(9, size=(20_001, 1))
+    sample = intervals.Sample(np.array([8.8]), replicates, np.array([True]))
+    moments = intervals.Moments(np.ones(1), np.array([6 * acceleration]))
+    found = intervals.bca(sample, moments, 0.1)
+    for null in (found.lower[0], found.upper[0]):
+        np.testing.assert_allclose(intervals.bca(sample, moments, 0.1, null).p, 0.1, atol=0.002)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_p_values_lie_between_one_draw_and_one(method: Any) -> None:
     frame = bootstrap(mm, DATA, FORMULA, draws=99, seed=1, method=method, h0=-50).frame
