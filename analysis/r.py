@@ -28,7 +28,7 @@ logging.getLogger("rpy2").addHandler(
 PACKAGES = ("survey", "sandwich", "lmtest", "cregg")
 INSTALL = {
     "rpy2": "install it with: pip install 'conjury[r]'",
-    "R": "install it with: apt-get install r-base-core, or from https://cran.r-project.org",
+    "R": "install it with: apt-get install r-base-core, or see r-project.org",
     "cregg": 'install it in R with: remotes::install_github("leeper/cregg")',
 }
 

@@ -22,7 +22,7 @@ from conjury.inference.study import Study, load_study
 if TYPE_CHECKING:
     from conjury.analysis.fit import Fitted, Options
 
-console = Console(highlight=False, soft_wrap=True)
+console = Console(highlight=False, markup=False, soft_wrap=True)
 DIFFERENCE = "published_difference"
 FIGURES = (
     "amce",
@@ -272,7 +272,12 @@ def _draw_figures(results: Path) -> None:
 
 @contextmanager
 def _progress(total: int) -> Iterator[Any]:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     terminal = Console(stderr=True)
     with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
         task = bar.add_task("", total=total)

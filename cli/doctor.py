@@ -43,9 +43,14 @@ def findings() -> list[Finding]:
         Finding("conjury", version("conjury"), ""),
         Finding("Python", platform.python_version(), ""),
         Finding("rpy2", r.rpy2, "pip install 'conjury[r]'"),
-        Finding("R", r.r, "apt-get install r-base-core, or see r-project.org"),
-        *(Finding(f"R package {name}", r.packages.get(name), how) for name, how in R_PACKAGES.items()),
-        Finding("Quarto", _quarto(), "quarto.org; without it reports are rendered in a simpler layout"),
+        Finding("R", r.r or _on_path("R"), "apt-get install r-base-core, or see r-project.org"),
+        *(
+            Finding(f"R package {name}", r.packages.get(name) if r.r else "not examined", how)
+            for name, how in R_PACKAGES.items()
+        ),
+        Finding(
+            "Quarto", _on_path("quarto"), "quarto.org; without it reports are rendered in a simpler layout"
+        ),
         *(Finding(name, _version(name), remedy) for name, remedy in EXTRAS.items()),
     ]
 
@@ -65,5 +70,5 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _quarto() -> str | None:
-    return "on the PATH" if shutil.which("quarto") else None
+def _on_path(program: str) -> str | None:
+    return "on the PATH" if shutil.which(program) else None
