@@ -13,6 +13,8 @@ from scipy.sparse import csr_array
 
 from conjury.inference.errors import InputError
 
+from .variables import factor_codes, listed, numeric_column, require_column, unit_codes, weights_column
+
 _DENSE_CODES = 1 << 22
 
 
@@ -164,115 +166,18 @@ def build_cells(
     unknown = [name for name in known if name not in features]
     if unknown:
         raise InputError(
-            f"reference names {unknown[0]!r}, which is no feature; the features are {_list(features)}."
+            f"reference names {unknown[0]!r}, which is no feature; the features are {listed(features)}."
         )
-    factors = {name: _factor(data, name, known.get(name)) for name in features}
+    factors = {name: factor_codes(data, name, known.get(name)) for name in features}
     levels = {name: found for name, (_, found) in factors.items()}
     cell, codes = _number_cells([factors[name][0] for name in features], [len(v) for v in levels.values()])
-    weight = np.ones(len(data)) if weights is None else _weights(data, weights)
+    weight = np.ones(len(data)) if weights is None else weights_column(data, weights)
     values = np.zeros(len(data)) if outcome is None else numeric_column(data, outcome)
     missing = np.isnan(values)
     if missing.any():
         weight, values = np.where(missing, 0.0, weight), np.where(missing, 0.0, values)
     cluster, n_clusters = (np.arange(len(data)), len(data)) if id is None else unit_codes(data, id)
     return Cells(levels, codes, cell, cluster, weight, values, n_clusters)
-
-
-def require_column(data: pd.DataFrame, name: str) -> None:
-    """Raise InputError unless ``data`` has exactly one column of that name."""
-    if name not in data.columns:
-        raise InputError(f"The data have no column {name!r}; the columns are {_list(list(data.columns))}.")
-    if not data.columns.is_unique and (found := int((data.columns == name).sum())) > 1:
-        raise InputError(f"The data have {found} columns named {name!r}; rename or drop all but one.")
-
-
-def unit_codes(data: pd.DataFrame, name: str) -> tuple[np.ndarray, int]:
-    """Number the units of a column 0 to G-1; returns codes of shape (n,) and G."""
-    require_column(data, name)
-    column = data[name]
-    if column.hasnans:
-        raise InputError(
-            f"Column {name!r} identifies units but is empty in row {_first(column.isna())}; "
-            "fill it or drop those rows."
-        )
-    values = column.to_numpy() if not isinstance(column.dtype, pd.CategoricalDtype) else column.cat.codes
-    numbers = np.asarray(values)
-    if numbers.dtype.kind in "iu" and len(numbers):
-        low, high = int(numbers.min()), int(numbers.max())
-        if high - low < 4 * len(numbers) + 1024:
-            shifted = numbers - numbers.min() if numbers.dtype.kind == "u" else numbers.astype(np.int64) - low
-            return _compress(shifted, high - low + 1)
-    try:
-        codes, found = pd.factorize(column)
-    except TypeError as error:
-        raise InputError(f"Column {name!r} holds lists or other objects; give one label a row.") from error
-    return codes.astype(np.int64), len(found)
-
-
-def as_category(data: pd.DataFrame, name: str) -> pd.Series:
-    """Return a column as a category, its levels in order."""
-    try:
-        return data[name].astype("category")
-    except TypeError as error:
-        raise InputError(f"Column {name!r} holds lists or other objects; give one label a row.") from error
-
-
-def numeric_column(data: pd.DataFrame, name: str) -> np.ndarray:
-    """Return a numeric or boolean column as floats, missing as NaN, shape (n,)."""
-    column = data[name]
-    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
-        values = column.to_numpy(dtype=float, na_value=np.nan)
-        if np.isinf(values).any():
-            raise InputError(
-                f"Column {name!r} is infinite in row {_first(np.isinf(values))}; give finite numbers."
-            )
-        return values
-    numbers = pd.to_numeric(column.astype(object), errors="coerce")
-    text = np.asarray(numbers.isna() & column.notna())
-    shown = column.iloc[int(text.argmax())] if text.any() else column.iloc[0]
-    row = _first(text) if text.any() else 1
-    raise InputError(
-        f"Column {name!r} holds text ({shown!r} in row {row}) where numbers are needed; "
-        "convert it, with 1 for the chosen profile and 0 for the other if it is a choice."
-    )
-
-
-def _weights(data: pd.DataFrame, name: str) -> np.ndarray:
-    values = numeric_column(data, name)
-    if np.isnan(values).any():
-        raise InputError(
-            f"Weights {name!r} are missing in row {_first(np.isnan(values))}; fill them or drop those rows."
-        )
-    if (values < 0).any():
-        raise InputError(
-            f"Weights {name!r} are negative in row {_first(values < 0)}; weights must be zero or more."
-        )
-    if not values.any():
-        raise InputError(f"Weights {name!r} are all zero; give at least one positive weight.")
-    return values
-
-
-def _factor(data: pd.DataFrame, name: str, first: Any) -> tuple[np.ndarray, tuple[Any, ...]]:
-    column = data[name]
-    if not isinstance(column.dtype, pd.CategoricalDtype):
-        if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
-            raise InputError(
-                f"Feature {name!r} is numeric; features have levels, so make it a category first, "
-                f"as in data[{name!r}].astype('category')."
-            )
-        column = as_category(data, name)
-    levels = tuple(column.array.categories)
-    codes = column.array.codes
-    if first is None:
-        return codes, levels
-    if first not in levels:
-        raise InputError(
-            f"Reference {first!r} is no level of feature {name!r}; the levels are {_list(levels)}."
-        )
-    order = [levels.index(first), *(i for i, level in enumerate(levels) if level != first)]
-    rank = np.empty(len(levels) + 1, dtype=codes.dtype)
-    rank[order], rank[-1] = np.arange(len(levels)), -1
-    return rank[codes], tuple(levels[i] for i in order)
 
 
 def _number_cells(factors: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -302,18 +207,3 @@ def _number_cells(factors: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[
         present, digit = np.divmod(present, size)
         columns.append(digit - 1)
     return cell, np.stack(columns[::-1], axis=1)
-
-
-def _compress(numbers: np.ndarray, span: int) -> tuple[np.ndarray, int]:
-    present = np.bincount(numbers, minlength=span) > 0
-    rank = np.cumsum(present) - 1
-    return rank[numbers], int(present.sum())
-
-
-def _first(flags: np.ndarray | pd.Series) -> int:
-    return int(np.asarray(flags).argmax()) + 1
-
-
-def _list(names: Sequence[Any]) -> str:
-    shown = ", ".join(repr(name) for name in names[:12])
-    return shown + (f" and {len(names) - 12} more" if len(names) > 12 else "")

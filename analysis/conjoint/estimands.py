@@ -11,7 +11,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..cells import Cells, as_category, build_cells, require_column
+from ..cells import Cells, build_cells
+from ..variables import as_category, require_column
 from .plan import (
     Block,
     Plan,

@@ -12,9 +12,10 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..cells import Cells, as_category, build_cells
+from ..cells import Cells, build_cells
 from ..formula import Formula
 from ..results import Estimates
+from ..variables import as_category
 from .engines.solution import provenance
 from .plan import CountPlan, groups_of, key_frame, level_rows
 from .request import Request, make_request, require_frame

@@ -21,9 +21,10 @@ from scipy.sparse import csr_array
 from conjury.inference.errors import InputError
 
 from ..blas import one_thread
-from ..cells import Entries, unit_codes
+from ..cells import Entries
 from ..formula import Formula
 from ..results import Estimates
+from ..variables import unit_codes
 from . import intervals
 from .engines.native import coefficients
 from .engines.solution import estimates, provenance, warn

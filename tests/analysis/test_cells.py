@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from conjury.analysis import cells as cells_module
-from conjury.analysis.cells import build_cells, unit_codes
+from conjury.analysis.cells import build_cells
+from conjury.analysis.variables import unit_codes
 from conjury.inference.errors import InputError
 
 

@@ -10,8 +10,8 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ... import r
-from ...cells import as_category, require_column
 from ...results import Estimates, Provenance
+from ...variables import as_category, require_column
 from ..request import Request
 
 COLUMN_NAMES = {

@@ -1,0 +1,126 @@
+"""Columns of a data frame as arrays: outcomes, weights, units and features, checked as they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+
+def require_column(data: pd.DataFrame, name: str) -> None:
+    """Raise InputError unless ``data`` has exactly one column of that name."""
+    if name not in data.columns:
+        raise InputError(f"The data have no column {name!r}; the columns are {listed(list(data.columns))}.")
+    if not data.columns.is_unique and (found := int((data.columns == name).sum())) > 1:
+        raise InputError(f"The data have {found} columns named {name!r}; rename or drop all but one.")
+
+
+def unit_codes(data: pd.DataFrame, name: str) -> tuple[np.ndarray, int]:
+    """Number the units of a column 0 to G-1; returns codes of shape (n,) and G."""
+    require_column(data, name)
+    column = data[name]
+    if column.hasnans:
+        raise InputError(
+            f"Column {name!r} identifies units but is empty in row {_first(column.isna())}; "
+            "fill it or drop those rows."
+        )
+    values = column.to_numpy() if not isinstance(column.dtype, pd.CategoricalDtype) else column.cat.codes
+    numbers = np.asarray(values)
+    if numbers.dtype.kind in "iu" and len(numbers):
+        low, high = int(numbers.min()), int(numbers.max())
+        if high - low < 4 * len(numbers) + 1024:
+            shifted = numbers - numbers.min() if numbers.dtype.kind == "u" else numbers.astype(np.int64) - low
+            return _compress(shifted, high - low + 1)
+    try:
+        codes, found = pd.factorize(column)
+    except TypeError as error:
+        raise InputError(f"Column {name!r} holds lists or other objects; give one label a row.") from error
+    return codes.astype(np.int64), len(found)
+
+
+def as_category(data: pd.DataFrame, name: str) -> pd.Series:
+    """Return a column as a category, its levels in order."""
+    try:
+        return data[name].astype("category")
+    except TypeError as error:
+        raise InputError(f"Column {name!r} holds lists or other objects; give one label a row.") from error
+
+
+def numeric_column(data: pd.DataFrame, name: str) -> np.ndarray:
+    """Return a numeric or boolean column as floats, missing as NaN, shape (n,)."""
+    column = data[name]
+    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
+        values = column.to_numpy(dtype=float, na_value=np.nan)
+        if np.isinf(values).any():
+            raise InputError(
+                f"Column {name!r} is infinite in row {_first(np.isinf(values))}; give finite numbers."
+            )
+        return values
+    numbers = pd.to_numeric(column.astype(object), errors="coerce")
+    text = np.asarray(numbers.isna() & column.notna())
+    shown = column.iloc[int(text.argmax())] if text.any() else column.iloc[0]
+    row = _first(text) if text.any() else 1
+    raise InputError(
+        f"Column {name!r} holds text ({shown!r} in row {row}) where numbers are needed; "
+        "convert it, with 1 for the chosen profile and 0 for the other if it is a choice."
+    )
+
+
+def weights_column(data: pd.DataFrame, name: str) -> np.ndarray:
+    """Return weights, none negative or missing and not all zero, shape (n,)."""
+    values = numeric_column(data, name)
+    if np.isnan(values).any():
+        raise InputError(
+            f"Weights {name!r} are missing in row {_first(np.isnan(values))}; fill them or drop those rows."
+        )
+    if (values < 0).any():
+        raise InputError(
+            f"Weights {name!r} are negative in row {_first(values < 0)}; weights must be zero or more."
+        )
+    if not values.any():
+        raise InputError(f"Weights {name!r} are all zero; give at least one positive weight.")
+    return values
+
+
+def factor_codes(data: pd.DataFrame, name: str, first: Any) -> tuple[np.ndarray, tuple[Any, ...]]:
+    """Codes of a feature, shape (n,), -1 where missing, and its levels with ``first`` in front."""
+    column = data[name]
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
+            raise InputError(
+                f"Feature {name!r} is numeric; features have levels, so make it a category first, "
+                f"as in data[{name!r}].astype('category')."
+            )
+        column = as_category(data, name)
+    levels = tuple(column.array.categories)
+    codes = column.array.codes
+    if first is None:
+        return codes, levels
+    if first not in levels:
+        raise InputError(
+            f"Reference {first!r} is no level of feature {name!r}; the levels are {listed(levels)}."
+        )
+    order = [levels.index(first), *(i for i, level in enumerate(levels) if level != first)]
+    rank = np.empty(len(levels) + 1, dtype=codes.dtype)
+    rank[order], rank[-1] = np.arange(len(levels)), -1
+    return rank[codes], tuple(levels[i] for i in order)
+
+
+def _compress(numbers: np.ndarray, span: int) -> tuple[np.ndarray, int]:
+    present = np.bincount(numbers, minlength=span) > 0
+    rank = np.cumsum(present) - 1
+    return rank[numbers], int(present.sum())
+
+
+def _first(flags: np.ndarray | pd.Series) -> int:
+    return int(np.asarray(flags).argmax()) + 1
+
+
+def listed(names: Sequence[Any]) -> str:
+    """Join names for an error message; long lists are cut."""
+    shown = ", ".join(repr(name) for name in names[:12])
+    return shown + (f" and {len(names) - 12} more" if len(names) > 12 else "")
