@@ -142,7 +142,7 @@ def without_folder(argument: str) -> str:
 
     Examples
     --------
-    >>> [without_folder(text) for text in ("--data", "/home/me/choices.csv", "other=/home/me/b.csv")]
+    >>> [without_folder(text) for text in ("--data", "/data/choices.csv", "other=/data/b.csv")]
     ['--data', 'choices.csv', 'other=b.csv']
     """
     name, equals, value = argument.rpartition("=")
