@@ -63,7 +63,7 @@ def test_an_unknown_analysis_is_refused_with_the_nearest_name() -> None:
 
 
 def test_an_unknown_study_is_refused_with_the_nearest_name() -> None:
-    with pytest.raises(InputError, match=r"'moderatoin'; did you mean moderation\?"):
+    with pytest.raises(InputError, match=r"'moderatoin' \(did you mean moderation\?\)"):
         load_study("moderatoin")
 
 
