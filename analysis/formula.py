@@ -67,6 +67,13 @@ def parse(formula: str) -> Formula:
         raise InputError(f"Formula {formula!r} names {outcome!r} on both sides; take it out of the features.")
     if any(len(term) > 2 for term in terms):
         raise InputError(f"Formula {formula!r} has a term of three features; restrictions join two.")
+    alone = {term[0] for term in terms if len(term) == 1}
+    for pair in restrictions:
+        if not alone.issuperset(pair):
+            raise InputError(
+                f"Formula {formula!r} joins {pair[0]!r} and {pair[1]!r} without naming each of them; "
+                f"write {_quote(pair[0])} * {_quote(pair[1])}."
+            )
     restricted = [name for pair in restrictions for name in pair]
     repeated = next((name for name in restricted if restricted.count(name) > 1), None)
     if repeated is not None:

@@ -94,7 +94,7 @@ class Estimates:
         and missing errors; levels that never occur have a missing estimate.
     vcov : DataFrame or None
         Covariance of the rows of ``frame`` that have a standard error, labelled by
-        their position in ``frame``.
+        their group, if there are any, feature and level; None from the engine cregg.
     provenance : Provenance
         Verb, formula, engine, clusters, counts.
     """
@@ -122,6 +122,12 @@ def tidy(
     return keys.assign(
         estimate=estimate, std_error=std_error, z=found.z, p=found.p, lower=found.lower, upper=found.upper
     )
+
+
+def row_labels(keys: pd.DataFrame) -> pd.MultiIndex:
+    """Label rows by reference and group, where there are any, feature and level."""
+    named = [name for name in keys.columns if name not in ("outcome", "statistic")]
+    return pd.MultiIndex.from_frame(keys[named].astype("string"))
 
 
 def stack(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:

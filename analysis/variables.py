@@ -50,6 +50,21 @@ def as_category(data: pd.DataFrame, name: str) -> pd.Series:
         raise InputError(f"Column {name!r} holds lists or other objects; give one label a row.") from error
 
 
+def check_pairs(data: pd.DataFrame, column: str) -> None:
+    """Raise InputError where a pair joins several respondents, because they number their pairs alike."""
+    if not {"judge_id", "judge_kind"} <= set(data.columns):
+        return
+    is_human = (data["judge_kind"] == "human").to_numpy(dtype=bool, na_value=False)
+    asked = data.loc[is_human, ["judge_id", column]].drop_duplicates()
+    shared = asked.duplicated(column)
+    if shared.any():
+        pair = asked.loc[shared, column].iloc[0]
+        raise InputError(
+            f"Pair {pair!r} in column {column!r} belongs to several respondents; number pairs across "
+            "respondents, for instance by joining judge_id and the task."
+        )
+
+
 def numeric_column(data: pd.DataFrame, name: str) -> np.ndarray:
     """Return a numeric or boolean column as floats, missing as NaN, shape (n,)."""
     column = data[name]

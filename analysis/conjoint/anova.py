@@ -64,7 +64,7 @@ def cj_anova(
         raise InputError(f"cj_anova has no engine {engine!r}; its engines are {', '.join(_FITS)}, cregg.")
     data = require_frame(data)
     plan = plan_for(request, data)
-    missing = int(data[by].isna().sum())
+    missing = int(data[plan.request.by[0]].isna().sum())
     if missing:
         raise InputError(
             f"Column {by!r} is missing in {missing} rows; drop them, both models must use the same rows."

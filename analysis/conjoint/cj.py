@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import pandas as pd
@@ -19,8 +19,10 @@ from .marginal_means import mm
 from .request import make_request
 
 Estimate = Literal["amce", "mm", "frequencies", "amce_differences", "mm_differences"]
-_UNGROUPED: dict[str, Callable[..., Estimates]] = {"amce": amce, "mm": mm, "frequencies": cj_freqs}
-_DIFFERENCES: dict[str, Callable[..., Estimates]] = {
+_VERBS: dict[str, Callable[..., Estimates]] = {
+    "amce": amce,
+    "mm": mm,
+    "frequencies": cj_freqs,
     "amce_differences": amce_diffs,
     "mm_differences": mm_diffs,
 }
@@ -58,15 +60,17 @@ def cj(
     >>> cj(data, "y ~ a", estimate="mm", by="g").frame["estimate"].tolist()
     [0.5, 0.0, 1.0, 0.0]
     """
-    if estimate in _DIFFERENCES:
-        if not isinstance(by, str):
-            raise InputError(f"estimate={estimate!r} compares the levels of one column; give by='column'.")
-        return _DIFFERENCES[estimate](data, formula, by, id, **options)
-    if estimate not in _UNGROUPED:
-        known = ", ".join([*_UNGROUPED, *_DIFFERENCES])
-        raise InputError(f"There is no estimate {estimate!r}; the estimates are {known}.")
-    if not by:
-        return _UNGROUPED[estimate](data, formula, id, **options)
-    if estimate == "frequencies":
-        return cj_freqs(data, formula, id, by=by, **options)
-    return run.estimate(make_request(f"cj_{estimate}", formula, id=id, by=by, **options), data)
+    verb = verb_of(estimate, by)
+    if verb.startswith("cj_") and verb != "cj_freqs":
+        return run.estimate(make_request(verb, formula, id=id, by=by, **options), data)
+    grouping = {"by": by} if by else {}
+    return _VERBS[estimate](data, formula, id=id, **grouping, **options)
+
+
+def verb_of(estimate: str, by: str | Sequence[str] | None) -> str:
+    """Name the verb behind a call of `cj`."""
+    if estimate not in _VERBS:
+        raise InputError(f"There is no estimate {estimate!r}; the estimates are {', '.join(_VERBS)}.")
+    if estimate.endswith("_differences") and not isinstance(by, str):
+        raise InputError(f"estimate={estimate!r} compares the levels of one column; give by='column'.")
+    return f"cj_{estimate}" if by and estimate in ("amce", "mm") else _VERBS[estimate].__name__

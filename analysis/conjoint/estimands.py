@@ -51,9 +51,8 @@ class Part:
 def amce_plan(request: Request, data: pd.DataFrame) -> Plan:
     """One regression; every level minus its reference."""
     cells = _cells(request, data)
-    (part,) = _amce_parts(request, cells, [((), _everywhere(cells), cells.n_clusters)])
+    (part,), bases = _amce_parts(request, cells, [((), _everywhere(cells), cells.n_clusters)])
     rows = list(level_rows(request, cells))
-    bases = _bases(request, cells, part.blocks)
     keys = key_frame(request, cells, "amce", rows)
     return Plan(cells, part.blocks, part.contrasts, keys, _is_base(rows, bases), request)
 
@@ -65,9 +64,8 @@ def amce_by_reference_plan(request: Request, data: pd.DataFrame) -> Plan:
         raise InputError(f"variable is {variable!r}; name a feature of {request.formula}.")
     cells = _cells(request, data)
     rows = list(level_rows(request, cells))
-    (part,) = _amce_parts(request, cells, [((), _everywhere(cells), cells.n_clusters)])
+    (part,), bases = _amce_parts(request, cells, [((), _everywhere(cells), cells.n_clusters)])
     (block,) = part.blocks
-    bases = _bases(request, cells, part.blocks)
     contrasts, flags, keys = [], [], []
     for base in np.flatnonzero(occurring(cells, variable, block.inside)):
         turn = bases | {variable: int(base)}
@@ -94,9 +92,9 @@ def amce_diffs_plan(request: Request, data: pd.DataFrame) -> Plan:
     request = _without_by(request)
     cells = _cells(request, data)
     groups = [(group, inside, cells.n_clusters) for group, inside, _ in groups_of(cells, request.by)]
-    parts = _amce_parts(request, cells, groups)
+    parts, bases = _amce_parts(request, cells, groups)
     rows = list(level_rows(request, cells))
-    reported = ~_is_base(rows, _bases(request, cells, [b for part in parts for b in part.blocks]))
+    reported = ~_is_base(rows, bases)
     parts = [Part(part.group, part.blocks, part.contrasts[reported]) for part in parts]
     kept = [row for row, shown in zip(rows, reported, strict=True) if shown]
     return _differences(request, cells, parts, kept, "amce_difference")
@@ -113,10 +111,9 @@ def mm_diffs_plan(request: Request, data: pd.DataFrame) -> Plan:
 def cj_amce_plan(request: Request, data: pd.DataFrame) -> Plan:
     """The regression and contrasts of `amce_plan` in each group."""
     cells = _cells(request, data)
-    parts = _amce_parts(request, cells, groups_of(cells, request.by))
+    parts, bases = _amce_parts(request, cells, groups_of(cells, request.by))
     rows = list(level_rows(request, cells))
-    flags = _is_base(rows, _bases(request, cells, [block for part in parts for block in part.blocks]))
-    return _side_by_side(request, cells, parts, rows, flags, "amce")
+    return _side_by_side(request, cells, parts, rows, _is_base(rows, bases), "amce")
 
 
 def cj_mm_plan(request: Request, data: pd.DataFrame) -> Plan:
@@ -193,7 +190,8 @@ def _everywhere(cells: Cells) -> np.ndarray:
 
 def _amce_parts(
     request: Request, cells: Cells, groups: Sequence[tuple[tuple[Any, ...], np.ndarray, int]]
-) -> list[Part]:
+) -> tuple[list[Part], dict[str, int]]:
+    """The regression of each group with its contrasts, and the reference level of each feature."""
     formula = request.formula
     blocks = [
         make_block(cells, formula.features, formula.restrictions, inside=inside, clusters=clusters)
@@ -201,10 +199,11 @@ def _amce_parts(
     ]
     rows = list(level_rows(request, cells))
     bases = _bases(request, cells, blocks)
-    return [
+    parts = [
         Part(group, (block,), _amce_contrasts(request, cells, block, rows, bases))
         for (group, _, _), block in zip(groups, blocks, strict=True)
     ]
+    return parts, bases
 
 
 def _mm_parts(

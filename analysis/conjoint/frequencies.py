@@ -60,8 +60,7 @@ def cj_freqs(
     request = make_request("cj_freqs", formula, id=id, by=by, **options)
     if request.engine == "cregg":
         return _with_cregg(request, data)
-    plan = freqs_plan(request, require_frame(data))
-    return Estimates(plan.keys.assign(estimate=plan.estimate(plan.cells.cell_weight)), None, provenance(plan))
+    return _counts(freqs_plan(request, require_frame(data)))
 
 
 def cj_props(
@@ -100,10 +99,7 @@ def cj_props(
         raise InputError(f"margin is {margin!r}; give the number of a feature, 1 to {len(features)}.")
     if request.engine == "cregg":
         return _with_cregg(request, data)
-    plan = props_plan(request, require_frame(data))
-    return Estimates(
-        plan.keys.assign(proportion=plan.estimate(plan.cells.cell_weight)), None, provenance(plan)
-    )
+    return _counts(props_plan(request, require_frame(data)))
 
 
 def cj_table(
@@ -173,6 +169,11 @@ def props_plan(request: Request, data: pd.DataFrame) -> CountPlan:
         for i, name in enumerate(features)
     }
     return CountPlan(cells, part, whole, pd.DataFrame(columns), request)
+
+
+def _counts(plan: CountPlan) -> Estimates:
+    values = {plan.value: plan.estimate(plan.cells.cell_weight)}
+    return Estimates(plan.keys.assign(**values), None, provenance(plan))
 
 
 def _counted(request: Request, data: pd.DataFrame) -> Cells:

@@ -133,6 +133,11 @@ class CountPlan:
     keys: pd.DataFrame
     request: Request
 
+    @property
+    def value(self) -> str:
+        """Name of the column that holds what is counted."""
+        return "estimate" if self.whole is None else "proportion"
+
     def estimate(self, weight: np.ndarray) -> np.ndarray:
         """Counts or shares, shape (m, ...), from cell weights of shape (C, ...)."""
         counts = self.part @ weight

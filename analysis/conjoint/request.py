@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from numbers import Real
 from typing import Any, Literal
 
 import pandas as pd
@@ -17,6 +19,20 @@ from ..results import KEY_COLUMNS, NUMBER_COLUMNS, check_alpha
 Family = Literal["gaussian", "quasibinomial"]
 LevelOrder = Literal["ascending", "descending"]
 _OUTCOME_FREE = ("cj_freqs", "cj_props", "cj_table")
+_LAYOUT = {"feature_order", "feature_labels", "level_order"}
+_FITTED = _LAYOUT | {"id", "weights", "engine", "family", "alpha"}
+_ACCEPTED = {
+    "amce": _FITTED | {"reference"},
+    "amce_by_reference": _FITTED | {"reference", "variable"},
+    "amce_diffs": _FITTED | {"reference", "by"},
+    "cj_amce": _FITTED | {"reference", "by"},
+    "mm": _FITTED | {"h0"},
+    "cj_mm": _FITTED | {"h0", "by"},
+    "mm_diffs": _FITTED | {"by"},
+    "cj_freqs": _LAYOUT | {"id", "weights", "engine", "by"},
+    "cj_props": {"id", "weights", "engine", "margin"},
+    "cj_table": _LAYOUT,
+}
 
 
 @dataclass(frozen=True)
@@ -60,6 +76,7 @@ def make_request(verb: str, formula: str | Formula, **options: Any) -> Request:
     parsed = formula if isinstance(formula, Formula) else parse(formula)
     if not parsed.outcome and verb not in _OUTCOME_FREE:
         raise InputError(f"Formula {parsed} has no outcome; write it as 'chosen {parsed}'.")
+    _check_accepted(verb, options)
     for option in ("id", "weights", "variable"):
         options[option] = _column_name(options.get(option), option)
     by = options.pop("by", None)
@@ -68,10 +85,11 @@ def make_request(verb: str, formula: str | Formula, **options: Any) -> Request:
     taken = next((name for name in options["by"] if name in (*KEY_COLUMNS, *NUMBER_COLUMNS, "by")), None)
     if taken is not None:
         raise InputError(f"by names {taken!r}, which is a column of every result; rename it in the data.")
-    if options.get("h0", 0.0) != 0.0 and verb not in ("mm", "cj_mm"):
-        raise InputError(f"{verb} tests against 0; leave h0 out, it is a value of marginal means.")
-    if verb == "cj_table" and options.get("engine", "native") != "native":
-        raise InputError("cj_table lists levels, which needs no engine; leave engine out.")
+    if len(set(options["by"])) < len(options["by"]):
+        raise InputError(f"by names a column twice: {list(options['by'])}; name each once.")
+    h0 = options.get("h0", 0.0)
+    if not isinstance(h0, Real) or not math.isfinite(h0):
+        raise InputError(f"h0 is {h0!r}; give a number, such as 0.5 for a forced choice between two.")
     if verb in _OUTCOME_FREE and options.get("engine", "native") not in ("native", "cregg"):
         raise InputError(f"{verb} has no engine {options['engine']!r}; its engines are native and cregg.")
     order = options.pop("feature_order", None)
@@ -92,6 +110,15 @@ def make_request(verb: str, formula: str | Formula, **options: Any) -> Request:
         raise InputError(f"family is {options['family']!r}; give 'gaussian' or 'quasibinomial'.")
     check_alpha(options.get("alpha", 0.05))
     return Request(verb, parsed, feature_order=tuple(order) if order is not None else None, **options)
+
+
+def _check_accepted(verb: str, options: Mapping[str, Any]) -> None:
+    defaults = {field.name: field.default for field in fields(Request)}
+    for name, value in options.items():
+        if name not in defaults:
+            raise InputError(f"{verb} has no option {name!r}; leave it out.")
+        if name not in _ACCEPTED[verb] and value is not None and value != defaults[name]:
+            raise InputError(f"{verb} takes no {name!r}; leave it out, it would change nothing.")
 
 
 def require_frame(data: Any) -> pd.DataFrame:

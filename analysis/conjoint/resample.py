@@ -23,9 +23,10 @@ from conjury.inference.errors import InputError
 from ..blas import one_thread
 from ..cells import Entries
 from ..formula import Formula
-from ..results import Estimates
-from ..variables import unit_codes
+from ..results import Estimates, row_labels
+from ..variables import check_pairs, unit_codes
 from . import intervals
+from .cj import verb_of
 from .engines.native import coefficients
 from .engines.solution import estimates, provenance, warn
 from .estimands import PLANS
@@ -49,7 +50,7 @@ class Bootstrap(Estimates):
     ``std_error`` is the standard deviation over draws, ``z`` the estimate (minus the null
     value) over it, ``lower`` and ``upper`` are the interval of the chosen method, and
     ``p`` inverts that interval: it is below alpha exactly where the interval leaves the
-    null value out, up to 1 / (draws + 1).
+    null value out, up to 1 / (draws + 1). Counts have errors and limits, but no test.
 
     Attributes
     ----------
@@ -122,8 +123,8 @@ def bootstrap(
         raise InputError(f"There is no interval {method!r}; there are {', '.join(intervals.METHODS)}.")
     if not isinstance(draws, Integral) or draws < 2:
         raise InputError(f"draws is {draws!r}; give at least 2, and 1000 or more for intervals.")
-    if seed is not None and not isinstance(seed, Integral):
-        raise InputError(f"seed is {seed!r}; give a whole number.")
+    if seed is not None and (not isinstance(seed, Integral) or seed < 0):
+        raise InputError(f"seed is {seed!r}; give a whole number from 0.")
     plan = _plan(estimator, data, formula, alpha, options)
     counting = isinstance(plan, CountPlan)
     if counting and method in ("bca", "studentized"):
@@ -215,9 +216,15 @@ def _draw(
             progress(len(found))
         return found, errors
 
-    with one_thread(), ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    with one_thread(), ThreadPoolExecutor(max_workers=_processors()) as pool:
         blocks = list(pool.map(block, draw_weights(entries, draws, seed)))
     return _Draws(np.vstack([e for e, _ in blocks]), np.vstack([s for _, s in blocks]))
+
+
+def _processors() -> int:
+    """Processors that this process may use, eight at most, since each holds a block of draws."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(available, 8)
 
 
 def _plan(
@@ -231,13 +238,10 @@ def _plan(
     if options.pop("engine", "native") != "native":
         raise InputError("Only the native engine reweights cells; leave engine out of a bootstrap.")
     if name == "cj":
-        kind = options.pop("estimate", "amce")
-        grouped = bool(options.get("by"))
-        name = {"amce": "amce", "mm": "mm", "frequencies": "cj_freqs"}.get(kind, kind.replace("erences", "s"))
-        name = f"cj_{name}" if grouped and name in ("amce", "mm") else name
+        name = verb_of(options.pop("estimate", "amce"), options.get("by"))
     frame = require_frame(data)
     if name in ("cj_freqs", "cj_props"):
-        request = make_request(name, formula, alpha=alpha, **options)
+        request = make_request(name, formula, **options)
         return (freqs_plan if name == "cj_freqs" else props_plan)(request, frame)
     if name not in PLANS:
         raise InputError(
@@ -262,6 +266,8 @@ def _units(data: pd.DataFrame, unit: str) -> tuple[np.ndarray, int]:
         return np.arange(len(data)), len(data)
     candidates = (unit, *UNIT_COLUMNS.get(unit, ()))
     column = next((name for name in candidates if name in data.columns), None)
+    if column in UNIT_COLUMNS["pair"]:
+        check_pairs(data, column)
     if column is None:
         raise InputError(
             f"unit={unit!r} needs a column {' or '.join(map(repr, dict.fromkeys(candidates)))}; "
@@ -276,11 +282,14 @@ def _assemble(
     tested = sample.tested
     std_error = np.full(len(tested), np.nan)
     std_error[tested] = np.nanstd(sample.replicates[:, tested], axis=0, ddof=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = (sample.estimate - plan.request.h0) / std_error
-    numbers = {"estimate": sample.estimate, "std_error": std_error, "z": z, "p": made.p}
+    value, z, p = "estimate", np.full(len(tested), np.nan), np.full(len(tested), np.nan)
+    if isinstance(plan, CountPlan):
+        value = plan.value
+    else:
+        p = made.p
+        z[tested] = (sample.estimate[tested] - plan.request.h0) / std_error[tested]
+    numbers = {value: sample.estimate, "std_error": std_error, "z": z, "p": p}
     frame = plan.keys.assign(**numbers, lower=made.lower, upper=made.upper)
-    labels = np.flatnonzero(tested)
-    vcov = pd.DataFrame(sample.replicates[:, tested], columns=labels).cov()
+    vcov = pd.DataFrame(sample.replicates[:, tested], columns=row_labels(plan.keys[tested])).cov()
     made_by = replace(provenance(plan), interval=drawn.method, extra=asdict(drawn))
     return Bootstrap(frame, vcov, made_by, sample.replicates)

@@ -330,7 +330,7 @@ REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
     "unknown engine": ("no engine 'foo'", lambda: amce(DATA, FORMULA, engine="foo")),
     "unknown engine to count": ("no engine 'foo'", lambda: cj_freqs(DATA, "~ a", engine="foo")),
     "unknown engine of a test": ("no engine 'foo'", lambda: cj_anova(DATA, FORMULA, "g", engine="foo")),
-    "engine of a table": ("leave engine out", lambda: cj_table(DATA, "~ a", engine="cregg")),
+    "engine of a table": ("takes no 'engine'", lambda: cj_table(DATA, "~ a", engine="cregg")),
     "unknown family": ("family is 'foo'", lambda: amce(DATA, FORMULA, family="foo")),  # type: ignore[arg-type]
     "unknown level order": ("level_order", lambda: mm(DATA, FORMULA, level_order="foo")),  # type: ignore[arg-type]
     "unknown estimate": ("no estimate 'foo'", lambda: cj(DATA, FORMULA, estimate="foo")),  # type: ignore[arg-type]
@@ -358,9 +358,9 @@ REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
     "two columns of differences": ("one column", lambda: amce_diffs(DATA, "y ~ a", ["g", "b"])),  # type: ignore[arg-type]
     "differences without groups": ("one column", lambda: cj(DATA, "y ~ a", estimate="mm_differences")),
     "only the group": ("no feature besides 'g'", lambda: amce_diffs(DATA, "y ~ g", "g")),
-    "null of a difference": ("leave h0 out", lambda: mm_diffs(DATA, "y ~ a", "g", h0=0.5)),
-    "null of an effect": ("leave h0 out", lambda: cj(DATA, "y ~ a", by="g", h0=0.5)),
-    "null in a bootstrap": ("leave h0 out", lambda: bootstrap(mm_diffs, DATA, "y ~ a", by="g", h0=0.5)),
+    "null of a difference": ("takes no 'h0'", lambda: mm_diffs(DATA, "y ~ a", "g", h0=0.5)),
+    "null of an effect": ("takes no 'h0'", lambda: cj(DATA, "y ~ a", by="g", h0=0.5)),
+    "null in a bootstrap": ("takes no 'h0'", lambda: bootstrap(mm_diffs, DATA, "y ~ a", by="g", h0=0.5)),
     "no formula": ("formula is None", lambda: amce(DATA, None)),  # type: ignore[arg-type]
     "formula as list": ("formula is \\['y'", lambda: amce(DATA, ["y", "a"])),  # type: ignore[arg-type]
     "formula without outcome": ("no outcome", lambda: amce(DATA, "~ a")),

@@ -12,7 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...linear import logistic
-from ...results import Estimates, Provenance, tidy
+from ...results import Estimates, Provenance, row_labels, tidy
 from ..plan import CountPlan, Plan
 
 SOLVERS = {
@@ -82,7 +82,7 @@ def assemble(plan: Plan, solution: Solution) -> Estimates:
     std_error = np.full(len(estimate), np.nan)
     std_error[tested] = np.sqrt(np.clip(np.diag(vcov), 0, None))
     frame = tidy(plan.keys, estimate, std_error, plan.request.alpha, plan.request.h0)
-    labels = np.flatnonzero(tested)
+    labels = row_labels(plan.keys[tested])
     return Estimates(frame, pd.DataFrame(vcov, index=labels, columns=labels), provenance(plan))
 
 
