@@ -2,7 +2,8 @@
 #
 # Each returns a data frame with the columns outcome, statistic, feature, level, estimate, std_error, z, p,
 # lower, upper (differences: `by` first, and the column of the subgroups after level). Intervals and tests are
-# normal and two-sided throughout, also on the rows of restricted features.
+# normal and two-sided throughout, also on the rows of restricted features. Features, and the column of the
+# subgroups, are factors, text or logical; ordered factors count as unordered.
 
 #' Average marginal component effects
 #'
@@ -17,6 +18,7 @@
 #'   error; a level that never occurs has no estimate.
 survey_amce <- function(data, formula, id = NULL, weights = NULL, alpha = 0.05, family = "gaussian") {
   formula <- stats::as.formula(formula, env = baseenv())
+  data <- with_factors(data, features_of(formula))
   fit <- fit_survey(data, formula, id, weights, family)
   rows <- lapply(features_of(formula), function(feature) {
     effects <- feature_effects(fit, data, formula, feature)
@@ -32,6 +34,7 @@ survey_amce <- function(data, formula, id = NULL, weights = NULL, alpha = 0.05, 
 #' @param h0 Mean under the null hypothesis; it moves z and p, not the interval.
 survey_mm <- function(data, formula, id = NULL, weights = NULL, alpha = 0.05, h0 = 0) {
   formula <- stats::as.formula(formula, env = baseenv())
+  data <- with_factors(data, features_of(formula))
   rows <- lapply(features_of(formula), function(feature) {
     means <- cell_means(data, formula, feature, id, weights)
     tidy_rows(formula, "mm", feature, levels(data[[feature]]), means$estimate, sqrt(diag(means$vcov)), alpha, h0)
@@ -45,12 +48,13 @@ survey_mm <- function(data, formula, id = NULL, weights = NULL, alpha = 0.05, h0
 #' interacts with `by`; the covariance between subgroups is kept.
 #'
 #' @param data,formula,id,weights,alpha,family As in `survey_amce`; no restrictions in the formula.
-#' @param by Name of the factor that makes the subgroups.
+#' @param by Name of the column that makes the subgroups.
 #' @return As `survey_amce`, without rows for the reference levels.
 survey_amce_diffs <- function(data, formula, by, id = NULL, weights = NULL, alpha = 0.05, family = "gaussian") {
   formula <- stats::as.formula(formula, env = baseenv())
   if (length(partners_of(formula))) stop("differences in effects take no restricted features (`a * b`)")
   features <- setdiff(features_of(formula), by)
+  data <- with_factors(data, c(features, by))
   joint <- paste0(
     backquoted(outcome_of(formula)), " ~ (", paste(backquoted(features), collapse = " + "), ") * ", backquoted(by)
   )
@@ -79,11 +83,12 @@ survey_amce_diffs <- function(data, formula, by, id = NULL, weights = NULL, alph
 #' a cluster that feeds both subgroups is counted once.
 #'
 #' @param data,formula,id,weights,alpha As in `survey_mm`.
-#' @param by Name of the factor that makes the subgroups.
+#' @param by Name of the column that makes the subgroups.
 survey_mm_diffs <- function(data, formula, by, id = NULL, weights = NULL, alpha = 0.05) {
   formula <- stats::as.formula(formula, env = baseenv())
-  groups <- levels(data[[by]])
   features <- setdiff(features_of(formula), by)
+  data <- with_factors(data, c(features, by))
+  groups <- levels(data[[by]])
   means <- sapply(features, function(feature) {
     cell_means(data, formula, feature, id, weights, by)
   }, simplify = FALSE)
@@ -100,6 +105,25 @@ survey_mm_diffs <- function(data, formula, by, id = NULL, weights = NULL, alpha 
     }))
   })
   stack_rows(rows)
+}
+
+# --- from columns to factors -------------------------------------------------------------------------
+
+#' The data with the named columns as unordered factors
+#'
+#' Levels keep their order; text gets its levels in the order of code points, logical columns FALSE before TRUE.
+with_factors <- function(data, columns) {
+  for (name in columns) data[[name]] <- unordered_factor(data[[name]], name)
+  data
+}
+
+unordered_factor <- function(column, name) {
+  if (is.null(column)) stop(sprintf("the data have no column '%s'", name), call. = FALSE)
+  if (is.factor(column)) return(factor(column, levels = levels(column), ordered = FALSE))
+  if (is.character(column)) return(factor(column, levels = sort(unique(column), method = "radix")))
+  if (is.logical(column)) return(factor(column, levels = c(FALSE, TRUE)))
+  stop(sprintf("column '%s' is %s; make it a factor, with a level for each value", name, class(column)[1L]),
+    call. = FALSE)
 }
 
 # --- from a fit to effects ---------------------------------------------------------------------------

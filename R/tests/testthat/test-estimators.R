@@ -63,3 +63,45 @@ test_that("a level that never occurs has no estimate", {
 test_that("a feature in two restrictions is refused", {
   expect_error(survey_amce(small_posts(), chosen ~ tone * topic + tone * author), "one restriction only")
 })
+
+test_that("ordered factors have the estimates of unordered ones", {
+  posts <- small_posts()
+  ordered <- posts
+  for (name in c("tone", "topic", "author", "age")) ordered[[name]] <- as.ordered(posts[[name]])
+  main <- chosen ~ tone + author
+  expect_equal(survey_amce(ordered, main), survey_amce(posts, main))
+  expect_equal(survey_amce(ordered, chosen ~ tone * topic), survey_amce(posts, chosen ~ tone * topic))
+  expect_equal(survey_mm(ordered, main), survey_mm(posts, main))
+  expect_equal(survey_amce_diffs(ordered, main, "age"), survey_amce_diffs(posts, main, "age"))
+  expect_equal(survey_mm_diffs(ordered, main, "age"), survey_mm_diffs(posts, main, "age"))
+})
+
+test_that("text and logical columns have the estimates of factors with sorted levels", {
+  posts <- small_posts()
+  posts$tone <- factor(posts$tone, levels = c("calm", "rude", "sharp"))
+  posts$age <- factor(posts$age == "old")
+  loose <- posts
+  loose$tone <- as.character(posts$tone)
+  loose$age <- posts$age == "TRUE"
+  main <- chosen ~ tone + author
+  expect_equal(survey_amce(loose, chosen ~ tone + age), survey_amce(posts, chosen ~ tone + age))
+  expect_equal(survey_mm(loose, chosen ~ tone + age), survey_mm(posts, chosen ~ tone + age))
+  expect_equal(survey_amce_diffs(loose, main, "age"), survey_amce_diffs(posts, main, "age"))
+  expect_equal(survey_mm_diffs(loose, main, "age"), survey_mm_diffs(posts, main, "age"))
+})
+
+test_that("missing values in text make no level", {
+  posts <- small_posts()
+  posts$tone <- replace(as.character(posts$tone), 1:5, NA)
+  expect_equal(levels(with_factors(posts, "tone")$tone), c("calm", "rude", "sharp"))
+})
+
+test_that("a column that is no feature is refused by its name", {
+  posts <- small_posts()
+  numeric <- "column 'weight' is integer; make it a factor"
+  expect_error(survey_amce(posts, chosen ~ tone + weight), numeric)
+  expect_error(survey_mm(posts, chosen ~ weight), numeric)
+  expect_error(survey_amce_diffs(posts, chosen ~ tone, "weight"), numeric)
+  expect_error(survey_mm_diffs(posts, chosen ~ tone, "weight"), numeric)
+  expect_error(survey_amce(posts, chosen ~ tone + Topic), "no column 'Topic'")
+})
