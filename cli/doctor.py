@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from rich.console import Console
 from rich.table import Table
 
-from conjury.analysis.r import available
+from conjury.analysis.r import PACKAGES, available, remedy
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,6 @@ class Finding:
     remedy: str
 
 
-R_PACKAGES = {
-    "survey": 'apt-get install r-cran-survey, or install.packages("survey") in R',
-    "sandwich": 'apt-get install r-cran-sandwich, or install.packages("sandwich") in R',
-    "lmtest": 'apt-get install r-cran-lmtest, or install.packages("lmtest") in R',
-    "cregg": 'remotes::install_github("leeper/cregg") in R',
-}
 EXTRAS = {
     "pymc": "pip install 'conjury[bayes]' (Python 3.12 or newer)",
     "openai": "pip install 'conjury[openai]'",
@@ -42,11 +36,11 @@ def findings() -> list[Finding]:
     return [
         Finding("conjury", version("conjury"), ""),
         Finding("Python", platform.python_version(), ""),
-        Finding("rpy2", r.rpy2, "pip install 'conjury[r]'"),
-        Finding("R", r.r or _on_path("R"), "apt-get install r-base-core, or see r-project.org"),
+        Finding("rpy2", r.rpy2, remedy("rpy2")),
+        Finding("R", r.r or _on_path("R"), remedy("R")),
         *(
-            Finding(f"R package {name}", r.packages.get(name) if r.r else "not examined", how)
-            for name, how in R_PACKAGES.items()
+            Finding(f"R package {name}", r.packages.get(name) if r.r else "not examined", remedy(name))
+            for name in PACKAGES
         ),
         Finding(
             "Quarto", _on_path("quarto"), "quarto.org; without it reports are rendered in a simpler layout"

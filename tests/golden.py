@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from conjury.analysis.conjoint.engines.cregg import COLUMN_NAMES
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 
@@ -29,18 +31,6 @@ SHARED = _find_shared()
 GOLDEN = SHARED / "cregg" / "golden"
 AVAILABLE = GOLDEN.is_dir()
 
-COLUMN_NAMES = {
-    "std.error": "std_error",
-    "BY": "by",
-    "REFERENCE": "reference",
-    "Proportion": "proportion",
-    "Resid. Df": "resid_df",
-    "Resid. Dev": "resid_dev",
-    "Df": "df",
-    "Deviance": "deviance",
-    "F": "f",
-    "Pr(>F)": "p",
-}
 NUMBERS = ("estimate", "std_error", "z", "p", "lower", "upper", "proportion")
 ANOVA_COLUMNS = ("resid_df", "resid_dev", "df", "deviance", "f", "p")
 

@@ -13,9 +13,8 @@ import pandas as pd
 import pytest
 
 from conjury.analysis import r
+from conjury.cli.doctor import findings
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
-
-needs_r = pytest.mark.skipif(r.available().r is None, reason="needs R and rpy2")
 
 
 def there_and_back(frame: pd.DataFrame) -> pd.DataFrame:
@@ -34,7 +33,6 @@ def define(code: str) -> None:
 
 
 @pytest.mark.r
-@needs_r
 def test_ordered_categoricals_arrive_as_unordered_factors_with_their_level_order() -> None:
     tone = pd.Categorical(["sharp", "calm", None], categories=["sharp", "rude", "calm"], ordered=True)
     back = there_and_back(pd.DataFrame({"tone": tone}))["tone"]
@@ -47,7 +45,6 @@ def test_ordered_categoricals_arrive_as_unordered_factors_with_their_level_order
 
 
 @pytest.mark.r
-@needs_r
 @pytest.mark.parametrize(
     ("values", "r_class"),
     [
@@ -74,14 +71,12 @@ def test_missing_values_of_every_dtype_become_na_and_return(values: object, r_cl
 
 
 @pytest.mark.r
-@needs_r
 def test_missing_floats_are_na_and_not_nan_in_r() -> None:
     define("count_nan <- function(data) sum(is.nan(data$x))")
     assert r.call("count_nan", data=pd.DataFrame({"x": [1.0, np.nan]}))[0] == 0
 
 
 @pytest.mark.r
-@needs_r
 def test_odd_column_names_stay_as_they_are() -> None:
     names = ["two words", "if", "`tick`", "größe", "1st", "日本", "a+b", ""]
     frame = pd.DataFrame([range(len(names))], columns=names)
@@ -89,7 +84,6 @@ def test_odd_column_names_stay_as_they_are() -> None:
 
 
 @pytest.mark.r
-@needs_r
 def test_labels_beyond_ascii_survive_in_levels_names_and_text() -> None:
     levels = ["żółć", "“quoted”", "日本語", "🙂"]
     frame = pd.DataFrame({"ß": pd.Categorical(levels, categories=levels[::-1]), "text": levels})
@@ -99,7 +93,6 @@ def test_labels_beyond_ascii_survive_in_levels_names_and_text() -> None:
 
 
 @pytest.mark.r
-@needs_r
 def test_lists_matrices_vectors_and_null_have_their_python_counterparts() -> None:
     define("shapes <- function() list(m = matrix(1:6, 2), nothing = NULL, l = list(1, 'a'), s = c('b', NA))")
     found = r.call("shapes")
@@ -110,7 +103,6 @@ def test_lists_matrices_vectors_and_null_have_their_python_counterparts() -> Non
 
 
 @pytest.mark.r
-@needs_r
 def test_arguments_keep_their_shape() -> None:
     define("same <- function(x) x")
     matrix = np.arange(6.0).reshape(2, 3)
@@ -122,7 +114,6 @@ def test_arguments_keep_their_shape() -> None:
 
 
 @pytest.mark.r
-@needs_r
 def test_r_warnings_become_python_warnings_in_order() -> None:
     define("warn_twice <- function() { warning('first'); warning('second'); 5 }")
     with pytest.warns(r.RWarning) as caught:
@@ -132,7 +123,6 @@ def test_r_warnings_become_python_warnings_in_order() -> None:
 
 
 @pytest.mark.r
-@needs_r
 def test_r_errors_carry_r_message_and_call() -> None:
     define("fail <- function(data) stop('no such thing: é')")
     with pytest.raises(r.RError, match="no such thing: é") as caught:
@@ -144,7 +134,6 @@ def test_r_errors_carry_r_message_and_call() -> None:
 
 
 @pytest.mark.r
-@needs_r
 def test_r_prints_nothing_to_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
     define("loud <- function() { print('printed'); cat('written'); message('told'); 1 }")
     r.call("loud")
@@ -154,7 +143,6 @@ def test_r_prints_nothing_to_the_terminal(capfd: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.r
-@needs_r
 def test_calls_from_many_threads_do_not_mix() -> None:
     define("twice <- function(x) { Sys.sleep(0.001); 2 * x }")
     with ThreadPoolExecutor(8) as pool:
@@ -163,31 +151,35 @@ def test_calls_from_many_threads_do_not_mix() -> None:
 
 
 @pytest.mark.r
-@needs_r
 def test_functions_do_not_land_in_the_global_environment() -> None:
     define("global_names <- function() ls(globalenv())")
     assert "fit_survey" not in list(r.call("global_names"))
 
 
 @pytest.mark.r
-@needs_r
 def test_integers_that_r_cannot_hold_are_refused() -> None:
     with pytest.raises(InputError, match=r"'pair'.*make it text"):
         r.call("plain_frame", table=pd.DataFrame({"pair": [2**60]}))
 
 
 @pytest.mark.r
-@needs_r
 def test_dtypes_that_r_does_not_take_are_refused() -> None:
     with pytest.raises(InputError, match="'when'"):
         r.call("plain_frame", table=pd.DataFrame({"when": pd.to_datetime(["2024-01-01"])}))
 
 
 @pytest.mark.r
-@needs_r
 def test_a_missing_r_package_is_named_with_its_remedy() -> None:
     with pytest.raises(MissingDependency, match=r"nosuchpackage is not installed; install it with"):
         r.require("nosuchpackage")
+
+
+def test_the_remedy_in_the_message_is_the_one_that_doctor_shows() -> None:
+    remedies = {finding.part: finding.remedy for finding in findings()}
+    for name in r.PACKAGES:
+        assert remedies[f"R package {name}"] == r.remedy(name)
+        assert r._missing_package(name).endswith(f"install it with: {r.remedy(name)}.")
+    assert (remedies["rpy2"], remedies["R"]) == (r.remedy("rpy2"), r.remedy("R"))
 
 
 def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -231,7 +223,6 @@ def test_importing_the_bridge_does_not_import_rpy2() -> None:
 
 
 @pytest.mark.r
-@needs_r
 def test_labels_survive_in_a_process_without_a_utf8_locale() -> None:
     code = """
 import pandas as pd
@@ -246,7 +237,6 @@ print(r.call("fit_survey", data=frame.assign(y=[1.0, 0.0]), formula="y ~ `é`")[
 
 
 @pytest.mark.r
-@needs_r
 def test_r_may_start_in_a_thread_that_is_not_the_main_one() -> None:
     code = """
 import threading

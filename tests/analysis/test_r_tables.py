@@ -15,6 +15,7 @@ from scipy.special import ndtri
 
 from conjury.analysis import conjoint
 from conjury.analysis.conjoint import amce, amce_diffs, cj, cj_freqs, cj_props, mm, mm_diffs
+from conjury.analysis.conjoint.engines.cregg import COLUMN_NAMES
 from conjury.inference.errors import InputError
 
 FIXTURES = golden.REPOSITORY / "tests" / "fixtures"
@@ -86,7 +87,7 @@ def posts() -> pd.DataFrame:
 
 def table(name: str) -> pd.DataFrame:
     read = pd.read_csv(FIXTURES / "r" / f"{name}.csv", keep_default_na=False, na_values=[""])
-    read = read.rename(columns=golden.COLUMN_NAMES)
+    read = read.rename(columns=COLUMN_NAMES)
     if "reference" in read and name == "cregg_cj_table":
         read["reference"] = read["reference"].astype(str).str.upper() == "TRUE"
     return read
