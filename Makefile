@@ -22,12 +22,17 @@ help: ## list the targets
 
 setup: $(READY) ## prepare Python, uv, R and the environment in .venv (the other targets do so themselves)
 
-demo: $(READY) ## simulate the moderation study, estimate, render reports/moderation.html
+demo: $(READY) ## simulate the moderation study, estimate, compare engines, render both reports
 	@mkdir -p results/demo
 	$(BIN)/conjury simulate moderation --seed $(SEED) --out results/demo/choices.parquet
 	$(BIN)/conjury fit moderation --data results/demo/choices.parquet --out results/demo
 	$(BIN)/conjury report moderation --results results/demo --out reports
-	@echo "Open reports/moderation.html"
+	$(BIN)/conjury compare moderation --results results/demo --engines native,survey,statsmodels,linearmodels
+	$(BIN)/conjury report estimators --results results/demo --out reports
+	@echo "Open reports/moderation.html and reports/estimators.html. To go on from here:"
+	@echo "  $(BIN)/conjury compare moderation --results results/demo --analysis mm --judge human"
+	@echo "  $(BIN)/conjury report moderation --results results/demo --out reports"
+	@echo "  $(BIN)/conjury report estimators --results results/demo --out reports"
 
 report: $(READY) ## render the report of RESULTS=results/demo again
 	$(BIN)/conjury report $(STUDY) --results $(RESULTS) --out reports

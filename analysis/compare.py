@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,8 @@ import pandas as pd
 from conjury.inference.errors import InputError, MissingDependency
 
 from .conjoint.engines.solution import ENGINES
-from .fit import BOOTSTRAPPED, Group, Options, fit_group
+from .fit import Group, Options, fit_group
+from .record import BOOTSTRAPPED, COUNTS
 
 if TYPE_CHECKING:
     from conjury.inference.study import Study
@@ -25,10 +26,11 @@ NUMBERS = ["estimate", "std_error"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """Estimates by engine (a row a level), and a summary (a row an engine)."""
+    """Estimates by engine (a row a level), a summary (a row an engine), and rows given to each engine."""
 
     estimates: pd.DataFrame
     summary: pd.DataFrame
+    n_rows: int
 
 
 def compare_engines(
@@ -51,13 +53,19 @@ def compare_engines(
     Raises
     ------
     InputError
-        For an unknown engine, an analysis that only counts, or when the first engine is not available.
+        For an unknown engine, an analysis that estimates no effects or means, or when the first engine
+        is not available.
     """
     if not engines:
         raise InputError(f"No engine is named; the engines are {', '.join(ENGINES)}.")
-    if analysis.verb not in BOOTSTRAPPED:
+    if analysis.verb in COUNTS:
         raise InputError(
             f"Analysis {analysis.name!r} only counts, which no engine does in its own way; name another."
+        )
+    if analysis.verb not in BOOTSTRAPPED:
+        raise InputError(
+            f"Analysis {analysis.name!r} is a test ({analysis.verb}) without estimates and standard errors "
+            "to compare; name another."
         )
     tables: dict[str, pd.DataFrame] = {}
     rows = []
@@ -83,7 +91,30 @@ def compare_engines(
     for row in rows:
         if row["engine"] in tables:
             row |= largest_differences(tables[first], tables[str(row["engine"])])
-    return Comparison(_side_by_side(tables), pd.DataFrame(rows, columns=list(_SUMMARY)).astype(_SUMMARY))
+    summary = pd.DataFrame(rows, columns=list(_SUMMARY)).astype(_SUMMARY)
+    return Comparison(_side_by_side(tables), summary, len(analysis.select(group.choices)))
+
+
+def record_comparison(
+    study: Study, analysis: Analysis, group: Group, found: Comparison, alpha: float = 0.05
+) -> dict[str, Any]:
+    """Record what was compared as the part of ``manifest["compared"]`` that says nothing of the run."""
+    engines = [str(name) for name in found.summary["engine"]]
+    return {
+        "analysis": analysis.name,
+        "title": analysis.title,
+        "verb": analysis.verb,
+        "formula": analysis.formula,
+        "by": analysis.by,
+        "exclude": analysis.exclude,
+        "judge": group.judge,
+        "prompt": group.prompt,
+        "id": study.clusters.human if group.kind == "human" else study.clusters.model,
+        "alpha": alpha,
+        "engines": engines,
+        "yardstick": engines[0],
+        "n_rows": found.n_rows,
+    }
 
 
 _SUMMARY = {

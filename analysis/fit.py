@@ -16,13 +16,14 @@ from conjury.inference.prepare import judge_of
 from . import conjoint
 from .conjoint.engines.solution import ENGINES
 from .conjoint.intervals import METHODS
+from .record import BOOTSTRAPPED, COUNTS, record_analysis, resampled_unit
 from .results import Estimates, check_alpha, stack
 
 if TYPE_CHECKING:
     from conjury.inference.study import Study
     from conjury.inference.study_parts import Analysis
 
-BOOTSTRAPPED = ("amce", "mm", "amce_diffs", "mm_diffs")
+BOOT_COLUMNS = ("std_error", "p", "lower", "upper")
 
 
 @dataclass(frozen=True)
@@ -52,13 +53,17 @@ class Options:
 
 @dataclass(frozen=True)
 class Group:
-    """The choices of one judge under one prompt in one variant of the data."""
+    """The choices of one judge under one prompt in one variant of the data.
+
+    ``repeats`` counts the rows of swapped repeats that are not among them.
+    """
 
     variant: str
     judge: str
     prompt: str
     kind: str
     choices: pd.DataFrame
+    repeats: int = 0
 
     @property
     def name(self) -> str:
@@ -78,10 +83,17 @@ class Fitted:
 def groups(variants: Mapping[str, pd.DataFrame]) -> Iterator[Group]:
     """Split choices by variant, judge and prompt, in order of appearance; swapped repeats are left out."""
     for variant, choices in variants.items():
-        asked = choices[~choices["repeat"].to_numpy(dtype=bool)]
-        keys = [judge_of(asked), asked["prompt_id"].astype("string").fillna("").rename("prompt")]
-        for (judge, prompt), rows in asked.groupby(keys, sort=False, observed=True):
-            yield Group(variant, str(judge), str(prompt), str(rows["judge_kind"].iloc[0]), rows)
+        repeat = choices["repeat"].to_numpy(dtype=bool)
+        left_out = choices[repeat].groupby(_judge_and_prompt(choices[repeat]), observed=True).size().to_dict()
+        asked = choices[~repeat]
+        for key, rows in asked.groupby(_judge_and_prompt(asked), sort=False, observed=True):
+            judge, prompt = map(str, key)
+            kind = str(rows["judge_kind"].iloc[0])
+            yield Group(variant, judge, prompt, kind, rows, int(left_out.get((judge, prompt), 0)))
+
+
+def _judge_and_prompt(choices: pd.DataFrame) -> list[pd.Series[str]]:
+    return [judge_of(choices), choices["prompt_id"].astype("string").fillna("").rename("prompt")]
 
 
 def fit_study(
@@ -143,7 +155,8 @@ def fit_study(
         found.notes += [f"{why} It was left out." for why in refused]
         found.tables[analysis.name] = stack([frame for _, frame, _ in fitted])
         made = [(group, estimates) for group, _, estimates in fitted]
-        found.analyses.append(_record(study, analysis, made, options, time.perf_counter() - start))
+        seconds = time.perf_counter() - start
+        found.analyses.append(record_analysis(study, analysis, made, options, seconds))
     found.tables["answers"] = answers(variants)
     return found
 
@@ -164,14 +177,16 @@ def fit_group(
         )
     verb = getattr(conjoint, analysis.verb)
     arguments = _arguments(study, analysis, group.kind)
-    inferential = {} if analysis.verb in ("cj_freqs", "cj_props") else {"alpha": options.alpha}
-    engine = {} if analysis.verb in ("cj_freqs", "cj_props") else {"engine": options.engine}
-    estimates: Estimates = verb(rows, analysis.formula, **arguments, **inferential, **engine)
+    if analysis.verb not in COUNTS:
+        arguments["engine"] = options.engine
+        if analysis.verb != "cj_anova":
+            arguments["alpha"] = options.alpha
+    estimates: Estimates = verb(rows, analysis.formula, **arguments)
     frame = estimates.frame.copy()
     if analysis.verb in BOOTSTRAPPED:
         boot = _bootstrap(verb, rows, study, analysis, group, options) if options.draws else None
-        frame["boot_lower"] = float("nan") if boot is None else boot.frame["lower"].to_numpy()
-        frame["boot_upper"] = float("nan") if boot is None else boot.frame["upper"].to_numpy()
+        for column in BOOT_COLUMNS:
+            frame[f"boot_{column}"] = float("nan") if boot is None else boot.frame[column].to_numpy()
     for position, name in enumerate(("judge", "prompt", "variant")):
         frame.insert(position, name, getattr(group, name))
     return frame, estimates
@@ -181,14 +196,13 @@ def answers(variants: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Count answers (pairs, not rows) by judge, prompt and status in the main data."""
     choices = next(iter(variants.values()))
     first = choices[choices["position"].astype("string") == "A"]
-    keys = [judge_of(first), first["prompt_id"].astype("string").fillna("").rename("prompt"), first["status"]]
-    counted = first.groupby(keys, sort=False, observed=True).size()
+    counted = first.groupby([*_judge_and_prompt(first), first["status"]], sort=False, observed=True).size()
     return counted.rename("n").reset_index()
 
 
 def _arguments(study: Study, analysis: Analysis, kind: str) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
-    if analysis.verb != "cj_props":
+    if analysis.verb not in COUNTS:
         arguments["id"] = study.clusters.human if kind == "human" else study.clusters.model
     if analysis.by:
         arguments["by"] = analysis.by[0] if len(analysis.by) == 1 else analysis.by
@@ -211,60 +225,10 @@ def _bootstrap(
         verb,
         rows,
         analysis.formula,
-        unit=_unit(study, group.kind),
+        unit=resampled_unit(study, group.kind),
         draws=options.draws,
         seed=options.seed,
         method=options.interval,  # type: ignore[arg-type]
         alpha=options.alpha,
         **arguments,
     )
-
-
-def _unit(study: Study, kind: str) -> str:
-    return study.clusters.human if kind == "human" else study.bootstrap.unit
-
-
-def _record(
-    study: Study,
-    analysis: Analysis,
-    made: list[tuple[Group, Estimates]],
-    options: Options,
-    seconds: float,
-) -> dict[str, Any]:
-    bootstrapped = analysis.verb in BOOTSTRAPPED and options.draws > 0
-    runs = [estimates.provenance for _, estimates in made]
-    clusters = dict.fromkeys(run.id for run in runs)
-    units = dict.fromkeys(_unit(study, group.kind) for group, _ in made)
-    counts = {run.n_clusters for run in runs}
-    return {
-        "name": analysis.name,
-        "verb": analysis.verb,
-        "title": analysis.title,
-        "formula": analysis.formula,
-        "id": " or ".join(name for name in clusters if name) or None,
-        "by": analysis.by,
-        "engine": runs[0].engine,
-        "alpha": options.alpha,
-        "interval": options.interval if bootstrapped else "normal",
-        "draws": options.draws if bootstrapped else None,
-        "seed": options.seed if bootstrapped else None,
-        "unit": " or ".join(units) if bootstrapped else None,
-        "n_rows": sum(run.n_rows for run in runs),
-        "n_used": sum(run.n_used for run in runs),
-        "n_dropped": sum(run.n_rows - run.n_used for run in runs),
-        "n_clusters": counts.pop() if len(counts) == 1 else None,
-        "groups": [
-            {
-                "judge": group.judge,
-                "prompt": group.prompt,
-                "variant": group.variant,
-                "n_rows": estimates.provenance.n_rows,
-                "n_used": estimates.provenance.n_used,
-                "n_clusters": estimates.provenance.n_clusters,
-                "id": estimates.provenance.id,
-            }
-            for group, estimates in made
-        ],
-        "seconds": round(seconds, 3),
-        "table": f"tables/{analysis.name}.parquet",
-    }

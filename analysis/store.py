@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pandas as pd
@@ -25,10 +25,13 @@ from conjury.inference.paths import ROOT
 
 PARTS = ("data", "tables", "figures", "manifest.json")
 PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "statsmodels", "linearmodels", "matplotlib", "rpy2")
+R_ENGINES = ("survey", "cregg")
 
 
 class ResultsFolder:
     """A folder that ``conjury fit`` and ``conjury compare`` write and reports read.
+
+    Its manifest lists the files that were written here; no other file is ever replaced or removed.
 
     Parameters
     ----------
@@ -42,45 +45,101 @@ class ResultsFolder:
             raise InputError(f"{self.path} is a file; give a folder for results.")
 
     @contextmanager
-    def replaced(self) -> Iterator[ResultsFolder]:
-        """Hand out an empty draft that takes the place of data, tables, figures and manifest at the end.
+    def replaced(self, inputs: Iterable[Path] = ()) -> Iterator[ResultsFolder]:
+        """Hand out an empty draft that takes the place of the files of an earlier run at the end.
 
-        When the block fails or is interrupted the folder stays as it was. Other files in it are kept.
+        When the block fails or is interrupted the folder stays as it was. Files of others are kept.
+
+        Parameters
+        ----------
+        inputs : iterable of Path
+            Files that are read in the block; one that would be replaced is refused.
         """
+        self._refuse_foreign_parts()
+        self._refuse_own(inputs)
         new = not self.path.exists()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            draft = Path(tempfile.mkdtemp(dir=self.path, prefix=".draft-"))
+            draft = ResultsFolder(tempfile.mkdtemp(dir=self.path, prefix=".draft-"))
         except OSError as error:
             raise InputError(
                 f"{self.path} cannot be written ({error.strerror}); choose another folder for results."
             ) from None
         try:
-            yield ResultsFolder(draft)
-            self._take(draft)
+            yield draft
+            written = _files_below(draft.path)
+            self._refuse_foreign(written)
+            draft._write_manifest(draft.manifest, written)
+            self._take(draft.path, written)
         finally:
-            shutil.rmtree(draft, ignore_errors=True)
+            shutil.rmtree(draft.path, ignore_errors=True)
             if new:
                 with suppress(OSError):
                     self.path.rmdir()
 
-    def _take(self, draft: Path) -> None:
-        """Move the parts of a draft here; what they replace is put back if that fails."""
-        moves = []
+    def _refuse_foreign_parts(self) -> None:
+        """Refuse a folder without a manifest of ours that holds something where results would go."""
+        if self._owned() is not None:
+            return
+        for part in PARTS:
+            found = self.path / part
+            if found.is_file() or (found.is_dir() and any(found.iterdir())):
+                raise InputError(
+                    f"{found} is there already and no manifest.json says that conjury wrote it; choose "
+                    "another folder for results or move it away."
+                )
+
+    def _refuse_own(self, inputs: Iterable[Path]) -> None:
+        own = {(self.path / name).resolve() for name in self._owned() or ()}
+        for file in inputs:
+            if Path(file).expanduser().resolve() in own:
+                raise InputError(
+                    f"{file} belongs to the results in {self.path}, which would be replaced; choose another "
+                    "folder for results or copy that file."
+                )
+
+    def _refuse_foreign(self, names: Iterable[str]) -> None:
+        """Refuse to write over files that are not ours."""
+        owned = self._owned() or []
+        for name in names:
+            if name not in owned and (self.path / name).exists():
+                raise InputError(
+                    f"{self.path / name} was not written by conjury; choose another folder for results or "
+                    "move that file away."
+                )
+
+    def _owned(self) -> list[str] | None:
+        """List files, relative to the folder, that its manifest names as ours; None without a manifest."""
+        if not (self.path / "manifest.json").is_file():
+            return None
+        manifest = self.manifest
+        files = manifest.get("files")
+        if "conjury" not in manifest or not isinstance(files, list):
+            return None
+        paths = [PurePosixPath(str(name)) for name in files]
+        return [str(path) for path in paths if path.parts[:1] and path.parts[0] in PARTS and _inside(path)]
+
+    def _take(self, draft: Path, written: Iterable[str]) -> None:
+        """Put the files of a draft in place of ours; what they replace is put back if that fails."""
+        old = draft / "old"
+        moves = [(self.path / name, old / name) for name in self._owned() or ()]
+        moves += [(draft / name, self.path / name) for name in written]
+        done = []
         try:
-            for part in PARTS:
-                for source, target in (
-                    (self.path / part, draft / f"old-{part}"),
-                    (draft / part, self.path / part),
-                ):
-                    if source.exists():
-                        moves.append((source, target))
-                        source.rename(target)
+            for source, target in moves:
+                if source.exists():
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    done.append((source, target))
+                    source.rename(target)
         except BaseException:
-            for source, target in reversed(moves):
+            for source, target in reversed(done):
                 with suppress(OSError):
                     target.rename(source)
             raise
+        finally:
+            for part in PARTS:
+                with suppress(OSError):
+                    (self.path / part).rmdir()
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -102,7 +161,10 @@ class ResultsFolder:
         """The main choices that the results rest on."""
         file = self.data_file("")
         if not file.is_file():
-            raise InputError(f"{self.path} holds no choices; run `conjury fit` first or give --data.")
+            raise InputError(
+                f"{self.path} holds no choices; run `conjury fit` first, name its folder with --results, or "
+                "give --data."
+            )
         return read_table(file)
 
     def write(
@@ -112,27 +174,42 @@ class ResultsFolder:
         data: Mapping[str, pd.DataFrame] | None = None,
     ) -> None:
         """Write data and tables (Parquet and CSV), then the manifest, each file whole or not at all."""
-        for variant, choices in (data or {}).items():
-            write_table(choices, self.data_file(variant))
+        files = {self.data_file(variant): choices for variant, choices in (data or {}).items()}
         for name, table in tables.items():
-            for ending in ("parquet", "csv"):
-                write_table(table, self.path / "tables" / f"{name}.{ending}")
-        text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+            files |= {self.path / "tables" / f"{name}.{ending}": table for ending in ("parquet", "csv")}
+        names = [file.relative_to(self.path).as_posix() for file in files]
+        owned = self._owned() or []
+        self._refuse_foreign(["manifest.json", *names])
+        for file, table in files.items():
+            write_table(table, file)
+        self._write_manifest(manifest, {*owned, *names})
+
+    def _write_manifest(self, manifest: Mapping[str, Any], files: Iterable[str]) -> None:
+        listed = {"files": sorted({*files, "manifest.json"})}
+        text = json.dumps({**manifest, **listed}, indent=2, ensure_ascii=False) + "\n"
         self.path.mkdir(parents=True, exist_ok=True)
         draft = self.path / f".manifest.{os.getpid()}.tmp"
         draft.write_text(text, encoding="utf-8")
         draft.replace(self.path / "manifest.json")
 
 
-def describe_run(command: Iterable[str], r: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Say when, with what software and by which command something was made."""
+def _files_below(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def _inside(path: PurePosixPath) -> bool:
+    return not path.is_absolute() and ".." not in path.parts
+
+
+def describe_run(command: Iterable[str], engines: Iterable[str] = ()) -> dict[str, Any]:
+    """Say when, with what software (R's too where an engine runs in R) and by which command it was made."""
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "conjury": version("conjury"),
         "commit": _commit(),
         "python": platform.python_version(),
         "packages": {name: found for name in PACKAGES if (found := _version(name))},
-        "r": dict(r) if r else None,
+        "r": _r_versions() if set(engines) & set(R_ENGINES) else None,
         "command": shlex.join(map(without_folder, command)),
     }
 
@@ -150,8 +227,8 @@ def without_folder(argument: str) -> str:
     return f"{name}{equals}{path.name}" if path.is_absolute() and path.name else argument
 
 
-def describe_file(path: str | Path, rows: int, variant: str) -> dict[str, Any]:
-    """Name a data file with its checksum; the folder it lay in is left out."""
+def describe_file(path: str | Path, rows: int, variant: str, used: int) -> dict[str, Any]:
+    """Name a data file with its checksum, its rows and how many of them were used; its folder is left out."""
     digest = hashlib.sha256()
     with Path(path).open("rb") as file:
         while block := file.read(1 << 20):
@@ -161,8 +238,16 @@ def describe_file(path: str | Path, rows: int, variant: str) -> dict[str, Any]:
         "file": Path(path).name,
         "sha256": digest.hexdigest(),
         "rows": rows,
+        "rows_used": used,
         "variant": variant,
     }
+
+
+def _r_versions() -> dict[str, str | None]:
+    from .r import available
+
+    found = available()
+    return {"R": found.r, **{name: number for name, number in found.packages.items() if number}}
 
 
 def _version(package: str) -> str | None:

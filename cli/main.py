@@ -22,6 +22,11 @@ app = typer.Typer(
 
 StudyName = Annotated[str, typer.Argument(help="Name of a study that ships, or the path of a study.yaml.")]
 DataFile = Annotated[Path, typer.Option("--data", help="Tidy choices table: .parquet, .csv or .csv.gz.")]
+LevelsFile = Annotated[
+    Path | None, typer.Option("--levels", help="Level order of columns that a CSV cannot hold.")
+]
+Renames = Annotated[list[str] | None, typer.Option("--rename", help="Column of the file as THEIRS=OURS.")]
+Alpha = Annotated[float, typer.Option("--alpha", help="One minus the confidence level.")]
 ResultsPath = Annotated[Path, typer.Option("--results", help="Results folder that `conjury fit` wrote.")]
 
 
@@ -49,10 +54,8 @@ def fit(
     variant: Annotated[
         list[str] | None, typer.Option(help="A second version of the data as NAME=FILE; can be repeated.")
     ] = None,
-    levels: Annotated[
-        Path | None, typer.Option(help="Level order of columns that a CSV cannot hold.")
-    ] = None,
-    rename: Annotated[list[str] | None, typer.Option(help="Column of the file as THEIRS=OURS.")] = None,
+    levels: LevelsFile = None,
+    rename: Renames = None,
     judge: Annotated[str | None, typer.Option(help="Only this judge, or its name in a file of one.")] = None,
     prompt: Annotated[
         str | None, typer.Option(help="Only this prompt, or its name in a file of one.")
@@ -60,7 +63,7 @@ def fit(
     engine: Annotated[
         str, typer.Option(help="native, survey, cregg, statsmodels or linearmodels.")
     ] = "native",
-    alpha: Annotated[float, typer.Option(help="One minus the confidence level.")] = 0.05,
+    alpha: Alpha = 0.05,
     draws: Annotated[int | None, typer.Option(help="Bootstrap draws; 0 for none.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 1,
     interval: Annotated[str, typer.Option(help="percentile, basic, bca or studentized.")] = "percentile",
@@ -68,7 +71,8 @@ def fit(
     """Run a study's analyses on its choices and write tables, figures and a manifest."""
     from conjury.analysis.fit import Options
 
-    from .commands import fit_choices, load_variants
+    from .commands import fit_choices
+    from .loading import load_variants
 
     loaded = load_variants(study, data, variant, levels, rename, judge, prompt)
     draws = loaded.study.bootstrap.draws if draws is None else draws
@@ -88,11 +92,14 @@ def compare(
     analysis: Annotated[str | None, typer.Option(help="Which analysis; by default the first.")] = None,
     judge: Annotated[str | None, typer.Option(help="Which judge; by default the first.")] = None,
     prompt: Annotated[str | None, typer.Option(help="Which prompt; by default the first.")] = None,
+    levels: LevelsFile = None,
+    rename: Renames = None,
+    alpha: Alpha = 0.05,
 ) -> None:
     """Run one analysis with several engines and write their differences to the results folder."""
-    from .commands import compare_on_group
+    from .comparing import compare_on_group
 
-    compare_on_group(study, engines.split(","), results, data, analysis, judge, prompt)
+    compare_on_group(study, engines.split(","), results, data, levels, rename, analysis, judge, prompt, alpha)
 
 
 @app.command()

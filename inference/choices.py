@@ -15,6 +15,8 @@ from .levels import Levels, resolve_levels
 from .tables import TABLES, require_columns, validate
 
 DEFAULT_JUDGE = "judge"
+SIMULATED = "simulated"
+MANY_JUDGES, FEW_PAIRS = 10, 50  # more judges with fewer pairs each than this look like respondents
 
 
 def read_choices(
@@ -29,7 +31,9 @@ def read_choices(
     Needed are ``pair_id``, ``position``, ``chosen`` and the attributes. What else the contract declares is
     filled in where it is absent: ``judge_id`` with "judge"; ``judge_kind`` with human where ``task``
     numbers a respondent's tasks, else model; ``status`` with ok, or missing where ``chosen`` is empty;
-    ``repeat`` with false; the others with missing values.
+    ``repeat`` with false; the others with missing values. Two further columns have a meaning where they
+    occur: ``origin`` is "simulated" in rows that a simulator made, ``panel`` names the human panel of a
+    respondent where there are several.
 
     Parameters
     ----------
@@ -61,7 +65,7 @@ def read_choices(
     """
     aliases, usual_names, source = aliases or {}, usual_names or {}, str(path)
     fields = TABLES["choices"]
-    kinds = {name: field.kind for name, field in fields.items()} | {"origin": "string"}
+    kinds = {name: field.kind for name, field in fields.items()} | {"origin": "string", "panel": "string"}
     study = {
         **attributes,
         **{theirs: attributes[ours] for theirs, ours in aliases.items() if ours in attributes},
@@ -82,6 +86,17 @@ def read_choices(
     choices = valid[[*declared, *(name for name in valid if name not in declared)]]
     choices.attrs["notes"] = [*raw.attrs.get("notes", []), *assumed]
     return choices
+
+
+def _refuse_respondents(frame: pd.DataFrame, source: str) -> None:
+    """Refuse to take many judges with few pairs each as models."""
+    judges = int(frame["judge_id"].nunique())
+    pairs = len(frame) / 2 / max(judges, 1)
+    if judges > MANY_JUDGES and pairs < FEW_PAIRS:
+        raise InputError(
+            f"{source}: column 'judge_kind' is missing, and {judges:,} judges with about {pairs:.0f} pairs "
+            "each may be respondents or models; add it, with human or model in every row."
+        )
 
 
 def _rename(frame: pd.DataFrame, aliases: Mapping[str, str], source: str) -> pd.DataFrame:
@@ -109,6 +124,8 @@ def _fill(frame: pd.DataFrame, source: str) -> tuple[pd.DataFrame, list[str]]:
         )
     if "judge_kind" not in frame:
         kind = "human" if "task" in frame and frame["task"].notna().any() else "model"
+        if kind == "model":
+            _refuse_respondents(filled, source)
         filled["judge_kind"] = kind
         notes.append(f"{file}: there is no judge_kind, so all judges are taken as '{kind}'.")
     if "status" not in frame:

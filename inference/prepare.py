@@ -8,14 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from .choices import DEFAULT_JUDGE, read_choices
-from .columns import coerce, did_you_mean, listed
+from .choices import DEFAULT_JUDGE, SIMULATED, read_choices
+from .columns import coerce, did_you_mean, listed, refuse
 from .design import add_derived
 from .errors import InputError
 from .levels import resolve_levels
 from .study import Study
-
-SIMULATED = "simulated"
 
 
 def load_choices(
@@ -29,8 +27,8 @@ def load_choices(
 
     Columns and prompts that the study knows under another name are renamed. Stimuli
     that the file numbers within a level (``scenario_id`` within a topic) get ids of
-    their own (``politics_07``). Derived attributes are added, and answers without a
-    choice become what the study's refusal policy says.
+    their own (``politics_07``). Derived attributes are added, or checked where the file
+    has them, and answers without a choice become what the study's refusal policy says.
 
     Parameters
     ----------
@@ -61,7 +59,7 @@ def load_choices(
     notes = [note.replace(str(path), Path(path).name) for note in choices.attrs.get("notes", [])]
     choices = _name_prompts(study, choices)
     choices = _name_stimuli(study, choices, str(path))
-    choices = add_derived(study, choices)
+    choices = _derive(study, choices, str(path))
     choices, policy = _apply_refusal_policy(study, choices)
     choices.attrs["notes"] = notes + policy
     return choices
@@ -92,7 +90,7 @@ def is_simulated(choices: pd.DataFrame) -> np.ndarray:
 
 
 def select_rows(choices: pd.DataFrame, judge: str | None = None, prompt: str | None = None) -> pd.DataFrame:
-    """Keep the rows of one judge (or "human" for the panel) and one prompt."""
+    """Keep the rows of one judge (or panel, "human" where it has no name) and one prompt."""
     for name_of, wanted in ((judge_of, judge), (_prompt_of, prompt)):
         if wanted is None:
             continue
@@ -107,9 +105,17 @@ def select_rows(choices: pd.DataFrame, judge: str | None = None, prompt: str | N
 
 
 def judge_of(choices: pd.DataFrame) -> pd.Series[str]:
-    """Name the judge of each row: a model's id, "human" for every member of a human panel."""
+    """Name the judge of each row: a model's id, and for a person the ``panel``, "human" where it has no name.
+
+    Examples
+    --------
+    >>> people = {"judge_id": ["r1", "r2"], "judge_kind": "human", "panel": ["students", None]}
+    >>> judge_of(pd.DataFrame(people)).tolist()
+    ['students', 'human']
+    """
     judge = choices["judge_id"].astype("string")
-    return judge.mask(choices["judge_kind"].astype("string") == "human", "human").rename("judge")
+    panel = choices["panel"].astype("string").fillna("human") if "panel" in choices else "human"
+    return judge.mask(choices["judge_kind"].astype("string") == "human", panel).rename("judge")
 
 
 def _prompt_of(choices: pd.DataFrame) -> pd.Series[str]:
@@ -130,6 +136,25 @@ def _name_stimuli(study: Study, choices: pd.DataFrame, source: str) -> pd.DataFr
             named = choices[stimulus.attribute].astype("string") + "_" + counted
             choices = choices.assign(**{stimulus.id: named})
     return choices
+
+
+def _derive(study: Study, choices: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Add derived attributes; those of the file must be what their source implies."""
+    implied = add_derived(study, choices)
+    for derived in study.derived:
+        if derived.id not in choices:
+            continue
+        given, ours = (table[derived.id].astype("string") for table in (choices, implied))
+        bad = (given != ours).fillna(False).to_numpy(dtype=bool)
+        if bad.any():
+            row = int(bad.argmax())
+            problem = (
+                f"holds '{given.iloc[row]}', while '{derived.source}' is "
+                f"'{choices[derived.source].iloc[row]}' there, which implies '{ours.iloc[row]}'"
+            )
+            refuse(source, derived.id, bad, problem, "correct one of the two, or leave the column out")
+        implied[derived.id] = implied[derived.id].fillna(choices[derived.id])
+    return implied
 
 
 def _apply_refusal_policy(study: Study, choices: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:

@@ -29,6 +29,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from .choices import SIMULATED
 from .design import (
     draw_pairs,
     draw_panel,
@@ -55,7 +56,8 @@ class Simulation:
     Attributes
     ----------
     choices : DataFrame
-        One row per judge, prompt, pair and position, in the contract's columns.
+        One row per judge, prompt, pair and position, in the contract's columns; ``panel`` names the
+        panel of a respondent, and ``origin`` is "simulated".
     truth : DataFrame or None
         As from :func:`conjury.inference.truth.true_values`.
     profiles : DataFrame
@@ -234,6 +236,8 @@ def _choices(rater: RaterModel, shown: pd.DataFrame, first: Flags) -> pd.DataFra
         "prompt_id": pd.array([rater.prompt or None], dtype="string").take(everywhere),
         "chosen": pd.array(np.column_stack([first, ~first]).reshape(-1).astype(np.int8), dtype="Int8"),
         "status": factor(everywhere + STATUSES.index("ok"), STATUSES),
+        "panel": judge if rater.kind == "human" else pd.array([None], dtype="string").take(everywhere),
+        "origin": pd.array([SIMULATED], dtype="string").take(everywhere),
     }
     before = ["judge_id", "judge_kind", "prompt_id", "pair_id", "task", "position", "profile_id"]
     middle = [*shown.columns.difference([*before, "repeat", *shown.select_dtypes("category")], sort=False)]

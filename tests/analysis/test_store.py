@@ -11,9 +11,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from conjury.analysis.r import RStatus
 from conjury.analysis.store import ResultsFolder, describe_file, describe_run
 from conjury.inference.errors import InputError
 
+RUN = {"conjury": "1.0", "run": 1}
+AGAIN = {"conjury": "1.0", "run": 2}
 TABLE = pd.DataFrame({"level": pd.Categorical(["a", "b"], categories=["b", "a"]), "estimate": [0.1, 0.2]})
 
 
@@ -24,7 +27,7 @@ def names(folder: Path) -> set[str]:
 def test_tables_data_and_manifest_come_back_as_written(tmp_path: Path) -> None:
     folder = ResultsFolder(tmp_path / "new" / "results")
     folder.write({"amce": TABLE}, {"study": "größer"}, {"": TABLE, "second": TABLE.head(1)})
-    assert folder.manifest == {"study": "größer"}
+    assert folder.manifest == {"study": "größer", "files": sorted(names(folder.path))}
     pd.testing.assert_frame_equal(folder.choices(), TABLE, check_dtype=False)
     assert names(folder.path) == {
         "manifest.json",
@@ -37,17 +40,17 @@ def test_tables_data_and_manifest_come_back_as_written(tmp_path: Path) -> None:
 
 def test_replacing_leaves_nothing_of_earlier_results_but_keeps_files_of_others(tmp_path: Path) -> None:
     folder = ResultsFolder(tmp_path)
-    folder.write({"amce": TABLE, "published": TABLE}, {"run": 1})
+    folder.write({"amce": TABLE, "published": TABLE}, RUN)
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
     with folder.replaced() as draft:
-        draft.write({"amce": TABLE}, {"run": 2})
+        draft.write({"amce": TABLE}, AGAIN)
     assert names(tmp_path) == {"manifest.json", "notes.txt", "tables/amce.csv", "tables/amce.parquet"}
-    assert folder.manifest == {"run": 2}
+    assert folder.manifest["run"] == 2
 
 
 def replace_and_break(folder: ResultsFolder, problem: type[BaseException]) -> None:
     with folder.replaced() as draft:
-        draft.write({"mm": TABLE}, {"run": 2}, {"": TABLE})
+        draft.write({"mm": TABLE}, AGAIN, {"": TABLE})
         raise problem
 
 
@@ -56,12 +59,12 @@ def test_a_draft_that_fails_leaves_earlier_results_as_they_were(
     tmp_path: Path, problem: type[BaseException]
 ) -> None:
     folder = ResultsFolder(tmp_path)
-    folder.write({"amce": TABLE}, {"run": 1})
+    folder.write({"amce": TABLE}, RUN)
     before = names(tmp_path)
     with pytest.raises(problem):
         replace_and_break(folder, problem)
     assert names(tmp_path) == before
-    assert folder.manifest == {"run": 1}
+    assert folder.manifest["run"] == 1
 
 
 def test_a_draft_that_fails_leaves_no_new_folder(tmp_path: Path) -> None:
@@ -72,24 +75,24 @@ def test_a_draft_that_fails_leaves_no_new_folder(tmp_path: Path) -> None:
 
 def test_a_move_that_fails_puts_back_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = ResultsFolder(tmp_path)
-    folder.write({"amce": TABLE}, {"run": 1}, {"": TABLE})
+    folder.write({"amce": TABLE}, RUN, {"": TABLE})
     before = names(tmp_path)
     rename = Path.rename
 
     def breaking(self: Path, target: Path) -> Path:
-        if self.name == "manifest.json" and self.parent != tmp_path:
+        if self.name == "manifest.json" and self.parent.name.startswith(".draft-"):
             raise OSError("disk on fire")
         return rename(self, target)
 
     def replace() -> None:
         with folder.replaced() as draft:
-            draft.write({"mm": TABLE}, {"run": 2}, {"": TABLE})
+            draft.write({"mm": TABLE}, AGAIN, {"": TABLE})
             monkeypatch.setattr(Path, "rename", breaking)
 
     with pytest.raises(OSError, match="on fire"):
         replace()
     assert names(tmp_path) == before
-    assert folder.manifest == {"run": 1}
+    assert folder.manifest["run"] == 1
 
 
 def test_every_file_can_be_read_by_whoever_may_read_new_files(tmp_path: Path) -> None:
@@ -122,12 +125,103 @@ def test_choices_of_an_empty_folder_are_asked_for(tmp_path: Path) -> None:
         ResultsFolder(tmp_path).choices()
 
 
+@pytest.mark.parametrize("file", ["data/raw.csv", "figures/mine.txt", "tables/old/a.txt", "manifest.json"])
+def test_a_folder_with_parts_of_others_is_refused_and_left_alone(tmp_path: Path, file: str) -> None:
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).write_text('{"name": "an app", "files": []}', encoding="utf-8")
+    with (
+        pytest.raises(InputError, match="is there already and no manifest"),
+        ResultsFolder(tmp_path).replaced(),
+    ):
+        pytest.fail("the block was entered")
+    assert names(tmp_path) == {file}
+
+
+def test_empty_parts_are_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    with ResultsFolder(tmp_path).replaced() as draft:
+        draft.write({"amce": TABLE}, RUN)
+    assert names(tmp_path) == {"manifest.json", "tables/amce.csv", "tables/amce.parquet"}
+
+
+def test_foreign_files_beside_ours_stay_when_results_are_replaced(tmp_path: Path) -> None:
+    folder = ResultsFolder(tmp_path)
+    folder.write({"amce": TABLE, "mm": TABLE}, RUN, {"": TABLE})
+    mine = {"data/raw.csv", "figures/mine.txt", "tables/own.csv"}
+    for name in mine:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("mine", encoding="utf-8")
+    with folder.replaced() as draft:
+        draft.write({"amce": TABLE}, AGAIN)
+    assert names(tmp_path) == {"manifest.json", "tables/amce.csv", "tables/amce.parquet", *mine}
+
+
+def test_a_foreign_file_is_never_written_over(tmp_path: Path) -> None:
+    folder = ResultsFolder(tmp_path)
+    folder.write({"amce": TABLE}, RUN)
+    (tmp_path / "tables" / "mm.csv").write_text("mine", encoding="utf-8")
+    before = names(tmp_path)
+    with pytest.raises(InputError, match=r"mm\.csv was not written by conjury"):
+        folder.write({"mm": TABLE}, RUN)
+    with pytest.raises(InputError, match=r"mm\.csv was not written by conjury"), folder.replaced() as draft:
+        draft.write({"mm": TABLE}, AGAIN)
+    assert names(tmp_path) == before
+    assert (tmp_path / "tables" / "mm.csv").read_text(encoding="utf-8") == "mine"
+    assert folder.manifest["run"] == 1
+
+
+def test_a_file_that_is_read_is_not_replaced(tmp_path: Path) -> None:
+    folder = ResultsFolder(tmp_path)
+    folder.write({"amce": TABLE}, RUN, {"": TABLE})
+    (tmp_path / "data" / "raw.csv").write_text("mine", encoding="utf-8")
+    with folder.replaced([tmp_path / "data" / "raw.csv"]) as draft:
+        draft.write({"amce": TABLE}, AGAIN, {"": TABLE})
+    own = tmp_path / "tables" / ".." / "data" / "choices.parquet"
+    with pytest.raises(InputError, match="would be replaced; choose another folder"), folder.replaced([own]):
+        pytest.fail("the block was entered")
+
+
+@pytest.mark.parametrize("outside", ["../keep.txt", "tables/../../keep.txt", "/keep.txt", "keep.txt", ""])
+def test_a_manifest_cannot_name_files_outside_of_the_parts(tmp_path: Path, outside: str) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    kept = [tmp_path / "keep.txt", results / "keep.txt"]
+    for file in kept:
+        file.write_text("mine", encoding="utf-8")
+    manifest = {
+        **RUN,
+        "files": [outside.replace("/keep", f"{tmp_path}/keep") if outside[:1] == "/" else outside],
+    }
+    (results / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    with (
+        pytest.raises(InputError, match="not written by conjury"),
+        ResultsFolder(results).replaced() as draft,
+    ):
+        draft.write({"amce": TABLE}, AGAIN)
+    assert all(file.is_file() for file in kept)
+
+
+def test_files_that_are_added_join_those_of_the_folder(tmp_path: Path) -> None:
+    folder = ResultsFolder(tmp_path)
+    folder.write({"amce": TABLE}, RUN)
+    folder.write({"engines": TABLE}, folder.manifest)
+    assert folder.manifest["files"] == sorted(names(tmp_path))
+    with folder.replaced() as draft:
+        draft.write({"amce": TABLE}, AGAIN)
+    assert not (tmp_path / "tables" / "engines.csv").exists()
+
+
 def test_files_are_described_by_checksum_and_without_their_folder(tmp_path: Path) -> None:
     path = tmp_path / "choices.csv"
     path.write_bytes(b"pair_id\n" * 300_000)
-    found = describe_file(path, 3, "second")
+    found = describe_file(path, 3, "second", 2)
     assert found["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
-    assert (found["file"], found["rows"], found["variant"]) == ("choices.csv", 3, "second")
+    assert (found["file"], found["rows"], found["rows_used"], found["variant"]) == (
+        "choices.csv",
+        3,
+        2,
+        "second",
+    )
 
 
 def test_a_recorded_command_can_be_pasted_into_a_shell() -> None:
@@ -136,3 +230,10 @@ def test_a_recorded_command_can_be_pasted_into_a_shell() -> None:
     assert {"numpy", "pandas", "scipy"} <= set(run["packages"])
     assert run["created"].endswith("+00:00")
     assert json.loads(json.dumps(run)) == run
+
+
+def test_versions_of_r_are_recorded_where_an_engine_runs_in_r(monkeypatch: pytest.MonkeyPatch) -> None:
+    status = RStatus("3.6", r="4.2.2", packages={"survey": "4.1", "cregg": None})
+    monkeypatch.setattr("conjury.analysis.r.available", lambda: status)
+    assert describe_run(["conjury"], ["native", "survey"])["r"] == {"R": "4.2.2", "survey": "4.1"}
+    assert describe_run(["conjury"], ["native", "statsmodels"])["r"] is None

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
 
 from ... import r
 from ...results import Estimates, Provenance
-from ...variables import as_category, require_column
+from ...variables import as_category, require_column, unit_codes
 from ..request import Request
 
 COLUMN_NAMES = {
@@ -144,9 +145,23 @@ def estimate_with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
         alpha=request.alpha,
         null=request.h0,
         n_rows=len(data),
-        n_used=len(data),
+        n_used=int(_used(request, data).sum()),
+        n_clusters=unit_codes(data, request.id)[1] if request.id else None,
     )
     return Estimates(frame, None, made)
+
+
+def _used(request: Request, data: pd.DataFrame) -> np.ndarray:
+    """Flag the rows, shape (n,), that cregg uses; means and counts take each feature alone."""
+    known = data[list(request.formula.features)].notna().to_numpy()
+    alone = _GROUPED.get(request.verb, request.verb) in ("mm", "mm_diffs", "cj_freqs")
+    used = known.any(axis=1) if alone else known.all(axis=1)
+    needed = [] if request.verb in ("cj_freqs", "cj_props") else [request.formula.outcome]
+    for name in (*needed, *request.by):
+        used &= data[name].notna().to_numpy()
+    if request.weights:
+        used &= (data[request.weights] > 0).fillna(False).to_numpy(dtype=bool)
+    return np.asarray(used)
 
 
 def _mentioned(data: pd.DataFrame, formula: str, options: Mapping[str, Any]) -> list[str]:
