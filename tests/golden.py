@@ -357,26 +357,32 @@ def key_columns(frame: pd.DataFrame) -> list[str]:
 
 
 def assert_matches(
-    found: pd.DataFrame, expected: pd.DataFrame, rtol: float = 1e-8, atol: float = 1e-300
+    found: pd.DataFrame, expected: pd.DataFrame, rtol: float = 1e-8, atol: float = 0.0
 ) -> None:
     """Compare two tables by key, whatever their row order: numbers to ``rtol``, missing values in place.
 
-    ``atol`` lets pass what is zero but for the order of additions. p values below 1e-300 count as zero.
+    ``atol`` lets pass what is zero but for the order of additions; p values are compared without it.
     """
     keys = key_columns(expected)
     assert set(expected.columns) <= set(found.columns), (
         f"missing: {set(expected.columns) - set(found.columns)}"
     )
     assert len(found) == len(expected)
-    numbers = [name for name in expected.columns if name not in keys]
     left, right = (_sorted_by_key(frame, keys) for frame in (found, expected))
     for key in keys:
         assert left[key].tolist() == right[key].tolist(), f"keys differ in column {key}"
-    for name in numbers:
-        ours, theirs = left[name].to_numpy(float, na_value=np.nan), right[name].to_numpy(float)
-        if name == "p":
-            ours, theirs = (np.where(values < 1e-300, 0.0, values) for values in (ours, theirs))
-        np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=atol, err_msg=name)
+    for name in expected.columns.difference(keys, sort=False):
+        assert_numbers_agree(left[name], right[name], name, rtol, atol)
+
+
+def assert_numbers_agree(
+    found: pd.Series, expected: pd.Series, name: str, rtol: float = 1e-8, atol: float = 0.0
+) -> None:
+    """Compare two columns row by row; p values to ``rtol`` alone, those below 1e-300 counting as equal."""
+    ours, theirs = (column.to_numpy(float, na_value=np.nan) for column in (found, expected))
+    if name == "p":
+        ours, theirs, atol = np.maximum(ours, 1e-300), np.maximum(theirs, 1e-300), 0.0
+    np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=atol, err_msg=name)
 
 
 def _sorted_by_key(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:

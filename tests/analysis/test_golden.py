@@ -13,8 +13,8 @@ import pytest
 from scipy.special import ndtri
 
 from conjury.analysis import conjoint
+from conjury.analysis.conjoint.engines import cregg
 from conjury.analysis.results import Estimates
-from conjury.inference.tidy import cj_tidy
 
 pytestmark = [
     pytest.mark.shared,
@@ -82,15 +82,23 @@ def test_survey_engine_gives_the_numbers_of_cregg(name: str) -> None:
     golden.assert_matches(found.frame, expected, atol=1e-10)
 
 
+WITHOUT_ENGINE = {name for name in golden.NAMES if golden.CALLS[name][0] in ("cj_tidy", "cj_table")} | {
+    NULL_OF_A_DIFFERENCE
+}
+
+
 @pytest.mark.cregg
-@pytest.mark.parametrize(
-    "name", [name for name in golden.NAMES if golden.CALLS[name][0] not in ("cj_tidy", "cj_table")]
-)
+@pytest.mark.parametrize("name", [name for name in golden.NAMES if name not in WITHOUT_ENGINE])
 def test_verbs_with_the_cregg_engine_give_the_numbers_of_cregg(name: str) -> None:
-    if name == NULL_OF_A_DIFFERENCE:
-        pytest.skip("mm_diffs takes no null value; see the test of that case")
     found, expected = run(name, "cregg")
     golden.assert_matches(found.frame, expected)
+
+
+@pytest.mark.cregg
+@pytest.mark.parametrize("name", sorted(WITHOUT_ENGINE))
+def test_the_bridge_to_cregg_gives_its_tables_where_our_verb_has_no_such_engine(name: str) -> None:
+    verb, data, formula, options, expected = golden.golden_call(name)
+    golden.assert_matches(cregg.run(verb, data, formula, **options), expected)
 
 
 @pytest.mark.parametrize("engine", ["statsmodels", "linearmodels"])
@@ -113,13 +121,6 @@ def test_python_engines_give_the_numbers_of_cregg(name: str, engine: str) -> Non
     golden.assert_matches(found.frame, expected, atol=1e-10)
 
 
-def test_cj_tidy_makes_the_long_table_of_cregg() -> None:
-    call = golden.golden_call("wide_cj_tidy")
-    found = cj_tidy(call.data, **call.options)
-    assert len(found) == len(call.expected)
-    np.testing.assert_array_equal(found["rating"], call.expected["rating"])
-
-
 def engines_in_one_sitting() -> list[Any]:
     return ["native", pytest.param("survey", marks=pytest.mark.r)]
 
@@ -139,7 +140,7 @@ def test_restricted_features_get_intervals_of_the_level_asked_for_where_cregg_gi
     np.testing.assert_allclose(theirs, np.where(restricted, ndtri(0.95), ndtri(0.975)), rtol=1e-8)
     right = both[~both["level"].isin(WRONG_AVERAGES)]
     for column in ("estimate", "std_error", "z", "p"):
-        np.testing.assert_allclose(right[column], right[f"{column}_cregg"], rtol=1e-8, atol=1e-12)
+        golden.assert_numbers_agree(right[column], right[f"{column}_cregg"], column, atol=1e-12)
 
 
 @pytest.mark.parametrize("engine", engines_in_one_sitting())

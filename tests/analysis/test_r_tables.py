@@ -109,7 +109,15 @@ def side_by_side(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
 
 def assert_columns_agree(both: pd.DataFrame, *columns: str, rtol: float = 1e-8) -> None:
     for column in columns:
-        np.testing.assert_allclose(both[column], both[f"{column}_r"], rtol=rtol, atol=1e-14, err_msg=column)
+        golden.assert_numbers_agree(both[column], both[f"{column}_r"], column, rtol, atol=1e-14)
+
+
+@pytest.mark.parametrize("p", [0.7, 1e-12, 1e-200])
+def test_a_wrong_p_value_is_noticed_however_small(p: float) -> None:
+    expected = pd.DataFrame({"feature": ["tone"], "estimate": [1e-20], "p": [p]})
+    golden.assert_matches(expected.assign(estimate=0.0), expected, atol=1e-10)
+    with pytest.raises(AssertionError, match=r"(?m)^p$"):
+        golden.assert_matches(expected.assign(p=p * (1 + 1e-7)), expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", CALLS)

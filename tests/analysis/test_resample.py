@@ -81,7 +81,7 @@ def drawn_counts(unit: str, draws: int, seed: int) -> tuple[np.ndarray, np.ndarr
 
 @pytest.mark.parametrize("unit", ["row", "pair_id", "respondent"])
 @pytest.mark.parametrize("name", CALLS)
-@pytest.mark.filterwarnings("ignore:No estimate for b=")
+@pytest.mark.filterwarnings("ignore:No estimate for b=", "ignore:No standard error for a=x")
 def test_a_replicate_is_the_estimate_from_copied_rows(name: str, unit: str) -> None:
     estimator, formula, options = CALLS[name]
     found = bootstrap(estimator, DATA, formula, unit=unit, draws=3, seed=9, **options)

@@ -198,9 +198,8 @@ def test_respondents_vary_beyond_chance_only_with_random_part_worths(
 
 def test_the_truth_resembles_the_printed_pattern(full: Simulation) -> None:
     assert full.truth is not None
-    amce = full.truth.query("analysis == 'amce'").set_index(["judge", "prompt", "feature", "level"])[
-        "estimate"
-    ]
+    effect = full.truth.query("analysis == 'amce'")
+    amce = effect.set_index(["judge", "prompt", "feature", "level"])["estimate"].sort_index()
     for judge, prompt in (("human", ""), ("gpt4o", "baseline")):
         effects = amce[judge, prompt, "slur"]
         assert effects.drop("generic").sort_values().index.tolist() == [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ def solve(plan: Plan) -> Solution:
 
 def _fit(rows: RowRegression) -> tuple[np.ndarray, np.ndarray]:
     import statsmodels.api as sm
+    from statsmodels.tools.sm_exceptions import SpecificationWarning
 
     options: dict[str, Any] = {"cov_type": "HC0"}
     if rows.cluster is not None:
@@ -26,5 +28,7 @@ def _fit(rows: RowRegression) -> tuple[np.ndarray, np.ndarray]:
         result = sm.WLS(rows.outcome, rows.design, weights=rows.weight).fit(**options)
     else:
         model = sm.GLM(rows.outcome, rows.design, family=sm.families.Binomial(), var_weights=rows.weight)
-        result = model.fit(tol=1e-12, **options)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "cov_type not fully supported", SpecificationWarning)
+            result = model.fit(tol=1e-12, **options)
     return np.asarray(result.params), np.asarray(result.cov_params())
