@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,9 @@ DIGITS = 3
 NO_BREAK = "\N{NO-BREAK SPACE}"
 STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 STAR_RULE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
+BOOTSTRAP = "boot_"
+SECOND = "bootstrap: "
+BOOTSTRAP_STARS = "The p values come from the draws of the bootstrap, as the intervals do."
 MOST_SERIES_WITH_INTERVALS = 3
 MOST_SERIES_IN_A_TABLE = 6
 
@@ -79,6 +83,7 @@ def styled_table(
     groups: str | None = None,
     note: str = "",
     left: int = 1,
+    spans: Mapping[str, Sequence[str]] | None = None,
 ) -> GT:
     """Dress a table of strings in the one table style; markup in the cells is escaped.
 
@@ -94,6 +99,8 @@ def styled_table(
         Line below the table.
     left : int
         How many columns are aligned left; the others hold numbers and are aligned right.
+    spans : mapping of str to sequence of str, optional
+        Headings over columns; ``SECOND`` in front of a column's name is not shown.
     """
     from great_tables import GT, html
 
@@ -113,6 +120,9 @@ def styled_table(
             table_border_bottom_style="none",
         )
     )
+    for heading, columns in (spans or {}).items():
+        table = table.tab_spanner(heading, columns=list(columns))
+        table = table.cols_label(cases={name: name.removeprefix(SECOND) for name in columns})
     return table.tab_source_note(html(note)) if note else table
 
 
@@ -142,29 +152,34 @@ def batches(frame: pd.DataFrame, most: int = MOST_SERIES_IN_A_TABLE) -> list[pd.
 
 @dataclass(frozen=True)
 class Bounds:
-    """Which limits a table shows, what they are called, and what the bootstrap's limits are called.
+    """Where the errors, p values and limits of a table come from, and what the limits are called.
 
-    With ``bootstrap`` a table of one series shows those limits in a column of their own.
+    Attributes
+    ----------
+    name : str
+        What the limits are called.
+    bootstrap : bool
+        Show standard errors, p values and limits of the bootstrap's draws, not the normal ones.
+    beside : str
+        What the bootstrap's limits are called where a table of one series shows both.
     """
 
-    columns: tuple[str, str] = ("lower", "upper")
     name: str = "interval"
-    bootstrap: str = ""
+    bootstrap: bool = False
+    beside: str = ""
+
+    @property
+    def prefix(self) -> str:
+        """What stands before ``std_error, p, lower, upper`` in the names of the columns."""
+        return BOOTSTRAP if self.bootstrap else ""
 
 
-def estimates_table(
-    frame: pd.DataFrame,
-    labels: Labels,
-    *,
-    name: str,
-    panel: str = "feature",
-    row: str = "level",
-    bounds: Bounds | None = None,
-) -> GT:
+def estimates_table(frame: pd.DataFrame, labels: Labels, *, name: str, bounds: Bounds | None = None) -> GT:
     """Lay tidy estimates out for reading: attributes as groups, levels as rows, judges as columns.
 
     One series gets estimate, standard error, intervals and p value; up to three get estimates with
-    intervals; more get estimates alone. Stars follow ``STAR_RULE``; marginal means get none.
+    intervals; more get estimates alone. Stars follow ``STAR_RULE`` with the p value that belongs to the
+    limits shown; marginal means get none.
     """
     bounds = bounds or Bounds()
     told = frame.assign(_series=series_labels(frame).to_numpy(str))
@@ -172,31 +187,29 @@ def estimates_table(
     reference = is_reference(frame).to_numpy(bool)
     series = list(dict.fromkeys(told["_series"]))
     cells: dict[tuple[str, str], dict[str, str]] = {}
-    for group in display_order(told[panel]):
-        for level in display_order(told.loc[told[panel].astype("string") == group, row]):
-            cells[group, level] = {}
+    for feature in display_order(told["feature"]):
+        for level in display_order(told.loc[told["feature"].astype("string") == feature, "level"]):
+            cells[feature, level] = {}
     for record, is_zero in zip(told.to_dict("records"), reference, strict=True):
         if len(series) == 1:
             columns = _in_columns(record, bool(is_zero), bounds, starred)
         else:
             with_interval = len(series) <= MOST_SERIES_WITH_INTERVALS
             columns = {record["_series"]: _in_one_cell(record, bool(is_zero), bounds, starred, with_interval)}
-        cells[str(record[panel]), str(record[row])] |= columns
-    rows = [
-        {
-            "Attribute": labels.feature(group) if panel == "feature" else labels.level(panel, group),
-            "Level": labels.level(group if row == "level" and panel == "feature" else row, level),
-            **texts,
-        }
-        for (group, level), texts in cells.items()
-    ]
-    shown = pd.DataFrame(rows)
+        cells[str(record["feature"]), str(record["level"])] |= columns
+    shown = pd.DataFrame(
+        [
+            {"Attribute": labels.feature(feature), "Level": labels.level(feature, level), **texts}
+            for (feature, level), texts in cells.items()
+        ]
+    )
     notes = []
     if 1 < len(series) <= MOST_SERIES_WITH_INTERVALS:
         notes.append(f"In brackets: {bounds.name}s.")
     if starred and any("*" in text for texts in cells.values() for text in texts.values()):
-        notes.append(STAR_RULE)
-    return styled_table(shown, name=name, groups="Attribute", note=" ".join(notes))
+        notes.append(f"{STAR_RULE} {BOOTSTRAP_STARS}" if bounds.bootstrap else STAR_RULE)
+    spans = _spans(shown) if len(series) == 1 and bounds.beside else {}
+    return styled_table(shown, name=name, groups="Attribute", note=" ".join(notes), spans=spans)
 
 
 def _in_one_cell(
@@ -204,18 +217,31 @@ def _in_one_cell(
 ) -> str:
     if is_zero:
         return "reference"
-    mark = stars(record.get("p")) if starred else ""
-    limits = interval(*(record[column] for column in bounds.columns)) if with_interval else ""
+    mark = stars(record.get(f"{bounds.prefix}p")) if starred else ""
+    limits = _limits(record, bounds.prefix) if with_interval else ""
     return NO_BREAK.join(filter(None, (number(record["estimate"]) + mark, limits)))
 
 
+def _limits(record: dict[Any, Any], prefix: str) -> str:
+    return interval(record.get(f"{prefix}lower"), record.get(f"{prefix}upper"))
+
+
 def _in_columns(record: dict[Any, Any], is_zero: bool, bounds: Bounds, starred: bool) -> dict[str, str]:
-    """Texts of one estimate, by column."""
-    shown = {
-        "Estimate": _in_one_cell(record, is_zero, bounds, starred, with_interval=False),
-        "Std. error": number(record.get("std_error"), 4),
-        bounds.name[:1].upper() + bounds.name[1:]: interval(*(record[column] for column in bounds.columns)),
-    }
-    if bounds.bootstrap:
-        shown[bounds.bootstrap] = interval(record["boot_lower"], record["boot_upper"])
-    return shown | ({"p": p_value(record.get("p"))} if starred else {})
+    """Texts of one estimate, by column; without stars where two p values stand beside it."""
+    marked = starred and not bounds.beside
+    shown = {"Estimate": _in_one_cell(record, is_zero, bounds, marked, with_interval=False)}
+    sources = [(bounds.prefix, bounds.name)] + ([(BOOTSTRAP, bounds.beside)] if bounds.beside else [])
+    for position, (prefix, name) in enumerate(sources):
+        own = SECOND * position
+        shown[f"{own}Std. error"] = number(record.get(f"{prefix}std_error"), 4)
+        shown[f"{own}{name}"] = _limits(record, prefix)
+        if starred:
+            shown[f"{own}p"] = p_value(record.get(f"{prefix}p"))
+    return shown
+
+
+def _spans(shown: pd.DataFrame) -> dict[str, list[str]]:
+    """Headings over the columns of the two kinds of inference."""
+    told = [str(name) for name in shown.columns if name not in ("Attribute", "Level", "Estimate")]
+    second = [name for name in told if name.startswith(SECOND)]
+    return {"Normal approximation": [name for name in told if name not in second], "Bootstrap": second}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .display import whole
+from .display import number, whole
 
+COUNTS = ("cj_freqs", "cj_props")
+EFFECTS = ("amce", "amce_diffs", "amce_by_reference")
 VERBS = {
     "amce": "Average marginal component effects",
     "mm": "Marginal means",
@@ -28,18 +30,44 @@ def describe_analysis(analysis: Mapping[str, Any]) -> str:
     >>> describe_analysis({"verb": "mm", "formula": "chosen ~ a", "id": "pair_id", "n_clusters": 1200})
     'Marginal means of `chosen ~ a`. Standard errors are clustered by `pair_id` (1,200 clusters).'
     """
-    parts = [_what(analysis), _errors(analysis), _intervals(analysis), _rows(analysis)]
+    parts = [
+        _what(analysis),
+        _left_out(analysis),
+        _model(analysis),
+        _errors(analysis),
+        _intervals(analysis),
+        _rows(analysis),
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def describe_comparison(compared: Mapping[str, Any], judge: str = "", prompt: str = "") -> str:
+    """Tell in sentences what several engines were given; what the record does not say is not told.
+
+    Examples
+    --------
+    >>> describe_comparison({"verb": "mm", "formula": "y ~ a", "engines": ["native", "survey"]}, "GPT-4o")
+    'Marginal means of `y ~ a`, of the choices of GPT-4o, with the engines native and survey; native is the \
+yardstick.'
+    """
+    text = _estimand(compared)
+    if judge:
+        text += f", of the choices of {plain(judge)}" + (
+            f" under the prompt {plain(prompt)}" if prompt else ""
+        )
+    *others, last = [plain(name) for name in compared.get("engines") or [""]]
+    if last:
+        text += f", with the engine{'s' * bool(others)} " + " and ".join(
+            filter(None, [", ".join(others), last])
+        )
+        text += f"; {plain(compared.get('yardstick') or compared['engines'][0])} is the yardstick"
+    rows = f"{whole(compared['n_rows'])} rows were given to each." if compared.get("n_rows") else ""
+    parts = [f"{text}.", _left_out(compared), _model(compared), _errors(compared), _intervals(compared), rows]
     return " ".join(part for part in parts if part)
 
 
 def _what(analysis: Mapping[str, Any]) -> str:
-    verb = str(analysis.get("verb") or analysis.get("name") or "estimates")
-    text = VERBS.get(verb, verb)
-    if analysis.get("formula"):
-        text += f" of {code(analysis['formula'])}"
-    if analysis.get("by"):
-        by = analysis["by"] if isinstance(analysis["by"], list) else [analysis["by"]]
-        text += f", by {', '.join(map(code, by))}"
+    text = _estimand(analysis)
     if analysis.get("engine"):
         text += f", computed with the {plain(analysis['engine'])} engine"
     groups = analysis.get("groups") or []
@@ -48,8 +76,55 @@ def _what(analysis: Mapping[str, Any]) -> str:
     return text + "."
 
 
+def _estimand(analysis: Mapping[str, Any]) -> str:
+    verb = str(analysis.get("verb") or analysis.get("name") or "estimates")
+    text = VERBS.get(verb, verb)
+    if analysis.get("formula"):
+        text += f" of {code(analysis['formula'])}"
+    if analysis.get("by"):
+        by = analysis["by"] if isinstance(analysis["by"], list) else [analysis["by"]]
+        text += f", by {', '.join(map(code, by))}"
+    return text
+
+
+def _left_out(analysis: Mapping[str, Any]) -> str:
+    """Tell which rows the analysis was not given: excluded levels, swapped repeats."""
+    told = ""
+    if rules := [excluded(feature, levels) for feature, levels in (analysis.get("exclude") or {}).items()]:
+        told = f"Rows were left out where {' or '.join(rules)}."
+    if repeats := analysis.get("repeats_left_out"):
+        told += f" {whole(repeats)} rows of swapped repeats of earlier tasks were left out."
+    return told.strip()
+
+
+def excluded(feature: object, levels: Sequence[object]) -> str:
+    """Tell an exclusion rule: which feature has which levels.
+
+    Examples
+    --------
+    >>> excluded("slur", ["none", "generic"])
+    '`slur` is `none` or `generic`'
+    """
+    return f"{code(feature)} is {' or '.join(map(code, levels))}"
+
+
+def _model(analysis: Mapping[str, Any]) -> str:
+    """Tell family, weights and null value, as far as the record says them."""
+    if str(analysis.get("verb")) in COUNTS:
+        return f"Rows are weighted by {code(analysis['weights'])}." if analysis.get("weights") else ""
+    told = []
+    if analysis.get("family") and str(analysis.get("verb")) in EFFECTS:
+        told.append(f"The regression is of family {code(analysis['family'])}.")
+    if "weights" in analysis:
+        weights = analysis["weights"]
+        told.append(f"Rows are weighted by {code(weights)}." if weights else "Rows are not weighted.")
+    if analysis.get("h0") is not None:
+        told.append(f"Tests are of the null value {number(float(analysis['h0']), 2)}.")
+    return " ".join(told)
+
+
 def _errors(analysis: Mapping[str, Any]) -> str:
-    if str(analysis.get("verb")) in {"cj_freqs", "cj_props", "cj_anova"}:
+    if str(analysis.get("verb")) in {*COUNTS, "cj_anova"} or "id" not in analysis:
         return ""
     if not analysis.get("id"):
         return "Standard errors treat every row as independent and allow unequal variances."
@@ -60,7 +135,7 @@ def _errors(analysis: Mapping[str, Any]) -> str:
 
 
 def _intervals(analysis: Mapping[str, Any]) -> str:
-    if analysis.get("alpha") is None or str(analysis.get("verb")) in {"cj_freqs", "cj_props"}:
+    if analysis.get("alpha") is None or str(analysis.get("verb")) in COUNTS:
         return ""
     text = f"Intervals cover {100 * (1 - float(analysis['alpha'])):g}%"
     if analysis.get("draws"):
@@ -77,6 +152,22 @@ def _unit(analysis: Mapping[str, Any]) -> str:
     return RESAMPLED.get(unit, f"whole groups of rows with the same {same}")
 
 
+def bounds_name(analysis: Mapping[str, Any], kind: str = "normal") -> str:
+    """Name an interval of an analysis in the manifest: ``95% normal interval``.
+
+    Examples
+    --------
+    >>> made = {"alpha": 0.05, "interval": "percentile", "draws": 500}
+    >>> bounds_name(made), bounds_name(made, "bootstrap")
+    ('95% normal interval', '95% percentile bootstrap interval')
+    """
+    if analysis.get("alpha") is None:
+        return ""
+    resampling = str(analysis.get("interval") or "")
+    told = f"{resampling} bootstrap".strip() if kind == "bootstrap" else "normal"
+    return f"{100 * (1 - float(analysis['alpha'])):g}% {told} interval"
+
+
 def drawn_units(analysis: Mapping[str, Any]) -> str:
     """Say in parentheses how often what was drawn: `` (500 draws of whole pairs)``."""
     return f" ({whole(analysis['draws'])} draws of {_unit(analysis)})" if analysis.get("draws") else ""
@@ -91,6 +182,11 @@ def _rows(analysis: Mapping[str, Any]) -> str:
     dropped = analysis.get("n_dropped")
     left_out = rows - used if dropped is None else dropped
     return f"Of {whole(rows)} rows {whole(used)} were used and {whole(left_out)} left out."
+
+
+def note_list(notes: Sequence[object] | None) -> str:
+    """List notes in Markdown."""
+    return "\n".join(f"- {plain(note)}" for note in notes or []) or "The analysis left no notes."
 
 
 def code(text: object) -> str:

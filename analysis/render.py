@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import yaml
+
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.paths import QUARTO
 
@@ -103,7 +105,9 @@ def render(
 
 
 def _with_quarto(quarto: str, source: Path, results: Path, to: str) -> Path:
-    command = [quarto, "render", source.name, "--to", FORMATS[to], "-P", f"results:{results}"]
+    parameters = source.parent.parent / "parameters.yml"
+    parameters.write_text(yaml.safe_dump({"results": str(results)}, allow_unicode=True), encoding="utf-8")
+    command = [quarto, "render", source.name, "--to", FORMATS[to], "--execute-params", str(parameters)]
     environment = os.environ | {"QUARTO_PYTHON": sys.executable}
     try:
         done = subprocess.run(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from conjury.inference.errors import InputError
+
 from .figures import (
     coefficient_alt,
     coefficient_plot,
-    engines_alt,
-    engines_plot,
     frequencies_alt,
     frequencies_plot,
     interaction_alt,
@@ -23,42 +23,54 @@ from .figures import (
 )
 from .figures.labels import one_prompt
 from .recovery import beside_truth
+from .report_data import figure_kind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .report import Results
+    from .report_data import ReportData
 
 Draw = Callable[[str], "Figure"]
 Describe = Callable[[], str]
 KINDS: dict[str, tuple[Callable[..., Figure], Callable[..., str]]] = {
-    "amce_by_identity": (interaction_plot, interaction_alt),
-    "mm": (marginal_means_plot, marginal_means_alt),
+    "coefficients": (coefficient_plot, coefficient_alt),
+    "marginal_means": (marginal_means_plot, marginal_means_alt),
+    "interaction": (interaction_plot, interaction_alt),
     "frequencies": (frequencies_plot, frequencies_alt),
-    "recovery": (truth_plot, truth_alt),
 }
 
 
-def drawers(report: Results, name: str) -> tuple[Draw, Describe]:
+def drawers(report: ReportData, name: str) -> tuple[Draw, Describe]:
     """Return the function that draws a table in a theme, and the one that describes the drawing."""
-    if name == "engines_summary":
-        summary = report.table(name)
-        return lambda theme: engines_plot(summary, theme=theme), lambda: engines_alt(summary)
     if name == "published":
-        printed, ours = report.table("published"), report.table("amce")
+        printed, ours = report.table(name), report.table(report.main)
         return (
             lambda theme: published_plot(printed, ours, labels=report.labels, theme=theme),
             lambda: published_alt(printed, ours),
         )
-    options: dict[str, Any] = {"labels": report.labels}
     if name == "recovery":
-        amce = {"amce": report.table("amce")}
-        frame = report.named(one_prompt(beside_truth(report.table("truth"), amce)))
-    else:
-        frame = report.estimates(name)
-    plot, alt = KINDS.get(name, (coefficient_plot, coefficient_alt))
-    lines = {} if name == "frequencies" else {"bounds": report.lines("amce" if name == "recovery" else name)}
-    return (
-        lambda theme: plot(frame, theme=theme, **options, **lines),
-        lambda: alt(frame, **options),
-    )
+        known = beside_truth(report.table("truth"), {report.main: report.table(report.main)})
+        frame, lines = report.named(one_prompt(known)), report.lines(report.main)
+        return (
+            lambda theme: truth_plot(frame, labels=report.labels, theme=theme, bounds=lines),
+            lambda: truth_alt(frame, labels=report.labels),
+        )
+    return _of_analysis(report, name)
+
+
+def _of_analysis(report: ReportData, name: str) -> tuple[Draw, Describe]:
+    frame, kind = report.estimates(name), figure_kind(report.analysis(name))
+    if kind not in KINDS:
+        raise InputError(
+            f"The manifest names no kind of figure for the table {name!r}; run `conjury fit` again."
+        )
+    plot, alt = KINDS[kind]
+    options: dict[str, Any] = {"labels": report.labels}
+    if kind == "interaction":
+        found = report.interaction(name)
+        frame = found.frame
+        options |= {"feature": found.feature, "by": found.by}
+    if kind == "marginal_means" and report.analysis(name).get("h0"):
+        options |= {"baseline": float(report.analysis(name)["h0"])}
+    lines = {} if kind == "frequencies" else {"bounds": report.lines(name)}
+    return lambda theme: plot(frame, theme=theme, **options, **lines), lambda: alt(frame, **options)

@@ -8,30 +8,63 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from .display import NO_BREAK, Bounds, estimates_table, number, styled_table, whole
+from .display import NO_BREAK, Bounds, batches, estimates_table, number, styled_table, whole
+from .figures import beside_published
 from .figures.labels import Labels, display_order, series_labels, words
 from .figures.published import PRINTED, SOURCE_NAMES
+from .report_data import figure_kind
 
 if TYPE_CHECKING:
     from great_tables import GT
 
+    from .report_data import Interaction, ReportData
 
-def interaction_table(
-    frame: pd.DataFrame,
-    labels: Labels,
-    *,
-    name: str,
-    bounds: Bounds,
-    feature: str = "slur",
-    by: str = "identity",
-) -> GT:
-    """Lay differences in effects out: levels of ``feature`` as groups, levels of ``by`` as rows."""
-    shown = frame[(frame["feature"].astype("string") == feature) & frame["estimate"].notna()]
-    renamed = shown.assign(
-        feature=shown["level"].astype("string").map(lambda level: labels.level(feature, level)),
-        level=shown[by].astype("string").map(lambda level: labels.level(by, level)),
-    )
-    return estimates_table(renamed, Verbatim(), name=name, bounds=bounds)
+
+def lay_out(report: ReportData, name: str, interval: str = "normal") -> list[GT]:
+    """Lay a table of the folder out in the one table style; many judges are shared between tables."""
+    if name == "answers":
+        return [answers_table(report.named(report.table(name)))]
+    if name == "published":
+        both = beside_published(report.table(name), report.table(report.main))
+        return [published_table(report.named(both), Labels(report.labels))]
+    if name == "recovery":
+        titles = {str(item.get("name")): report.title(item) for item in report.manifest.get("analyses") or []}
+        return [recovery_table(report.named(report.table(name)), titles)]
+    frame, labels, kind = report.estimates(name), Labels(report.labels), figure_kind(report.analysis(name))
+    if kind == "interaction":
+        found = report.interaction(name)
+        frame = by_level(found, labels)
+        labels = Verbatim()
+    made = []
+    for position, batch in enumerate(batches(frame), start=1):
+        own = name if position == 1 else f"{name}-{position}"
+        if kind == "frequencies":
+            made.append(frequencies_table(batch, labels, name=own))
+        else:
+            made.append(
+                estimates_table(batch, labels, name=own, bounds=_bounds(report, name, batch, interval))
+            )
+    return made
+
+
+def _bounds(report: ReportData, name: str, frame: pd.DataFrame, interval: str) -> Bounds:
+    bootstrap = report.bounds(name, "bootstrap") or "bootstrap interval"
+    if interval == "bootstrap":
+        return Bounds(bootstrap, bootstrap=True)
+    booted = "boot_lower" in frame and frame["boot_lower"].notna().any()
+    return Bounds(report.bounds(name) or "interval", beside=bootstrap if booted else "")
+
+
+def by_level(found: Interaction, labels: Labels) -> pd.DataFrame:
+    """Name differences for a table: levels of the feature as groups, levels of the groups as rows."""
+    shown = found.frame[
+        (found.frame["feature"].astype("string") == found.feature) & found.frame["estimate"].notna()
+    ]
+    levels = {
+        column: shown[column].astype("string").map(lambda value, owner=owner: labels.level(owner, value))
+        for column, owner in (("level", found.feature), (found.by, found.by))
+    }
+    return shown.assign(feature=levels["level"], level=levels[found.by])
 
 
 class Verbatim(Labels):
@@ -122,43 +155,6 @@ def _percent(share: float) -> str:
     return "" if pd.isna(share) else f"{number(100 * share, 1)}%"
 
 
-def engines_summary_table(summary: pd.DataFrame) -> GT:
-    """Show the time and the largest disagreement of each engine."""
-    shown = pd.DataFrame(
-        {
-            "Engine": summary["engine"].astype(str),
-            "Available": ["yes" if found else "no" for found in summary["available"]],
-            "Seconds": summary["seconds"].map(number),
-            "Estimates (absolute)": summary["max_abs_difference_estimate"].map(scientific),
-            "Standard errors (relative)": summary["max_rel_difference_std_error"].map(scientific),
-            "Note": summary["note"].astype("string").fillna("") if "note" in summary else "",
-        }
-    )
-    return styled_table(shown, name="engines-summary")
-
-
-def engines_table(engines: pd.DataFrame, labels: Labels) -> GT:
-    """Set each engine's estimates, with standard errors in parentheses, side by side."""
-    names = [
-        column.removeprefix("estimate_")
-        for column in map(str, engines.columns)
-        if column.startswith("estimate_")
-    ]
-    shown = pd.DataFrame(
-        {
-            "Attribute": [labels.feature(feature) for feature in engines["feature"]],
-            "Level": [labels.level(f, v) for f, v in zip(engines["feature"], engines["level"], strict=True)],
-        }
-    )
-    for engine in names:
-        pairs = zip(engines[f"estimate_{engine}"], engines[f"std_error_{engine}"], strict=True)
-        shown[engine] = [
-            f"{number(value, 6)} ({number(error, 6)})" if number(error) else number(value, 6)
-            for value, error in pairs
-        ]
-    return styled_table(shown, name="engines", groups="Attribute")
-
-
 def versions_table(manifest: Mapping[str, Any]) -> GT:
     """List data files with checksums, software with versions, and the command."""
     rows = [("Data", _named(item), _fingerprint(item)) for item in manifest.get("data") or []]
@@ -171,11 +167,6 @@ def versions_table(manifest: Mapping[str, Any]) -> GT:
     return styled_table(
         pd.DataFrame(rows, columns=["part", "Item", "Value"]), name="versions", groups="part", left=2
     )
-
-
-def scientific(value: float) -> str:
-    """Show a small difference as a power of ten; an empty string where it is missing."""
-    return "" if pd.isna(value) else f"{value:.1e}"
 
 
 def _named(item: Mapping[str, Any]) -> str:

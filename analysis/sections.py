@@ -1,76 +1,165 @@
-"""Parts of a report that depend on what the results hold: intervals, true values, printed numbers."""
+"""Sections of a report about estimates: which there are follows from the analyses of the manifest."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from .display import number, raw_block, whole
-from .figures import save_variants
+from .blocks import captioned, picture, slug, table_blocks, table_references
+from .display import number, whole
+from .figures import coefficient_alt, coefficient_plot
+from .figures.choose import SERIES
+from .figures.interactions import quantity
 from .figures.labels import Labels, series_labels
-from .methods import code, drawn_units, plain
+from .methods import bounds_name, code, drawn_units, excluded, plain
+from .report_data import figure_kind
 
 if TYPE_CHECKING:
-    from great_tables import GT
-    from matplotlib.figure import Figure
-
     from .report import Results
 
-FIGURE_FOLDER = "conjury-figures"
-PUBLISHED_INTRO = """\
-The published analysis of this study joined each picture to the row before the one that made it; for
-one picture in a hundred the attributes changed. @fig-published puts the printed estimates beside the
-estimates made with the right join and, where the results hold them, with the published join. Points in
-the right panel say how far ours lie from print. @tbl-published lists every judge that both hold."""
-PUBLISHED_CAPTION = (
-    "Printed estimates beside ours (left), and ours minus printed in percentage points (right), for one "
-    "judge that both hold."
+SIMULATED = (
+    "**The choices are simulated:** they show what the software does and say nothing about the people and "
+    "models that they are named after."
 )
+HALF = 0.5
 
 
-def picture(name: str, figure: Figure, alt: str) -> str:
-    """Write both colour variants of a figure and return the Markdown that shows the fitting one."""
-    described = alt.replace("\\", "").replace('"', "'")
-    paths = {
-        theme: f'![]({path.as_posix()}){{width="100%" fig-alt="{described}"}}'
-        for theme, path in save_variants(figure, Path(FIGURE_FOLDER) / name.replace("_", "-")).items()
-    }
-    return (
-        f'\n::: {{.content-visible when-format="html"}}\n\n::: {{.light-content}}\n{paths["light"]}\n:::\n\n'
-        f"::: {{.dark-content}}\n{paths['dark']}\n:::\n\n:::\n\n"
-        f'::: {{.content-visible unless-format="html"}}\n{paths["light"]}\n:::\n'
+def opened(made: Mapping[str, Any], study: Mapping[str, Any]) -> str:
+    """Say which study results are from, how much data they rest on, and when and by what they were made."""
+    title = plain(study.get("title") or study.get("study") or "untitled study")
+    rows = sum(int(item.get("rows") or 0) for item in made.get("data") or [])
+    counted = f" from {whole(rows)} rows of data" if rows else ""
+    when = f", computed {plain(str(made['created'])[:10])}" if made.get("created") else ""
+    version = f" with conjury {plain(made['conjury'])}" if made.get("conjury") else ""
+    return f"Study: **{title}**. Results{counted}{when}{version}."
+
+
+def effects(report: Results) -> str:
+    """Show the effects of every attribute: intervals in words, figure, table."""
+    name = report.main
+    tables = report.great_tables(name)
+    caption = (
+        f"{plain(report.title(report.analysis(name)))}: average marginal component effects on the choice."
+    )
+    return "\n\n".join(
+        [
+            f"@fig-{slug(name)} shows the AMCE of every level for every judge, under one prompt for each "
+            f"model, and {table_references(name, len(tables))} the numbers. Each attribute has its own axis.",
+            interval_note(report.analysis(name), report.estimates(name), Labels(report.labels)),
+            _figure(report, name, f"{caption} {_drawn(report, name)}"),
+            table_blocks(name, tables, caption),
+        ]
     )
 
 
-def captioned(label: str, content: str, caption: str) -> str:
-    """Put a figure or a table into a block with a label and a caption."""
-    return f"\n::: {{#{label}}}\n\n{content}\n\n{caption}\n\n:::\n"
+def further_effects(report: Results, analysis: Mapping[str, Any]) -> str:
+    """Show the effects of another analysis, in a figure."""
+    name, title = str(analysis["name"]), plain(report.title(analysis))
+    rules = [excluded(feature, levels) for feature, levels in (analysis.get("exclude") or {}).items()]
+    without = f", without the posts whose {' or '.join(rules)}" if rules else ""
+    formula = f": {code(analysis['formula'])}{without}" if analysis.get("formula") else without
+    return f"@fig-{slug(name)} is about the analysis *{title}*{formula}.\n" + _figure(
+        report, name, f"{title}: average marginal component effects. {_drawn(report, name)}"
+    )
 
 
-def raw_blocks(tables: list[GT]) -> str:
-    """Write tables under each other as raw HTML blocks."""
-    return "\n".join(map(raw_block, tables))
+def differences(report: Results, analysis: Mapping[str, Any]) -> str:
+    """Show differences between groups with their reading, in a figure and a table."""
+    name, title = str(analysis["name"]), plain(report.title(analysis))
+    found, labels, tables = report.interaction(name), Labels(report.labels), report.great_tables(name)
+    what = quantity(found.frame)
+    feature = plain(labels.feature(found.feature))
+    groups = plain("group" if found.by == SERIES else labels.feature(found.by))
+    caption = f"{title}: differences in {what} of {feature} by {groups}."
+    told = (
+        f"@fig-{slug(name)} shows how far {what} of each level of *{feature}* differs between levels of "
+        f"*{groups}*; the name of a difference in {table_references(name, len(tables))} is that of the level "
+        f"compared{_base(found.frame, found.by, labels)}."
+    )
+    if what == "the effect":
+        told += _reading(report, name, found.feature, groups)
+    return "\n\n".join(
+        [
+            told,
+            _figure(report, name, f"{caption} {_drawn(report, name)}"),
+            table_blocks(name, tables, caption),
+        ]
+    )
 
 
-def bounds_name(analysis: Mapping[str, Any], kind: str = "normal") -> str:
-    """Name an interval of an analysis in the manifest: ``95% normal interval``.
-
-    Examples
-    --------
-    >>> made = {"alpha": 0.05, "interval": "percentile", "draws": 500}
-    >>> bounds_name(made), bounds_name(made, "bootstrap")
-    ('95% normal interval', '95% percentile bootstrap interval')
-    """
-    if analysis.get("alpha") is None:
+def _base(frame: pd.DataFrame, by: str, labels: Labels) -> str:
+    """Name the level that all differences are taken from, where it is one."""
+    if by == SERIES or "by" not in frame:
         return ""
-    resampling = str(analysis.get("interval") or "")
-    told = f"{resampling} bootstrap".strip() if kind == "bootstrap" else "normal"
-    return f"{100 * (1 - float(analysis['alpha'])):g}% {told} interval"
+    pairs = zip(frame["by"].astype(str), frame[by].astype(str), strict=True)
+    bases = {pair.removeprefix(f"{level} - ") for pair, level in pairs}
+    return f" with *{plain(labels.level(by, bases.pop()))}*" if len(bases) == 1 else ""
+
+
+def _reading(report: Results, name: str, feature: str, groups: str) -> str:
+    """Say how to read a difference in effects, which have a reference level on both sides."""
+    base = plain(report.reference(name, feature) or "the reference level")
+    by = set(report.by(name))
+    means = [item for item in report.analyses("marginal_means") if by <= set(report.by(str(item["name"])))]
+    where = f"@fig-{slug(str(means[0]['name']))} shows them" if means else "these results hold none"
+    return (
+        f" Left of zero, the step from *{base}* to that level weighs less at that level of *{groups}* than "
+        "at the one it is compared with: it adds less to the chance of being chosen, or takes more from it. "
+        f"The sign does not say why: if the judge treats *{base}* more harshly there, less is left to add, "
+        f"and the sign is the same. Marginal means by *{groups}* have no reference level and tell the two "
+        f"apart; {where}."
+    )
+
+
+def means(report: Results, analysis: Mapping[str, Any]) -> str:
+    """Show marginal means, in a figure."""
+    name, title = str(analysis["name"]), plain(report.title(analysis))
+    line = float(analysis.get("h0") or HALF)
+    indifferent = ", indifference" if line == HALF else ""
+    return f"@fig-{slug(name)} shows the same choices without a reference level.\n" + _figure(
+        report, name, f"{title}. The vertical line stands at {line:g}{indifferent}. {_drawn(report, name)}"
+    )
+
+
+def frequencies(report: Results, analysis: Mapping[str, Any]) -> str:
+    """Show how often levels were shown, in a figure and a table."""
+    name, title = str(analysis["name"]), plain(report.title(analysis))
+    tables = report.great_tables(name)
+    shown = (
+        f"{title}: shares of the profiles that showed each level. The vertical line is the share that all "
+        "levels would have if they were shown equally often."
+    )
+    return (
+        f"@fig-{slug(name)} shows how evenly the levels of each attribute were shown, and "
+        f"{table_references(name, len(tables))} the counts.\n"
+        + _figure(report, name, shown)
+        + table_blocks(name, tables, f"{title}: profiles that showed each level.")
+    )
+
+
+def prompts(report: Results, frame: pd.DataFrame, judge: str, position: int) -> str:
+    """Show the effects on one judge under each prompt, in a figure."""
+    shown = frame[frame["judge"] == judge]
+    figure = coefficient_plot(shown, labels=report.labels, group="prompt", bounds=report.lines(report.main))
+    alt = coefficient_alt(shown, labels=report.labels, group="prompt")
+    caption = f"Effects on the choice under each prompt: {plain(judge)}."
+    return captioned(f"fig-prompts-{position}", picture(f"prompts-{position}", figure, alt), caption)
+
+
+def _figure(report: Results, name: str, caption: str) -> str:
+    drawn = picture(name, report.build_figure(name), report.alt(name))
+    return captioned(f"fig-{slug(name)}", drawn, caption)
+
+
+def _drawn(report: Results, name: str) -> str:
+    lines = plain(report.lines(name) or "intervals")
+    has_references = figure_kind(report.analysis(name)) == "coefficients"
+    hollow = "; hollow points are reference levels" if has_references else ""
+    return f"Points are estimates, lines their {lines}{hollow}."
 
 
 def interval_note(analysis: Mapping[str, Any], frame: pd.DataFrame, labels: Labels) -> str:
@@ -98,64 +187,4 @@ def interval_note(analysis: Mapping[str, Any], frame: pd.DataFrame, labels: Labe
     return (
         f"{told} The limits of the {resampling}{drawn_units(analysis)} differ from these by at most "
         f"{number(apart[worst], 4)} ({who}{what})."
-    )
-
-
-def truth_section(report: Results) -> str:
-    """Compare estimates of simulated choices with their true values; say so where choices are real."""
-    if not report.simulated:
-        return "The choices are real: nobody knows their true effects, and this section has nothing to show."
-    if not report.has("recovery"):
-        return (
-            "The choices are simulated, but the true values did not lie beside them when they were "
-            "analysed, so this section has nothing to show."
-        )
-    found = report.table("recovery")
-    drawn = picture("recovery", report.build_figure("recovery"), report.alt("recovery"))
-    return (
-        "The choices were drawn from known part-worths, so the true value of every estimate is known. "
-        f"{recovered(found, report.bounds('amce'))} @fig-truth shows the errors of the estimates in "
-        "@fig-amce: where a line crosses zero, the interval holds the true value. @tbl-recovery counts this "
-        "for every analysis, judge and prompt.\n"
-        + captioned("fig-truth", drawn, "Estimates minus true values, with intervals, for the attributes.")
-        + captioned(
-            "tbl-recovery",
-            raw_blocks(report.great_tables("recovery")),
-            "Shares of true values inside the intervals, and absolute errors of the estimates.",
-        )
-    )
-
-
-def recovered(found: pd.DataFrame, bounds: str) -> str:
-    """Say over all analyses how many intervals hold the true value."""
-    weight = found["n_levels"].astype(float)
-    inside = (found["in_normal"] * weight).sum() / weight.sum()
-    told = (
-        f"Of {whole(weight.sum())} estimates with a standard error, {number(100 * inside, 1)}% have their "
-        f"true value inside the {bounds or 'normal interval'}"
-    )
-    booted = found["in_bootstrap"].notna()
-    if booted.any():
-        share = (found["in_bootstrap"] * weight)[booted].sum() / weight[booted].sum()
-        told += f" and {number(100 * share, 1)}% inside the bootstrap interval"
-    return f"{told}; the largest error is {number(found['max_abs_error'].max())}."
-
-
-def published_section(report: Results) -> str:
-    """Set printed numbers beside ours where both are about the same judges."""
-    if report.simulated:
-        return (
-            "The judges of these results are simulated: they only bear the names of people and models, "
-            "and they are not compared with print."
-        )
-    if not report.has("published"):
-        return "There are no printed numbers to compare these results with."
-    drawn = picture("published", report.build_figure("published"), report.alt("published"))
-    return (
-        PUBLISHED_INTRO
-        + "\n"
-        + captioned("fig-published", drawn, PUBLISHED_CAPTION)
-        + captioned(
-            "tbl-published", raw_blocks(report.great_tables("published")), "Printed estimates beside ours."
-        )
     )

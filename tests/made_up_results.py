@@ -15,6 +15,7 @@ ATTRIBUTES = {
     "identity": ["anonymous", "black_male", "white_female"],
     "curse": ["no_curse", "curse"],
 }
+GROUPS = {"identity": ATTRIBUTES["identity"], "topic": ["everyday", "sport"]}
 JUDGES = {"human": [""], "model_x": ["baseline", "context"]}
 LEVEL_WITH_MARKUP = "<script>document.title='taken'</script>"
 
@@ -37,24 +38,24 @@ def amce_frame(judges: dict[str, list[str]] | None = None, seed: int = 3) -> pd.
     return frame.assign(
         feature=pd.Categorical(frame["feature"], categories=list(ATTRIBUTES)),
         level=pd.Categorical(frame["level"], categories=every_level),
+        boot_std_error=frame["std_error"] + 0.0011,
+        boot_p=frame["p"] + 0.006,
         boot_lower=frame["lower"] - 0.001,
         boot_upper=frame["upper"] + 0.001,
     )
 
 
-def difference_frame() -> pd.DataFrame:
+def difference_frame(by: str = "identity") -> pd.DataFrame:
     slurs = amce_frame().query("feature == 'slur' and std_error.notna() and prompt != 'context'")
-    shifted = [
-        slurs.assign(by=f"{who} - anonymous", identity=who, statistic="amce_difference")
-        for who in ATTRIBUTES["identity"][1:]
-    ]
+    base, *others = GROUPS[by]
+    shifted = [slurs.assign(by=f"{who} - {base}", statistic="amce_difference", **{by: who}) for who in others]
     return pd.concat(shifted, ignore_index=True)
 
 
 def engines_summary() -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "engine": ["native", "survey", "cregg"],
+            "engine": ["survey", "native", "cregg"],
             "available": [True, True, False],
             "seconds": [0.01, 0.8, None],
             "max_abs_difference_estimate": [0.0, 3e-15, None],
@@ -83,8 +84,7 @@ def write_simulated_results(folder: Path, error: float = 0.03) -> Path:
     tables = {"amce": main, "truth": truth, "recovery": recovery(truth, {"amce": main})}
     for name, table in tables.items():
         table.to_parquet(folder / "tables" / f"{name}.parquet")
-    manifest = _manifest() | {"simulated": True}
-    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    write_manifest(folder, simulated=True)
     return folder
 
 
@@ -116,28 +116,59 @@ def write_results(folder: Path) -> Path:
     (folder / "tables").mkdir(parents=True)
     for name, table in tables.items():
         table.to_parquet(folder / "tables" / f"{name}.parquet")
-    (folder / "manifest.json").write_text(json.dumps(_manifest()), encoding="utf-8")
+    write_manifest(folder)
     return folder
 
 
-def _manifest() -> dict[str, object]:
-    analysis = {
-        "name": "amce", "verb": "amce", "title": "Effects of all attributes", "id": "judge_id or pair_id",
+ANALYSES = {
+    "amce": ("amce", "Effects of all attributes", {}),
+    "amce_slur": ("amce", "Kinds of insult", {"exclude": {"slur": ["none"]}}),
+    "amce_by_identity": ("amce_diffs", "Effects by author", {"by": ["identity"]}),
+    "mm": ("mm", "Marginal means", {"h0": 0.5}),
+    "frequencies": ("cj_freqs", "How often each level was shown", {"id": None, "n_clusters": None}),
+}
+
+
+def record(name: str, verb: str, title: str, **given: object) -> dict[str, object]:
+    """An analysis as a manifest has it."""
+    return {
+        "name": name, "verb": verb, "title": title, "id": "judge_id or pair_id",
         "formula": "chosen ~ slur + identity + curse", "by": [], "engine": "native", "alpha": 0.05,
         "interval": "percentile", "draws": 500, "seed": 7, "unit": "pair_id", "n_rows": 4000,
-        "n_used": 3980, "n_clusters": 1990, "n_dropped": 20,
-        "groups": [{"judge": "human"}, {"judge": "model_x"}], "seconds": 0.1, "table": "tables/amce.parquet",
+        "n_used": 3980, "n_clusters": 1990, "n_dropped": 20, "exclude": {},
+        "groups": [{"judge": "human"}, {"judge": "model_x"}], "seconds": 0.1,
+        "table": f"tables/{name}.parquet", **given,
     }  # fmt: skip
+
+
+SOFTWARE = {
+    "created": "2025-01-02T03:04:05+00:00", "conjury": "0.1.0", "commit": None, "python": "3.12",
+    "packages": {"numpy": "2.4"}, "r": None,
+}  # fmt: skip
+FILE = {"name": "choices", "file": "choices.parquet", "sha256": "0f" * 32, "rows": 4000, "variant": ""}
+COMPARED = {
+    "analysis": "amce", "title": "Effects of all attributes", "verb": "amce", "by": [],
+    "formula": "chosen ~ slur + identity", "judge": "model_x", "prompt": "context", "id": "pair_id",
+    "alpha": 0.1, "engines": ["survey", "native", "cregg"], "yardstick": "survey", "n_rows": 1200,
+    "command": "conjury compare moderation", "data": [FILE | {"file": "other.csv", "rows": 1200}],
+    "simulated": False, "notes": ["Cregg was <slow>."], **SOFTWARE, "created": "2025-03-04T03:04:05+00:00",
+}  # fmt: skip
+
+
+def manifest(**given: object) -> dict[str, object]:
     return {
-        "study": "moderation", "title": "Made-up <b>numbers</b>", "created": "2025-01-02T03:04:05+00:00",
-        "conjury": "0.1.0", "commit": None, "python": "3.12", "packages": {"numpy": "2.4"}, "r": None,
-        "command": "conjury fit moderation --data choices.parquet",
-        "data": [
-            {"name": "choices", "file": "choices.parquet", "sha256": "0f" * 32, "rows": 4000, "variant": ""}
-        ],
-        "analyses": [analysis], "notes": ["10 answers were <refused>."], "refusal": "missing",
+        "study": "moderation", "title": "Made-up <b>numbers</b>", **SOFTWARE,
+        "command": "conjury fit moderation --data choices.parquet", "data": [FILE],
+        "analyses": [record(name, verb, title, **more) for name, (verb, title, more) in ANALYSES.items()],
+        "notes": ["10 answers were <refused>."], "refusal": "missing", "compared": COMPARED,
         "labels": {
-            "features": {"slur": "Insult"}, "levels": {"slur": {"racism": LEVEL_WITH_MARKUP}},
+            "features": {"slur": "Insult"},
+            "levels": {"slur": {"generic": "Generic insult", "racism": LEVEL_WITH_MARKUP}},
             "judges": {"model_x": "Model X"}, "prompts": {"context": "Context matters"},
         },
+        **given,
     }  # fmt: skip
+
+
+def write_manifest(folder: Path, **given: object) -> None:
+    (folder / "manifest.json").write_text(json.dumps(manifest(**given)), encoding="utf-8")

@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from .labels import LabelKey, Labels, display_order, series_labels
+from .labels import LabelKey, Labels, display_order, refuse_repeats, series_labels
 from .panels import Points, draw_panels
 
 if TYPE_CHECKING:
@@ -111,13 +111,7 @@ def estimate_points(
         raise InputError("There is nothing to draw: the table of estimates has no rows.")
     keys = frame[[panel, row]].astype("string")
     series = series_labels(frame, group)
-    repeated = pd.concat([keys, series.rename("series")], axis=1).duplicated()
-    if repeated.any():
-        where = keys[repeated].iloc[0]
-        raise InputError(
-            f"{where[panel]}, {where[row]} occurs more than once; name the column that tells "
-            "the rows apart with group=."
-        )
+    refuse_repeats(pd.concat([keys, series.rename("series")], axis=1))
     numbers = frame[["estimate", *bounds]].astype(float)
     table = pd.DataFrame(
         {

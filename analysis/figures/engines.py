@@ -1,4 +1,4 @@
-"""Engines side by side: the largest disagreement with the native engine, on a log scale."""
+"""Engines side by side: the largest disagreement with one of them, on a log scale."""
 
 from __future__ import annotations
 
@@ -23,15 +23,22 @@ MEASURES = {
 
 
 def engines_plot(
-    summary: pd.DataFrame, *, theme: str = "light", tolerance: float = TOLERANCE, title: str | None = None
+    summary: pd.DataFrame,
+    *,
+    yardstick: str | None = None,
+    theme: str = "light",
+    tolerance: float = TOLERANCE,
+    title: str | None = None,
 ) -> Figure:
-    """Draw the largest disagreement of each engine with the native one.
+    """Draw the largest disagreement of each engine with the yardstick.
 
     Parameters
     ----------
     summary : DataFrame
         ``engine, available, max_abs_difference_estimate, max_rel_difference_std_error``; zero is
         drawn at 1e-17, the left end.
+    yardstick : str, optional
+        The engine that the others are compared with; by default the first.
     theme : {"light", "dark"}
         Colours.
     tolerance : float
@@ -46,14 +53,15 @@ def engines_plot(
     Examples
     --------
     >>> summary = pd.DataFrame({
-    ...     "engine": ["survey"], "available": [True],
-    ...     "max_abs_difference_estimate": [1e-15], "max_rel_difference_std_error": [2e-13]})
-    >>> len(engines_plot(summary).axes)
-    1
+    ...     "engine": ["native", "survey"], "available": [True, True],
+    ...     "max_abs_difference_estimate": [0, 1e-15], "max_rel_difference_std_error": [0, 2e-13]})
+    >>> [label.get_text() for label in engines_plot(summary).axes[0].get_yticklabels()]
+    ['survey']
     """
     from matplotlib.transforms import blended_transform_factory
 
-    compared = compared_engines(summary)
+    yardstick = yardstick or yardstick_of(summary)
+    compared = compared_engines(summary, yardstick)
     look = theme_named(theme)
     with styled(look):
         figure = new_figure(TWO_COLUMNS, 1.15 + 0.36 * len(compared) + (0.3 if title else 0))
@@ -80,7 +88,7 @@ def engines_plot(
         axes.set_xlim(FLOOR / 3, largest * 30)
         axes.set_yticks(range(len(compared)), list(compared["engine"].astype(str)))
         axes.set_ylim(len(compared) - 0.5, -0.5)
-        axes.set_xlabel("Largest difference from the native engine")
+        axes.set_xlabel(f"Largest difference from the {yardstick} engine")
         axes.grid(axis="x")
         axes.set_axisbelow(True)
         axes.spines[["top", "right", "left"]].set_visible(False)
@@ -88,30 +96,39 @@ def engines_plot(
     return figure
 
 
-def compared_engines(summary: pd.DataFrame) -> pd.DataFrame:
-    """Every engine but the native one, in the order of the table."""
+def yardstick_of(summary: pd.DataFrame) -> str:
+    """Return the engine that the others are compared with where nothing else names it: the first."""
+    if summary.empty or "engine" not in summary:
+        raise InputError("The summary of engines names no engine; run `conjury compare` again.")
+    return str(summary["engine"].iloc[0])
+
+
+def compared_engines(summary: pd.DataFrame, yardstick: str) -> pd.DataFrame:
+    """Every engine but the yardstick, in the order of the table."""
     for name in ("engine", "available", *MEASURES):
         if name not in summary.columns:
             raise InputError(f"The summary of engines has no column {name!r}.")
-    return summary[summary["engine"].astype(str) != "native"].reset_index(drop=True)
+    return summary[summary["engine"].astype(str) != yardstick].reset_index(drop=True)
 
 
-def engines_alt(summary: pd.DataFrame) -> str:
+def engines_alt(summary: pd.DataFrame, *, yardstick: str | None = None) -> str:
     """Describe the comparison of engines in words.
 
     Examples
     --------
     >>> summary = pd.DataFrame({
-    ...     "engine": ["survey", "cregg"], "available": [True, False],
-    ...     "max_abs_difference_estimate": [1e-15, None], "max_rel_difference_std_error": [2e-13, None]})
+    ...     "engine": ["native", "survey", "cregg"], "available": [True, True, False],
+    ...     "max_abs_difference_estimate": [0, 1e-15, None],
+    ...     "max_rel_difference_std_error": [0, 2e-13, None]})
     >>> engines_alt(summary).split("; ")[1]
     'cregg: not available.'
     """
+    yardstick = yardstick or yardstick_of(summary)
     told = [
         f"{row.engine}: estimates {row.max_abs_difference_estimate:.1e}, "
         f"standard errors {row.max_rel_difference_std_error:.1e}"
         if row.available
         else f"{row.engine}: not available"
-        for row in compared_engines(summary).itertuples()
+        for row in compared_engines(summary, yardstick).itertuples()
     ]
-    return f"Largest differences from the native engine. {'; '.join(told) or 'No other engine was run'}."
+    return f"Largest differences from the {yardstick} engine. {'; '.join(told) or 'No other engine was run'}."

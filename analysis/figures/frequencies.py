@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from .labels import LabelKey, Labels, display_order, series_labels
+from .labels import LabelKey, Labels, display_order, refuse_repeats, series_labels
 from .panels import Points, draw_panels
 
 if TYPE_CHECKING:
@@ -65,12 +65,7 @@ def frequency_points(
     if frame.empty:
         raise InputError("There is nothing to draw: the table of frequencies has no rows.")
     keys = frame[["feature", "level"]].astype("string").assign(series=series_labels(frame, group))
-    if keys.duplicated().any():
-        where = keys[keys.duplicated()].iloc[0]
-        raise InputError(
-            f"{where['feature']}, {where['level']} occurs more than once; name the column that tells "
-            "the rows apart with group=."
-        )
+    refuse_repeats(keys)
     counts = frame["estimate"].astype(float)
     total = counts.groupby([keys["feature"], keys["series"]]).transform("sum").to_numpy()
     single = keys["series"].nunique() == 1

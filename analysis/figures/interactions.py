@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def interaction_plot(
     frame: pd.DataFrame,
     *,
-    feature: str = "slur",
-    by: str = "identity",
+    feature: str,
+    by: str,
     panels: Literal["feature", "by"] = "feature",
     labels: Mapping[LabelKey, str] | None = None,
     group: str | None = None,
@@ -30,12 +30,12 @@ def interaction_plot(
     title: str | None = None,
     bounds: str = "",
 ) -> Figure:
-    """Draw differences in the effects of ``feature`` between the levels of ``by``.
+    """Draw differences in the effects (or marginal means) of ``feature`` between the levels of ``by``.
 
     Parameters
     ----------
     frame : DataFrame
-        Differences in AMCEs: the tidy columns and a column named after ``by``.
+        Differences in AMCEs or marginal means: the tidy columns and a column named after ``by``.
     feature, by : str
         The attribute whose effects differ, and the attribute they differ by.
     panels : {"feature", "by"}
@@ -57,14 +57,14 @@ def interaction_plot(
     >>> frame = pd.DataFrame({
     ...     "feature": "slur", "level": ["racism", "reclaimed"], "identity": "black_male",
     ...     "estimate": [-0.1, -0.2], "lower": [-0.12, -0.22], "upper": [-0.08, -0.18]})
-    >>> len(interaction_plot(frame).axes)
+    >>> len(interaction_plot(frame, feature="slur", by="identity").axes)
     2
     """
     shown = interaction_rows(frame, feature, by)
     named = _labels_for(shown, feature, by, labels)
     panel, row = ("level", by) if panels == "feature" else (by, "level")
     points = estimate_points(shown, named, group, interval, panel=panel, row=row)
-    xlabel = with_bounds(f"Difference in the effect of {named.feature(feature).lower()}", bounds)
+    xlabel = with_bounds(f"Difference in {quantity(shown)} of {named.feature(feature).lower()}", bounds)
     return draw_panels(points, theme=theme, xlabel=xlabel, title=title, share_x=True)
 
 
@@ -77,6 +77,12 @@ def interaction_rows(frame: pd.DataFrame, feature: str, by: str) -> pd.DataFrame
     if shown.empty:
         raise InputError(f"The table of differences has no estimate for {feature!r}.")
     return shown
+
+
+def quantity(frame: pd.DataFrame) -> str:
+    """Name what differs between the groups: effects, or marginal means."""
+    is_mean = "statistic" in frame and set(frame["statistic"].astype(str)) == {"mm_difference"}
+    return "the marginal mean" if is_mean else "the effect"
 
 
 def _labels_for(frame: pd.DataFrame, feature: str, by: str, labels: Mapping[LabelKey, str] | None) -> Labels:
@@ -94,8 +100,8 @@ def _labels_for(frame: pd.DataFrame, feature: str, by: str, labels: Mapping[Labe
 def interaction_alt(
     frame: pd.DataFrame,
     *,
-    feature: str = "slur",
-    by: str = "identity",
+    feature: str,
+    by: str,
     labels: Mapping[LabelKey, str] | None = None,
     group: str | None = None,
 ) -> str:
@@ -105,4 +111,4 @@ def interaction_alt(
     who = ", ".join(named.level(by, value) for value in shown[by].astype("string").unique())
     described = coefficient_alt(shown, labels=labels, group=group)
     what = f"{named.feature(feature).lower()} by {named.feature(by).lower()} ({who})"
-    return f"Differences in the effect of {what}. {described}"
+    return f"Differences in {quantity(shown)} of {what}. {described}"

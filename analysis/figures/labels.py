@@ -89,6 +89,21 @@ def series_labels(frame: pd.DataFrame, group: str | None = None) -> pd.Series[An
     return pd.Series(joined, index=frame.index, dtype="string")
 
 
+def refuse_repeats(
+    keys: pd.DataFrame, remedy: str = "name the column that tells the rows apart with group="
+) -> None:
+    """Raise InputError where two rows of a table to draw have the same keys.
+
+    Examples
+    --------
+    >>> refuse_repeats(pd.DataFrame({"feature": ["reply", "reply"], "level": ["agree", "disagree"]}))
+    """
+    repeated = keys.duplicated()
+    if repeated.any():
+        where = ", ".join(filter(None, keys[repeated].astype("string").fillna("").iloc[0]))
+        raise InputError(f"{where} occurs more than once; {remedy}.")
+
+
 def one_prompt(frame: pd.DataFrame, prompt: str | None = None) -> pd.DataFrame:
     """Keep one prompt per judge: ``prompt``, else ``baseline``, else the judge's first."""
     if "prompt" not in frame.columns:

@@ -56,8 +56,12 @@ def marginal_means_plot(
 
 
 def marginal_means_alt(
-    frame: pd.DataFrame, *, labels: Mapping[LabelKey, str] | None = None, group: str | None = None
+    frame: pd.DataFrame,
+    *,
+    labels: Mapping[LabelKey, str] | None = None,
+    group: str | None = None,
+    baseline: float = HALF,
 ) -> str:
     """Describe a plot of marginal means in words."""
     described = coefficient_alt(frame, labels=labels, group=group)
-    return f"Marginal means around 0.5. {described}"
+    return f"Marginal means around {baseline:g}. {described}"

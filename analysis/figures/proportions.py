@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from .labels import LabelKey, Labels, display_order
+from .labels import LabelKey, Labels, display_order, refuse_repeats
 from .theme import TWO_COLUMNS, new_figure, styled, theme_named
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def two_way(frame: pd.DataFrame) -> pd.DataFrame:
     rows, columns = features
     value = "proportion" if "proportion" in frame else "estimate"
     keyed = frame.assign(**{name: frame[name].astype("string") for name in features})
+    refuse_repeats(keyed[features], "keep one row for each combination")
     wide = keyed.pivot(index=rows, columns=columns, values=value)
     return wide.reindex(index=display_order(frame[rows]), columns=display_order(frame[columns]))
 

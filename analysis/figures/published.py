@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from .labels import LabelKey, Labels, one_prompt, words
+from .labels import LabelKey, Labels, one_prompt, refuse_repeats, words
 from .theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def beside_published(
     place = {key: position for position, key in enumerate(order)}
     both["_place"] = [place[tuple(key)] for key in both[KEYS].itertuples(index=False)]
     both = both.sort_values("_place", kind="stable").drop(columns="_place").reset_index(drop=True)
+    refuse_repeats(both[[*KEYS, "source"]], "keep one row for each judge, level and variant")
     at_print = printed.set_index(KEYS)["estimate"].astype(float)
     expected = at_print.reindex(pd.MultiIndex.from_frame(both[KEYS])).to_numpy()
     return both.assign(difference=both["estimate"].astype(float).to_numpy() - expected)

@@ -178,6 +178,20 @@ def test_repeated_rows_ask_for_a_group() -> None:
         coefficient_plot(frame)
 
 
+def test_every_figure_refuses_repeated_rows_in_the_same_words() -> None:
+    ours = amce_frame({"model_x": ["baseline"]})
+    printed = ours.dropna(subset=["std_error"])
+    shares = pd.DataFrame({"a": ["x", "x"], "b": ["u", "u"], "proportion": [0.5, 0.5]})
+    counts = frequencies_frame().query("judge == 'human'")
+    for draw in (
+        lambda: proportions_plot(shares),
+        lambda: frequencies_plot(pd.concat([counts, counts])),
+        lambda: published_plot(printed, pd.concat([ours, ours])),
+    ):
+        with pytest.raises(InputError, match=r"occurs more than once; (keep one row|name the column)"):
+            draw()
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -210,11 +224,21 @@ def test_marginal_means_stand_around_one_half() -> None:
 
 def test_interactions_have_a_panel_per_slur_or_per_identity() -> None:
     frame = difference_frame()
-    by_slur = [axes.get_title(loc="left") for axes in interaction_plot(frame).axes]
-    by_author = [axes.get_title(loc="left") for axes in interaction_plot(frame, panels="by").axes]
+    both = {"feature": "slur", "by": "identity"}
+    by_slur = [axes.get_title(loc="left") for axes in interaction_plot(frame, **both).axes]
+    by_author = [axes.get_title(loc="left") for axes in interaction_plot(frame, **both, panels="by").axes]
     assert by_slur == ["Sexism", "Racism", "None"]
     assert by_author == ["Black male", "White female"]
-    assert "Black male, White female" in interaction_alt(frame)
+    assert "Black male, White female" in interaction_alt(frame, **both)
+
+
+def test_differences_in_marginal_means_are_not_called_effects() -> None:
+    frame = difference_frame().assign(statistic="mm_difference")
+    figure = interaction_plot(frame, feature="slur", by="identity")
+    assert figure.get_supxlabel() == "Difference in the marginal mean of slur"
+    assert interaction_alt(frame, feature="slur", by="identity").startswith(
+        "Differences in the marginal mean"
+    )
 
 
 def test_ours_minus_printed_is_the_difference_in_both_joins() -> None:
@@ -247,9 +271,12 @@ def test_engines_stand_at_their_disagreement_and_missing_ones_are_named() -> Non
     drawn = [float(x) for line in axes.lines if line.get_linestyle() == "None" for x in line.get_xdata()]
     assert drawn == [3e-15, 4e-13]
     assert axes.get_xscale() == "log"
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["survey", "cregg"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["native", "cregg"]
+    assert axes.get_xlabel() == "Largest difference from the survey engine"
     assert "not available" in [text.get_text() for text in axes.texts]
-    assert "survey: estimates 3.0e-15" in engines_alt(summary)
+    assert "the survey engine. native: estimates 3.0e-15" in engines_alt(summary)
+    named = engines_plot(summary, yardstick="native").axes[0]
+    assert [label.get_text() for label in named.get_yticklabels()] == ["survey", "cregg"]
 
 
 def test_alt_text_names_the_extremes_found_in_the_data() -> None:

@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from made_up_results import LEVEL_WITH_MARKUP, write_results
+
+from conjury.analysis.fallback import cell_options, read_source
+from conjury.analysis.render import render, reports
+from conjury.inference.errors import ConjuryError, InputError, MissingDependency
+from conjury.inference.paths import QUARTO
+
+KNOWN_CELL_OPTIONS = {"tags", "label", "tbl-cap", "output"}
+PRINTING = {
+    "gt", "effects", "further_effects", "differences", "means", "prompts", "published", "truth",
+    "frequencies", "data_and_versions", "disagreement", "estimates_by_engine",
+}  # fmt: skip
+SOURCES = sorted(QUARTO.glob("*.qmd"))
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory) -> Path:
+    return write_results(tmp_path_factory.mktemp("made_up") / "results")
+
+
+@pytest.fixture(scope="module")
+def page(results, tmp_path_factory) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path_factory.mktemp("empty")))
+        return render("moderation", results, tmp_path_factory.mktemp("reports")).path
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_report_sources_use_known_cell_options_and_show_no_last_expression(source: Path) -> None:
+    _, notebook = read_source(source)
+    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    assert any("parameters" in cell_options(cell).get("tags", []) for cell in code)
+    for cell in code:
+        options = cell_options(cell)
+        assert set(options) <= KNOWN_CELL_OPTIONS
+        assert options.get("output") in (None, "asis")
+        assert ("label" in options) == ("tbl-cap" in options)
+        last = cell.strip().splitlines()[-1]
+        asked = re.match(r"(results|report) = |report\.(\w+)\(|print\(", last)
+        assert asked
+        assert asked[2] in PRINTING | {None}
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_every_reference_and_citation_has_its_target_and_blocks_are_closed(source: Path) -> None:
+    text = source.read_text(encoding="utf-8")
+    labels = re.findall(r"(?:#\| label: |\{#)((?:fig|tbl|sec)-[\w-]+)", text)
+    labels += [f"tbl-{name}" for name in re.findall(r"report\.gt\(\"(\w+)\"", text)]
+    assert len(labels) == len(set(labels))
+    assert set(re.findall(r"@((?:fig|tbl|sec)-[\w-]*\w)", text)) <= set(labels)
+    assert {label for label in labels if label.startswith("fig")} <= set(re.findall(r"@(fig-[\w-]*\w)", text))
+    entries = set(re.findall(r"^@\w+\{([\w-]+),", (QUARTO / "references.bib").read_text(), re.MULTILINE))
+    assert set(re.findall(r"\[@([\w-]+)\]", text)) <= entries
+    fences = re.findall(r"^:::+.*$", text, re.MULTILINE)
+    assert sum(1 if "{" in fence else -1 for fence in fences) == 0
+
+
+def test_the_project_file_asks_for_self_contained_pages_without_web_fonts() -> None:
+    project = yaml.safe_load((QUARTO / "_quarto.yml").read_text())
+    page = project["format"]["html"]
+    assert page["embed-resources"] is True
+    assert page["html-math-method"] == "mathml"
+    assert page["theme"]["light"][0] == page["theme"]["dark"][0] == "default"
+    assert project["number-sections"] is True
+    assert project["project"]["render"] == [f"{name}.qmd" for name in ("moderation", "estimators")]
+    assert sorted(reports()) == ["estimators", "moderation"]
+    for style in QUARTO.glob("*.*css"):
+        assert "@import" not in style.read_text()
+        assert "url(" not in style.read_text()
+
+
+def test_the_page_holds_figures_captions_tables_and_says_what_it_is(page) -> None:
+    markup = page.read_text(encoding="utf-8")
+    assert "rendered without Quarto" in markup
+    assert re.findall(r'<figure id="(fig-[\w-]+)">', markup) == [
+        "fig-amce", "fig-amce-slur", "fig-amce-by-identity", "fig-mm", "fig-prompts-1", "fig-published",
+        "fig-frequencies",
+    ]  # fmt: skip
+    numbers = re.findall(r"<figcaption><b>(Figure|Table) (\d+)\.</b>", markup)
+    assert [int(n) for kind, n in numbers if kind == "Figure"] == list(range(1, 8))
+    assert markup.count('src="data:image/svg+xml;base64,') == 14
+    assert "conjurytoken" not in markup
+    assert ":::" not in markup
+    assert "{=html}" not in markup
+    assert not re.search(r"(?<![\w.])@(fig|tbl|sec)-", markup)
+    assert "Hainmueller et al. 2014" in markup
+
+
+def test_the_page_holds_nothing_external_and_no_script(page) -> None:
+    markup = page.read_text(encoding="utf-8")
+    assert "<script" not in markup
+    assert LEVEL_WITH_MARKUP not in markup
+    sources = re.findall(r'(?:src|href)="([^"]+)"', markup)
+    assert all(source.startswith(("data:", "#")) for source in sources)
+    assert not re.search(r"@import|url\(", markup)
+    targets = {source[1:] for source in sources if source.startswith("#")}
+    assert targets <= set(re.findall(r'id="([^"]+)"', markup))
+
+
+def test_rendering_writes_nothing_beside_the_sources(page) -> None:
+    assert not (QUARTO / "conjury-figures").exists()
+    assert not list(QUARTO.glob("*.html"))
+    assert [path.name for path in page.parent.iterdir()] == ["moderation.html"]
+    assert stat.S_IMODE(page.stat().st_mode) == 0o644
+
+
+def test_the_report_on_engines_is_rendered_too(results, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    made = render("estimators", results, tmp_path / "reports")
+    assert made.renderer == "nbconvert"
+    assert "Quarto is not on the PATH" in made.message
+    assert "R is missing" in made.path.read_text(encoding="utf-8")
+
+
+def test_a_failing_cell_is_one_error_and_keeps_the_old_page(results, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    copy = shutil.copytree(results, tmp_path / "copy")
+    (copy / "manifest.json").write_text("[]")
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "reports" / "estimators.html").write_text("old")
+    with pytest.raises(ConjuryError, match=r"A cell of the report failed: InputError: .*manifest.json"):
+        render("estimators", copy, tmp_path / "reports")
+    assert (tmp_path / "reports" / "estimators.html").read_text() == "old"
+
+
+def test_unknown_reports_and_formats_and_pdf_without_quarto_are_refused(
+    results, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match="no report 'novel'; use one of: estimators, moderation"):
+        render("novel", results, tmp_path)
+    with pytest.raises(InputError, match="html or pdf"):
+        render("moderation", results, tmp_path, to="docx")  # type: ignore[arg-type]
+    with pytest.raises(MissingDependency, match="PDF reports need Quarto"):
+        render("moderation", results, tmp_path, to="pdf")
+    with pytest.raises(InputError, match=r"manifest.json is missing"):
+        render("moderation", tmp_path, tmp_path)
+
+
+def stand_in_for_quarto(folder: Path, body: str) -> None:
+    program = folder / "quarto"
+    program.write_text(f"#!{sys.executable}\nimport json, os, pathlib, sys\n{body}\n")
+    program.chmod(0o755)
+
+
+def test_quarto_gets_any_path_as_parameter_the_python_and_the_format(results, tmp_path, monkeypatch) -> None:
+    odd = shutil.copytree(results, tmp_path / 'results: #1 of Kim\'s "run"')
+    stand_in_for_quarto(
+        tmp_path,
+        "out = pathlib.Path('../reports'); out.mkdir()\n"
+        "kind = sys.argv[sys.argv.index('--to') + 1]\n"
+        "told = json.dumps([sys.argv[1:], os.environ['QUARTO_PYTHON'], os.path.exists('_quarto.yml'),\n"
+        "    pathlib.Path(sys.argv[-1]).read_text()])\n"
+        "(out / ('estimators.pdf' if kind == 'typst' else 'estimators.html')).write_text(told)",
+    )
+    monkeypatch.setenv("PATH", str(tmp_path))
+    made = render("estimators", odd, tmp_path / "reports", to="pdf")
+    arguments, python, has_project, parameters = json.loads(made.path.read_text())
+    assert arguments[:5] == ["render", "estimators.qmd", "--to", "typst", "--execute-params"]
+    assert yaml.safe_load(parameters) == {"results": str(odd)}
+    assert python == sys.executable
+    assert has_project
+    assert (made.renderer, made.path.name) == ("quarto", "estimators.pdf")
+
+
+def test_an_error_of_quarto_ends_with_its_own_words(results, tmp_path, monkeypatch) -> None:
+    stand_in_for_quarto(tmp_path, "print('ERROR: no such theme', file=sys.stderr); sys.exit(1)")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ConjuryError, match=r"could not render estimators.qmd: .*no such theme$"):
+        render("estimators", results, tmp_path / "reports")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_browser_shows_the_page_without_error_or_request(page, tmp_path, scheme: str) -> None:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.options import Options
+    from selenium.webdriver.chrome.service import Service
+
+    options = Options()
+    options.binary_location = shutil.which("chromium") or ""
+    for flag in (
+        "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
+        "--disable-background-networking", "--disable-component-update", "--window-size=1000,1200",
+        f"--user-data-dir={tmp_path}",
+    ):  # fmt: skip
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    browser = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    try:
+        browser.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        )
+        browser.get(page.as_uri())
+        assert browser.get_log("browser") == []
+        asked = [
+            message["params"]["request"]["url"]
+            for entry in browser.get_log("performance")
+            if (message := json.loads(entry["message"])["message"])["method"] == "Network.requestWillBeSent"
+        ]
+        assert {url for url in asked if not url.startswith(("data:", "chrome:"))} == {page.as_uri()}
+        sizes = browser.execute_script(
+            "return [...document.images].filter(i => i.checkVisibility())"
+            ".map(i => [i.naturalWidth, i.clientWidth, i.clientHeight, i.closest('div').className])"
+        )
+        assert len(sizes) == 7
+        assert all(natural > 0 and width > 300 and height > 100 for natural, width, height, _ in sizes)
+        assert {block for *_, block in sizes} == {f"{scheme}-content"}
+        assert browser.title == "Which post goes to review?"
+        wide = browser.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
+        assert wide <= 0
+    finally:
+        browser.quit()
