@@ -46,7 +46,7 @@ def drawers(report: ReportData, name: str) -> tuple[Draw, Describe]:
         printed, ours = report.table(name), report.table(report.main)
         return (
             lambda theme: published_plot(printed, ours, labels=report.labels, theme=theme),
-            lambda: published_alt(printed, ours),
+            lambda: published_alt(printed, ours, labels=report.labels),
         )
     if name == "recovery":
         known = beside_truth(report.table("truth"), {report.main: report.table(report.main)})

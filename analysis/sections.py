@@ -31,7 +31,7 @@ HALF = 0.5
 def opened(made: Mapping[str, Any], study: Mapping[str, Any]) -> str:
     """Say which study results are from, how much data they rest on, and when and by what they were made."""
     title = plain(study.get("title") or study.get("study") or "untitled study")
-    rows = sum(int(item.get("rows") or 0) for item in made.get("data") or [])
+    rows = sum(int(item.get("rows") or 0) for item in made.get("data") or [] if not item.get("variant"))
     counted = f" from {whole(rows)} rows of data" if rows else ""
     when = f", computed {plain(str(made['created'])[:10])}" if made.get("created") else ""
     version = f" with conjury {plain(made['conjury'])}" if made.get("conjury") else ""
@@ -170,7 +170,7 @@ def interval_note(analysis: Mapping[str, Any], frame: pd.DataFrame, labels: Labe
     by = " or ".join(map(code, str(analysis["id"]).split(" or "))) if analysis.get("id") else ""
     errors = f"standard errors clustered by {by}" if by else "standard errors of independent rows"
     width = f"{ndtri(1 - float(analysis['alpha']) / 2):.2f}"
-    told = f"Lines and brackets are {name}s: estimates plus and minus {width} {errors}."
+    told = f"Lines in the figure are {name}s: estimates plus and minus {width} {errors}."
     if "boot_lower" not in frame:
         return told
     apart = np.fmax(

@@ -179,7 +179,13 @@ def _dress(left: Axes, right: Axes, rows: list[tuple[str, str]], named: Labels, 
         axes.spines[["top", "right", "left"]].set_visible(False)
 
 
-def published_alt(published: pd.DataFrame, estimates: pd.DataFrame, *, prompt: str | None = None) -> str:
+def published_alt(
+    published: pd.DataFrame,
+    estimates: pd.DataFrame,
+    *,
+    prompt: str | None = None,
+    labels: Mapping[LabelKey, str] | None = None,
+) -> str:
     """Describe in words how far our estimates lie from the printed ones."""
     both = beside_published(published, estimates, prompt=prompt)
     told = []
@@ -188,7 +194,7 @@ def published_alt(published: pd.DataFrame, estimates: pd.DataFrame, *, prompt: s
         told.append(
             f"{SOURCE_NAMES.get(source, words(source))}: at most "
             f"{abs(100 * furthest['difference']):.2f} percentage points from print, at "
-            f"{words(furthest['feature'])}: {words(furthest['level'])}"
+            f"{Labels(labels).both(furthest['feature'], furthest['level'])}"
         )
     n_levels = len(both[["feature", "level"]].drop_duplicates())
     return f"Printed estimates beside ours for {n_levels} levels. {'; '.join(told)}."

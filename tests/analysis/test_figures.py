@@ -248,7 +248,8 @@ def test_ours_minus_printed_is_the_difference_in_both_joins() -> None:
     both = beside_published(printed, pd.concat([ours, other], ignore_index=True))
     gaps = both.groupby("source")["difference"].agg(lambda values: np.abs(values).max())
     assert gaps.to_dict() == pytest.approx({"": 0.01, "as_published": 0.0, "printed": 0.0})
-    assert "1.00 percentage points" in published_alt(printed, ours)
+    told = published_alt(printed.query("level == 'curse'"), ours, labels={("curse", "curse"): "Swearing"})
+    assert told.endswith("1.00 percentage points from print, at Curse: Swearing.")
 
 
 def test_the_published_figure_shows_differences_in_percentage_points() -> None:

@@ -186,6 +186,11 @@ def simulated(tmp_path_factory) -> Path:
     return write_simulated_results(tmp_path_factory.mktemp("simulated") / "results")
 
 
+def test_further_variants_of_the_same_rows_are_not_counted_again(tmp_path) -> None:
+    write_manifest(tmp_path, data=[{"rows": 4000, "variant": ""}, {"rows": 4000, "variant": "as_published"}])
+    assert "from 4,000 rows of data" in Results(tmp_path).opening()
+
+
 def test_the_opening_says_whether_choices_are_simulated(results, simulated) -> None:
     assert "simulated" not in Results(results).opening()
     assert "**The choices are simulated:**" in Results(simulated).opening()
