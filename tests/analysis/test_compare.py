@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis import compare
-from conjury.analysis.compare import compare_engines, largest_differences
+from conjury.analysis.compare import compare_engines, largest_differences, record_comparison
 from conjury.analysis.fit import Group, Options, fit_group, groups
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.simulate import simulate
@@ -84,5 +84,20 @@ def test_unknown_engines_and_counts_are_refused(study: Study, group: Group) -> N
         compare_engines(study, effects, group, ["native", "fortran"])
     with pytest.raises(InputError, match="No engine is named"):
         compare_engines(study, effects, group, [])
+    test = study.analysis("amce_by_identity").model_copy(update={"verb": "cj_anova"})
+    with pytest.raises(InputError, match=r"is a test \(cj_anova\) without estimates"):
+        compare_engines(study, test, group, ["native"])
     with pytest.raises(InputError, match="only counts"):
         compare_engines(study, study.analysis("frequencies"), group, ["native"])
+
+
+def test_a_comparison_is_recorded_with_its_yardstick_and_the_rows_of_the_analysis(
+    study: Study, group: Group
+) -> None:
+    chosen = study.analysis("amce_slur")
+    found = compare_engines(study, chosen, group, ["statsmodels", "native"], 0.1)
+    made = record_comparison(study, chosen, group, found, 0.1)
+    assert made["yardstick"] == "statsmodels"
+    assert made["engines"] == ["statsmodels", "native"]
+    assert made["n_rows"] == int((group.choices["slur"] != "none").sum())
+    assert (made["alpha"], made["id"], made["exclude"]) == (0.1, "pair_id", {"slur": ["none"]})

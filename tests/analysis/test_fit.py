@@ -88,6 +88,7 @@ def test_bootstrap_limits_stand_beside_every_estimate_that_has_an_error(
         assert table.loc[tested, ["boot_lower", "boot_upper"]].notna().all(axis=None)
         assert table.loc[~tested, ["boot_lower", "boot_upper"]].isna().all(axis=None)
         assert (table["boot_lower"] < table["boot_upper"])[tested].all()
+        assert table.loc[tested, ["boot_std_error", "boot_p"]].notna().all(axis=None)
     assert "boot_lower" not in fitted.tables["frequencies"]
     effects, _, counts = fitted.analyses
     assert (effects["draws"], effects["interval"], counts["draws"]) == (40, "percentile", None)
@@ -101,6 +102,8 @@ def test_respondents_are_resampled_whole_and_models_by_pair(study: Study, choice
         drawn = bootstrap(amce, group.choices, effects.formula, unit=unit, draws=25, seed=4).frame
         np.testing.assert_allclose(table["boot_lower"], drawn["lower"], rtol=1e-12)
         np.testing.assert_allclose(table["boot_upper"], drawn["upper"], rtol=1e-12)
+        np.testing.assert_allclose(table["boot_std_error"], drawn["std_error"], rtol=1e-12)
+        np.testing.assert_allclose(table["boot_p"], drawn["p"], rtol=1e-12)
 
 
 def test_without_draws_the_bootstrap_columns_are_empty(study: Study, choices: pd.DataFrame) -> None:

@@ -232,7 +232,11 @@ def test_reports_need_results(refused: Refused) -> None:
     assert "holds no results" in refused("report", "moderation", "--results", "absent")
     assert "holds no results" in refused("report", "moderation", "--results", "file")
     assert "no report 'nonsense'" in refused("report", "nonsense", "--results", "absent")
-    assert "holds no choices" in refused("compare", "moderation", "--results", "absent")
+    assert "absent holds no choices" in refused("compare", "moderation", "--results", "absent")
+    for words in (("report", "moderation"), ("compare", "moderation")):
+        told = refused(*words)
+        assert told.startswith("conjury: results holds no")
+        assert "--results" in told
 
 
 def test_a_file_where_a_results_folder_should_be_is_refused(made: pd.DataFrame, refused: Refused) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,11 @@ import pytest
 from golden import golden_frame
 
 from conjury.analysis.conjoint import amce, bootstrap
+from conjury.analysis.fit import Options
+from conjury.analysis.report import Results
+from conjury.cli.commands import fit_choices
+from conjury.cli.loading import load_variants
+from conjury.inference.errors import InputError
 from conjury.inference.files import read_table
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -105,7 +111,7 @@ def test_fitted_numbers_equal_those_of_the_python_functions(folder: Path) -> Non
             ours[list(expected)], expected, check_dtype=False, check_categorical=False, rtol=1e-12
         )
         drawn = bootstrap(amce, rows, FORMULA, unit=unit, draws=20, seed=1).frame
-        for ends in ("lower", "upper"):
+        for ends in ("std_error", "p", "lower", "upper"):
             pd.testing.assert_series_equal(ours[f"boot_{ends}"], drawn[ends], check_names=False, rtol=1e-12)
 
 
@@ -130,6 +136,7 @@ def test_manifest_names_data_by_checksum_and_without_its_folder(
         "file": "choices.parquet",
         "sha256": hashlib.sha256(content).hexdigest(),
         "rows": 1880,
+        "rows_used": 1880,
         "variant": "",
     }
     assert manifest["command"] == "conjury fit moderation --data choices.parquet --draws 20"
@@ -217,16 +224,93 @@ def test_compare_adds_its_tables_to_the_results(folder: Path, conjury: Run, tmp_
     shutil.copytree(folder / "results", results)
     done = conjury(
         "compare", "moderation", "--engines", "native,statsmodels,linearmodels", "--judge", "human",
-        "--prompt", "", "--results", results, cwd=tmp_path,
+        "--prompt", "", "--alpha", 0.1, "--results", results, cwd=tmp_path,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     summary = pd.read_parquet(results / "tables" / "engines_summary.parquet").set_index("engine")
     assert summary["available"].all()
     assert (summary["max_abs_difference_estimate"] < 1e-10).all()
     assert (summary["max_rel_difference_std_error"] < 1e-8).all()
+    before = json.loads((folder / "results" / "manifest.json").read_text(encoding="utf-8"))
     manifest = json.loads((results / "manifest.json").read_text(encoding="utf-8"))
-    assert manifest["compared"]["judge"] == "human"
-    assert len(manifest["analyses"]) == 6
+    compared = manifest.pop("compared")
+    added = {f"tables/{name}.{end}" for name in ("engines", "engines_summary") for end in ("csv", "parquet")}
+    assert set(manifest.pop("files")) - set(before.pop("files")) == added
+    assert manifest == before
+    expected = {
+        "analysis": "amce", "judge": "human", "prompt": "", "id": "judge_id", "alpha": 0.1, "by": [],
+        "engines": ["native", "statsmodels", "linearmodels"], "yardstick": "native", "n_rows": 1200,
+        "formula": FORMULA, "verb": "amce", "data": before["data"], "simulated": True, "r": None,
+    }  # fmt: skip
+    assert {name: compared[name] for name in expected} == expected
+    assert compared["command"].startswith("conjury compare moderation --engines native")
+    assert compared["notes"] == [note for note in before["notes"] if "simulated" in note]
+    assert {"title", "created", "conjury", "commit", "python", "packages"} <= set(compared)
+    assert f"--results {results}" in done.stdout
+
+
+def test_compare_reads_a_file_as_fit_does(folder: Path, conjury: Run, tmp_path: Path) -> None:
+    choices = read_table(folder / "choices.parquet", "choices")
+    model = choices[choices["judge_kind"] == "model"].rename(columns={"chosen": "picked"})
+    model.drop(columns=["judge_id", "origin"]).to_csv(tmp_path / "model.csv", index=False)
+    words = ("compare", "moderation", "--engines", "native,statsmodels", "--analysis", "mm")
+    file = ("--data", "model.csv", "--rename", "picked=chosen", "--judge", "somebody")
+    done = conjury(*words, *file, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    compared = json.loads((tmp_path / "results" / "manifest.json").read_text(encoding="utf-8"))["compared"]
+    assert (compared["judge"], compared["simulated"], compared["verb"]) == ("somebody", False, "mm")
+    assert [(item["file"], item["rows"]) for item in compared["data"]] == [("model.csv", 600)]
+    refused = conjury(*words, "--results", folder / "results", "--rename", "picked=chosen", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "name it with --data" in refused.stderr
+
+
+def test_a_project_folder_is_not_emptied_by_a_fit_into_it(folder: Path, conjury: Run, tmp_path: Path) -> None:
+    for name in ("data/raw.csv", "figures/mine.txt"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("mine", encoding="utf-8")
+    words = ("fit", "moderation", "--data", folder / "choices.parquet", "--draws", 0)
+    done = conjury(*words, "--out", ".", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("conjury: data is there already")
+    assert done.stderr.count("\n") == 1
+    assert set(tree(tmp_path)) == {"data/raw.csv", "figures/mine.txt"}
+
+
+def test_the_choices_of_a_results_folder_are_not_replaced_while_they_are_read(
+    folder: Path, conjury: Run
+) -> None:
+    before = tree(folder)
+    done = conjury("fit", "moderation", "--data", "results/data/choices.parquet", "--draws", 0, cwd=folder)
+    assert done.returncode == 2
+    assert "belongs to the results in results" in done.stderr
+    assert tree(folder) == before
+
+
+def test_a_figure_that_cannot_be_drawn_is_a_note_and_the_rest_is_kept(
+    folder: Path, short_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def undrawable(self: Results, name: str, **options: Any) -> None:
+        raise InputError("Too many levels to draw.")
+
+    monkeypatch.setattr(Results, "build_figure", undrawable)
+    loaded = load_variants(str(short_study), folder / "choices.parquet", None, None, None, "gpt4o", None)
+    fit_choices(loaded, tmp_path / "out", Options(draws=0))
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
+    assert "Figure amce: Too many levels to draw. It was not drawn." in manifest["notes"]
+    assert (tmp_path / "out" / "tables" / "amce.parquet").is_file()
+    assert manifest["data"][0]["rows"] == 1880
+    assert manifest["data"][0]["rows_used"] == 600
+
+
+def test_every_analysis_with_a_figure_is_drawn_whatever_its_name(
+    folder: Path, short_study: Path, tmp_path: Path
+) -> None:
+    loaded = load_variants(str(short_study), folder / "choices.parquet", None, None, None, "gpt4o", None)
+    effects = loaded.study.analyses[0].model_copy(update={"name": "effects_on_review"})
+    study = loaded.study.model_copy(update={"analyses": [effects]})
+    fit_choices(replace(loaded, study=study), tmp_path / "out", Options(draws=0))
+    assert (tmp_path / "out" / "figures" / "effects_on_review.png").is_file()
 
 
 def test_report_of_the_study_is_one_page(folder: Path, conjury: Run, tmp_path: Path) -> None:

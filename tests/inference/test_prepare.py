@@ -10,6 +10,7 @@ import pytest
 
 from conjury.inference.errors import InputError
 from conjury.inference.prepare import is_simulated, judge_of, load_choices, name_or_select, select_rows
+from conjury.inference.simulate import simulate
 from conjury.inference.study import Study, load_study
 
 PLAIN = {"identity": "anonymous", "reply": "no_reply", "curse": "no_curse", "engagement": "low"}
@@ -177,3 +178,49 @@ def test_notes_name_the_file_without_its_folder(study: Study, tmp_path: Path) ->
     choices = load_choices(study, written(pairs().assign(country="France"), tmp_path))
     assert any("choices.csv: no level order is given for country" in n for n in choices.attrs["notes"])
     assert not any(str(tmp_path) in note for note in choices.attrs["notes"])
+
+
+@pytest.mark.parametrize("name", ["choices.csv", "choices.parquet"])
+def test_choices_that_a_user_simulates_and_saves_are_known_as_simulated(
+    study: Study, tmp_path: Path, name: str
+) -> None:
+    made = simulate(study, 1, pairs=20, judges=["gpt4o"], prompts=["baseline"], truth=False).choices
+    path = tmp_path / name
+    made.to_csv(path, index=False) if path.suffix == ".csv" else made.to_parquet(path)
+    assert is_simulated(load_choices(study, path)).all()
+
+
+def test_panels_with_a_name_are_judges_of_their_own() -> None:
+    frame = pd.DataFrame({"judge_id": ["r1", "r2", "m"], "judge_kind": ["human", "human", "model"]})
+    assert judge_of(frame.assign(panel=["students", None, "x"])).tolist() == ["students", "human", "m"]
+
+
+def respondents(n: int) -> pd.DataFrame:
+    return pd.concat([pairs().assign(judge_id=f"r{number}") for number in range(n)])
+
+
+def test_many_judges_with_few_pairs_are_not_taken_as_models(study: Study, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"'judge_kind' is missing, and 11 judges with about 2 pairs each"):
+        load_choices(study, written(respondents(11), tmp_path))
+    told = load_choices(study, written(respondents(11).assign(judge_kind="model"), tmp_path))
+    assert (told["judge_kind"] == "model").all()
+    few = load_choices(study, written(respondents(10), tmp_path))
+    assert (few["judge_kind"] == "model").all()
+    numbered = respondents(11).assign(task=[1, 1, 2, 2] * 11)
+    numbered["pair_id"] = numbered["judge_id"] + numbered["pair_id"].astype(str)
+    assert (load_choices(study, written(numbered, tmp_path))["judge_kind"] == "human").all()
+
+
+def test_derived_columns_that_contradict_their_source_are_refused_by_row(
+    study: Study, tmp_path: Path
+) -> None:
+    frame = pairs().assign(speech=["slur", "benign", "slur", "slur"])
+    with pytest.raises(InputError, match=r"row 4 of column 'speech' holds 'slur', while 'slur' is 'none'"):
+        load_choices(study, written(frame, tmp_path))
+
+
+def test_gaps_in_derived_columns_are_filled_and_cells_without_a_source_are_kept(
+    study: Study, tmp_path: Path
+) -> None:
+    frame = pairs().assign(speech=["slur", None, "slur", "benign"], slur=["racism", "none", None, "none"])
+    assert load_choices(study, written(frame, tmp_path))["speech"].tolist() == ["slur", "benign"] * 2

@@ -282,3 +282,10 @@ def test_unknown_judges_and_prompts_are_refused(study: Study, profiles: pd.DataF
         simulate(study, 1, judges=["gpt4"], profiles=profiles)
     with pytest.raises(InputError, match="did you mean 'face_only'"):
         simulate(study, 1, prompts=["faceonly"], profiles=profiles)
+
+
+def test_simulated_choices_are_marked_and_name_their_panel(study: Study, full: Simulation) -> None:
+    assert (full.choices["origin"] == "simulated").all()
+    human = full.choices["judge_kind"] == "human"
+    assert (full.choices.loc[human, "panel"] == "human").all()
+    assert full.choices.loc[~human, "panel"].isna().all()
