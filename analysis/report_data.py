@@ -17,15 +17,8 @@ from .figures.choose import SERIES, series_in_words
 from .figures.labels import LabelKey, Labels, one_prompt, words
 from .formula import parse
 from .methods import bounds_name, plain
+from .record import FIGURES
 from .store import ResultsFolder
-
-FIGURES = {
-    "amce": "coefficients",
-    "mm": "marginal_means",
-    "amce_diffs": "interaction",
-    "mm_diffs": "interaction",
-    "cj_freqs": "frequencies",
-}
 
 
 @dataclass(frozen=True)
