@@ -20,6 +20,17 @@ CHOICE_COLUMNS = (
 )
 
 
+RESERVED_TABLES = (
+    "answers",
+    "engines",
+    "engines_summary",
+    "published",
+    "published_difference",
+    "recovery",
+    "truth",
+)
+
+
 @dataclass(frozen=True)
 class Problem:
     """Where a study file contradicts itself, and the sentence that says how to mend it."""
@@ -154,6 +165,11 @@ def _units(study: Study) -> Iterator[Problem]:
 
 def _analyses(study: Study) -> Iterator[Problem]:
     for position, analysis in enumerate(study.analyses):
+        if analysis.name in RESERVED_TABLES:
+            yield Problem(
+                ("analyses", position, "name"),
+                f"{analysis.name} is the name of a table that every fit may write; choose another.",
+            )
         yield from _formula(study, analysis, ("analyses", position))
         for name in analysis.by:
             if name not in study.features:

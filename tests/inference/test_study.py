@@ -96,6 +96,7 @@ BAD = {
     ),
     "formula with both": ("~ speech + identity", "~ speech + slur", "follows from slur; keep only one"),
     "by inside the formula": ("by: [identity]", "by: [topic]", "remove one of them"),
+    "name of a table": ("name: frequencies", "name: recovery", "that every fit may write"),
     "by unknown": ("by: [identity]", "by: [identities]", "did you mean 'identity'?"),
     "excluded level": (
         "{slur: [none]}",
