@@ -7,9 +7,11 @@ used from any thread and from notebooks. Nothing is imported or started before t
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any
@@ -188,7 +190,7 @@ def _start() -> _Session:
     if _rpy2_version() is None:
         raise MissingDependency(f"The R engines need the Python package rpy2; {_install('rpy2')}.")
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _library_path_kept():
             warnings.simplefilter("ignore")
             from rpy2 import rinterface
 
@@ -204,6 +206,20 @@ def _start() -> _Session:
             "R runs without a UTF-8 locale; labels beyond ASCII may be lost.", RWarning, stacklevel=4
         )
     return _Session(environment, conversion_rules())
+
+
+@contextmanager
+def _library_path_kept() -> Iterator[None]:
+    """Undo what R's start does to the library path: programs started later must not load R's libraries."""
+    name = "LD_LIBRARY_PATH"
+    before = os.environ.get(name)
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = before
 
 
 def _rpy2_version() -> str | None:

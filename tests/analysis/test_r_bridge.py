@@ -249,3 +249,22 @@ print(found[0] == r.call("versions")["R"][0])
     shown = run_python(code)
     assert shown.stdout.split() == ["True"], shown.stderr
     assert shown.stderr == ""
+
+
+@pytest.mark.r
+@pytest.mark.parametrize("path", [None, "/nowhere"])
+def test_starting_r_leaves_the_library_path_of_later_programs_alone(path: str | None) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+    environment |= {} if path is None else {"LD_LIBRARY_PATH": path}
+    script = (
+        "import os, subprocess\n"
+        "from conjury.analysis import r\n"
+        "assert r.available().r\n"
+        "shown = 'echo \"<$LD_LIBRARY_PATH>\"'\n"
+        "print(os.environ.get('LD_LIBRARY_PATH'))\n"
+        "print(subprocess.run(['sh', '-c', shown], capture_output=True, text=True).stdout.strip())"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.splitlines() == [str(path), f"<{path or ''}>"]
