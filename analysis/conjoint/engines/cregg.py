@@ -11,9 +11,10 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ... import r
-from ...results import Estimates, Provenance
+from ...results import Estimates
 from ...variables import as_category, require_column, unit_codes
 from ..request import Request
+from .solution import provenance_of
 
 COLUMN_NAMES = {
     "std.error": "std_error",
@@ -134,21 +135,9 @@ def estimate_with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
         rest = [level for level in column.cat.categories if level != first]
         data = data.assign(**{name: column.cat.set_categories([first, *rest])})
     frame = run(verb, data, str(request.formula), **options)
-    made = Provenance(
-        verb=request.verb,
-        formula=str(request.formula),
-        engine="cregg",
-        id=request.id,
-        weights=request.weights,
-        by=request.by,
-        family=request.family,
-        alpha=request.alpha,
-        null=request.h0,
-        n_rows=len(data),
-        n_used=int(_used(request, data).sum()),
-        n_clusters=unit_codes(data, request.id)[1] if request.id else None,
-    )
-    return Estimates(frame, None, made)
+    clusters = unit_codes(data, request.id)[1] if request.id else None
+    used = int(_used(request, data).sum())
+    return Estimates(frame, None, provenance_of(request, len(data), used, clusters))
 
 
 def _used(request: Request, data: pd.DataFrame) -> np.ndarray:

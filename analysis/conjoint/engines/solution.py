@@ -14,6 +14,7 @@ from conjury.inference.errors import InputError
 from ...linear import logistic
 from ...results import Estimates, Provenance, row_labels, tidy
 from ..plan import CountPlan, Plan
+from ..request import Request
 
 SOLVERS = {
     "native": ".native",
@@ -92,6 +93,12 @@ def provenance(plan: Plan | CountPlan) -> Provenance:
     inside = np.ones(cells.n_cells, dtype=bool)
     if isinstance(plan, Plan):
         inside = np.logical_or.reduce([block.inside for block in plan.blocks])
+    used = int((inside[cells.cell] & (cells.weight > 0)).sum())
+    return provenance_of(request, cells.n_rows, used, cells.n_clusters if request.id else None)
+
+
+def provenance_of(request: Request, n_rows: int, n_used: int, n_clusters: int | None) -> Provenance:
+    """Put a request and the counts of its data on record."""
     return Provenance(
         verb=request.verb,
         formula=str(request.formula),
@@ -102,9 +109,9 @@ def provenance(plan: Plan | CountPlan) -> Provenance:
         family=request.family,
         alpha=request.alpha,
         null=request.h0,
-        n_rows=cells.n_rows,
-        n_used=int((inside[cells.cell] & (cells.weight > 0)).sum()),
-        n_clusters=cells.n_clusters if request.id else None,
+        n_rows=n_rows,
+        n_used=n_used,
+        n_clusters=n_clusters,
     )
 
 
