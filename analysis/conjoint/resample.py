@@ -90,8 +90,8 @@ def bootstrap(
     seed : int, optional
         Same seed, same draws, whatever the number of processors.
     method : {"percentile", "basic", "bca", "studentized"}
-        Studentized intervals compute a standard error in every draw and take about a
-        hundred times as long as the others.
+        Studentized intervals compute a standard error in every draw and take ten times
+        as long as the others or more.
     alpha : float
     progress : callable, optional
         Called with the number of draws just finished.

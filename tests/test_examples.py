@@ -1,0 +1,34 @@
+"""The examples in docstrings give what they print."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+LAYERS = ("conjury.analysis", "conjury.inference", "conjury.cli")
+MODULES = sorted(
+    found.name
+    for layer in LAYERS
+    for found in pkgutil.walk_packages(importlib.import_module(layer).__path__, f"{layer}.")
+    if not found.ispkg
+)
+
+
+@pytest.mark.filterwarnings("ignore:No standard error")
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings_are_true(name: str) -> None:
+    result = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.failed == 0
+
+
+def test_examples_are_found_in_both_layers() -> None:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    with_examples = [
+        name
+        for name in MODULES
+        if any(found.examples for found in finder.find(importlib.import_module(name)))
+    ]
+    assert {"conjury.analysis.conjoint.amce", "conjury.inference.tidy"} <= set(with_examples)
