@@ -2,6 +2,10 @@
 
 All tables are long, one observation a row. Columns beyond the declared ones (attributes, strata,
 covariates) are free. In every error a row is a data row counted from 1, the header not included.
+
+A model may be asked the same pair with the same sides several times: ``sample`` counts its answers, and
+where it is absent or missing there is one. Choices with the sides of an earlier pair swapped have a
+``pair_id`` of their own and ``repeat`` true, for people and models alike.
 """
 
 from __future__ import annotations
@@ -100,6 +104,7 @@ TABLES: dict[str, dict[str, Field]] = {
         "chosen": Field("binary", required=True),
         "status": _label(STATUSES),
         "repeat": Field("boolean", nullable=False),
+        "sample": Field("integer", minimum=0),
     },
 }
 
@@ -110,7 +115,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "tasks": ("task_id", "position"),
     "responses": ("request_key", "sample"),
     "judgments": ("judge_id", "prompt_id", "item_id", "task_id", "dimension", "sample"),
-    "choices": ("judge_id", "prompt_id", "pair_id", "repeat", "position"),
+    "choices": ("judge_id", "prompt_id", "pair_id", "repeat", "sample", "position"),
 }
 
 

@@ -122,6 +122,34 @@ def test_every_table_has_a_schema_and_a_key_of_declared_columns() -> None:
     assert set(KEYS) == set(TABLES)
 
 
+def test_repeated_draws_of_a_model_at_one_pair_are_no_duplicates() -> None:
+    drawn = pd.concat([choices(sample=0), choices(sample=1)], ignore_index=True)
+    valid = validate(drawn, "choices")
+    assert str(valid["sample"].dtype) == "Int64"
+    assert valid["sample"].tolist() == [0] * 8 + [1] * 8
+
+
+def test_one_sample_drawn_twice_is_refused() -> None:
+    message = refusal(pd.concat([choices(sample=1), choices(sample=1)], ignore_index=True))
+    assert "repeats an earlier row (judge_id m1, prompt_id base, pair_id 1, repeat False, sample 1" in message
+
+
+def test_rows_without_a_sample_are_one_draw() -> None:
+    twice = pd.concat([choices(sample=None), choices(sample=None)], ignore_index=True)
+    assert "repeats an earlier row" in refusal(twice)
+    assert validate(choices(sample=None), "choices")["sample"].isna().all()
+
+
+def test_each_sample_needs_both_profiles() -> None:
+    drawn = pd.concat([choices(sample=0), choices(sample=1).drop(index=3)], ignore_index=True)
+    assert "belongs to pair 2, which has one row" in refusal(drawn)
+
+
+@pytest.mark.parametrize("sample", [-1, 0.5])
+def test_a_sample_is_a_count(sample: float) -> None:
+    assert "column 'sample'" in refusal(choices(sample=sample))
+
+
 def test_unknown_table_is_refused_with_the_closest_name() -> None:
     with pytest.raises(InputError, match=r"no table 'choice' \(did you mean 'choices'\?\)"):
         validate(choices(), "choice")
