@@ -31,9 +31,9 @@ def read_choices(
     Needed are ``pair_id``, ``position``, ``chosen`` and the attributes. What else the contract declares is
     filled in where it is absent: ``judge_id`` with "judge"; ``judge_kind`` with human where ``task``
     numbers a respondent's tasks, else model; ``status`` with ok, or missing where ``chosen`` is empty;
-    ``repeat`` with false; the others with missing values, so that without ``sample`` every answer is the only
-    one of its judge to that pair. Two further columns have a meaning where they occur: ``origin`` is "simulated" in rows that a simulator made, ``panel`` names the human panel of a
-    respondent where there are several.
+    ``repeat`` with false; the others with missing values (a missing ``sample`` is a judge's only answer).
+    Two further columns have a meaning where they occur: ``origin`` is "simulated" in rows that a simulator
+    made, ``panel`` names the human panel of a respondent where there are several.
 
     Parameters
     ----------
