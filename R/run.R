@@ -3,14 +3,14 @@
 #   Rscript R/run.R            writes the tables
 #   Rscript R/run.R --check    compares instead, and exits with status 1 where a byte differs
 #
-# Tables by the package survey are always made, those by cregg (cregg_*.csv) where it is installed. INDEX.csv
-# lists every table with its call and the versions that made it.
+# Tables by the package survey are always made, those by cregg (cregg_*.csv), sandwich (errors_hc*.csv,
+# errors_cl*.csv), clubSandwich (errors_cr*.csv) and lme4 (errors_mixed*.csv) where these are installed.
+# INDEX.csv lists every table with its call and the versions that made it.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1L])
 root <- normalizePath(file.path(dirname(script), ".."))
 check <- "--check" %in% commandArgs(trailingOnly = TRUE)
-has_cregg <- requireNamespace("cregg", quietly = TRUE)
-for (file in c("bridge.R", "fit.R", "estimators.R", "cregg.R")) {
+for (file in c("bridge.R", "fit.R", "estimators.R", "cregg.R", "errors.R")) {
   source(file.path(root, "R", file), encoding = "UTF-8")
 }
 stopifnot("R needs a UTF-8 locale" = use_utf8())
@@ -28,9 +28,15 @@ read_fixture <- function(name) {
 }
 
 posts <- read_fixture("posts")
+stimuli <- read_fixture("stimuli")
+from_rude <- transform(stimuli, tone = stats::relevel(tone, "rude"))
+few <- stimuli[stimuli$respondent <= 6, ]
+some <- stimuli[stimuli$respondent <= 20, ]
 plain <- chosen ~ tone + topic + author + reply
 restricted <- chosen ~ tone * topic + author + reply
 without_author <- chosen ~ tone + topic + reply
+shown <- chosen ~ tone + author + reply
+rated <- rating ~ tone + author + reply
 
 fit_table <- function(...) {
   fit <- fit_survey(...)
@@ -76,8 +82,60 @@ calls <- alist(
   cregg_cj_freqs = call_cregg("cj_freqs", posts, plain, weights = "weight"),
   cregg_cj_props = call_cregg("cj_props", posts, ~ tone + topic, margin = 1),
   cregg_cj_table = call_cregg("cj_table", posts, plain, include_reference = TRUE),
-  cregg_amce_by_reference = call_cregg("amce_by_reference", posts, plain, variable = "tone", id = "respondent")
+  cregg_amce_by_reference = call_cregg("amce_by_reference", posts, plain, variable = "tone", id = "respondent"),
+  errors_hc0 = errors_hc(stimuli, shown, "HC0"),
+  errors_hc1 = errors_hc(stimuli, shown, "HC1"),
+  errors_hc2 = errors_hc(stimuli, shown, "HC2"),
+  errors_hc3 = errors_hc(stimuli, shown, "HC3"),
+  errors_hc0_weights = errors_hc(stimuli, shown, "HC0", weights = "weight"),
+  errors_hc1_weights = errors_hc(stimuli, shown, "HC1", weights = "weight"),
+  errors_hc2_weights = errors_hc(stimuli, shown, "HC2", weights = "weight"),
+  errors_hc3_weights = errors_hc(stimuli, shown, "HC3", weights = "weight"),
+  errors_cl_cr0_text = errors_cl(stimuli, shown, "text", cadjust = FALSE),
+  errors_cl_cr1_text = errors_cl(stimuli, shown, "text"),
+  errors_cl_cr1s_text = errors_cl(stimuli, shown, "text", type = "HC1"),
+  errors_cl_cr1_respondent_weights = errors_cl(stimuli, shown, "respondent", weights = "weight"),
+  errors_cl_cr0_two = errors_cl(stimuli, shown, c("text", "user"), cadjust = FALSE),
+  errors_cl_cr1_two = errors_cl(stimuli, shown, c("text", "user")),
+  errors_cl_cr1s_two = errors_cl(stimuli, shown, c("text", "user"), type = "HC1"),
+  errors_cl_cr0_three = errors_cl(stimuli, shown, c("respondent", "text", "user"), cadjust = FALSE),
+  errors_cl_cr1_three = errors_cl(stimuli, shown, c("respondent", "text", "user")),
+  errors_cl_cr1s_three = errors_cl(stimuli, shown, c("respondent", "text", "user"), type = "HC1"),
+  errors_cl_cr1_three_weights = errors_cl(stimuli, shown, c("respondent", "text", "user"), weights = "weight"),
+  errors_cl_cr1_few = errors_cl(few, shown, c("respondent", "text", "user")),
+  errors_cl_cr1_few_fixed = errors_cl(few, shown, c("respondent", "text", "user"), fix = TRUE),
+  errors_cl_cr1_some = errors_cl(some, shown, c("respondent", "text", "user")),
+  errors_cl_cr1_some_fixed = errors_cl(some, shown, c("respondent", "text", "user"), fix = TRUE),
+  errors_cr0_text = errors_cr(stimuli, shown, "text", "CR0"),
+  errors_cr1_text = errors_cr(stimuli, shown, "text", "CR1"),
+  errors_cr1s_text = errors_cr(stimuli, shown, "text", "CR1S"),
+  errors_cr2_text = errors_cr(stimuli, shown, "text", "CR2"),
+  errors_cr2_text_from_rude = errors_cr(from_rude, shown, "text", "CR2"),
+  errors_cr2_respondent = errors_cr(stimuli, shown, "respondent", "CR2"),
+  errors_cr2_site = errors_cr(stimuli, shown, "site", "CR2"),
+  errors_mixed = errors_mixed(stimuli, rated, c("text", "user")),
+  errors_mixed_components = errors_components(stimuli, rated, c("text", "user")),
+  errors_mixed_three = errors_mixed(stimuli, rated, c("text", "user", "respondent", "text:author")),
+  errors_mixed_three_components = errors_components(stimuli, rated, c("text", "user", "respondent", "text:author")),
+  errors_mixed_boundary = errors_mixed(stimuli, rated, c("text", "user", "text:reply")),
+  errors_mixed_boundary_components = errors_components(stimuli, rated, c("text", "user", "text:reply"))
 )
+
+packages_of <- function(name) {
+  if (startsWith(name, "cregg_")) return(c("survey", "lmtest", "cregg"))
+  if (startsWith(name, "errors_mixed")) return("lme4")
+  if (startsWith(name, "errors_cr")) return("clubSandwich")
+  if (startsWith(name, "errors_")) return("sandwich")
+  "survey"
+}
+
+is_installed <- function(packages) all(nzchar(vapply(packages, function(package) system.file(package = package), "")))
+can_be_made <- vapply(names(calls), function(name) is_installed(packages_of(name)), NA)
+for (package in unique(unlist(lapply(names(calls)[!can_be_made], packages_of)))) {
+  if (!is_installed(package)) {
+    cat(sprintf("note: %s is not installed, so its tables are left as they are\n", package))
+  }
+}
 
 # --- bytes -------------------------------------------------------------------------------------------
 
@@ -114,10 +172,11 @@ keep_lines <- function(lines, file) {
 }
 
 index_row <- function(name, table) {
-  packages <- c("survey", if (startsWith(name, "cregg_")) c("lmtest", "cregg"))
+  packages <- packages_of(name)
   made <- versions(packages)
   data.frame(
-    name = name, rows = nrow(table), call = gsub("\\s+", " ", paste(deparse(calls[[name]], 500L), collapse = " ")),
+    name = name, rows = as.character(nrow(table)),
+    call = gsub("\\s+", " ", paste(deparse(calls[[name]], 500L), collapse = " ")),
     R = made$R, packages = paste(packages, unlist(made$packages), collapse = "; "),
     blas = basename(extSoftVersion()[["BLAS"]])
   )
@@ -128,25 +187,23 @@ old_index <- function() {
   if (file.exists(path)) utils::read.csv(path, encoding = "UTF-8", colClasses = "character") else NULL
 }
 
+before <- old_index()
 index <- list()
 for (name in names(calls)) {
-  if (startsWith(name, "cregg_") && !has_cregg) next
-  table <- in_order(eval(calls[[name]]))
-  keep_lines(csv_lines(table), paste0(name, ".csv"))
-  index[[name]] <- index_row(name, table)
+  if (can_be_made[[name]]) {
+    table <- in_order(eval(calls[[name]]))
+    keep_lines(csv_lines(table), paste0(name, ".csv"))
+    index[[name]] <- index_row(name, table)
+  } else {
+    index[[name]] <- before[before$name == name, ]
+  }
 }
 index <- do.call(rbind, index)
-index$rows <- as.character(index$rows)
-if (!has_cregg) {
-  before <- old_index()
-  index <- rbind(index, before[startsWith(before$name, "cregg_"), ])
-}
 
 if (!check) {
   keep_lines(csv_lines(index), "INDEX.csv")
-  cat(sprintf("%d tables written\n", nrow(index)))
+  cat(sprintf("%d tables written\n", sum(can_be_made)))
 } else {
-  before <- old_index()
   same <- c("name", "rows", "call")
   listed <- identical(unname(as.list(index[same])), unname(as.list(before[same])))
   if (!listed) different <- c(different, "INDEX.csv")
@@ -158,6 +215,5 @@ if (!check) {
     cat("differs:", different, sep = "\n  ")
     quit(status = 1L)
   }
-  compared <- if (has_cregg) index$name else index$name[!startsWith(index$name, "cregg_")]
-  cat(sprintf("%d tables are the same, byte for byte\n", length(compared)))
+  cat(sprintf("%d tables are the same, byte for byte\n", sum(can_be_made)))
 }
