@@ -253,7 +253,7 @@ def test_engines_agree_on_differences_of_means(by: str, formula: str, engine: st
 
 def test_every_committed_table_is_compared() -> None:
     index = pd.read_csv(FIXTURES / "r" / "INDEX.csv")
-    errors = {name for name in index["name"] if name.startswith("errors_")}  # compared where errors are tested
+    errors = {name for name in index["name"] if name.startswith("errors_")}  # have tests of their own
     assert set(CALLS) | ELSEWHERE | FITS | errors == set(index["name"])
     assert {path.stem for path in (FIXTURES / "r").glob("*.csv")} == {*index["name"], "INDEX"}
 
