@@ -75,7 +75,7 @@ def contrast(
     >>> data = pd.DataFrame({"y": [1, 0, 1, 0, 0, 1, 1, 1, 0], "tone": list("abcabcabc")})
     >>> fit = amce(data, "y ~ tone")
     >>> contrast(fit, "tone", "c", "b").frame["estimate"].round(3).tolist()
-    [0.0]
+    [0.333]
     >>> contrast(fit, "tone").frame[["reference", "level"]].astype(str).agg(" to ".join, axis=1).tolist()
     ['a to b', 'a to c', 'b to c']
     """

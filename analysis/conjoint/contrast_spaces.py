@@ -191,7 +191,9 @@ def _row_space(fit: Estimates, feature: str, plan: Plan | None) -> RowSpace:
     rows = fit.frame.assign(**{name: fit.frame[name].astype(str) for name in columns})
     own = rows[rows["feature"] == feature]
     by = tuple(name for name in made.by if name in rows)
-    groups = list(dict.fromkeys(own[list(by)].itertuples(index=False, name=None))) if by else [()]
+    groups: list[tuple[str, ...]] = [()]
+    if by:
+        groups = list(dict.fromkeys(own[list(by)].itertuples(index=False, name=None)))
     levels = list(dict.fromkeys(own["level"]))
     if is_difference:
         groups.insert(0, (str(own["by"].iloc[0]).removeprefix(f"{groups[0][0]} - "),))

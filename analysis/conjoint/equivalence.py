@@ -1,11 +1,10 @@
-"""Equivalence tests: is an effect smaller than what would matter?"""
+"""Equivalence tests, which ask whether an effect is smaller than what would matter."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
@@ -149,7 +148,7 @@ def equivalence(
     return replace(fit, frame=added, provenance=replace(made, extra=extra))
 
 
-def verdicts(p: np.ndarray, p_equivalence: np.ndarray, alpha: float) -> pd.Categorical[str]:
+def verdicts(p: np.ndarray, p_equivalence: np.ndarray, alpha: float) -> pd.Categorical[Any]:
     """Put both tests of m estimates into words, missing where an estimate is not tested."""
     words = np.where(
         p < alpha,
@@ -157,14 +156,12 @@ def verdicts(p: np.ndarray, p_equivalence: np.ndarray, alpha: float) -> pd.Categ
         np.where(p_equivalence < alpha, EQUIVALENT, UNDECIDED),
     )
     known = ~(np.isnan(p) | np.isnan(p_equivalence))
-    return pd.Categorical(np.where(known, words, None), list(VERDICTS))
+    shown = [str(word) if told else None for word, told in zip(words, known, strict=True)]
+    return pd.Categorical(shown, list(VERDICTS))
 
 
 def _bounds(bound: float | Sequence[float]) -> tuple[float, float]:
-    if isinstance(bound, Real):
-        pair: Sequence[float] = (-float(bound), float(bound))
-    else:
-        pair = list(bound)
+    pair = list(bound) if isinstance(bound, Sequence) else [-bound, bound]
     if len(pair) != 2 or not np.isfinite(pair).all() or not pair[0] < 0 < pair[1]:
         raise InputError(
             f"bound is {bound!r}; give the smallest effect that would matter, such as 0.02, or two bounds "

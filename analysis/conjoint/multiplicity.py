@@ -102,8 +102,9 @@ def adjust(
 
     Examples
     --------
-    >>> adjust(pd.DataFrame({"feature": ["slur", "slur", "topic"], "p": [0.01, 0.04, 0.03]}))["p_adjusted"].tolist()
-    [0.03, 0.06, 0.06]
+    >>> table = pd.DataFrame({"feature": ["slur", "slur", "topic"], "p": [0.01, 0.04, 0.03]})
+    >>> adjust(table)["p_adjusted"].tolist(), adjust(table, family="feature")["p_adjusted"].tolist()
+    ([0.03, 0.06, 0.06], [0.02, 0.04, 0.03])
     """
     if method not in METHODS:
         raise InputError(f"There is no method {method!r}; the methods are {', '.join(METHODS)}.")
@@ -236,7 +237,7 @@ def normal_ratios(vcov: np.ndarray, draws: int, seed: int | None) -> np.ndarray:
 
 
 def _ratios(fit: Estimates, tested: np.ndarray, draws: int, seed: int | None) -> np.ndarray:
-    """t ratios of the tested estimates under the null hypothesis, shape (draws, tested)."""
+    """Make t ratios of the tested estimates under the null hypothesis, shape (draws, tested)."""
     if isinstance(fit, Bootstrap):
         made = fit.replicates[:, tested]
         estimate = fit.frame["estimate"].to_numpy(float)[tested]
