@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from conjury.inference.errors import InputError
 
+from .clusters import Clusters
 from .variables import factor_codes, listed, numeric_column, require_column, unit_codes, weights_column
 
 _DENSE_CODES = 1 << 22
@@ -51,6 +52,13 @@ class Entries:
         structure = (self.cell[start:stop], self.starts[first : last + 1] - start)
         return csr_array((values[start:stop], *structure), shape=(last - first, self.n_cells))
 
+    def within(self, cells: np.ndarray) -> Entries:
+        """The rows in some cells, given as flags of shape (C,), with those cells renumbered."""
+        kept = cells[self.cell]
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts].astype(np.int32)
+        number = (np.cumsum(cells) - 1).astype(np.int32)
+        return Entries(number[self.cell[kept]], self.weight[kept], self.total[kept], starts, int(cells.sum()))
+
     def matrices(self) -> tuple[csr_array, csr_array]:
         """Weights and totals of all units, each of shape (U, C)."""
         return self.matrix(self.weight), self.matrix(self.total)
@@ -66,26 +74,31 @@ class Cells:
         Levels of each feature, in order; F features.
     codes : ndarray of int, shape (C, F)
         Level of each feature in each cell that occurs, -1 where missing.
-    cell, cluster : ndarray of int, shape (n,)
-        Cell and cluster of each row.
+    cell : ndarray of int, shape (n,)
+        Cell of each row.
     weight, outcome : ndarray of float, shape (n,)
         Weight and outcome of each row; a row with a missing outcome has weight 0 and outcome 0.
-    n_clusters : int
-        G, clusters in the data, those whose outcomes are all missing included.
+    clusterings : dict of str to Clusters
+        Cluster of each row by each cluster column; clusters whose outcomes are all missing are counted.
+        Empty where rows are independent.
     """
 
     levels: dict[str, tuple[Any, ...]]
     codes: np.ndarray
     cell: np.ndarray
-    cluster: np.ndarray
     weight: np.ndarray
     outcome: np.ndarray
-    n_clusters: int
+    clusterings: dict[str, Clusters]
 
     @property
     def n_rows(self) -> int:
         """Rows of data, n."""
         return len(self.cell)
+
+    @cached_property
+    def clusters(self) -> Clusters:
+        """Clusters of the first cluster column; without one, every row is a cluster."""
+        return next(iter(self.clusterings.values()), Clusters.of_rows(self.n_rows))
 
     @property
     def n_cells(self) -> int:
@@ -105,7 +118,7 @@ class Cells:
     def entries(self, units: np.ndarray | None = None, n_units: int = 0) -> Entries:
         """What each unit (cluster, if none are given) put into each cell."""
         if units is None:
-            units, n_units = self.cluster, self.n_clusters
+            units, n_units = self.clusters.code, self.clusters.n
         order = None if np.all(units[1:] >= units[:-1]) else np.argsort(units, kind="stable")
         starts = np.zeros(n_units + 1, dtype=np.int32)
         np.cumsum(np.bincount(units, minlength=n_units), out=starts[1:])
@@ -124,7 +137,7 @@ def build_cells(
     outcome: str | None,
     features: Sequence[str],
     *,
-    id: str | None = None,
+    clusters: Sequence[str] = (),
     weights: str | None = None,
     reference: Mapping[str, Any] | None = None,
 ) -> Cells:
@@ -139,8 +152,8 @@ def build_cells(
     features : sequence of str
         Attribute columns: categorical, string or boolean. Categories keep their
         order; other columns are ordered alphabetically, as R's ``factor`` does.
-    id : str, optional
-        Cluster column; without it every row is a cluster of its own.
+    clusters : sequence of str
+        Cluster columns; without any every row is a cluster of its own.
     weights : str, optional
         Column of weights, not negative.
     reference : mapping, optional
@@ -157,7 +170,7 @@ def build_cells(
     """
     if len(data) == 0:
         raise InputError("The data have no rows; give a table with one row a profile.")
-    wanted = [*features, *(name for name in (outcome, id, weights) if name is not None)]
+    wanted = [*features, *(name for name in (outcome, weights) if name is not None), *clusters]
     for name in wanted:
         require_column(data, name)
     known = reference or {}
@@ -176,8 +189,8 @@ def build_cells(
     missing = np.isnan(values)
     if missing.any():
         weight, values = np.where(missing, 0.0, weight), np.where(missing, 0.0, values)
-    cluster, n_clusters = (np.arange(len(data)), len(data)) if id is None else unit_codes(data, id)
-    return Cells(levels, codes, cell, cluster, weight, values, n_clusters)
+    found = {name: Clusters(*unit_codes(data, name)) for name in clusters}
+    return Cells(levels, codes, cell, weight, values, found)
 
 
 def _number_cells(factors: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:

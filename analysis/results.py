@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from conjury.inference.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from .conjoint.engines.solution import Fitted
+
 KEY_COLUMNS = ("outcome", "statistic", "feature", "level")
-NUMBER_COLUMNS = ("estimate", "std_error", "z", "p", "lower", "upper")
+NUMBER_COLUMNS = ("estimate", "std_error", "df", "z", "p", "lower", "upper")
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,14 @@ def check_alpha(alpha: float) -> float:
     return float(alpha)
 
 
-def normal_inference(
-    estimate: np.ndarray, std_error: np.ndarray, alpha: float = 0.05, null: float = 0.0
+def inference(
+    estimate: np.ndarray,
+    std_error: np.ndarray,
+    alpha: float = 0.05,
+    null: float = 0.0,
+    df: np.ndarray | None = None,
 ) -> Inference:
-    """Test ``estimate`` against ``null`` and bound it, by the normal distribution.
+    """Test ``estimate`` against ``null`` and bound it, by the normal or by Student's t distribution.
 
     Parameters
     ----------
@@ -50,6 +56,8 @@ def normal_inference(
         One minus the confidence level.
     null : float
         Value under the null hypothesis; it moves ``z`` and ``p``, never the interval.
+    df : ndarray, shape (m,), optional
+        Degrees of freedom of Student's t; without them the distribution is normal.
 
     Returns
     -------
@@ -58,8 +66,11 @@ def normal_inference(
     check_alpha(alpha)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = (estimate - null) / std_error
-    half_width = ndtri(1 - alpha / 2) * std_error
-    return Inference(z, 2 * ndtr(-np.abs(z)), estimate - half_width, estimate + half_width)
+    if df is None:
+        p, half_width = 2 * ndtr(-np.abs(z)), ndtri(1 - alpha / 2) * std_error
+    else:
+        p, half_width = 2 * stdtr(df, -np.abs(z)), stdtrit(df, 1 - alpha / 2) * std_error
+    return Inference(z, p, estimate - half_width, estimate + half_width)
 
 
 @dataclass(frozen=True)
@@ -73,6 +84,7 @@ class Provenance:
     weights: str | None = None
     by: tuple[str, ...] = ()
     family: str = "gaussian"
+    vcov: str = "survey"
     alpha: float = 0.05
     null: float = 0.0
     n_rows: int = 0
@@ -90,18 +102,23 @@ class Estimates:
     ----------
     frame : DataFrame
         One row an estimate: ``outcome, statistic, feature, level, [by columns],
-        estimate, std_error, z, p, lower, upper``. Reference levels have estimate 0
+        estimate, std_error, [df], z, p, lower, upper``; ``df`` where ``z`` is a t statistic
+        with so many degrees of freedom. Reference levels have estimate 0
         and missing errors; levels that never occur have a missing estimate.
     vcov : DataFrame or None
         Covariance of the rows of ``frame`` that have a standard error, labelled by
         their group, if there are any, feature and level; None from the engine cregg.
     provenance : Provenance
         Verb, formula, engine, clusters, counts.
+    fitted : Fitted or None
+        The regressions behind the rows, from which further contrasts follow; None from the
+        engine cregg, and for counts and tests.
     """
 
     frame: pd.DataFrame
     vcov: pd.DataFrame | None
     provenance: Provenance
+    fitted: Fitted | None = field(default=None, repr=False, kw_only=True)
 
     def plot(self, **options: Any) -> Figure:
         """Draw the figure that fits the estimates; options as in ``figures.figure_of``."""
@@ -115,12 +132,18 @@ class Estimates:
 
 
 def tidy(
-    keys: pd.DataFrame, estimate: np.ndarray, std_error: np.ndarray, alpha: float, null: float = 0.0
+    keys: pd.DataFrame,
+    estimate: np.ndarray,
+    std_error: np.ndarray,
+    alpha: float,
+    null: float = 0.0,
+    df: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """Bind key columns of m rows to their numbers, in the order that every table uses."""
-    found = normal_inference(estimate, std_error, alpha, null)
+    found = inference(estimate, std_error, alpha, null, df)
+    errors = {"std_error": std_error} if df is None else {"std_error": std_error, "df": df}
     return keys.assign(
-        estimate=estimate, std_error=std_error, z=found.z, p=found.p, lower=found.lower, upper=found.upper
+        estimate=estimate, **errors, z=found.z, p=found.p, lower=found.lower, upper=found.upper
     )
 
 

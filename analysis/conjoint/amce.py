@@ -9,18 +9,19 @@ import pandas as pd
 
 from ..formula import Formula
 from ..results import Estimates
-from .request import Family, LevelOrder, make_request
+from .request import Family, LevelOrder, Vcov, make_request
 from .run import estimate
 
 
 def amce(
     data: pd.DataFrame,
     formula: str | Formula,
-    id: str | None = None,
+    id: str | Sequence[str] | None = None,
     *,
     weights: str | None = None,
     engine: str = "native",
     family: Family = "gaussian",
+    vcov: Vcov = "survey",
     alpha: float = 0.05,
     reference: Mapping[str, Any] | None = None,
     feature_order: Sequence[str] | None = None,
@@ -85,6 +86,7 @@ def amce(
         weights=weights,
         engine=engine,
         family=family,
+        vcov=vcov,
         alpha=alpha,
         reference=reference,
         feature_order=feature_order,
@@ -95,7 +97,11 @@ def amce(
 
 
 def amce_by_reference(
-    data: pd.DataFrame, formula: str | Formula, variable: str, id: str | None = None, **options: Any
+    data: pd.DataFrame,
+    formula: str | Formula,
+    variable: str,
+    id: str | Sequence[str] | None = None,
+    **options: Any,
 ) -> Estimates:
     """Estimate AMCEs with each level of one feature as its reference in turn.
 

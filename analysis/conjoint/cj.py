@@ -31,7 +31,7 @@ _VERBS: dict[str, Callable[..., Estimates]] = {
 def cj(
     data: pd.DataFrame,
     formula: str | Formula,
-    id: str | None = None,
+    id: str | Sequence[str] | None = None,
     *,
     estimate: Estimate = "amce",
     by: str | list[str] | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -13,7 +14,7 @@ from .run import estimate
 
 
 def amce_diffs(
-    data: pd.DataFrame, formula: str | Formula, by: str, id: str | None = None, **options: Any
+    data: pd.DataFrame, formula: str | Formula, by: str, id: str | Sequence[str] | None = None, **options: Any
 ) -> Estimates:
     """Estimate differences of AMCEs: each group of ``by`` minus the first.
 
@@ -46,7 +47,7 @@ def amce_diffs(
 
 
 def mm_diffs(
-    data: pd.DataFrame, formula: str | Formula, by: str, id: str | None = None, **options: Any
+    data: pd.DataFrame, formula: str | Formula, by: str, id: str | Sequence[str] | None = None, **options: Any
 ) -> Estimates:
     """Estimate differences of marginal means: each group of ``by`` minus the first.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,14 @@ from .request import Request
 Row = tuple[str, int]
 
 
+class Group(NamedTuple):
+    """Levels of the grouping columns; cells of the group (C,); cells whose clusters it counts (C,)."""
+
+    levels: tuple[Any, ...]
+    inside: np.ndarray
+    counted: np.ndarray
+
+
 @dataclass(frozen=True)
 class Part:
     """What is reported of one group.
@@ -51,7 +59,7 @@ class Part:
 def amce_plan(request: Request, data: pd.DataFrame) -> Plan:
     """One regression; every level minus its reference."""
     cells = _cells(request, data)
-    (part,), bases = _amce_parts(request, cells, [((), _everywhere(cells), cells.n_clusters)])
+    (part,), bases = _amce_parts(request, cells, [Group((), _everywhere(cells), _everywhere(cells))])
     rows = list(level_rows(request, cells))
     keys = key_frame(request, cells, "amce", rows)
     return Plan(cells, part.blocks, part.contrasts, keys, _is_base(rows, bases), request)
@@ -64,7 +72,7 @@ def amce_by_reference_plan(request: Request, data: pd.DataFrame) -> Plan:
         raise InputError(f"variable is {variable!r}; name a feature of {request.formula}.")
     cells = _cells(request, data)
     rows = list(level_rows(request, cells))
-    (part,), bases = _amce_parts(request, cells, [((), _everywhere(cells), cells.n_clusters)])
+    (part,), bases = _amce_parts(request, cells, [Group((), _everywhere(cells), _everywhere(cells))])
     (block,) = part.blocks
     contrasts, flags, keys = [], [], []
     for base in np.flatnonzero(occurring(cells, variable, block.inside)):
@@ -82,7 +90,7 @@ def mm_plan(request: Request, data: pd.DataFrame) -> Plan:
     """A regression without intercept for each feature; every level's mean."""
     cells = _cells(request, data)
     rows = list(level_rows(request, cells))
-    (part,) = _mm_parts(request, cells, [((), _everywhere(cells), cells.n_clusters)])
+    (part,) = _mm_parts(request, cells, [Group((), _everywhere(cells), _everywhere(cells))])
     keys = key_frame(request, cells, "mm", rows)
     return Plan(cells, part.blocks, part.contrasts, keys, np.zeros(len(rows), dtype=bool), request)
 
@@ -91,7 +99,7 @@ def amce_diffs_plan(request: Request, data: pd.DataFrame) -> Plan:
     """A regression in each group; contrasts of each group minus those of the first."""
     request = _without_by(request)
     cells = _cells(request, data)
-    groups = [(group, inside, cells.n_clusters) for group, inside, _ in groups_of(cells, request.by)]
+    groups = [Group(levels, inside, _everywhere(cells)) for levels, inside in groups_of(cells, request.by)]
     parts, bases = _amce_parts(request, cells, groups)
     rows = list(level_rows(request, cells))
     reported = ~_is_base(rows, bases)
@@ -104,14 +112,14 @@ def mm_diffs_plan(request: Request, data: pd.DataFrame) -> Plan:
     """Each level's mean in each group; those of each group minus those of the first."""
     request = _without_by(request)
     cells = _cells(request, data)
-    parts = _mm_parts(request, cells, groups_of(cells, request.by))
+    parts = _mm_parts(request, cells, _own_groups(request, cells))
     return _differences(request, cells, parts, list(level_rows(request, cells)), "mm_difference")
 
 
 def cj_amce_plan(request: Request, data: pd.DataFrame) -> Plan:
     """The regression and contrasts of `amce_plan` in each group."""
     cells = _cells(request, data)
-    parts, bases = _amce_parts(request, cells, groups_of(cells, request.by))
+    parts, bases = _amce_parts(request, cells, _own_groups(request, cells))
     rows = list(level_rows(request, cells))
     return _side_by_side(request, cells, parts, rows, _is_base(rows, bases), "amce")
 
@@ -119,7 +127,7 @@ def cj_amce_plan(request: Request, data: pd.DataFrame) -> Plan:
 def cj_mm_plan(request: Request, data: pd.DataFrame) -> Plan:
     """The means of `mm_plan` in each group."""
     cells = _cells(request, data)
-    parts = _mm_parts(request, cells, groups_of(cells, request.by))
+    parts = _mm_parts(request, cells, _own_groups(request, cells))
     rows = list(level_rows(request, cells))
     return _side_by_side(request, cells, parts, rows, np.zeros(len(rows), dtype=bool), "mm")
 
@@ -148,7 +156,7 @@ def _cells(request: Request, data: pd.DataFrame) -> Cells:
         data,
         formula.outcome,
         list(columns),
-        id=request.id,
+        clusters=request.clusters,
         weights=request.weights,
         reference=request.reference,
     )
@@ -188,36 +196,36 @@ def _everywhere(cells: Cells) -> np.ndarray:
     return np.ones(cells.n_cells, dtype=bool)
 
 
-def _amce_parts(
-    request: Request, cells: Cells, groups: Sequence[tuple[tuple[Any, ...], np.ndarray, int]]
-) -> tuple[list[Part], dict[str, int]]:
+def _amce_parts(request: Request, cells: Cells, groups: Sequence[Group]) -> tuple[list[Part], dict[str, int]]:
     """The regression of each group with its contrasts, and the reference level of each feature."""
     formula = request.formula
     blocks = [
-        make_block(cells, formula.features, formula.restrictions, inside=inside, clusters=clusters)
-        for _, inside, clusters in groups
+        make_block(cells, formula.features, formula.restrictions, inside=group.inside, counted=group.counted)
+        for group in groups
     ]
     rows = list(level_rows(request, cells))
     bases = _bases(request, cells, blocks)
     parts = [
-        Part(group, (block,), _amce_contrasts(request, cells, block, rows, bases))
-        for (group, _, _), block in zip(groups, blocks, strict=True)
+        Part(group.levels, (block,), _amce_contrasts(request, cells, block, rows, bases))
+        for group, block in zip(groups, blocks, strict=True)
     ]
     return parts, bases
 
 
-def _mm_parts(
-    request: Request, cells: Cells, groups: Sequence[tuple[tuple[Any, ...], np.ndarray, int]]
-) -> list[Part]:
+def _own_groups(request: Request, cells: Cells) -> list[Group]:
+    return [Group(levels, inside, inside) for levels, inside in groups_of(cells, request.by)]
+
+
+def _mm_parts(request: Request, cells: Cells, groups: Sequence[Group]) -> list[Part]:
     rows = list(level_rows(request, cells))
     parts = []
-    for group, inside, clusters in groups:
+    for levels, inside, counted in groups:
         blocks = tuple(
-            make_block(cells, [name], inside=inside, clusters=clusters, joint=number, intercept=False)
+            make_block(cells, [name], inside=inside, counted=counted, joint=number, intercept=False)
             for number, name in enumerate(request.formula.features)
         )
         terms = [term[0] for block in blocks for term in block.terms]
-        parts.append(Part(group, blocks, np.array([[float(term == row) for term in terms] for row in rows])))
+        parts.append(Part(levels, blocks, np.array([[float(term == row) for term in terms] for row in rows])))
     return parts
 
 

@@ -137,10 +137,10 @@ def freqs_plan(request: Request, data: pd.DataFrame) -> CountPlan:
     """Count each level, in each group if there are any."""
     cells = _counted(request, data)
     everywhere = np.ones(cells.n_cells, dtype=bool)
-    groups = groups_of(cells, request.by) if request.by else [((), everywhere, cells.n_clusters)]
+    groups = groups_of(cells, request.by) if request.by else [((), everywhere)]
     rows = list(level_rows(request, cells))
     parts, keys = [], []
-    for group, inside, _ in groups:
+    for group, inside in groups:
         parts += [(cells.code(name) == level) & inside for name, level in rows]
         found = key_frame(request, cells, "frequencies", rows).drop(columns="outcome")
         for position, (name, level) in enumerate(zip(request.by, group, strict=True)):

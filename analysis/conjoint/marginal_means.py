@@ -8,18 +8,19 @@ import pandas as pd
 
 from ..formula import Formula
 from ..results import Estimates
-from .request import Family, LevelOrder, make_request
+from .request import Family, LevelOrder, Vcov, make_request
 from .run import estimate
 
 
 def mm(
     data: pd.DataFrame,
     formula: str | Formula,
-    id: str | None = None,
+    id: str | Sequence[str] | None = None,
     *,
     weights: str | None = None,
     engine: str = "native",
     family: Family = "gaussian",
+    vcov: Vcov = "survey",
     alpha: float = 0.05,
     h0: float = 0.0,
     feature_order: Sequence[str] | None = None,
@@ -63,6 +64,7 @@ def mm(
         weights=weights,
         engine=engine,
         family=family,
+        vcov=vcov,
         alpha=alpha,
         h0=h0,
         feature_order=feature_order,

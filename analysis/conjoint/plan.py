@@ -8,7 +8,7 @@ the contrasts, so all engines share one definition of each estimand.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from ..cells import Cells
+from ..clusters import Clusters
 from ..linear import invert_in_order
 from .request import Request
 
@@ -38,8 +39,8 @@ class Block:
         effect, two pairs for an interaction.
     inside : ndarray of bool, shape (C,)
         Cells that take part.
-    clusters : int
-        G of the small-sample factor.
+    counted : ndarray of bool, shape (C,)
+        Cells whose clusters count for the small-sample factor.
     joint : int
         Blocks with the same number never share a cell and can be fitted as one regression.
     """
@@ -47,7 +48,7 @@ class Block:
     design: np.ndarray
     terms: tuple[Term, ...]
     inside: np.ndarray
-    clusters: int
+    counted: np.ndarray
     joint: int = 0
 
     @cached_property
@@ -106,10 +107,16 @@ class Plan:
             start += part.shape[1]
         return null
 
-    @cached_property
-    def cluster_counts(self) -> np.ndarray:
-        """G of each coefficient's block, shape (K,)."""
-        return np.concatenate([np.full(b.design.shape[1], b.clusters) for b in self.blocks])
+    def by_coefficient(self, values: Iterable[float]) -> np.ndarray:
+        """Give every coefficient the value of its block, shape (K,)."""
+        sizes = [block.design.shape[1] for block in self.blocks]
+        return np.repeat(np.fromiter(values, dtype=float), sizes)
+
+    def cluster_counts(self, clusters: Clusters, *, answered: bool = False) -> np.ndarray:
+        """Clusters, G, of each coefficient's block, shape (K,); all, or those with an answer in use."""
+        return self.by_coefficient(
+            clusters_in(self.cells, clusters, block.counted, answered) for block in self.blocks
+        )
 
 
 @dataclass(frozen=True)
@@ -153,7 +160,7 @@ def make_block(
     restrictions: Sequence[tuple[str, str]] = (),
     *,
     inside: np.ndarray | None = None,
-    clusters: int | None = None,
+    counted: np.ndarray | None = None,
     joint: int = 0,
     intercept: bool = True,
 ) -> Block:
@@ -161,6 +168,7 @@ def make_block(
 
     Without an intercept the only feature keeps a column for each level.
     """
+    everywhere = np.ones(cells.n_cells, dtype=bool)
     codes = {name: cells.code(name) for name in features}
     complete = np.all([code >= 0 for code in codes.values()], axis=0)
     inside = complete if inside is None else complete & inside
@@ -176,19 +184,28 @@ def make_block(
     design = np.zeros((cells.n_cells, len(terms)))
     for column, term in enumerate(terms):
         design[:, column] = np.logical_and.reduce([inside, *(codes[name] == level for name, level in term)])
-    return Block(design, tuple(terms), inside, clusters or cells.n_clusters, joint)
+    return Block(design, tuple(terms), inside, everywhere if counted is None else counted, joint)
 
 
-def groups_of(cells: Cells, by: Sequence[str]) -> list[tuple[tuple[Any, ...], np.ndarray, int]]:
-    """List the groups that occur: their levels, the cells in them (C,), and how many clusters they have."""
+def clusters_in(cells: Cells, clusters: Clusters, counted: np.ndarray, answered: bool = False) -> int:
+    """Count the clusters that have a row, or one with an answer, in some cells given as flags (C,)."""
+    rows = counted[cells.cell]
+    if answered:
+        rows &= cells.weight > 0
+    if rows.all():
+        return clusters.n
+    present = np.zeros(clusters.n, dtype=bool)
+    present[clusters.code[rows]] = True
+    return int(present.sum())
+
+
+def groups_of(cells: Cells, by: Sequence[str]) -> list[tuple[tuple[Any, ...], np.ndarray]]:
+    """List the groups that occur: their levels, and flags of the cells in them, shape (C,)."""
     codes = np.stack([cells.code(name) for name in by], axis=1)
     found = []
     for group in sorted(set(map(tuple, codes[(codes >= 0).all(axis=1)].tolist()))):
-        inside = (codes == group).all(axis=1)
-        present = np.zeros(cells.n_clusters, dtype=bool)
-        present[cells.cluster[inside[cells.cell]]] = True
         levels = tuple(cells.levels[name][i] for name, i in zip(by, group, strict=True))
-        found.append((levels, inside, int(present.sum())))
+        found.append((levels, (codes == group).all(axis=1)))
     return found
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import pandas as pd
 
@@ -18,9 +18,11 @@ from ..results import KEY_COLUMNS, NUMBER_COLUMNS, check_alpha
 
 Family = Literal["gaussian", "quasibinomial"]
 LevelOrder = Literal["ascending", "descending"]
+Vcov = Literal["survey", "CR0", "CR1", "CR1S", "CR2", "HC0", "HC1", "HC2", "HC3"]
 _OUTCOME_FREE = ("cj_freqs", "cj_props", "cj_table")
 _LAYOUT = {"feature_order", "feature_labels", "level_order"}
-_FITTED = _LAYOUT | {"id", "weights", "engine", "family", "alpha"}
+VCOVS = get_args(Vcov)
+_FITTED = _LAYOUT | {"id", "weights", "engine", "family", "alpha", "vcov"}
 _ACCEPTED = {
     "amce": _FITTED | {"reference"},
     "amce_by_reference": _FITTED | {"reference", "variable"},
@@ -37,16 +39,20 @@ _ACCEPTED = {
 
 @dataclass(frozen=True)
 class Request:
-    """A verb, its formula and its options; field names are the keyword arguments of the public verbs."""
+    """A verb, its formula and its options; fields are the keyword arguments of the verbs, ``id`` apart.
+
+    ``clusters`` holds the cluster columns that ``id`` names, one or several that cross.
+    """
 
     verb: str
     formula: Formula
-    id: str | None = None
+    clusters: tuple[str, ...] = ()
     weights: str | None = None
     by: tuple[str, ...] = ()
     variable: str | None = None
     engine: str = "native"
     family: Family = "gaussian"
+    vcov: Vcov = "survey"
     alpha: float = 0.05
     h0: float = 0.0
     reference: Mapping[str, Any] | None = None
@@ -54,6 +60,11 @@ class Request:
     feature_labels: Mapping[str, str] | None = None
     level_order: LevelOrder = "ascending"
     margin: int | None = None
+
+    @property
+    def id(self) -> str | None:
+        """Names of the cluster columns, or None where rows are independent."""
+        return ", ".join(self.clusters) or None
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -77,16 +88,13 @@ def make_request(verb: str, formula: str | Formula, **options: Any) -> Request:
     if not parsed.outcome and verb not in _OUTCOME_FREE:
         raise InputError(f"Formula {parsed} has no outcome; write it as 'chosen {parsed}'.")
     _check_accepted(verb, options)
-    for option in ("id", "weights", "variable"):
+    for option in ("weights", "variable"):
         options[option] = _column_name(options.get(option), option)
-    by = options.pop("by", None)
-    grouping = by if isinstance(by, list | tuple) else [by]
-    options["by"] = tuple(name for value in grouping if (name := _column_name(value, "by")))
+    options["clusters"] = _column_names(options.pop("id", None), "id")
+    options["by"] = _column_names(options.pop("by", None), "by")
     taken = next((name for name in options["by"] if name in (*KEY_COLUMNS, *NUMBER_COLUMNS, "by")), None)
     if taken is not None:
         raise InputError(f"by names {taken!r}, which is a column of every result; rename it in the data.")
-    if len(set(options["by"])) < len(options["by"]):
-        raise InputError(f"by names a column twice: {list(options['by'])}; name each once.")
     h0 = options.get("h0", 0.0)
     if not isinstance(h0, Real) or not math.isfinite(h0):
         raise InputError(f"h0 is {h0!r}; give a number, such as 0.5 for a forced choice between two.")
@@ -108,12 +116,13 @@ def make_request(verb: str, formula: str | Formula, **options: Any) -> Request:
         raise InputError(f"level_order is {options['level_order']!r}; give 'ascending' or 'descending'.")
     if options.get("family", "gaussian") not in ("gaussian", "quasibinomial"):
         raise InputError(f"family is {options['family']!r}; give 'gaussian' or 'quasibinomial'.")
+    _check_vcov(options)
     check_alpha(options.get("alpha", 0.05))
     return Request(verb, parsed, feature_order=tuple(order) if order is not None else None, **options)
 
 
 def _check_accepted(verb: str, options: Mapping[str, Any]) -> None:
-    defaults = {field.name: field.default for field in fields(Request)}
+    defaults = {field.name: field.default for field in fields(Request)} | {"id": None}
     for name, value in options.items():
         if name not in defaults:
             raise InputError(f"{verb} has no option {name!r}; leave it out.")
@@ -126,6 +135,35 @@ def require_frame(data: Any) -> pd.DataFrame:
     if not isinstance(data, pd.DataFrame):
         raise InputError(f"data is a {type(data).__name__}; give a pandas DataFrame with one row a profile.")
     return data
+
+
+def _check_vcov(options: Mapping[str, Any]) -> None:
+    """Refuse a covariance that the other options leave without meaning."""
+    vcov, clusters = options.get("vcov", "survey"), options["clusters"]
+    if vcov not in VCOVS:
+        raise InputError(f"There is no vcov {vcov!r}; there are {', '.join(VCOVS)}.")
+    if (vcov != "survey" or len(clusters) > 1) and options.get("engine", "native") != "native":
+        raise InputError(
+            f"Engine {options['engine']!r} knows vcov='survey' with one cluster column; use engine='native'."
+        )
+    if vcov.startswith("HC") and clusters:
+        raise InputError(f"{vcov} takes rows as independent; leave id out, or give vcov='CR1' or 'CR2'.")
+    if vcov.startswith("CR") and not clusters:
+        raise InputError(f"{vcov} needs clusters; give id, or vcov='HC1', 'HC2' or 'HC3' for rows.")
+    if vcov == "CR2" and (len(clusters) > 1 or options["weights"]):
+        raise InputError(
+            "CR2 is defined for one cluster column without weights; give vcov='CR1' instead, or one id."
+        )
+    if vcov in ("CR2", "HC2", "HC3") and options.get("family", "gaussian") != "gaussian":
+        raise InputError(f"{vcov} is defined for family='gaussian'; give vcov='CR1' or 'HC1' instead.")
+
+
+def _column_names(value: Any, option: str) -> tuple[str, ...]:
+    given = value if isinstance(value, list | tuple) else [value]
+    names = tuple(name for one in given if (name := _column_name(one, option)))
+    if len(set(names)) < len(names):
+        raise InputError(f"{option} names a column twice: {list(names)}; name each once.")
+    return names
 
 
 def _column_name(value: Any, option: str) -> str | None:

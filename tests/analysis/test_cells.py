@@ -77,7 +77,7 @@ def test_many_levels_need_no_more_than_a_byte_can_hold() -> None:
 
 def test_clusters_without_an_answer_are_counted() -> None:
     frame = posts().assign(y=lambda d: d["y"].where(d["id"] > 9))
-    assert build_cells(frame, "y", ["a"], id="id").n_clusters == 40
+    assert build_cells(frame, "y", ["a"], clusters=["id"]).clusters.n == 40
 
 
 def test_entries_of_units_add_up_to_the_cells() -> None:
@@ -87,7 +87,7 @@ def test_entries_of_units_add_up_to_the_cells() -> None:
     assert weight.shape == (40, found.n_cells)
     np.testing.assert_allclose(weight.sum(axis=0), found.cell_weight)
     np.testing.assert_allclose(total.sum(axis=0), found.cell_total, atol=1e-12)
-    by_unit = np.bincount(found.cluster, found.weight, 40)
+    by_unit = np.bincount(found.clusters.code, found.weight, 40)
     np.testing.assert_allclose(weight.sum(axis=1), by_unit)
 
 

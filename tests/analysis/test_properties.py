@@ -424,7 +424,7 @@ def test_ten_thousand_clusters_take_several_portions_and_give_the_plain_sandwich
     rng = np.random.default_rng(8)
     n = 20_000
     frame = pd.DataFrame({"y": rng.random(n), "a": rng.choice(["u", "v"], n), "id": np.arange(n) // 2})
-    assert build_cells(frame, "y", ["a"], id="id").n_clusters > vcov._CLUSTERS_AT_A_TIME
+    assert build_cells(frame, "y", ["a"], clusters=["id"]).clusters.n > vcov._CLUSTERS_AT_A_TIME
     design = np.column_stack([np.ones(n), frame["a"] == "v"]).astype(float)
     bread = np.linalg.inv(design.T @ design)
     scores = design * (frame["y"].to_numpy() - design @ (bread @ design.T @ frame["y"]))[:, None]

@@ -135,7 +135,7 @@ def estimate_with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
         rest = [level for level in column.cat.categories if level != first]
         data = data.assign(**{name: column.cat.set_categories([first, *rest])})
     frame = run(verb, data, str(request.formula), **options)
-    clusters = unit_codes(data, request.id)[1] if request.id else None
+    clusters = {name: unit_codes(data, name)[1] for name in request.clusters}
     used = int(_used(request, data).sum())
     return Estimates(frame, None, provenance_of(request, len(data), used, clusters))
 

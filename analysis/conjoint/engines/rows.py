@@ -44,6 +44,7 @@ RowFit = Callable[[RowRegression], tuple[np.ndarray, np.ndarray]]
 def solve_on_rows(plan: Plan, fit: RowFit) -> Solution:
     """Solve a plan with ``fit``: coefficients (k,) and their covariance (k, k), without any factor."""
     n_coef = plan.contrasts.shape[1]
+    counts = plan.cluster_counts(plan.cells.clusters)
     coef, vcov = np.zeros(n_coef), np.full((n_coef, n_coef), np.nan)
     for number in sorted({block.joint for block in plan.blocks}):
         chosen = [i for i, block in enumerate(plan.blocks) if block.joint == number]
@@ -53,7 +54,7 @@ def solve_on_rows(plan: Plan, fit: RowFit) -> Solution:
         coef[columns[kept]] = found
         part = np.zeros((len(columns), len(columns)))
         part[np.ix_(kept, kept)] = covariance
-        scale = small_sample_scale(plan.cluster_counts[columns])
+        scale = small_sample_scale(counts[columns])
         vcov[np.ix_(columns, columns)] = scale[:, None] * part * scale
     return Solution(coef, vcov)
 
@@ -68,8 +69,8 @@ def _row_regression(plan: Plan, blocks: list[Block]) -> tuple[RowRegression, np.
         design=design[:, kept][cells.cell[rows]],
         outcome=cells.outcome[rows],
         weight=cells.weight[rows],
-        cluster=cells.cluster[rows] if plan.request.id else None,
-        n_clusters=cells.n_clusters,
+        cluster=cells.clusters.code[rows] if cells.clusterings else None,
+        n_clusters=cells.clusters.n,
         family=plan.request.family,
     )
     return regression, kept

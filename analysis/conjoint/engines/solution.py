@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,22 +38,61 @@ class Solution:
         0 for columns that are linear combinations of earlier ones.
     vcov : ndarray, shape (K, K)
         Cluster-robust covariance; NaN between regressions that the engine fits one by one.
+    df : callable or None
+        Degrees of freedom, shape (m,), of contrasts of shape (m, K); None for the normal distribution.
     """
 
     coef: np.ndarray
     vcov: np.ndarray
+    df: Callable[[np.ndarray], np.ndarray] | None = None
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A plan and its solution: all that is needed for any further contrast of its coefficients."""
+
+    plan: Plan
+    solution: Solution
+
+
+@dataclass(frozen=True)
+class Contrasted:
+    """Linear combinations of coefficients.
+
+    Attributes
+    ----------
+    estimate, std_error : ndarray, shape (m,)
+    vcov : ndarray, shape (m, m)
+    df : ndarray or None, shape (m,)
+        Degrees of freedom of Student's t; None for the normal distribution.
+    """
+
+    estimate: np.ndarray
+    std_error: np.ndarray
+    vcov: np.ndarray
+    df: np.ndarray | None
 
 
 def solve(plan: Plan, engine: str) -> Solution:
     """Solve a plan with the named engine."""
     if engine not in SOLVERS:
         raise InputError(f"There is no engine {engine!r}; the engines are {', '.join(ENGINES)}.")
-    if plan.cells.n_clusters < 2:
-        where = f"Column {plan.request.id!r} holds" if plan.request.id else "The data hold"
-        raise InputError(f"{where} a single cluster; errors need at least two, so name another id.")
+    for name, clusters in (plan.cells.clusterings or {"": plan.cells.clusters}).items():
+        if clusters.n < 2:
+            where = f"Column {name!r} holds" if name else "The data hold"
+            raise InputError(f"{where} a single cluster; errors need at least two, so name another id.")
     module = importlib.import_module(SOLVERS[engine], __package__)
     solution: Solution = module.solve(plan)
     return solution
+
+
+def infer(fitted: Fitted, contrasts: np.ndarray) -> Contrasted:
+    """Estimate contrasts (m, K) of a fit's coefficients with their errors."""
+    solution = fitted.solution
+    vcov = _quadratic(contrasts, solution.vcov)
+    std_error = np.sqrt(np.clip(np.diag(vcov), 0, None))
+    df = None if solution.df is None else solution.df(contrasts)
+    return Contrasted(contrasts @ solution.coef, std_error, vcov, df)
 
 
 def estimable(contrasts: np.ndarray, null: np.ndarray) -> np.ndarray:
@@ -79,12 +119,21 @@ def assemble(plan: Plan, solution: Solution) -> Estimates:
     varies = _varies(plan, solution.vcov)
     warn(plan, tested & ~varies, "standard error", "its rows lie in one cluster or leave no residual.")
     tested &= varies
-    vcov = _quadratic(plan.contrasts[tested], solution.vcov)
-    std_error = np.full(len(estimate), np.nan)
-    std_error[tested] = np.sqrt(np.clip(np.diag(vcov), 0, None))
-    frame = tidy(plan.keys, estimate, std_error, plan.request.alpha, plan.request.h0)
+    fitted = Fitted(plan, solution)
+    found = infer(fitted, plan.contrasts[tested])
+    std_error = _filled(found.std_error, tested)
+    df = None if found.df is None else _filled(found.df, tested)
+    frame = tidy(plan.keys, estimate, std_error, plan.request.alpha, plan.request.h0, df)
     labels = row_labels(plan.keys[tested])
-    return Estimates(frame, pd.DataFrame(vcov, index=labels, columns=labels), provenance(plan))
+    vcov = pd.DataFrame(found.vcov, index=labels, columns=labels)
+    return Estimates(frame, vcov, provenance(plan), fitted=fitted)
+
+
+def _filled(values: np.ndarray, flags: np.ndarray) -> np.ndarray:
+    """Put values where flags are set, NaN elsewhere, shape (m,)."""
+    full = np.full(len(flags), np.nan)
+    full[flags] = values
+    return full
 
 
 def provenance(plan: Plan | CountPlan) -> Provenance:
@@ -94,11 +143,11 @@ def provenance(plan: Plan | CountPlan) -> Provenance:
     if isinstance(plan, Plan):
         inside = np.logical_or.reduce([block.inside for block in plan.blocks])
     used = int((inside[cells.cell] & (cells.weight > 0)).sum())
-    return provenance_of(request, cells.n_rows, used, cells.n_clusters if request.id else None)
+    return provenance_of(request, cells.n_rows, used, {n: c.n for n, c in cells.clusterings.items()})
 
 
-def provenance_of(request: Request, n_rows: int, n_used: int, n_clusters: int | None) -> Provenance:
-    """Put a request and the counts of its data on record."""
+def provenance_of(request: Request, n_rows: int, n_used: int, clusters: Mapping[str, int]) -> Provenance:
+    """Put a request and the counts of its data on record; of crossed clusters the fewest count."""
     return Provenance(
         verb=request.verb,
         formula=str(request.formula),
@@ -111,7 +160,9 @@ def provenance_of(request: Request, n_rows: int, n_used: int, n_clusters: int | 
         null=request.h0,
         n_rows=n_rows,
         n_used=n_used,
-        n_clusters=n_clusters,
+        n_clusters=min(clusters.values(), default=None),
+        vcov=request.vcov,
+        extra={"clusters": dict(clusters)} if clusters else {},
     )
 
 

@@ -1,0 +1,183 @@
+"""Covariance of all coefficients of a plan, by the convention that the request names."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from ...cells import Entries
+from ...clusters import Clusters, intersections
+from ...leverage import Leverage, Satterthwaite, adjusted_scores, leverage, root_of
+from ...linear import Regression
+from ...vcov import meat, positive_semidefinite, row_meat, sandwich, small_sample_scale
+from ..plan import Plan
+
+Df = Callable[[np.ndarray], np.ndarray]
+_NUMBERS_AT_A_TIME = 2_000_000
+
+
+def covariance(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, Df | None]:
+    """Covariance (K, K), and the degrees of freedom of contrasts; None for the normal distribution."""
+    kind = plan.request.vcov
+    if kind == "CR2":
+        return _bias_reduced(plan, fits)
+    if kind.startswith("HC"):
+        return _heteroskedastic(plan, fits, kind)
+    vcov = _crossed(plan, fits, kind)
+    return vcov, None if kind == "survey" else _clusters_less_one(plan)
+
+
+def _crossed(plan: Plan, fits: list[Regression], kind: str) -> np.ndarray:
+    """Sum the signed covariances over all intersections of the cluster columns."""
+    bread = block_diag(*[fit.bread for fit in fits])
+    clusterings = plan.cells.clusterings or {"": plan.cells.clusters}
+    total = np.zeros_like(bread)
+    for sign, clusters in intersections(clusterings):
+        scale = _scale(plan, fits, kind, clusters)
+        total += sign * sandwich(bread, _meat(plan, fits, clusters), scale)
+    if len(clusterings) == 1:
+        return total
+    repaired, was_negative = positive_semidefinite(total)
+    if was_negative:
+        warnings.warn(
+            f"The covariance by {plan.request.id} is not positive semi-definite; negative eigenvalues were "
+            "set to zero. Compare it with errors by each column alone, and with the pigeonhole bootstrap.",
+            stacklevel=2,
+        )
+    return repaired
+
+
+def _scale(plan: Plan, fits: list[Regression], kind: str, clusters: Clusters) -> np.ndarray:
+    if kind == "CR0":
+        return np.ones(len(plan.contrasts.T))
+    scale = small_sample_scale(plan.cluster_counts(clusters, answered=kind != "survey"))
+    if kind == "CR1S":
+        rows, ranks = _rows_and_ranks(plan, fits)
+        scale = scale * np.sqrt((rows - 1) / (rows - ranks))
+    return scale
+
+
+def _meat(plan: Plan, fits: list[Regression], clusters: Clusters) -> np.ndarray:
+    """Meat of all K coefficients; blocks that share no cell go through the data together."""
+    designs, fitted, place = _joint_regressions(plan, fits)
+    if clusters.is_rows:
+        found = row_meat(plan.cells.cell, [_residuals(plan, means) for means in fitted], designs)
+    else:
+        found = meat(plan.cells.entries(clusters.code, clusters.n), designs, fitted)
+    return np.asarray(found[np.ix_(place, place)])
+
+
+def _joint_regressions(
+    plan: Plan, fits: list[Regression]
+) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
+    """Designs (C, k_r) and fitted means (C,) of joint regressions, and where each coefficient is in them."""
+    designs, fitted, columns = [], [], []
+    for number in sorted({block.joint for block in plan.blocks}):
+        chosen = [i for i, block in enumerate(plan.blocks) if block.joint == number]
+        designs.append(np.hstack([plan.blocks[i].design for i in chosen]))
+        fitted.append(np.sum([np.where(plan.blocks[i].inside, fits[i].fitted, 0.0) for i in chosen], axis=0))
+        columns += [np.r_[plan.slices[i]] for i in chosen]
+    return designs, fitted, np.argsort(np.concatenate(columns))
+
+
+def _residuals(plan: Plan, means: np.ndarray) -> np.ndarray:
+    """Weight times residual of each row, shape (n,), from fitted means of cells (C,)."""
+    cells = plan.cells
+    return np.asarray(cells.weight * (cells.outcome - means[cells.cell]))
+
+
+def _heteroskedastic(plan: Plan, fits: list[Regression], kind: str) -> tuple[np.ndarray, Df]:
+    """HC0 to HC3; a row with weight w has leverage w x' M x."""
+    cells = plan.cells
+    designs, fitted, place = _joint_regressions(plan, fits)
+    residuals = [_residuals(plan, means) for means in fitted]
+    if kind in ("HC2", "HC3"):
+        power = 0.5 if kind == "HC2" else 1.0
+        lever = np.zeros((len(designs), cells.n_cells))
+        for block, fit in zip(plan.blocks, fits, strict=True):
+            number = sorted({b.joint for b in plan.blocks}).index(block.joint)
+            lever[number] += np.einsum("ci,ij,cj->c", block.design, fit.bread, block.design)
+        left = [1.0 - cells.weight * own[cells.cell] for own in lever]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            residuals = [
+                np.where(one > 1e-10, own / np.clip(one, 1e-10, None) ** power, 0.0)
+                for own, one in zip(residuals, left, strict=True)
+            ]
+    found = row_meat(cells.cell, residuals, designs)[np.ix_(place, place)]
+    rows, ranks = _rows_and_ranks(plan, fits)
+    scale = np.sqrt(rows / (rows - ranks)) if kind == "HC1" else np.ones(len(rows))
+    vcov = sandwich(block_diag(*[fit.bread for fit in fits]), found, scale)
+
+    def df(contrasts: np.ndarray) -> np.ndarray:
+        touched = [np.any(np.nan_to_num(contrasts[:, own]) != 0, axis=1) for own in plan.slices]
+        own = [rows[s][0] - ranks[s][0] for s in plan.slices]
+        return np.asarray(sum(flags * left for flags, left in zip(touched, own, strict=True)), dtype=float)
+
+    return vcov, df
+
+
+def _rows_and_ranks(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, np.ndarray]:
+    """Rows in use, and independent columns, of each coefficient's block, both of shape (K,)."""
+    counts = np.bincount(plan.cells.cell[plan.cells.weight > 0], minlength=plan.cells.n_cells)
+    rows = plan.by_coefficient(counts[block.inside].sum() for block in plan.blocks)
+    ranks = plan.by_coefficient(fit.bread.shape[1] - fit.null.shape[1] for fit in fits)
+    return rows, ranks
+
+
+def _clusters_less_one(plan: Plan) -> Df:
+    """The fewest clusters, less one, over the cluster columns and blocks that a contrast touches."""
+    counts = [plan.cluster_counts(clusters, answered=True) for clusters in plan.cells.clusterings.values()]
+    fewest = np.min(counts, axis=0)
+
+    def df(contrasts: np.ndarray) -> np.ndarray:
+        touched = np.nan_to_num(contrasts) != 0
+        return np.asarray(np.where(touched, fewest - 1, np.inf).min(axis=1))
+
+    return df
+
+
+def _bias_reduced(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, Df]:
+    """CR2 with its degrees of freedom; leverage is that of each block alone."""
+    entries = plan.cells.entries()
+    parts = [entries.within(block.inside) for block in plan.blocks]
+    designs = [block.design[block.inside] for block in plan.blocks]
+    means = [fit.fitted[block.inside] for block, fit in zip(plan.blocks, fits, strict=True)]
+    roots = [root_of(fit.bread) for fit in fits]
+    largest = max(root.shape[1] for root in roots)
+
+    def chunks() -> Iterator[tuple[int, int, list[Leverage]]]:
+        size = max(1, _NUMBERS_AT_A_TIME // largest**2)
+        ends = [*range(0, entries.n_units, size), entries.n_units]
+        for first, last in pairwise(ends):
+            yield (
+                first,
+                last,
+                [leverage(*part, first, last) for part in zip(parts, designs, roots, strict=True)],
+            )
+
+    vcov = np.zeros((len(plan.contrasts.T),) * 2)
+    for first, last, found in chunks():
+        scores = [
+            adjusted_scores(own, _scores(part, design, mean, first, last))
+            for own, part, design, mean in zip(found, parts, designs, means, strict=True)
+        ]
+        stacked = np.hstack(scores)
+        vcov += stacked.T @ stacked
+
+    def df(contrasts: np.ndarray) -> np.ndarray:
+        wanted = np.nan_to_num(contrasts)
+        sums = Satterthwaite([root.shape[1] for root in roots], len(wanted))
+        for _, _, found in chunks():
+            sums.add(found, [wanted[:, columns] for columns in plan.slices])
+        return sums.df
+
+    return vcov, df
+
+
+def _scores(entries: Entries, design: np.ndarray, mean: np.ndarray, first: int, last: int) -> np.ndarray:
+    residual = entries.total - entries.weight * mean[entries.cell]
+    return np.asarray(entries.matrix(residual, first, last) @ design)

@@ -1,0 +1,133 @@
+"""Bias-reduced linearisation: cluster scores adjusted for leverage, and degrees of freedom.
+
+Everything is computed in k dimensions. With M = L L' the inverse cross products of a
+regression and X_g the design of cluster g, let B_g = L' X_g' X_g L. For any function f of the
+leverage of a cluster, (X_g L)' f(X_g M X_g') = f(B_g) (X_g L)', so that no matrix of the size of a
+cluster is ever formed.
+
+References
+----------
+Bell, R. M., McCaffrey, D. F. (2002). Bias reduction in standard errors for linear regression
+with multi-stage samples. Survey Methodology 28(2), 169-181.
+
+Pustejovsky, J. E., Tipton, E. (2018). Small-sample methods for cluster-robust variance estimation
+and hypothesis testing in fixed effects models. Journal of Business & Economic Statistics 36(4).
+doi:10.1080/07350015.2016.1247004
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .cells import Entries
+
+_FULL_LEVERAGE = 1e-8
+
+
+@dataclass(frozen=True)
+class Leverage:
+    """Leverage of g clusters in one regression of rank r.
+
+    Attributes
+    ----------
+    root : ndarray, shape (k, r)
+        L, with the inverse cross products M = L L'.
+    values : ndarray, shape (g, r)
+        Eigenvalues of B_g, between 0 and 1.
+    vectors : ndarray, shape (g, r, r)
+        Eigenvectors of B_g, in columns.
+    """
+
+    root: np.ndarray
+    values: np.ndarray
+    vectors: np.ndarray
+
+    def apply(self, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+        """Multiply functions of B_g, given by eigenvalues (g, r), with vectors (g, r) or (g, r, m)."""
+        turned = np.einsum("gji,gj...->gi...", self.vectors, vectors)
+        shape = weights.shape + (1,) * (turned.ndim - 2)
+        return np.asarray(np.einsum("gij,gj...->gi...", self.vectors, weights.reshape(shape) * turned))
+
+    @property
+    def inverse_root(self) -> np.ndarray:
+        """Eigenvalues of (I - B_g)^(-1/2), 0 where a cluster alone determines a direction, shape (g, r)."""
+        left = 1.0 - self.values
+        full = left < _FULL_LEVERAGE
+        return np.where(full, 0.0, 1.0 / np.sqrt(np.where(full, 1.0, left)))
+
+
+def root_of(bread: np.ndarray) -> np.ndarray:
+    """L, shape (k, r), with the inverse cross products (k, k) equal to L L'."""
+    values, vectors = np.linalg.eigh(bread)
+    kept = values > _FULL_LEVERAGE * values[-1]
+    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
+
+
+def leverage(entries: Entries, design: np.ndarray, root: np.ndarray, first: int, last: int) -> Leverage:
+    """Leverage of clusters ``first`` to ``last``.
+
+    Parameters
+    ----------
+    entries : Entries
+        What each cluster put into each of C cells; weights are 0 or 1.
+    design : ndarray, shape (C, k)
+    root : ndarray, shape (k, r)
+        L.
+    """
+    turned = design @ root
+    r = root.shape[1]
+    inner = (turned[:, :, None] * turned[:, None, :]).reshape(-1, r * r)
+    share = (entries.matrix(entries.weight, first, last) @ inner).reshape(-1, r, r)
+    values, vectors = np.linalg.eigh(share)
+    return Leverage(root, np.clip(values, 0.0, 1.0), vectors)
+
+
+def adjusted_scores(found: Leverage, scores: np.ndarray) -> np.ndarray:
+    """Bread times the CR2-adjusted scores of g clusters, shape (g, k), from their scores (g, k)."""
+    return np.asarray(found.apply(found.inverse_root, scores @ found.root) @ found.root.T)
+
+
+class Satterthwaite:
+    """Degrees of freedom of m contrasts, summed up over clusters.
+
+    The variance estimate of a contrast is a quadratic form; its degrees of freedom match the
+    first two moments under independent errors of equal variance.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Ranks of the regressions, sum R.
+    m : int
+    """
+
+    def __init__(self, sizes: Sequence[int], m: int) -> None:
+        self._slices = np.cumsum([0, *sizes])
+        self._cross = np.zeros((m, self._slices[-1], self._slices[-1]))
+        self._mean = np.zeros(m)
+        self._own = np.zeros(m)
+
+    def add(self, found: Sequence[Leverage], contrasts: Sequence[np.ndarray]) -> None:
+        """Add g clusters: their leverage in each regression, and the contrasts of each, (m, k_r)."""
+        g, m = len(found[0].values), len(self._mean)
+        moved = np.zeros((g, m, self._slices[-1]))
+        norm = np.zeros((g, m))
+        for number, (part, contrast) in enumerate(zip(found, contrasts, strict=True)):
+            direction = np.einsum("gji,jm->gim", part.vectors, part.root.T @ contrast.T)
+            spread = part.inverse_root[:, :, None] * direction
+            norm += np.einsum("gi,gim->gm", part.values, spread**2)
+            turned = np.einsum("gij,gjm->gmi", part.vectors, part.values[:, :, None] * spread)
+            moved[:, :, self._slices[number] : self._slices[number + 1]] = turned
+        length = np.einsum("gmi,gmi->gm", moved, moved)
+        self._mean += (norm - length).sum(axis=0)
+        self._own += ((norm - length) ** 2 - length**2).sum(axis=0)
+        self._cross += np.matmul(moved.transpose(1, 2, 0), moved.transpose(1, 0, 2))
+
+    @property
+    def df(self) -> np.ndarray:
+        """Degrees of freedom, shape (m,); NaN where a contrast has no error."""
+        spread = self._own + (self._cross**2).sum(axis=(1, 2))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(self._mean**2 / spread)
