@@ -1,0 +1,193 @@
+"""Power, sample size and minimum detectable effect of a conjoint design, without simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from conjury.inference.errors import InputError
+
+from .power_check import check_setting, one_question
+from .power_design import ByFeature, Design, Shares, as_levels, contrasts, level_shares
+from .power_model import Setting, Target
+from .power_result import Numbers, Power, answer, numbers, two_of_three
+
+
+def power(
+    design: Design,
+    *,
+    amce: Numbers = None,
+    difference: Numbers = None,
+    interaction: Numbers = None,
+    of: Target | None = None,
+    pairs: Numbers = None,
+    profiles: Numbers = None,
+    respondents: Numbers = None,
+    tasks: float | None = None,
+    power: Numbers = None,
+    by: str | Shares | None = None,
+    features: Sequence[str] | None = None,
+    alpha: float = 0.05,
+    tests: int = 1,
+    groups: tuple[float, float] = (0.5, 0.5),
+    same_pairs: float | None = None,
+    icc: float = 0.0,
+    effect_sd: float = 0.0,
+    stimuli: ByFeature = None,
+    stimulus_sd: ByFeature = None,
+    reliability: float | None = None,
+    repeats: float = 0.0,
+    estimand: Literal["observed", "corrected"] = "observed",
+    samples: int = 1,
+    noise: float = 0.0,
+    explained: float = 0.0,
+    convention: Literal["pair", "cjpowr"] = "pair",
+) -> Power:
+    """Find power, sample size or minimum detectable effect of a forced choice between two profiles.
+
+    Two of effect (``amce``, ``difference`` or ``interaction``), size (``pairs``, ``profiles`` or
+    ``respondents``) and ``power`` are given, and the third is found. Sequences give a row for each
+    combination.
+
+    Parameters
+    ----------
+    design : Study, mapping or int
+        A study (its level probabilities, derived attributes and stimuli are used); a mapping from
+        attributes to numbers of levels or level probabilities, the reference first; or the number of
+        levels of one attribute.
+    amce, difference, interaction : float or sequence of float, optional
+        The effect: an AMCE; a difference between the AMCEs of two groups (of respondents, prompts or
+        models); or the change of an AMCE from the reference to another level of ``by``. Without response
+        error where ``reliability`` is given, in the observed choices otherwise.
+    of : {"amce", "difference", "interaction"}, optional
+        Which effect, where it is the one to find; "amce" by default.
+    pairs, profiles, respondents : float or sequence of float, optional
+        Size, repeated tasks left out. A pair is two profiles; ``respondents`` answer ``tasks`` pairs each.
+        For ``same_pairs`` the pairs that each of the two judges sees, else all pairs together.
+    tasks : float, optional
+        Pairs of each respondent, repeats left out. Respondents are then clusters: tests use Student's t
+        with one degree of freedom less than respondents.
+    power : float or sequence of float, optional
+        Probability of a significant estimate.
+    by : str, int, sequence or mapping, optional
+        The other feature of an interaction: an attribute of the design, a number of levels, or shares.
+    features : sequence of str, optional
+        Attributes to plan for; all by default.
+    alpha : float
+        Two-sided significance level.
+    tests : int
+        Planning for the smallest p value of that many tests: each is tested at ``alpha / tests``, which is
+        Bonferroni's rule and the first step of Holm's.
+    groups : pair of float
+        Shares of the pairs in the two groups of a difference.
+    same_pairs : float, optional
+        The two groups of a difference are judges of the same pairs, and their scores (the products of an
+        answer's residual with the contrast of levels) have this correlation.
+    icc : float
+        Correlation between the scores of two tasks of one respondent; the design effect is
+        ``1 + (tasks - 1) icc``. Choices of one respondent are not correlated in themselves, since one
+        profile of each pair is chosen; what clusters them is that respondents differ in their effects.
+    effect_sd : float
+        In place of ``icc``: standard deviation of the effect between respondents.
+    stimuli : float or mapping from feature to float, optional
+        Stimuli that render each level; by default those of the study. They are a random factor: conclusions
+        are about all stimuli of their kind.
+    stimulus_sd : float or mapping from feature to float, optional
+        Standard deviation between stimuli of one level of what is estimated; by default 0, which holds
+        for conclusions about these very stimuli.
+    reliability : float, optional
+        Probability that the same pair gets the same choice twice, in 0.5 to 1. With flips of probability
+        ``tau`` it is ``(1 - tau)^2 + tau^2``, and observed effects are ``1 - 2 tau`` times the true ones.
+    repeats : float
+        Repeated tasks for each respondent (for each pair, where ``tasks`` is not given). They add to the
+        tasks shown and carry the estimate of the reliability; with none it counts as known.
+    estimand : {"observed", "corrected"}
+        Whether the shrunken effect is tested, or the effect divided by the estimated shrinkage.
+    samples : int
+        Answers of a model for each pair, averaged before the analysis.
+    noise : float
+        Share of the outcome's variance that comes from sampling an answer anew; 0 for a deterministic model.
+        Two samples of a pair differ with probability ``noise / 2``.
+    explained : float
+        Share of the outcome's variance that the other attributes explain; 0 is on the safe side.
+    convention : {"pair", "cjpowr"}
+        Variance of pairs, or of independent rows as in cjpowR with its choice probabilities and its rule
+        for sizes, which counts significant estimates of the right sign only. cjpowR's ``n`` is ``profiles``.
+
+    Returns
+    -------
+    Power
+
+    Raises
+    ------
+    InputError
+        Where not exactly one of effect, size and power is left out, or a value is out of its range.
+
+    Notes
+    -----
+    With choice probabilities ``mu`` and shares ``p`` of a level and its reference, an AMCE from n profiles
+    has the variance ``(mu_1 (1 - mu_1) / p_1 + mu_0 (1 - mu_0) / p_0 - amce^2) / n``; the last term is the
+    covariance of the two rows of a pair. It assumes independent profiles and no effect of position.
+
+    References
+    ----------
+    Schuessler, J., Freitag, M. (2020). Power analysis for conjoint experiments. doi:10.31235/osf.io/9yuhp
+
+    Clayton, K., Horiuchi, Y., Kaufman, A. R., King, G., Komisarchik, M. Correcting measurement error bias
+    in conjoint survey experiments.
+
+    Westfall, J., Kenny, D. A., Judd, C. M. (2014). Statistical power and optimal design in experiments in
+    which samples of participants respond to samples of stimuli. Journal of Experimental Psychology:
+    General 143(5), 2020-2045. doi:10.1037/xge0000014
+
+    Examples
+    --------
+    >>> power({"topic": 5}, amce=0.02, pairs=30000).frame["power"].round(3).tolist()
+    [0.873]
+    >>> power({"topic": 5}, amce=0.02, power=0.8).frame["pairs"].round().tolist()
+    [24510.0]
+    >>> power({"topic": 5}, pairs=30000, power=0.8).frame["effect"].round(4).tolist()
+    [0.0181]
+    """
+    effect, target = one_question(
+        {"amce": amce, "difference": difference, "interaction": interaction}, of, by is not None
+    )
+    setting = Setting(
+        of=target,
+        alpha=alpha,
+        tests=tests,
+        groups=groups,
+        same_pairs=same_pairs,
+        tasks=tasks,
+        icc=icc,
+        effect_sd=effect_sd,
+        reliability=reliability,
+        repeats=repeats,
+        corrected=estimand == "corrected",
+        samples=samples,
+        noise=noise,
+        explained=explained,
+        cjpowr=convention == "cjpowr",
+    )
+    check_setting(setting, estimand, convention, stimulus_sd is not None)
+    size = _size(pairs, profiles, respondents, tasks)
+    given = two_of_three(effect, size, power)
+    table = contrasts(level_shares(design), features, by)
+    return answer(table, as_levels(table, design, stimuli, stimulus_sd), setting, given)
+
+
+def _size(pairs: Numbers, profiles: Numbers, respondents: Numbers, tasks: float | None) -> Numbers:
+    given = [
+        name
+        for name, value in (("pairs", pairs), ("profiles", profiles), ("respondents", respondents))
+        if value is not None
+    ]
+    if len(given) > 1:
+        raise InputError(f"The size is given as {' and as '.join(given)}; give one of them.")
+    if respondents is not None:
+        if tasks is None:
+            raise InputError("respondents needs the pairs that each of them judges; give tasks.")
+        return [float(value * tasks) for value in numbers("respondents", respondents)]
+    if profiles is not None:
+        return [float(value / 2) for value in numbers("profiles", profiles)]
+    return pairs

@@ -1,0 +1,210 @@
+"""A planned study in numbers: standard errors at any size and effect, and the unknown that they imply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from .power_formulas import (
+    LARGEST,
+    Operating,
+    amce_variance,
+    corrected_variance,
+    interaction_variance,
+    operating,
+    row_amce_variance,
+    row_interaction_variance,
+    satterthwaite,
+    shrinkage,
+    solve_increasing,
+)
+
+Target = Literal["amce", "difference", "interaction"]
+SMALLEST = 1e-9
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The m contrasts of a design; every array has shape (m,).
+
+    Attributes
+    ----------
+    share, reference : shares of profiles with the level and with its reference
+    other, other_reference : the same for the second feature of an interaction; else NaN
+    stimuli : stimuli that render each of the two levels; infinite where they do not matter
+    stimulus_sd : standard deviation between stimuli of one level of what is estimated
+    """
+
+    share: np.ndarray
+    reference: np.ndarray
+    other: np.ndarray
+    other_reference: np.ndarray
+    stimuli: np.ndarray
+    stimulus_sd: np.ndarray
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What holds for all contrasts of a planned study; see `conjury.analysis.conjoint.power.power`."""
+
+    of: Target = "amce"
+    alpha: float = 0.05
+    tests: int = 1
+    groups: tuple[float, float] = (0.5, 0.5)
+    same_pairs: float | None = None
+    tasks: float | None = None
+    icc: float = 0.0
+    effect_sd: float = 0.0
+    reliability: float | None = None
+    repeats: float = 0.0
+    corrected: bool = False
+    samples: int = 1
+    noise: float = 0.0
+    explained: float = 0.0
+    cjpowr: bool = False
+
+    @property
+    def level_alpha(self) -> float:
+        """Significance level of each of the tests."""
+        return self.alpha / self.tests
+
+    @property
+    def kept(self) -> float:
+        """Share of the outcome's variance that other attributes and repeated answers leave."""
+        return 1 - self.explained - self.noise * (1 - 1 / self.samples)
+
+    @property
+    def factor(self) -> float:
+        """Factor by which response error shrinks effects."""
+        return 1.0 if self.reliability is None else float(shrinkage(np.array(self.reliability)))
+
+    @property
+    def largest(self) -> float:
+        """Largest effect without response error that the assumed choice probabilities allow."""
+        if self.cjpowr:
+            return 1 / 3 if self.of == "interaction" else 1.0
+        return (1.0 if self.of == "difference" else 0.5) / self.factor
+
+
+@dataclass(frozen=True)
+class Test:
+    """What is tested, with its standard error and degrees of freedom; arrays of shape (m,)."""
+
+    effect: np.ndarray
+    std_error: np.ndarray
+    df: np.ndarray
+
+
+def per_profile(levels: Levels, setting: Setting, effect: np.ndarray) -> np.ndarray:
+    """Variance per profile of an effect in the observed choices, shape (m,), before clusters and stimuli."""
+    if setting.of == "interaction":
+        second, base = levels.other, levels.other_reference
+        cells = (
+            levels.share * second,
+            levels.share * base,
+            levels.reference * second,
+            levels.reference * base,
+        )
+        return (
+            row_interaction_variance(effect, cells)
+            if setting.cjpowr
+            else interaction_variance(effect, cells, setting.kept)
+        )
+    if setting.cjpowr:
+        return row_amce_variance(effect, levels.share, levels.reference)
+    if setting.of == "amce":
+        return amce_variance(effect, levels.share, levels.reference, setting.kept)
+    one, two = (
+        amce_variance(half, levels.share, levels.reference, setting.kept)
+        for half in (effect / 2, -effect / 2)
+    )
+    if setting.same_pairs is not None:
+        both: np.ndarray = one + two - 2 * setting.same_pairs * np.sqrt(one * two)
+        return both
+    apart: np.ndarray = one / setting.groups[0] + two / setting.groups[1]
+    return apart
+
+
+def test_at(levels: Levels, setting: Setting, effect: np.ndarray, profiles: np.ndarray) -> Test:
+    """Standard error and degrees of freedom of each contrast.
+
+    Parameters
+    ----------
+    effect : ndarray, shape (m,)
+        Effects without response error; those in the observed choices where no reliability is set.
+    profiles : ndarray, shape (m,)
+        Profiles judged, repeats left out; infinite for the limit of a growing study.
+    """
+    observed = effect * setting.factor
+    tasks = 1.0 if setting.tasks is None else setting.tasks
+    groups = 1.0
+    if setting.of == "difference" and setting.same_pairs is None:
+        groups = sum(1 / share for share in setting.groups)
+    sampling = per_profile(levels, setting, observed) * (1 + (tasks - 1) * setting.icc)
+    sampling = sampling + 2 * (tasks - 1) * setting.effect_sd**2 * groups
+    lasting = 2 * levels.stimulus_sd**2 / levels.stimuli
+    if setting.of == "amce":
+        sampling = sampling - levels.stimulus_sd**2 * (1 / levels.share + 1 / levels.reference)
+    sampling = sampling / profiles
+    respondents = np.inf if setting.tasks is None else profiles / 2 / setting.tasks
+    few = np.maximum(respondents - 1, 1.0)
+    df = satterthwaite((sampling, lasting), (few, np.maximum(2 * levels.stimuli - 2, 1.0)))
+    variance = sampling + lasting
+    if setting.corrected and setting.reliability is not None:
+        repeats = (
+            profiles / 2 * setting.repeats / tasks if setting.repeats else np.full(len(profiles), np.inf)
+        )
+        variance = corrected_variance(variance, effect, np.array(setting.reliability), repeats)
+        return Test(effect, np.sqrt(variance), df)
+    return Test(observed, np.sqrt(variance), df)
+
+
+def behaviour(levels: Levels, setting: Setting, effect: np.ndarray, profiles: np.ndarray) -> Operating:
+    """Power, type S and type M error of each contrast."""
+    test = test_at(levels, setting, effect, profiles)
+    return operating(test.effect, test.std_error, setting.level_alpha, test.df)
+
+
+def power_limit(levels: Levels, setting: Setting, effect: np.ndarray) -> np.ndarray:
+    """Power that is approached, and never passed, as the number of profiles grows; shape (m,)."""
+    return np.where(
+        levels.stimulus_sd > 0, behaviour(levels, setting, effect, np.full(len(effect), np.inf)).power, 1.0
+    )
+
+
+def needed_profiles(levels: Levels, setting: Setting, effect: np.ndarray, power: np.ndarray) -> np.ndarray:
+    """Profiles at which each contrast reaches its power, shape (m,); infinite where none suffice."""
+    low = np.full(len(effect), 2.0)
+    with np.errstate(invalid="ignore"):
+        return solve_increasing(
+            _shortfall(setting, power, lambda n: behaviour(levels, setting, effect, n)),
+            low,
+            np.full(len(effect), LARGEST),
+        )
+
+
+def detectable_effect(
+    levels: Levels, setting: Setting, profiles: np.ndarray, power: np.ndarray
+) -> np.ndarray:
+    """Smallest effect that each contrast finds with its power, shape (m,); infinite where none is."""
+    return solve_increasing(
+        _shortfall(setting, power, lambda effect: behaviour(levels, setting, effect, profiles)),
+        np.full(len(profiles), SMALLEST),
+        np.full(len(profiles), setting.largest * (1 - 1e-12)),
+    )
+
+
+def _shortfall(
+    setting: Setting, power: np.ndarray, at: Callable[[np.ndarray], Operating]
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Power less the wanted one; cjpowR counts significant estimates of the right sign only."""
+
+    def reached(value: np.ndarray) -> np.ndarray:
+        found = at(value)
+        excess: np.ndarray = (found.right if setting.cjpowr else found.power) - power
+        return excess
+
+    return reached

@@ -1,0 +1,184 @@
+"""What a power analysis found: a row for each level and each combination of what was given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from .power_model import (
+    Levels,
+    Setting,
+    behaviour,
+    detectable_effect,
+    needed_profiles,
+    power_limit,
+    test_at,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Numbers = float | Sequence[float] | None
+Solved = Literal["power", "pairs", "effect"]
+
+
+@dataclass(frozen=True)
+class Power:
+    """Operating characteristics of a planned conjoint study.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        A row for each level against its reference and each combination of what was given:
+        ``statistic, feature, level, reference`` (``by, by_level, by_reference`` for interactions),
+        ``effect``, ``observed_effect`` (after response error), ``pairs, profiles, respondents, n_level,
+        n_reference`` (profiles that show the level and its reference), ``std_error, df`` (infinite for
+        a normal test), ``power``, ``power_limit`` (which no number of pairs passes), ``type_s, type_m``
+        and ``alpha`` of each test. Sizes are not rounded.
+    solved : {"power", "pairs", "effect"}
+        Which of the three was found from the other two.
+    setting : Setting
+        All that was assumed.
+    notes : tuple of str
+        What a reader must know about the rows, in words.
+    """
+
+    frame: pd.DataFrame
+    solved: Solved
+    setting: Setting
+    notes: tuple[str, ...]
+    table: pd.DataFrame
+    levels: Levels
+
+    def at(self, *, effect: Numbers = None, pairs: Numbers = None, power: Numbers = None) -> Power:
+        """Answer another question about the same design: give two of the three."""
+        given = two_of_three(effect, pairs, power)
+        return answer(self.table, self.levels, self.setting, given)
+
+    def plot(self, **options: Any) -> Figure:
+        """Draw power or the minimum detectable effect over sample sizes; options as in `power_plot`."""
+        from ..figures.power import power_plot
+
+        return power_plot(self, **options)
+
+    def __repr__(self) -> str:
+        told = "\n".join(self.notes)
+        return f"Power(solved={self.solved!r})\n{self.frame.to_string()}\n{told}".rstrip()
+
+
+def two_of_three(effect: Numbers, pairs: Numbers, power: Numbers) -> dict[str, np.ndarray]:
+    """Return the two that are given, checked; raise InputError unless exactly one is left out."""
+    named = {"effect": effect, "pairs": pairs, "power": power}
+    absent = [name for name, value in named.items() if value is None]
+    if len(absent) != 1:
+        which = " and ".join(absent) if absent else "none"
+        raise InputError(
+            f"Power analyses find one of effect, size and power from the other two, but {which} "
+            f"{'are' if len(absent) > 1 else 'is'} left out; leave out exactly one."
+        )
+    return {name: numbers(name, value) for name, value in named.items() if value is not None}
+
+
+def numbers(name: str, value: Any) -> np.ndarray:
+    """Return one number or several as an array; raise InputError for any out of range."""
+    values = [value] if isinstance(value, Real) else value
+    try:
+        found = np.array(list(values), dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is {value!r}; give a number or several.") from None
+    if found.ndim != 1 or not len(found) or not np.isfinite(found).all():
+        raise InputError(f"{name} is {value!r}; give a finite number or several.")
+    if name == "power":
+        wrong, remedy = (found <= 0) | (found >= 1), "a number between 0 and 1, such as 0.8"
+    elif name == "effect":
+        wrong, remedy = found == 0, "a number other than 0"
+    else:
+        wrong, remedy = found < 1, "a number of at least 1"
+    if wrong.any():
+        raise InputError(f"{name} is {found[wrong][0]:g}; give {remedy}.")
+    return found
+
+
+def answer(table: pd.DataFrame, levels: Levels, setting: Setting, given: dict[str, np.ndarray]) -> Power:
+    """Find what is not given, for all combinations of what is, in the order of the levels."""
+    one, two = (grid.ravel() for grid in np.meshgrid(*given.values(), indexing="ij"))
+    copies, m = len(one), len(table)
+    rows = np.tile(np.arange(m), copies)
+    several = replace(levels, **{name: value[rows] for name, value in vars(levels).items()})
+    known = dict(zip(given, (np.repeat(one, m), np.repeat(two, m)), strict=True))
+    if "effect" in known:
+        _refuse_large(known["effect"], setting)
+    solved: Solved = "power"
+    if "pairs" not in known:
+        solved = "pairs"
+        known["pairs"] = needed_profiles(several, setting, np.abs(known["effect"]), known["power"]) / 2
+    elif "effect" not in known:
+        solved = "effect"
+        known["effect"] = detectable_effect(several, setting, 2 * known["pairs"], known["power"])
+    frame = _frame(table.iloc[rows].reset_index(drop=True), several, setting, known)
+    return Power(frame, solved, setting, _notes(frame, several, solved, setting), table, levels)
+
+
+def _refuse_large(effect: np.ndarray, setting: Setting) -> None:
+    large = np.abs(effect) > setting.largest
+    if large.any():
+        raise InputError(
+            f"An effect of {effect[large][0]:g} is larger than {setting.largest:.3g}, the largest that one "
+            "level can have in a choice between two profiles; give a smaller one."
+        )
+
+
+def _frame(
+    keys: pd.DataFrame, levels: Levels, setting: Setting, known: dict[str, np.ndarray]
+) -> pd.DataFrame:
+    effect, profiles = known["effect"], 2 * known["pairs"]
+    usable = np.isfinite(effect) & np.isfinite(profiles)
+    size = np.where(np.isfinite(effect), np.abs(effect), np.nan)
+    test = test_at(levels, setting, size, profiles)
+    found = behaviour(levels, setting, size, profiles)
+    crossed = levels.other if setting.of == "interaction" else 1.0
+    statistic = {"difference": "amce_difference"}.get(setting.of, setting.of)
+    columns = {
+        "effect": effect,
+        "observed_effect": effect * setting.factor,
+        "pairs": known["pairs"],
+        "profiles": profiles,
+        "respondents": known["pairs"] / (np.nan if setting.tasks is None else setting.tasks),
+        "n_level": profiles * levels.share * crossed,
+        "n_reference": profiles * levels.reference * crossed,
+        "std_error": np.where(usable, test.std_error, np.nan),
+        "df": np.where(usable, test.df, np.nan),
+        "power": np.where(usable, found.power, np.nan),
+        "power_limit": power_limit(levels, setting, size),
+        "type_s": np.where(usable, found.type_s, np.nan),
+        "type_m": np.where(usable, found.type_m, np.nan),
+        "alpha": setting.level_alpha,
+    }
+    named = keys.drop(columns=[name for name in keys if str(name).endswith("share")])
+    named.insert(0, "statistic", statistic)
+    return named.assign(**columns)
+
+
+def _notes(frame: pd.DataFrame, levels: Levels, solved: Solved, setting: Setting) -> tuple[str, ...]:
+    notes = []
+    limited = frame[frame["power_limit"] < 0.999].drop_duplicates(["feature", "effect"])
+    for row, k in zip(limited.itertuples(), levels.stimuli[limited.index], strict=True):
+        notes.append(
+            f"No number of pairs brings the power for {row.feature} above {row.power_limit:.2f} at an effect "
+            f"of {row.effect:.3g}: it rests on {k:g} stimuli a level; add stimuli."
+        )
+    if solved == "effect" and np.isinf(frame["effect"]).any():
+        features = ", ".join(dict.fromkeys(frame.loc[np.isinf(frame["effect"]), "feature"].astype(str)))
+        notes.append(
+            f"No possible effect reaches this power for {features}; plan more pairs or more stimuli."
+        )
+    if setting.corrected and not setting.repeats:
+        notes.append("The reliability counts as known; give repeats for the error of its estimate.")
+    return tuple(notes)
