@@ -1,0 +1,111 @@
+"""Are attributes drawn independently of each other?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.study import Study
+
+from .check import Check, Question, holm, said_p, who
+from .judged import Judged, codes, designs, tidy
+from .randomness import DRAWS, Against, Draw, against, dependence, draw_counts, how_drawn, probabilities
+
+QUESTION = Question(
+    "attribute_independence",
+    "Independence of attributes",
+    "Does the level of one attribute tell nothing about the level of another?",
+    "Name restricted combinations in the formula (as in slur * topic), so that effects are averaged over "
+    "combinations that occur, and report marginal means with care: they mix the attributes.",
+)
+
+
+def independence_of(
+    table: np.ndarray, probability: np.ndarray, draw: Draw, rng: np.random.Generator
+) -> Against:
+    """Test a table of two attributes, shape (a, b), for independence.
+
+    Parameters
+    ----------
+    table : ndarray of int, shape (a, b)
+        How often each combination occurred.
+    probability : ndarray, shape (a, b)
+        What the design gives to each combination.
+    draw : Draw
+    rng : Generator
+
+    Examples
+    --------
+    >>> even = np.full((2, 2), 0.25)
+    >>> rng = np.random.default_rng(1)
+    >>> independence_of(np.array([[90, 10], [10, 90]]), even, Draw(200, None), rng).p < 0.001
+    True
+    """
+    drawn = draw_counts(probability.ravel(), draw, DRAWS, rng).reshape(-1, *table.shape)
+    df = (table.shape[0] - 1) * (table.shape[1] - 1)
+    return against(float(dependence(table)), dependence(drawn), df, draw.variance_factor)
+
+
+def attribute_independence(study: Study, judged: Sequence[Judged], alpha: float, seed: int) -> Check:
+    """Test every pair of attributes in every design."""
+    if len(study.attributes) < 2:
+        return QUESTION.not_applicable("The study varies a single attribute.")
+    rng = np.random.default_rng(seed)
+    groups = designs(judged)
+    tables = [_of_design(study, members[0], rng) for members in groups]
+    adjusted = holm(np.concatenate([table["p"].to_numpy() for table in tables]))
+    ends = np.cumsum([len(table) for table in tables])
+    parts = np.split(adjusted, ends[:-1])
+    table = tidy(
+        (g, t.assign(p_adjusted=p))
+        for members, t, p in zip(groups, tables, parts, strict=True)
+        for g in members
+    )
+    furthest = table.loc[table["p_adjusted"].idxmin()]
+    p = float(furthest["p_adjusted"])
+    finding = (
+        f"{len(adjusted)} pairs of attributes tested; the smallest adjusted {said_p(p)} "
+        f"({furthest['feature']} and {furthest['partner']}, {who(furthest)}; Cramer's V "
+        f"{furthest['cramers_v']:.3f})."
+    )
+    closer = furthest["p_closer"] < furthest["p_worse"]
+    if p < alpha and closer:
+        finding += " They are more evenly crossed than random draws would be."
+    verdict = "pass" if not p < alpha else "look" if closer or p >= min(0.001, alpha) else "fail"
+    return QUESTION.answer(table, verdict, finding)
+
+
+def _of_design(study: Study, group: Judged, rng: np.random.Generator) -> pd.DataFrame:
+    draw = how_drawn(study, group.shown["profile_id"])
+    rows = []
+    shares = {name: np.array(list(each.values())) for name, each in probabilities(study).items()}
+    level = {
+        name: codes(group.shown[name].astype(pd.CategoricalDtype(list(each))))
+        for name, each in probabilities(study).items()
+    }
+    for one, two in combinations(shares, 2):
+        known = (level[one] >= 0) & (level[two] >= 0)
+        a, b = len(shares[one]), len(shares[two])
+        joint = level[one][known] * b + level[two][known]
+        table = np.bincount(joint, minlength=a * b).reshape(a, b)
+        n = int(table.sum())
+        found = independence_of(table, np.outer(shares[one], shares[two]), Draw(n, draw.population), rng)
+        rows.append(
+            {
+                "feature": one,
+                "partner": two,
+                "estimate": found.statistic / found.expected,
+                "lower": found.lower / found.expected,
+                "upper": found.upper / found.expected,
+                "cramers_v": float(np.sqrt(found.statistic / n / (min(a, b) - 1))),
+                "empty_cells": int((table == 0).sum()),
+                "statistic": found.statistic,
+                "p_worse": found.p_worse,
+                "p_closer": found.p_closer,
+                "p": found.p,
+            }
+        )
+    return pd.DataFrame(rows)

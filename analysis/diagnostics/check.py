@@ -1,0 +1,116 @@
+"""What a check returns, and the rules that all checks share: multiplicity, words, the worst verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+Verdict = Literal["pass", "look", "fail", "not_applicable"]
+SEVERITY: tuple[Verdict, ...] = ("not_applicable", "pass", "look", "fail")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One diagnostic of a study's choices, over all judges and prompts.
+
+    Attributes
+    ----------
+    name : str
+        Identifier, also that of its table (``check_NAME``) and figure.
+    title, question : str
+        What it is called and what it asks.
+    table : DataFrame
+        Tidy numbers; the first two columns are ``judge`` and ``prompt``.
+    verdict : {"pass", "look", "fail", "not_applicable"}
+        "look" where something is there that a reader should know, "fail" where it can change conclusions.
+    finding : str
+        What was found, with the numbers.
+    remedy : str
+        What to do; empty where the check passes.
+    figure : bool
+        Whether ``figures.diagnostics.draw`` draws the table.
+    """
+
+    name: str
+    title: str
+    question: str
+    table: pd.DataFrame
+    verdict: Verdict
+    finding: str
+    remedy: str
+    figure: bool
+
+
+@dataclass(frozen=True)
+class Question:
+    """Name, title and question of a check, with its remedy; answered by numbers."""
+
+    name: str
+    title: str
+    text: str
+    remedy: str
+
+    def answer(
+        self, table: pd.DataFrame, verdict: Verdict, finding: str, notes: Sequence[str] = ()
+    ) -> Check:
+        """Answer with a table, a verdict and a finding; notes say what was left out."""
+        remedy = self.remedy if verdict in ("look", "fail") else ""
+        said = " ".join([finding, *dict.fromkeys(notes)])
+        return Check(self.name, self.title, self.text, table, verdict, said, remedy, len(table) > 0)
+
+    def not_applicable(self, reason: str) -> Check:
+        """Say why the check does not apply."""
+        empty = pd.DataFrame({"judge": pd.array([], dtype="string"), "prompt": pd.array([], dtype="string")})
+        return Check(self.name, self.title, self.text, empty, "not_applicable", reason, "", False)
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the most severe verdict, "pass" where there is none.
+
+    Examples
+    --------
+    >>> worst(["pass", "fail", "look"])
+    'fail'
+    """
+    return max(verdicts, key=SEVERITY.index, default="pass")
+
+
+def holm(p: np.ndarray) -> np.ndarray:
+    """Adjust p values, shape (m,), by Holm's step-down procedure; missing ones stay missing.
+
+    References
+    ----------
+    Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian
+    Journal of Statistics 6(2), 65-70. https://www.jstor.org/stable/4615733
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, np.nan, 0.03])).tolist()
+    [0.03, 0.06, nan, 0.06]
+    """
+    adjusted = np.full(len(p), np.nan)
+    known = np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known], kind="stable")]
+    factors = len(order) - np.arange(len(order))
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * factors), 1.0)
+    return adjusted
+
+
+def said_p(p: float) -> str:
+    """Write a p value.
+
+    Examples
+    --------
+    >>> said_p(0.0312), said_p(1e-9)
+    ('p = 0.031', 'p < 0.001')
+    """
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def who(row: pd.Series) -> str:
+    """Name the judge and prompt of a row of a table."""
+    return " ".join(filter(None, (str(row["judge"]), str(row["prompt"]))))

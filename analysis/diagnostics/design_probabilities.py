@@ -1,0 +1,113 @@
+"""Do levels occur as often as the design says?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.study import Study
+
+from ..results import inference
+from .check import Check, Question, Verdict, holm, said_p, who, worst
+from .judged import Judged, designs, tidy
+from .randomness import DRAWS, Against, Draw, against, draw_counts, how_drawn, misfit, probabilities
+
+QUESTION = Question(
+    "design_probabilities",
+    "Agreement with the design's probabilities",
+    "Does every level occur as often as the study file says?",
+    "Compare the probabilities in the study file with the program that drew the profiles, and look for "
+    "lost answers; where levels fit more closely than chance, name the quota or block design in the study. "
+    "Marginal means and population effects depend on the probabilities, differences within the design less.",
+)
+
+
+def fit_of_levels(
+    counts: np.ndarray, probability: np.ndarray, draw: Draw, rng: np.random.Generator
+) -> Against:
+    """Test counts of levels, shape (levels,), against their probabilities, shape (levels,).
+
+    Random designs are drawn independently (multinomial) or without replacement (multivariate
+    hypergeometric), which leaves less variation.
+
+    Examples
+    --------
+    >>> fair = np.array([0.5, 0.5])
+    >>> fit_of_levels(np.array([80, 20]), fair, Draw(100, None), np.random.default_rng(1)).p < 0.001
+    True
+    """
+    drawn = misfit(draw_counts(probability, draw, DRAWS, rng), probability)
+    statistic = float(misfit(counts, probability))
+    return against(statistic, drawn, len(counts) - 1, draw.variance_factor)
+
+
+def design_probabilities(study: Study, judged: Sequence[Judged], alpha: float, seed: int) -> Check:
+    """Test the levels of every attribute in every design."""
+    rng = np.random.default_rng(seed)
+    groups = designs(judged)
+    tables = [_of_design(study, members[0], rng, alpha) for members in groups]
+    tests = pd.concat(
+        [table.drop_duplicates("feature").assign(design=k) for k, table in enumerate(tables)]
+    ).reset_index(drop=True)
+    tests["p_adjusted"] = holm(tests["p"].to_numpy())
+    table = tidy(
+        (g, t.merge(tests.loc[tests["design"] == k, ["feature", "p_adjusted"]], on="feature"))
+        for k, (members, t) in enumerate(zip(groups, tables, strict=True))
+        for g in members
+    )
+    furthest = table.loc[table["p_adjusted"].idxmin()]
+    p = float(furthest["p_adjusted"])
+    off = table.loc[table["estimate"].abs().idxmax()]
+    how = ["without replacement" if w else "independently" for w in tests["without_replacement"]]
+    finding = (
+        f"{len(tests)} attributes tested, profiles drawn {' or '.join(dict.fromkeys(how))}; the smallest "
+        f"adjusted {said_p(p)} ({furthest['feature']}, {who(furthest)}). The largest deviation is "
+        f"{100 * off['estimate']:+.2f} percentage points ({off['feature']} = {off['level']})."
+    )
+    if p < alpha and furthest["p_closer"] < furthest["p_worse"]:
+        finding += " Levels fit more closely than random draws would."
+    return QUESTION.answer(table, worst(map(_verdict, tests.itertuples(), [alpha] * len(tests))), finding)
+
+
+def _verdict(test: object, alpha: float) -> Verdict:
+    adjusted, worse, closer = (getattr(test, name) for name in ("p_adjusted", "p_worse", "p_closer"))
+    if not adjusted < alpha:
+        return "pass"
+    return "fail" if worse < closer and adjusted < min(0.001, alpha) else "look"
+
+
+def _of_design(study: Study, group: Judged, rng: np.random.Generator, alpha: float) -> pd.DataFrame:
+    draw = how_drawn(study, group.shown["profile_id"])
+    frames = []
+    for name, shares in probabilities(study).items():
+        counted = group.shown[name].astype("string").value_counts()
+        counts = counted.reindex(list(shares), fill_value=0).to_numpy(dtype=np.int64)
+        n = int(counts.sum())
+        probability = np.array(list(shares.values()))
+        found = fit_of_levels(counts, probability, Draw(n, draw.population), rng)
+        estimate = counts / n - probability
+        std_error = np.sqrt(probability * (1 - probability) / n * draw.variance_factor)
+        limits = inference(estimate, std_error, alpha)
+        frames.append(
+            pd.DataFrame(
+                {
+                    "feature": name,
+                    "level": list(shares),
+                    "probability": probability,
+                    "observed": counts,
+                    "expected": n * probability,
+                    "estimate": estimate,
+                    "std_error": std_error,
+                    "lower": limits.lower,
+                    "upper": limits.upper,
+                    "statistic": found.statistic,
+                    "p_worse": found.p_worse,
+                    "p_closer": found.p_closer,
+                    "p": found.p,
+                    "without_replacement": draw.population is not None,
+                }
+            )
+        )
+    return pd.concat(frames, ignore_index=True)

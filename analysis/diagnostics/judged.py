@@ -1,0 +1,188 @@
+"""Choices by judge and prompt, in the order in which checks want them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+from conjury.inference.prepare import judge_of
+from conjury.inference.study import Study
+
+from ..conjoint import amce
+from ..results import Estimates
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The choices of one judge (a panel or a model) under one prompt.
+
+    Attributes
+    ----------
+    judge, prompt, kind : str
+        ``prompt`` is empty for people; ``kind`` is "human" or "model".
+    unit : str
+        Column of independent observations.
+    outcome : str
+        Column of the choices.
+    attributes, stimuli : tuple of str
+        Columns of randomised attributes and of stimuli that the choices hold.
+    rows : DataFrame, 2 rows a pair
+        Tasks that are no repeats: by respondent and task, position A before B.
+    repeats : DataFrame, 2 rows a pair
+        Repeated tasks, in the same order.
+    """
+
+    judge: str
+    prompt: str
+    kind: str
+    unit: str
+    outcome: str
+    attributes: tuple[str, ...]
+    stimuli: tuple[str, ...]
+    rows: pd.DataFrame
+    repeats: pd.DataFrame
+
+    @property
+    def name(self) -> str:
+        """Judge and prompt."""
+        return " ".join(filter(None, (self.judge, self.prompt)))
+
+    @property
+    def formula(self) -> str:
+        """The outcome on every attribute that varies."""
+        varied = [name for name in self.attributes if self.rows[name].nunique() > 1]
+        if not varied:
+            raise InputError(f"{self.name}: no attribute varies, so there is no effect to look at.")
+        return f"{self.outcome} ~ {' + '.join(varied)}"
+
+    @cached_property
+    def answered(self) -> pd.DataFrame:
+        """Rows with a choice."""
+        return self.rows[self.rows[self.outcome].notna()]
+
+    @cached_property
+    def shown(self) -> pd.DataFrame:
+        """Rows of the design: each pair once, however often a model was asked."""
+        if "sample" not in self.rows:
+            return self.rows
+        return self.rows.drop_duplicates(["judge_id", "pair_id", "position"])
+
+    @cached_property
+    def effects(self) -> Estimates:
+        """AMCEs of all attributes, clustered by the unit."""
+        return amce(self.answered, self.formula, id=self.unit)
+
+    @cached_property
+    def first_chosen(self) -> np.ndarray:
+        """Whether each pair's choice is position A, shape (pairs,): 1, 0, or NaN without one choice."""
+        return first_chosen(self.rows[self.outcome].to_numpy(dtype=float, na_value=np.nan))
+
+    def by_pair(self, column: str) -> np.ndarray:
+        """Codes of a column in positions A and B, shape (pairs, 2), -1 where missing."""
+        return codes(self.rows[column]).reshape(-1, 2)
+
+    def respondents(self) -> np.ndarray:
+        """Code of each pair's unit, shape (pairs,)."""
+        return self.by_pair(self.unit)[:, 0]
+
+
+def first_chosen(chosen: np.ndarray) -> np.ndarray:
+    """Whether A was chosen, shape (pairs,), from outcomes in the order A, B, A, B ... of shape (2 pairs,)."""
+    first, second = chosen.reshape(-1, 2).T
+    return np.where(first + second == 1, first, np.nan)
+
+
+def codes(column: pd.Series) -> np.ndarray:
+    """Integer codes, shape (n,): of categories in their order, else of values as they appear."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.codes.to_numpy().astype(np.int64)
+    return pd.factorize(column)[0].astype(np.int64)
+
+
+def split(study: Study, choices: pd.DataFrame) -> list[Judged]:
+    """Split choices by judge and prompt, in order of appearance."""
+    missing = [a.id for a in study.attributes if a.id not in choices]
+    if missing:
+        raise InputError(f"The choices have no column {missing[0]!r}; add it, the study varies it.")
+    if choices.empty:
+        raise InputError("The choices hold no rows; give at least one answered task.")
+    stimuli = [s.id for s in study.stimuli if s.id in choices and choices[s.id].notna().any()]
+    keys = [judge_of(choices), choices["prompt_id"].astype("string").fillna("").rename("prompt")]
+    found = []
+    for (judge, prompt), rows in choices.groupby(keys, sort=False, observed=True):
+        kind = str(rows["judge_kind"].iloc[0])
+        unit = study.clusters.human if kind == "human" else study.clusters.model
+        if unit not in rows:
+            raise InputError(f"The choices have no column {unit!r}; add it, the study clusters by it.")
+        ordered = _in_order(rows)
+        repeat = ordered["repeat"].to_numpy(dtype=bool)
+        if repeat.all():
+            continue
+        found.append(
+            Judged(
+                str(judge), str(prompt), kind, unit, study.outcome,
+                tuple(a.id for a in study.attributes), tuple(stimuli),
+                ordered[~repeat], ordered[repeat],
+            )  # fmt: skip
+        )
+    if not found:
+        raise InputError("The choices hold no task that is not a repeat, so there is nothing to diagnose.")
+    return found
+
+
+def designs(judged: Iterable[Judged]) -> list[list[Judged]]:
+    """Put judges who saw the same pairs together, in order of appearance."""
+    shared: dict[tuple[int, int], list[Judged]] = {}
+    for group in judged:
+        columns = ["pair_id", "position", *group.attributes, *group.stimuli]
+        shown = group.shown[[*columns, "judge_id"] if group.kind == "human" else columns]
+        key = (len(shown), int(pd.util.hash_pandas_object(shown, index=False).to_numpy().sum()))
+        shared.setdefault(key, []).append(group)
+    return list(shared.values())
+
+
+def attempt(
+    judged: Sequence[Judged], compute: Callable[[Judged], Found]
+) -> tuple[list[tuple[Judged, Found]], list[str]]:
+    """Compute something for each judge; where the data cannot carry it a note says why."""
+    done, notes = [], []
+    for group in judged:
+        try:
+            done.append((group, compute(group)))
+        except InputError as error:
+            notes.append(f"{group.name} was left out: {error}")
+    return done, notes
+
+
+def tidy(frames: Iterable[tuple[Judged, pd.DataFrame]]) -> pd.DataFrame:
+    """Stack frames with the judge and prompt of each in front."""
+    return pd.concat(list(_named(frames)), ignore_index=True)
+
+
+def _named(frames: Iterable[tuple[Judged, pd.DataFrame]]) -> Iterator[pd.DataFrame]:
+    for group, frame in frames:
+        named = frame.reset_index(drop=True)
+        named.insert(0, "prompt", pd.array([group.prompt] * len(frame), dtype="string"))
+        named.insert(0, "judge", pd.array([group.judge] * len(frame), dtype="string"))
+        yield named
+
+
+def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
+    task = (
+        rows["task"].to_numpy(dtype=float, na_value=0.0)
+        if "task" in rows
+        else np.zeros(len(rows))
+    )
+    position = (rows["position"].astype("string") == "B").to_numpy(dtype=bool)
+    repeat = rows["repeat"].to_numpy(dtype=bool)
+    sample = codes(rows["sample"]) if "sample" in rows else np.zeros(len(rows))
+    order = np.lexsort((position, sample, codes(rows["pair_id"]), repeat, task, codes(rows["judge_id"])))
+    return rows if np.all(order[1:] > order[:-1]) else rows.iloc[order]

@@ -1,0 +1,117 @@
+"""Are attributes spread over respondents as if each profile were drawn anew?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import gamma
+
+from .check import Check, Question, holm, said_p, who
+from .judged import Judged, codes, tidy
+
+QUESTION = Question(
+    "respondent_balance",
+    "Balance over respondents",
+    "Does every respondent see the levels as often as chance has it?",
+    "Look for blocks, quotas or a broken random generator in the assignment of tasks; report AMCEs "
+    "with errors clustered by respondent and with respondent fixed effects beside them.",
+)
+MODELS = "A model sees all pairs of the design, so there are no respondents to balance over."
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Chi-square statistic of a units-by-levels table, against its exact moments under permutation.
+
+    ``lower`` and ``upper`` hold the middle 95% of statistics, as multiples of the expected one.
+    """
+
+    statistic: float
+    expected: float
+    lower: float
+    upper: float
+    p: float
+
+
+def spread_over_units(unit: np.ndarray, level: np.ndarray) -> Spread:
+    """Test whether levels depend on units, both margins given.
+
+    Parameters
+    ----------
+    unit, level : ndarray of int, shape (n,)
+        Codes of unit and level of each profile shown; missing levels (-1) are left out.
+
+    Notes
+    -----
+    Tables of many respondents have cells with few profiles, for which the chi-square distribution is
+    poor. The statistic's mean and variance under permutation are known exactly; the p value is that
+    of the gamma distribution with these moments.
+
+    References
+    ----------
+    Dawson, R. B. (1954). A simplified expression for the variance of the chi-square function on a
+    contingency table. Biometrika 41(1/2), 280. doi:10.2307/2333034
+
+    Examples
+    --------
+    >>> spread_over_units(np.repeat(np.arange(50), 8), np.tile([0, 1], 200)).p > 0.99
+    True
+    """
+    known = level >= 0
+    _, unit = np.unique(unit[known], return_inverse=True)
+    _, level = np.unique(level[known], return_inverse=True)
+    rows, columns, n = int(unit.max(initial=0)) + 1, int(level.max(initial=0)) + 1, len(unit)
+    if rows < 2 or columns < 2 or n < 4:
+        return Spread(np.nan, np.nan, np.nan, np.nan, np.nan)
+    table = np.bincount(unit * columns + level, minlength=rows * columns).reshape(rows, columns)
+    by_row, by_column = table.sum(axis=1), table.sum(axis=0)
+    statistic = n * float((table**2 / np.outer(by_row, by_column)).sum() - 1)
+    mean = n / (n - 1) * (rows - 1) * (columns - 1)
+    v1, v2 = ((k - 1) * (n - k) / (n - 1) for k in (rows, columns))
+    w1, w2 = ((n * float((1 / m).sum()) - k**2) / (n - 2) for m, k in ((by_row, rows), (by_column, columns)))
+    variance = 2 * n / (n - 3) * (v1 - w1) * (v2 - w2) + n**2 / (n - 1) * w1 * w2
+    if variance <= 0:
+        return Spread(statistic, mean, np.nan, np.nan, np.nan)
+    null = gamma(mean**2 / variance, scale=variance / mean)
+    low, high = null.ppf([0.025, 0.975]) / mean
+    return Spread(statistic, mean, float(low), float(high), float(null.sf(statistic)))
+
+
+def respondent_balance(judged: Sequence[Judged], alpha: float) -> Check:
+    """Compare levels between the respondents of every panel."""
+    panels = [group for group in judged if group.kind == "human"]
+    if not panels:
+        return QUESTION.not_applicable(MODELS)
+    table = tidy((group, _of_panel(group)) for group in panels)
+    table["p_adjusted"] = holm(table["p"].to_numpy())
+    if table["p"].isna().all():
+        return QUESTION.answer(table, "look", "There are too few respondents to test balance.")
+    worst = table.loc[table["p_adjusted"].idxmin()]
+    p = float(worst["p_adjusted"])
+    finding = (
+        f"Levels vary between respondents {worst['estimate']:.2f} times as much as chance has it "
+        f"({worst['feature']}, {who(worst)}; chance: {worst['lower']:.2f} to {worst['upper']:.2f}), "
+        f"adjusted {said_p(p)} over {table['p'].notna().sum()} tests."
+    )
+    verdict = "fail" if p < min(0.001, alpha) else "look" if p < alpha else "pass"
+    return QUESTION.answer(table, verdict, finding)
+
+
+def _of_panel(group: Judged) -> pd.DataFrame:
+    unit = codes(group.shown["judge_id"])
+    found = {name: spread_over_units(unit, codes(group.shown[name])) for name in group.attributes}
+    return pd.DataFrame(
+        {
+            "feature": list(found),
+            "respondents": int(unit.max()) + 1,
+            "statistic": [each.statistic for each in found.values()],
+            "expected": [each.expected for each in found.values()],
+            "estimate": [each.statistic / each.expected for each in found.values()],
+            "lower": [each.lower for each in found.values()],
+            "upper": [each.upper for each in found.values()],
+            "p": [each.p for each in found.values()],
+        }
+    )

@@ -1,0 +1,127 @@
+"""Joint tests of effects, and effects by group with the covariance that groups share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import f as f_distribution
+
+from conjury.inference.errors import InputError
+
+from ..conjoint import cj
+from ..results import Estimates
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint Wald test: F statistic, its degrees of freedom, p value."""
+
+    statistic: float
+    df: int
+    df_residual: float
+    p: float
+
+
+@dataclass(frozen=True)
+class GroupEffects:
+    """AMCEs of r levels in g groups of rows.
+
+    Attributes
+    ----------
+    groups : tuple of str, g
+    keys : DataFrame, r rows
+        ``feature, level``.
+    estimate : ndarray, shape (g, r)
+    vcov : ndarray, shape (g * r, g * r)
+        Covariance of ``estimate.ravel()``.
+    clusters : int
+        Clusters in all groups together.
+    """
+
+    groups: tuple[str, ...]
+    keys: pd.DataFrame
+    estimate: np.ndarray
+    vcov: np.ndarray
+    clusters: int
+
+    def contrast(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Combine groups with ``weights``, shape (g,): estimates (r,) and their covariance (r, r)."""
+        combine = np.kron(weights, np.eye(self.estimate.shape[1]))
+        return weights @ self.estimate, combine @ self.vcov @ combine.T
+
+
+def joint_test(estimate: np.ndarray, vcov: np.ndarray, clusters: int) -> Joint:
+    """Test that all estimates are zero, by Hotelling's F reference for cluster-robust covariances.
+
+    Parameters
+    ----------
+    estimate : ndarray, shape (q,)
+    vcov : ndarray, shape (q, q)
+        Cluster-robust covariance; directions without variance are left out.
+    clusters : int
+        G; the Wald statistic W gives F = W (G - q) / (q (G - 1)) on q and G - q degrees of freedom.
+        Missing where G does not exceed q.
+
+    References
+    ----------
+    Hotelling, H. (1931). The generalization of Student's ratio. Annals of Mathematical
+    Statistics 2(3), 360-378. doi:10.1214/aoms/1177732979
+
+    Examples
+    --------
+    >>> round(joint_test(np.array([2.0]), np.array([[1.0]]), 10_000).p, 4)
+    0.0455
+    """
+    scale = np.sqrt(np.where(np.diag(vcov) > 0, np.diag(vcov), 1.0))
+    values, vectors = np.linalg.eigh(vcov / np.outer(scale, scale))
+    kept = values > 1e-9 * max(float(values.max(initial=0.0)), 1e-300)
+    q = int(kept.sum())
+    if q == 0 or clusters <= q:
+        return Joint(np.nan, q, np.nan, np.nan)
+    wald = float(np.sum((vectors[:, kept].T @ (estimate / scale)) ** 2 / values[kept]))
+    statistic = wald * (clusters - q) / (q * (clusters - 1))
+    return Joint(statistic, q, clusters - q, float(f_distribution.sf(statistic, q, clusters - q)))
+
+
+def tested(estimates: Estimates, features: list[str] | None = None) -> tuple[pd.DataFrame, np.ndarray]:
+    """Rows of a result that have an error, and their covariance; of some features only, if they are named."""
+    assert estimates.vcov is not None
+    rows = estimates.frame[estimates.frame["std_error"].notna()].reset_index(drop=True)
+    vcov = estimates.vcov.to_numpy()
+    if features is None:
+        return rows, vcov
+    kept = rows["feature"].isin(features).to_numpy()
+    return rows[kept].reset_index(drop=True), vcov[np.ix_(kept, kept)]
+
+
+def group_effects(rows: pd.DataFrame, formula: str, by: str, unit: str) -> GroupEffects:
+    """AMCEs in each group of a categorical column, with clusters that groups may share.
+
+    Raises
+    ------
+    InputError
+        Where a group lacks a level that another group has, or there is a single group.
+    """
+    estimates = cj(rows, formula, id=unit, estimate="amce", by=by)
+    frame, vcov = tested(estimates)
+    groups = [str(name) for name in frame[by].unique()]
+    parts = [frame.loc[frame[by].astype(str) == name, ["feature", "level"]].astype(str) for name in groups]
+    keys = parts[0].reset_index(drop=True)
+    if len(groups) < 2:
+        raise InputError(f"column {by!r} holds a single group, so there is nothing to compare.")
+    if any(not part.reset_index(drop=True).equals(keys) for part in parts):
+        raise InputError(f"some group of column {by!r} lacks a level that another group has.")
+    estimate = frame["estimate"].to_numpy().reshape(len(groups), len(keys))
+    return GroupEffects(tuple(groups), keys, estimate, vcov, int(estimates.provenance.n_clusters or 0))
+
+
+def clustered_mean(values: np.ndarray, cluster: np.ndarray) -> tuple[float, float, int]:
+    """Mean of values (n,), its cluster-robust standard error, and the number of clusters (n codes)."""
+    mean = float(values.mean())
+    _, cluster = np.unique(cluster, return_inverse=True)
+    sums = np.bincount(cluster, values - mean)
+    n = len(sums)
+    error = np.sqrt(np.sum(sums**2) * n / (n - 1)) / len(values) if n > 1 else np.nan
+    return mean, float(error), n
