@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +26,22 @@ console = Console(highlight=False, markup=False, soft_wrap=True)
 DIFFERENCE = "published_difference"
 
 
+@dataclass(frozen=True)
+class Repeats:
+    """How simulated models are asked again, as ``simulate`` takes it."""
+
+    swapped_share: float = 0.0
+    samples: int = 1
+    noise: float | None = None
+
+
 def simulate_study(
     study: str,
     out: Path,
     seed: int,
     respondents: int | None,
     pairs: int | None,
+    repeats: Repeats,
     judges: Sequence[str] | None,
     prompts: Sequence[str] | None,
 ) -> None:
@@ -42,7 +53,13 @@ def simulate_study(
         if number is not None and number < 1:
             raise InputError(f"--{name} is {number}; give a whole number above 0.")
     made = simulate(
-        load_study(study), seed, respondents=respondents, pairs=pairs, judges=judges, prompts=prompts
+        load_study(study),
+        seed,
+        respondents=respondents,
+        pairs=pairs,
+        judges=judges,
+        prompts=prompts,
+        **asdict(repeats),
     )
     write_table(made.choices, out)
     console.print(f"{len(made.choices):,} rows of choices in {out}")

@@ -37,13 +37,21 @@ def simulate(
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same choices.")] = 1,
     respondents: Annotated[int | None, typer.Option(help="Size of the human panel.")] = None,
     pairs: Annotated[int | None, typer.Option(help="Pairs that every model judges.")] = None,
+    swapped_share: Annotated[
+        float, typer.Option(help="Share of these pairs that models see again with the sides swapped.")
+    ] = 0.0,
+    samples: Annotated[int, typer.Option(help="Answers of every model to each pair.")] = 1,
+    noise: Annotated[
+        float | None, typer.Option(help="Probability that an answer of a model departs from its stable pick.")
+    ] = None,
     judge: Annotated[list[str] | None, typer.Option(help="Only this judge; can be repeated.")] = None,
     prompt: Annotated[list[str] | None, typer.Option(help="Only this prompt; can be repeated.")] = None,
 ) -> None:
     """Draw choices of human panels and models from the study's truth table."""
-    from .commands import simulate_study
+    from .commands import Repeats, simulate_study
 
-    simulate_study(study, out, seed, respondents, pairs, judge, prompt)
+    repeats = Repeats(swapped_share, samples, noise)
+    simulate_study(study, out, seed, respondents, pairs, repeats, judge, prompt)
 
 
 @app.command()

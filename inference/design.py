@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .errors import InputError
 from .study import Study
+from .study_parts import Stimulus
 from .tables import POSITIONS
 
 Integers = NDArray[np.int64]
@@ -87,15 +88,21 @@ def enumerate_profiles(study: Study) -> pd.DataFrame:
     profiles = _cells(study, codes)
     probability = profiles.pop("probability")
     for stimulus, numbers in zip(study.stimuli, grid[len(study.attributes) :], strict=True):
-        names = [
-            f"{level}_{number:02d}"
-            for level in study.levels(stimulus.attribute)
-            for number in range(stimulus.count)
-        ]
-        profiles[stimulus.id] = factor(codes[stimulus.attribute] * stimulus.count + numbers, names)
+        profiles[stimulus.id] = factor(
+            codes[stimulus.attribute] * stimulus.count + numbers, stimulus_ids(study, stimulus)
+        )
         probability = probability / stimulus.count
     profiles.insert(0, "profile_id", np.arange(1, len(profiles) + 1))
     return profiles.assign(probability=probability)
+
+
+def stimulus_ids(study: Study, stimulus: Stimulus) -> list[str]:
+    """Names of all stimuli of one factor, level by level, such as ``politics_07``."""
+    return [
+        f"{level}_{number:02d}"
+        for level in study.levels(stimulus.attribute)
+        for number in range(stimulus.count)
+    ]
 
 
 def sample_pairs(profiles: pd.DataFrame, n: int, seed: Seed) -> pd.DataFrame:
@@ -193,10 +200,18 @@ def with_swapped_repeat(rows: Integers) -> Integers:
     return np.concatenate([rows, rows[:, :1, ::-1]], axis=1)
 
 
-def shared_table(profile_ids: Integers) -> pd.DataFrame:
-    """Tasks that all models share in long form, from profiles of shape (pairs, 2)."""
+def shared_table(profile_ids: Integers, swapped: Sequence[int] | Integers = ()) -> pd.DataFrame:
+    """Tasks that all models share in long form, from profiles of shape (pairs, 2).
+
+    The pairs numbered ``swapped``, from 0, come once more at the end with their sides swapped, as
+    ``pair_000001_swapped`` and so on, marked as repeats.
+    """
+    again = np.asarray(swapped, dtype=np.int64)
     names = [f"pair_{number:06d}" for number in range(1, len(profile_ids) + 1)]
-    return _task_table(names, profile_ids, pd.NA, pd.NA, False)
+    names += [f"{names[number]}_swapped" for number in again]
+    repeat = np.repeat(np.arange(len(names)) >= len(profile_ids), 2)
+    shown = np.concatenate([profile_ids, profile_ids[again, ::-1]])
+    return _task_table(names, shown, pd.NA, pd.NA, repeat)
 
 
 def panel_table(profile_ids: Integers, tasks: int, panel: str = "human") -> pd.DataFrame:

@@ -18,16 +18,18 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 COLUMNS = ["judge", "judge_kind", "prompt_id", "parameter", "feature", "level", "value"]
-BY_LEVEL = ("part_worth", "heterogeneity_sd")
+BY_LEVEL = ("part_worth", "heterogeneity_sd", "stimulus_sd")
 RANGES = {
     "part_worth": (-np.inf, np.inf),
     "heterogeneity_sd": (0.0, np.inf),
     "position_bias": (-np.inf, np.inf),
     "inattention": (0.0, 0.99),
     "reliability": (0.5, 1.0),
+    "noise": (0.0, 0.5),
+    "stimulus_sd": (0.0, np.inf),
 }
 MEANT_FOR = {
-    "position_bias": "model",
+    "noise": "model",
     "heterogeneity_sd": "human",
     "inattention": "human",
     "reliability": "human",
@@ -47,12 +49,18 @@ class RaterModel:
         Levels that are not listed have part-worth 0.
     heterogeneity_sd : mapping of (feature, level) to float
         Standard deviation of the level's part-worth between respondents.
+    stimulus_sd : mapping of (term, level) to float
+        Standard deviation between stimuli on the utility scale: ``("text", "")`` for the intercept of a
+        stimulus factor, ``("text:slur", "racism")`` for a level's part-worth that varies between stimuli,
+        ``("text:slur", "")`` for all levels but the reference.
     position_bias : float
         Added to the utility of the profile in position A.
     inattention : float
         Share of respondents who answer every task at random.
     reliability : float
-        Probability that a respondent of the panel names the same profile twice.
+        Probability that a respondent of the panel names the same profile twice, position bias aside.
+    noise : float
+        Probability with which any single answer of a model departs from its stable pick.
     """
 
     judge: str
@@ -60,9 +68,11 @@ class RaterModel:
     prompt: str
     part_worth: Mapping[tuple[str, str], float]
     heterogeneity_sd: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    stimulus_sd: Mapping[tuple[str, str], float] = field(default_factory=dict)
     position_bias: float = 0.0
     inattention: float = 0.0
     reliability: float = 1.0
+    noise: float = 0.0
 
     @property
     def attentive_reliability(self) -> float:
@@ -76,10 +86,12 @@ class RaterModel:
 
     @property
     def response_error(self) -> float:
-        """Probability ``tau`` of a flipped answer of an attentive respondent.
+        """Probability ``tau`` that an answer departs from the stable pick of a model or attentive person.
 
-        From ``R_a = (1 - tau)^2 + tau^2``.
+        A model's is its ``noise``; a panel's follows from ``R_a = (1 - tau)^2 + tau^2``.
         """
+        if self.kind == "model":
+            return self.noise
         return float((1 - np.sqrt(2 * self.attentive_reliability - 1)) / 2)
 
 
@@ -111,8 +123,9 @@ def read_truth_table(source: Path | pd.DataFrame, study: Study) -> list[RaterMod
     source : Path or DataFrame
         Columns ``judge, judge_kind, prompt_id, parameter, feature, level, value``, where
         ``parameter`` is ``part_worth`` (interactions as feature ``slur:identity``, level
-        ``racism:black_male``), ``heterogeneity_sd``, ``position_bias``, ``inattention`` or
-        ``reliability``; the last three have no feature and level.
+        ``racism:black_male``), ``heterogeneity_sd``, ``stimulus_sd`` (feature ``text`` without level,
+        or ``text:slur`` with or without one), ``position_bias``, ``inattention``, ``reliability`` or
+        ``noise``; the last four have no feature and level.
     study : Study
 
     Raises
@@ -206,6 +219,9 @@ def _check_term(at: str, study: Study, parameter: str, feature: str, level: str)
         if feature or level:
             raise InputError(f"{at}: {parameter} has no feature and level; leave both empty.")
         return
+    if parameter == "stimulus_sd":
+        _check_stimulus_term(at, study, feature, level)
+        return
     features, levels = feature.split(":"), level.split(":")
     if len(features) != len(levels) or (parameter == "heterogeneity_sd" and len(features) > 1):
         raise InputError(f"{at}: '{feature}' and '{level}' do not match; give one level for each feature.")
@@ -215,6 +231,22 @@ def _check_term(at: str, study: Study, parameter: str, feature: str, level: str)
             raise InputError(f"{at}: {suggestion(name, attributes)}")
         if part not in study.levels(name):
             raise InputError(f"{at}: {suggestion(part, study.levels(name))}")
+
+
+def _check_stimulus_term(at: str, study: Study, term: str, level: str) -> None:
+    stimulus, colon, feature = term.partition(":")
+    for name, known in (
+        (stimulus, [part.id for part in study.stimuli]),
+        (feature, [attribute.id for attribute in study.attributes] if colon else [""]),
+    ):
+        if name not in known:
+            raise InputError(f"{at}: {suggestion(name, known)}")
+    if level and not colon:
+        raise InputError(
+            f"{at}: the intercept of '{stimulus}' has no level; leave it empty or write '{stimulus}:FEATURE'."
+        )
+    if level and level not in study.levels(feature):
+        raise InputError(f"{at}: {suggestion(level, study.levels(feature))}")
 
 
 def _rater(
@@ -231,9 +263,11 @@ def _rater(
         prompt,
         part_worth=parameters.get("part_worth", {}),
         heterogeneity_sd=parameters.get("heterogeneity_sd", {}),
+        stimulus_sd=parameters.get("stimulus_sd", {}),
         position_bias=scalar.get("position_bias", 0.0),
         inattention=scalar.get("inattention", 0.0),
         reliability=scalar.get("reliability", 1.0 - scalar.get("inattention", 0.0) / 2),
+        noise=scalar.get("noise", 0.0),
     )
     if not 0.5 <= rater.attentive_reliability <= 1:
         raise InputError(

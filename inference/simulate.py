@@ -1,16 +1,6 @@
-"""Simulated judges of a conjoint study, with the true values that estimators should find.
+"""Simulated choices of a conjoint study, with the true values that estimators should find.
 
-Models. A model under prompt p sees each pair once and picks the profile in position A with
-probability ``F(u_A - u_B + b)``, where u is the profile's utility (the sum of its part-worths),
-b the position bias and ``F(x) = 1 / (1 + exp(-x))``. Draws are independent between pairs, prompts
-and models; all models and prompts see the same pairs.
-
-Humans. Respondent r has part-worths ``beta_r``, independently normal around the panel's. Given a
-pair, the respondent has one stable pick, drawn with probability ``F((x_A - x_B)' beta_r)``. Each time
-the pair is shown the answer departs from that pick with probability ``tau``, independently, so that
-first and repeated answer agree with probability ``(1 - tau)^2 + tau^2``. A share of respondents is
-inattentive and answers at random each time. ``tau`` is such that the panel as a whole repeats
-itself with the reliability that was set.
+How people and models answer is told in ``answers``, effects of single stimuli in ``stimuli``.
 
 Every judge and prompt has a random stream of its own, named after it: adding one leaves the others
 as they were.
@@ -18,17 +8,16 @@ as they were.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import expit
 
+from .answers import answer_stream, model_answers, panel_answers
 from .choices import SIMULATED
 from .design import (
     draw_pairs,
@@ -39,7 +28,10 @@ from .design import (
     shared_table,
     with_swapped_repeat,
 )
-from .rater_models import RaterModel, level_spread, read_truth_table, select_raters, utilities
+from .errors import InputError
+from .rater_models import RaterModel, read_truth_table, select_raters, utilities
+from .stimuli import stimulus_effects, stimulus_utility
+from .streams import stream
 from .study import Study
 from .tables import JUDGE_KINDS, STATUSES
 from .truth import true_values
@@ -56,7 +48,7 @@ class Simulation:
     Attributes
     ----------
     choices : DataFrame
-        One row per judge, prompt, pair and position, in the contract's columns; ``panel`` names the
+        One row per judge, prompt, pair, sample and position, in the contract's columns; ``panel`` names the
         panel of a respondent, and ``origin`` is "simulated".
     truth : DataFrame or None
         As from :func:`conjury.inference.truth.true_values`.
@@ -65,12 +57,15 @@ class Simulation:
     tasks : DataFrame
         ``task_id, position, profile_id, judge_id, task, repeat``; the last three are missing or
         False for the pairs that models share. ``task_id`` is the ``pair_id`` of the choices.
+    stimuli : DataFrame
+        Effects of the stimuli at hand, as from :func:`conjury.inference.stimuli.stimulus_effects`.
     """
 
     choices: pd.DataFrame
     truth: pd.DataFrame | None
     profiles: pd.DataFrame
     tasks: pd.DataFrame
+    stimuli: pd.DataFrame
 
 
 def simulate(
@@ -79,6 +74,10 @@ def simulate(
     *,
     respondents: int | None = None,
     pairs: int | None = None,
+    swapped_share: float = 0.0,
+    samples: int = 1,
+    noise: float | None = None,
+    stimulus_seed: int | None = None,
     judges: Sequence[str] | None = None,
     prompts: Sequence[str] | None = None,
     profiles: pd.DataFrame | None = None,
@@ -93,6 +92,18 @@ def simulate(
     seed : int
     respondents, pairs : int, optional
         Size of each panel, and pairs that every model judges; by default the study's design.
+    swapped_share : float
+        Share of the models' pairs, drawn at random, that come once more with their sides swapped, as
+        repeats with a ``pair_id`` of their own.
+    samples : int
+        Answers of each model to each pair and its swapped repeat. With more than one, column ``sample``
+        counts them from 1; it is missing for people.
+    noise : float, optional
+        Probability with which any answer of a model departs from its stable pick, in place of the truth
+        table's.
+    stimulus_seed : int, optional
+        Seed of the effects of the stimuli, by default ``seed``: with one of its own, several simulations
+        share the stimuli at hand.
     judges, prompts : sequence of str, optional
         Draw only these.
     profiles : DataFrame, optional
@@ -109,7 +120,7 @@ def simulate(
     Raises
     ------
     InputError
-        For a bad truth table, or unknown judges and prompts.
+        For a bad truth table, unknown judges and prompts, or shares and counts out of range.
 
     Examples
     --------
@@ -118,100 +129,100 @@ def simulate(
     >>> int(made.choices["chosen"].sum())
     100
     """
-    chosen_raters = select_raters(
-        read_truth_table(study.folder / "truth.csv" if raters is None else raters, study), judges, prompts
-    )
+    _check_repeats(swapped_share, samples, noise)
+    source = study.folder / "truth.csv" if raters is None else raters
+    chosen = select_raters(read_truth_table(source, study), judges, prompts)
+    if noise is not None:
+        chosen = [replace(rater, noise=noise) if rater.kind == "model" else rater for rater in chosen]
     profiles = enumerate_profiles(study) if profiles is None else profiles
-    probability = profiles["probability"].to_numpy(dtype=float)
-    design = study.design
-    choices: list[pd.DataFrame] = []
-    tasks: list[pd.DataFrame] = []
-    models = [rater for rater in chosen_raters if rater.kind == "model"]
+    world = _World(study, profiles, seed, seed if stimulus_seed is None else stimulus_seed)
+    size = study.design.respondents if respondents is None else respondents
+    models = [rater for rater in chosen if rater.kind == "model"]
+    made = [_ask_panel(world, rater, size) for rater in chosen if rater.kind == "human"]
     if models:
-        n = design.pairs if pairs is None else pairs
-        rows = draw_pairs(probability, n, _stream(seed, "pairs"))
-        shared = shared_table(profiles["profile_id"].to_numpy()[rows])
-        tasks.append(shared)
-        shown = _shown(study, profiles, shared, rows)
-        for rater in models:
-            first = model_answers(rater, *_utility_pairs(rater, study, profiles, rows), _rng(seed, rater))
-            choices.append(_choices(rater, shown, first))
-    for rater in chosen_raters:
-        if rater.kind == "human":
-            rng = _rng(seed, rater)
-            size = design.respondents if respondents is None else respondents
-            rows = draw_panel(probability, size, design.tasks, rng)
-            codes = _codes(study, profiles, rows)
-            first = panel_answers(rater, study, codes, rng, design.repeat_first)
-            if design.repeat_first:
-                rows = with_swapped_repeat(rows)
-            panel = panel_table(profiles["profile_id"].to_numpy()[rows], design.tasks, rater.judge)
-            tasks.append(panel)
-            choices.append(_choices(rater, _shown(study, profiles, panel, rows), first.reshape(-1)))
+        n = study.design.pairs if pairs is None else pairs
+        made.insert(0, _ask_models(world, models, n, swapped_share, samples))
     return Simulation(
-        pd.concat(choices, ignore_index=True),
-        true_values(study, chosen_raters) if truth else None,
+        pd.concat([choices for choices, _ in made], ignore_index=True),
+        true_values(study, chosen, world.stimulus_seed, bool(swapped_share)) if truth else None,
         profiles,
-        pd.concat(tasks, ignore_index=True),
+        pd.concat([tasks for _, tasks in made], ignore_index=True),
+        stimulus_effects(study, chosen, world.stimulus_seed),
     )
 
 
-def model_answers(rater: RaterModel, first: Floats, second: Floats, rng: np.random.Generator) -> Flags:
-    """Whether a model picks position A, shape (pairs,), from the utilities of A and B."""
-    return rng.random(len(first)) < expit(first - second + rater.position_bias)
+@dataclass(frozen=True)
+class _World:
+    """What all judges of a simulation share."""
+
+    study: Study
+    profiles: pd.DataFrame
+    seed: int
+    stimulus_seed: int
+
+    @property
+    def probability(self) -> Floats:
+        return self.profiles["probability"].to_numpy(dtype=float)
+
+    def stimulus_utility(self, rater: RaterModel, rows: Integers) -> Floats:
+        """Utility from the stimuli of the profiles in ``rows``, in the shape of ``rows``."""
+        if not rater.stimulus_sd:
+            return np.zeros(rows.shape)
+        shown = self.profiles.iloc[rows.reshape(-1)]
+        codes = _codes(self.study, self.profiles, rows.reshape(-1))
+        return stimulus_utility(self.study, rater, shown, codes, self.stimulus_seed).reshape(rows.shape)
 
 
-def panel_answers(
-    rater: RaterModel, study: Study, codes: Integers, rng: np.random.Generator, repeat_first: bool
-) -> Flags:
-    """Whether each respondent picks position A at each presentation.
-
-    Parameters
-    ----------
-    codes : ndarray, shape (respondents, tasks, 2, attributes)
-        Attribute codes of the profiles in positions A and B.
-    repeat_first : bool
-        Whether the first pair comes again at the end with its sides swapped.
-
-    Returns
-    -------
-    ndarray of bool, shape (respondents, tasks) or (respondents, tasks + 1)
-    """
-    respondents, tasks = codes.shape[:2]
-    mean = utilities(rater, study, codes.reshape(-1, codes.shape[-1])).reshape(respondents, tasks, 2)
-    advantage = mean[..., 0] - mean[..., 1]
-    for index, sd in enumerate(level_spread(rater, study)):
-        own = rng.standard_normal((respondents, len(sd))) * sd
-        taste = np.take_along_axis(own[:, None, :], codes[..., index], axis=2)
-        advantage += taste[..., 0] - taste[..., 1]
-    stable = np.less(rng.random((respondents, tasks)), expit(advantage))
-    if repeat_first:
-        stable = np.column_stack([stable, ~stable[:, 0]])
-    answers = stable ^ (rng.random(stable.shape) < rater.response_error)
-    inattentive = np.less(rng.random(respondents), rater.inattention)
-    answers[inattentive] = rng.random((int(inattentive.sum()), answers.shape[1])) < 0.5
-    return answers
+def _check_repeats(swapped_share: float, samples: int, noise: float | None) -> None:
+    if not 0 <= swapped_share <= 1:
+        raise InputError(f"The share of swapped pairs is {swapped_share:g}; give a number from 0 to 1.")
+    if samples < 1:
+        raise InputError(f"The number of samples is {samples}; ask each model at least once.")
+    if noise is not None and not 0 <= noise <= 0.5:
+        raise InputError(f"The noise is {noise:g}; give a probability from 0 to 0.5.")
 
 
-def _stream(seed: int, *names: str) -> np.random.Generator:
-    key = tuple(zlib.crc32(name.encode()) for name in names)
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+def _ask_models(
+    world: _World, models: Sequence[RaterModel], pairs: int, swapped_share: float, samples: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Choices of all models, and the tasks that they share."""
+    study, profiles = world.study, world.profiles
+    rows = draw_pairs(world.probability, pairs, stream(world.seed, "pairs"))
+    repeats = round(swapped_share * pairs)
+    swapped = np.sort(stream(world.seed, "swapped").permutation(pairs)[:repeats])
+    tasks = shared_table(profiles["profile_id"].to_numpy()[rows], swapped)
+    shown = _shown(study, profiles, tasks, np.concatenate([rows, rows[swapped, ::-1]]))
+    if samples > 1:
+        number = np.repeat(np.arange(1, samples + 1), len(shown))
+        shown = pd.concat([shown] * samples, ignore_index=True)
+        shown = shown.assign(sample=pd.array(number, dtype="Int64"))
+    codes = _codes(study, profiles, rows)
+    choices = []
+    for rater in models:
+        utility = [utilities(rater, study, codes[:, side]) for side in (0, 1)]
+        extra = world.stimulus_utility(rater, rows)
+        advantage = utility[0] - utility[1] + (extra[:, 0] - extra[:, 1])
+        answers = model_answers(rater, advantage, world.seed, swapped, samples)
+        choices.append(_choices(rater, shown, answers.reshape(-1)))
+    return pd.concat(choices, ignore_index=True), tasks
 
 
-def _rng(seed: int, rater: RaterModel) -> np.random.Generator:
-    return _stream(seed, "answers", rater.judge, rater.prompt)
+def _ask_panel(world: _World, rater: RaterModel, respondents: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Choices of a panel, and its tasks."""
+    study, profiles, design = world.study, world.profiles, world.study.design
+    rng = answer_stream(world.seed, rater)
+    rows = draw_panel(world.probability, respondents, design.tasks, rng)
+    codes, extra = _codes(study, profiles, rows), world.stimulus_utility(rater, rows)
+    first = panel_answers(rater, study, codes, extra, rng, design.repeat_first)
+    if design.repeat_first:
+        rows = with_swapped_repeat(rows)
+    tasks = panel_table(profiles["profile_id"].to_numpy()[rows], design.tasks, rater.judge)
+    return _choices(rater, _shown(study, profiles, tasks, rows), first.reshape(-1)), tasks
 
 
 def _codes(study: Study, profiles: pd.DataFrame, rows: Integers) -> Integers:
     columns = [profiles[attribute.id].cat.codes.to_numpy()[rows] for attribute in study.attributes]
     return np.stack(columns, axis=-1).astype(np.int64)
-
-
-def _utility_pairs(
-    rater: RaterModel, study: Study, profiles: pd.DataFrame, rows: Integers
-) -> tuple[Floats, Floats]:
-    codes = _codes(study, profiles, rows)
-    return utilities(rater, study, codes[:, 0]), utilities(rater, study, codes[:, 1])
 
 
 def _shown(study: Study, profiles: pd.DataFrame, tasks: pd.DataFrame, rows: Integers) -> pd.DataFrame:
@@ -240,7 +251,9 @@ def _choices(rater: RaterModel, shown: pd.DataFrame, first: Flags) -> pd.DataFra
         "origin": pd.array([SIMULATED], dtype="string").take(everywhere),
     }
     before = ["judge_id", "judge_kind", "prompt_id", "pair_id", "task", "position", "profile_id"]
-    middle = [*shown.columns.difference([*before, "repeat", *shown.select_dtypes("category")], sort=False)]
-    order = [*before, *middle, "chosen", "status", "repeat"]
+    middle = [
+        *shown.columns.difference([*before, "repeat", "sample", *shown.select_dtypes("category")], sort=False)
+    ]
+    order = [*before, *middle, "chosen", "status", "repeat", *shown.columns.intersection(["sample"])]
     choices = shown.assign(**answered)
     return choices[[*order, *choices.columns.difference(order, sort=False)]]

@@ -1,68 +1,53 @@
 """What estimators of simulated choices should find: the exact estimands of a rater model.
 
-A profile of cell i meets one of cell j with weight ``w_ij``, and is then chosen with probability
-
-    P_ij = E_z[ (F(d_ij + s_ij z + b) + F(d_ij + s_ij z - b)) / 2 ],   F(x) = 1 / (1 + exp(-x)),
-
-where ``d_ij`` is the difference of mean utilities, ``s_ij`` the standard deviation of that difference
-between respondents, ``b`` the position bias (half of the profiles stand in position A) and z standard
-normal. A share ``pi`` of inattentive respondents and flips with probability ``tau`` turn it into
-
-    Q_ij = (1 - pi) (tau + (1 - 2 tau) P_ij) + pi / 2.
-
-The marginal choice probability of cell i is the ``w_ij``-weighted mean of ``Q_ij``; marginal means are
-means of it over cells, and AMCEs are the coefficients of its least-squares regression on the levels.
+Marginal means are means of the cells' choice probabilities, as in ``choice_probabilities``; AMCEs are the
+coefficients of the least-squares regression of these probabilities on the levels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from numpy.polynomial.hermite_e import hermegauss
 from numpy.typing import NDArray
 
+from .choice_probabilities import CellChoice, cell_choice, choice_at_hand
 from .design import attribute_cells
 from .errors import InputError
-from .rater_models import RaterModel, level_spread, utilities
+from .rater_models import RaterModel
 from .study import Study
 from .study_parts import Analysis
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-NODES = 20
-BLOCK = 128
 
-
-@dataclass(frozen=True)
-class CellChoice:
-    """Choice probabilities over c attribute cells.
-
-    Attributes
-    ----------
-    weight : ndarray, shape (c,)
-        Share of the cell among the rows of a choices table.
-    chosen : ndarray, shape (c,)
-        Probability that a profile of the cell is chosen.
-    first : float
-        Probability that the profile in position A is chosen.
-    """
-
-    weight: Floats
-    chosen: Floats
-    first: float
-
-
-def true_values(study: Study, raters: Sequence[RaterModel]) -> pd.DataFrame:
+def true_values(
+    study: Study, raters: Sequence[RaterModel], stimulus_seed: int | None = None, swapped: bool = False
+) -> pd.DataFrame:
     """Exact values that the estimators of a study are consistent for.
 
     Every AMCE, marginal mean and difference in the study's ``analyses`` is computed by enumeration
-    of all pairs of attribute cells under the design distribution, random part-worths by
-    Gauss-Hermite quadrature. Response error and inattention are part of the observed choices and
-    hence of these values.
+    of all pairs of attribute cells under the design distribution; random part-worths and random effects
+    of stimuli by Gauss-Hermite quadrature. Response error and inattention are part of the observed
+    choices and hence of these values.
+
+    Where stimuli have effects there are two estimands. ``estimate`` is the value in the population of
+    stimuli: the mean over stimulus sets of the study's size drawn anew from it, which is what confidence
+    intervals that treat stimuli as random should cover. ``estimate_at_hand`` is the value for the very
+    stimuli of one simulation, which is what intervals that take them as fixed should cover.
+
+    Parameters
+    ----------
+    study : Study
+    raters : sequence of RaterModel
+    stimulus_seed : int, optional
+        Seed of the stimuli at hand; without it, or without effects of stimuli, there is no column
+        ``estimate_at_hand``. It is missing for panels with random part-worths.
+    swapped : bool
+        Whether models judge some pairs again with the sides swapped, and have a ``reliability`` too.
 
     Returns
     -------
@@ -71,7 +56,8 @@ def true_values(study: Study, raters: Sequence[RaterModel]) -> pd.DataFrame:
         ``statistic, feature, level, by, estimate``, on the probability scale. Reference levels of
         AMCEs are 0. ``by`` holds contrasts such as ``black_male - anonymous`` and is else empty.
         Two further statistics have no analysis, feature and level: ``first_position``, the share
-        of pairs in which A is chosen, and ``reliability`` of a panel.
+        of pairs in which A is chosen, and ``reliability``, the share of swapped repeats in which the
+        same profile is chosen again.
 
     Examples
     --------
@@ -83,65 +69,21 @@ def true_values(study: Study, raters: Sequence[RaterModel]) -> pd.DataFrame:
     True
     """
     cells = attribute_cells(study)
-    codes = np.column_stack([cells[attribute.id].cat.codes for attribute in study.attributes]).astype(
-        np.int64
-    )
-    copies = int(np.prod([stimulus.count for stimulus in study.stimuli]))
-    probability = cells["probability"].to_numpy(dtype=float)
+    at_hand = stimulus_seed is not None and any(rater.stimulus_sd for rater in raters)
     rows: list[tuple[str, ...]] = []
     estimates: list[float] = []
+    realised: list[float] = []
     for rater in raters:
-        choice = cell_choice(
-            utilities(rater, study, codes), level_spread(rater, study), codes, probability, copies, rater
-        )
-        for key, value in _estimands(study, cells, choice, rater):
-            rows.append((rater.judge, rater.prompt, *key))
-            estimates.append(value)
+        found = _estimands(study, cells, cell_choice(study, cells, rater), rater, swapped)
+        rows += [(rater.judge, rater.prompt, *key) for key, _ in found]
+        estimates += [value for _, value in found]
+        if at_hand and stimulus_seed is not None:
+            choice = choice_at_hand(study, rater, stimulus_seed)
+            here = None if choice is None else _estimands(study, cells, choice, rater, swapped)
+            realised += [np.nan] * len(found) if here is None else [value for _, value in here]
     names = ["judge", "prompt", "analysis", "statistic", "feature", "level", "by"]
-    return pd.DataFrame(rows, columns=names, dtype="string").assign(estimate=estimates)
-
-
-def cell_choice(
-    utility: Floats,
-    spread: Sequence[Floats],
-    codes: Integers,
-    probability: Floats,
-    copies: int,
-    rater: RaterModel,
-) -> CellChoice:
-    """Choice probabilities of c cells against a random opponent, by enumeration of all c x c pairs.
-
-    Parameters
-    ----------
-    utility : ndarray, shape (c,)
-    spread : sequence of ndarray, one an attribute, shape (levels,)
-        Standard deviations of part-worths between respondents.
-    codes : ndarray, shape (c, attributes)
-    probability : ndarray, shape (c,)
-        Of drawing a profile from the cell; its ``copies`` profiles are equally likely.
-    """
-    cells = len(utility)
-    loading = [np.eye(len(sd))[codes[:, index]] * sd for index, sd in enumerate(spread) if sd.any()]
-    loadings = np.column_stack([np.zeros((cells, 1)), *loading])
-    variance = (loadings**2).sum(axis=1)
-    nodes, node_weights = hermegauss(NODES if loading else 1)
-    node_weights = node_weights / node_weights.sum()
-    total, first, as_opponent = np.empty(cells), np.empty(cells), np.zeros(cells)
-    for start in range(0, cells, BLOCK):
-        rows = slice(start, min(start + BLOCK, cells))
-        advantage = utility[rows, None] - utility + rater.position_bias
-        shared = loadings[rows] @ loadings.T
-        sd = np.sqrt(np.maximum(variance[rows, None] + variance - 2 * shared, 0))
-        meet = probability[rows, None] * probability
-        meet[np.arange(len(meet)), np.arange(rows.start, rows.stop)] *= 1 - 1 / copies
-        wins = meet * _logistic_normal(advantage, sd, nodes, node_weights)
-        total[rows], first[rows] = meet.sum(axis=1), wins.sum(axis=1)
-        as_opponent += wins.sum(axis=0)
-    picked = (first + total - as_opponent) / (2 * total)
-    tau, pi = rater.response_error, rater.inattention
-    observed = (1 - pi) * (tau + (1 - 2 * tau) * picked) + pi / 2
-    share_first = (1 - pi) * (tau + (1 - 2 * tau) * first.sum() / total.sum()) + pi / 2
-    return CellChoice(total / total.sum(), observed, float(share_first))
+    values = pd.DataFrame(rows, columns=names, dtype="string").assign(estimate=estimates)
+    return values.assign(estimate_at_hand=realised) if at_hand else values
 
 
 def level_effects(cells: pd.DataFrame, choice: CellChoice, features: Sequence[str]) -> dict[str, Floats]:
@@ -169,11 +111,11 @@ Key = tuple[str, str, str, str, str]
 
 
 def _estimands(
-    study: Study, cells: pd.DataFrame, choice: CellChoice, rater: RaterModel
+    study: Study, cells: pd.DataFrame, choice: CellChoice, rater: RaterModel, swapped: bool
 ) -> list[tuple[Key, float]]:
     found: list[tuple[Key, float]] = [(("", "first_position", "", "", ""), choice.first)]
-    if rater.kind == "human":
-        found.append((("", "reliability", "", "", ""), rater.reliability))
+    if rater.kind == "human" or swapped:
+        found.append((("", "reliability", "", "", ""), choice.reliability))
     for analysis in study.analyses:
         if analysis.verb in ("amce", "mm", "amce_diffs", "mm_diffs"):
             found += _of_analysis(analysis, cells, choice)
@@ -207,7 +149,7 @@ def _of_analysis(analysis: Analysis, cells: pd.DataFrame, choice: CellChoice) ->
 
 
 def _rows(choice: CellChoice, rows: Integers) -> CellChoice:
-    return CellChoice(choice.weight[rows], choice.chosen[rows], choice.first)
+    return replace(choice, weight=choice.weight[rows], chosen=choice.chosen[rows])
 
 
 def _keyed(
@@ -219,11 +161,3 @@ def _keyed(
         for name, estimates in values.items()
         for level, value in list(zip(cells[name].cat.categories, estimates, strict=True))[skipped:]
     ]
-
-
-def _logistic_normal(mean: Floats, sd: Floats, nodes: Floats, weights: Floats) -> Floats:
-    expected = np.zeros_like(mean)
-    for node, weight in zip(nodes, weights, strict=True):
-        odds_against = np.exp(-(mean + sd * node))
-        expected += weight / (1 + odds_against)
-    return expected
