@@ -18,6 +18,7 @@ from .study_parts import (
     Attribute,
     Bootstrap,
     Clusters,
+    Costs,
     Derived,
     Design,
     Identifier,
@@ -46,6 +47,7 @@ class Study(Part):
     refusal: Literal["missing", "not_chosen"] = "missing"
     clusters: Clusters
     bootstrap: Bootstrap
+    costs: Costs | None = None
     analyses: list[Analysis] = Field(default_factory=list)
     column_aliases: dict[str, str] = Field(default_factory=dict)
     _folder: Path = PrivateAttr(default=Path())

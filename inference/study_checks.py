@@ -49,7 +49,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 def first_problem(study: Study, line: Callable[[Location], int]) -> Problem | None:
     """Return the problem that stands first in the file, or None."""
-    checks = (_names, _probabilities, _derived, _stimuli, _prompts, _units, _analyses)
+    checks = (_names, _probabilities, _derived, _stimuli, _prompts, _units, _costs, _analyses)
     found = [problem for check in checks for problem in check(study)]
     return min(found, key=lambda problem: line(problem.location), default=None)
 
@@ -161,6 +161,22 @@ def _units(study: Study) -> Iterator[Problem]:
     for location, column in named.items():
         if column not in columns and not (location[0] == "bootstrap" and column == "row"):
             yield Problem(location, suggestion(column, columns))
+
+
+def _costs(study: Study) -> Iterator[Problem]:
+    if study.costs is None:
+        return
+    models = [judge.id for judge in study.judges if judge.kind == "model"]
+    named = [known.judge for known in study.costs.judges]
+    yield from _duplicates(named, ("costs", "judges"), "the cost of judge", "judge")
+    for position, name in enumerate(named):
+        location: Location = ("costs", "judges", position, "judge")
+        if name not in study.judge_labels:
+            yield Problem(location, f"costs: {suggestion(name, models)}")
+        elif name not in models:
+            yield Problem(
+                location, f"costs: '{name}' is a panel of people; give their cost as per_respondent."
+            )
 
 
 def _analyses(study: Study) -> Iterator[Problem]:

@@ -24,6 +24,7 @@ def _as_number(value: object) -> object:
 Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Text = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(gt=0)]
+Amount = Annotated[float, BeforeValidator(_as_number), Field(ge=0, allow_inf_nan=False)]
 Probability = Annotated[float, BeforeValidator(_as_number), Field(gt=0, le=1)]
 
 
@@ -126,6 +127,32 @@ class Bootstrap(Part):
 
     unit: str
     draws: Count = 1000
+
+
+class PairCost(Part):
+    """What a judge cost for a number of pairs; ``note`` says when and how that was paid."""
+
+    judge: Identifier
+    cost: Amount
+    pairs: Count = 1
+    note: Text | None = None
+
+    @property
+    def per_pair(self) -> float:
+        """Cost of one answer to one pair."""
+        return self.cost / self.pairs
+
+
+class Costs(Part):
+    """What judgments cost: each respondent of the panel, and pairs by judge."""
+
+    currency: Text
+    per_respondent: Amount | None = None
+    judges: list[PairCost] = []
+
+    def per_pair(self, judge: str) -> float | None:
+        """Cost of one pair, or None where it is not known."""
+        return next((known.per_pair for known in self.judges if known.judge == judge), None)
 
 
 class Analysis(Part):
