@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -10,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from .columns import listed
 from .errors import InputError
 
 MAGIC = b"PAR1"
@@ -36,19 +38,30 @@ def write_parquet(frame: pd.DataFrame, file: IO[bytes]) -> None:
     pq.write_table(table.replace_schema_metadata(metadata), file, compression="zstd")
 
 
-def read_parquet(path: Path) -> pd.DataFrame:
+def read_parquet(
+    path: Path, columns: Sequence[str] | None = None, categories: Sequence[str] = ()
+) -> pd.DataFrame:
     """Read a frame, with the levels that ``write_parquet`` noted.
+
+    Parameters
+    ----------
+    path : Path
+    columns : sequence of str, optional
+        Read only these.
+    categories : sequence of str
+        Columns of text to be read as categories, which takes far less memory where texts repeat.
 
     Raises
     ------
     InputError
-        The file is not Parquet, is cut off or damaged, or claims more than it can hold.
+        The file is not Parquet, is cut off or damaged, lacks a column, or claims more than it can hold.
     """
     _check_footer(path)
     try:
-        with pq.ParquetFile(path) as file:
+        _check_columns(pq.read_schema(path).names, columns or (), path)
+        with pq.ParquetFile(path, read_dictionary=list(categories)) as file:
             _check_claims(file.metadata, path)
-            table = file.read()
+            table = file.read(columns=None if columns is None else list(columns))
         frame = table.to_pandas()
         if frame.index.names != [None]:
             frame = frame.reset_index()
@@ -96,6 +109,12 @@ def _check_claims(metadata: pq.FileMetaData, path: Path) -> None:
             f"{path}: the Parquet file is damaged (it claims {metadata.num_rows:,} rows and "
             f"{unpacked:,} bytes of data, the file has {size:,} bytes); write or copy it again."
         )
+
+
+def _check_columns(held: Sequence[str], wanted: Sequence[str], path: Path) -> None:
+    for name in wanted:
+        if name not in held:
+            raise InputError(f"{path}: there is no column '{name}'; the columns are {listed(held)}.")
 
 
 def _restore_levels(frame: pd.DataFrame, metadata: dict[bytes, bytes]) -> pd.DataFrame:

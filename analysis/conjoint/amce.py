@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-
 from ..formula import Formula
 from ..results import Estimates
 from .request import Family, LevelOrder, Vcov, make_request
 from .run import estimate
+from .source import Data
 
 
 def amce(
-    data: pd.DataFrame,
+    data: Data,
     formula: str | Formula,
     id: str | Sequence[str] | None = None,
     *,
@@ -36,19 +35,27 @@ def amce(
 
     Parameters
     ----------
-    data : DataFrame
-        One row a profile.
+    data : DataFrame or path
+        One row a profile; of a Parquet file only the columns that are needed are read.
     formula : str
         ``outcome ~ a + b * c``. ``*`` says that two features restrict each other
         (some combinations never occur); their AMCEs average, with equal weight, over
         the partner levels that occur both with the level and with the reference.
-    id : str, optional
-        Cluster column. Without it rows are taken as independent.
+    id : str or sequence of str, optional
+        Cluster column, or several that cross, such as ``["pair_id", "text", "user"]``.
+        Without it rows are taken as independent.
     weights : str, optional
         Column of probability weights.
     engine : {"native", "survey", "cregg", "statsmodels", "linearmodels"}
     family : {"gaussian", "quasibinomial"}
         "quasibinomial" gives differences on the logit scale.
+    vcov : str
+        "survey" is cregg's convention: factor G/(G-1), normal distribution. The others use
+        Student's t. With clusters: "CR0" (no factor), "CR1" (G/(G-1)), "CR1S" (Stata's factor
+        G(n-1)/((G-1)(n-k))), each with G-1 degrees of freedom, and "CR2" (bias-reduced, with
+        Satterthwaite degrees of freedom: for few clusters). Without: "HC0" to "HC3". Crossed
+        clusters add up as Cameron, Gelbach and Miller (2011) have it; where the sum is not
+        positive semi-definite, its negative eigenvalues become zero, with a warning.
     alpha : float
         One minus the confidence level.
     reference : mapping, optional
@@ -59,7 +66,8 @@ def amce(
     Returns
     -------
     Estimates
-        Statistic "amce"; a row for every level, reference levels with estimate 0.
+        Statistic "amce"; a row for every level, reference levels with estimate 0. Where a
+        level is seen in few clusters, a `FewClusters` warning says what to do.
 
     Raises
     ------
@@ -70,6 +78,9 @@ def amce(
     ----------
     Hainmueller, J., Hopkins, D. J., Yamamoto, T. (2014). Causal inference in conjoint
     analysis. Political Analysis 22(1), 1-30. doi:10.1093/pan/mpt024
+
+    Cameron, A. C., Gelbach, J. B., Miller, D. L. (2011). Robust inference with multiway
+    clustering. Journal of Business & Economic Statistics 29(2). doi:10.1198/jbes.2010.07136
 
     Examples
     --------
@@ -97,7 +108,7 @@ def amce(
 
 
 def amce_by_reference(
-    data: pd.DataFrame,
+    data: Data,
     formula: str | Formula,
     variable: str,
     id: str | Sequence[str] | None = None,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-import pandas as pd
-
 from conjury.inference.errors import InputError
 
 from ..formula import Formula
@@ -17,6 +15,7 @@ from .differences import amce_diffs, mm_diffs
 from .frequencies import cj_freqs
 from .marginal_means import mm
 from .request import make_request
+from .source import Data
 
 Estimate = Literal["amce", "mm", "frequencies", "amce_differences", "mm_differences"]
 _VERBS: dict[str, Callable[..., Estimates]] = {
@@ -29,7 +28,7 @@ _VERBS: dict[str, Callable[..., Estimates]] = {
 
 
 def cj(
-    data: pd.DataFrame,
+    data: Data,
     formula: str | Formula,
     id: str | Sequence[str] | None = None,
     *,

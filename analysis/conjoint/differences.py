@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
-
 from ..formula import Formula
 from ..results import Estimates
 from .request import make_request
 from .run import estimate
+from .source import Data
 
 
 def amce_diffs(
-    data: pd.DataFrame, formula: str | Formula, by: str, id: str | Sequence[str] | None = None, **options: Any
+    data: Data, formula: str | Formula, by: str, id: str | Sequence[str] | None = None, **options: Any
 ) -> Estimates:
     """Estimate differences of AMCEs: each group of ``by`` minus the first.
 
@@ -47,7 +46,7 @@ def amce_diffs(
 
 
 def mm_diffs(
-    data: pd.DataFrame, formula: str | Formula, by: str, id: str | Sequence[str] | None = None, **options: Any
+    data: Data, formula: str | Formula, by: str, id: str | Sequence[str] | None = None, **options: Any
 ) -> Estimates:
     """Estimate differences of marginal means: each group of ``by`` minus the first.
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import pandas as pd
-
 from ..formula import Formula
 from ..results import Estimates
 from .request import Family, LevelOrder, Vcov, make_request
 from .run import estimate
+from .source import Data
 
 
 def mm(
-    data: pd.DataFrame,
+    data: Data,
     formula: str | Formula,
     id: str | Sequence[str] | None = None,
     *,
@@ -35,7 +34,7 @@ def mm(
 
     Parameters
     ----------
-    data, formula, id, weights, engine, family, alpha, feature_order, feature_labels, level_order
+    data, formula, id, weights, engine, family, vcov, alpha, feature_order, feature_labels, level_order
         As in `amce`; rows are dropped feature by feature where that feature is missing.
     h0 : float
         Value under the null hypothesis; it moves ``z`` and ``p``, not the interval.

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
 from ..results import Estimates
 from .engines import assemble, solve
 from .estimands import PLANS
 from .plan import Plan
-from .request import Request, require_frame
+from .request import Request
+from .source import Data, frame_of
+from .support import warn_of_few_clusters
 
 
-def plan_for(request: Request, data: pd.DataFrame) -> Plan:
+def plan_for(request: Request, data: Data) -> Plan:
     """Build the plan of a request."""
-    return PLANS[request.verb](request, require_frame(data))
+    return PLANS[request.verb](request, frame_of(request, data))
 
 
-def estimate(request: Request, data: pd.DataFrame) -> Estimates:
+def estimate(request: Request, data: Data) -> Estimates:
     """Estimate what a request asks for."""
     if request.engine == "cregg":
         from .engines.cregg import estimate_with_cregg
 
-        return estimate_with_cregg(request, require_frame(data))
+        return estimate_with_cregg(request, frame_of(request, data))
     plan = plan_for(request, data)
+    warn_of_few_clusters(plan)
     return assemble(plan, solve(plan, request.engine))

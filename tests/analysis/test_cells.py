@@ -32,7 +32,7 @@ def posts(n: int = 400) -> pd.DataFrame:
 
 def test_cell_sums_are_those_of_a_group_by() -> None:
     frame = posts()
-    found = build_cells(frame, "y", ["a", "b"], id="id", weights="w")
+    found = build_cells(frame, "y", ["a", "b"], clusters=["id"], weights="w")
     used = frame.assign(a=frame["a"].astype(object)).dropna(subset=["y"])
     used = used.assign(t=used["w"] * used["y"], a=used["a"].fillna("missing"))
     sums = used.groupby(["a", "b"])[["w", "t"]].sum()
@@ -81,7 +81,7 @@ def test_clusters_without_an_answer_are_counted() -> None:
 
 
 def test_entries_of_units_add_up_to_the_cells() -> None:
-    found = build_cells(posts(), "y", ["a", "b"], id="id", weights="w")
+    found = build_cells(posts(), "y", ["a", "b"], clusters=["id"], weights="w")
     entries = found.entries()
     weight, total = entries.matrices()
     assert weight.shape == (40, found.n_cells)
@@ -92,7 +92,7 @@ def test_entries_of_units_add_up_to_the_cells() -> None:
 
 
 def test_blocks_of_units_stack_to_the_whole() -> None:
-    entries = build_cells(posts(), "y", ["a", "b"], id="id").entries()
+    entries = build_cells(posts(), "y", ["a", "b"], clusters=["id"]).entries()
     whole = entries.matrix(entries.total).toarray()
     parts = [entries.matrix(entries.total, first, first + 7).toarray() for first in range(0, 40, 7)]
     np.testing.assert_array_equal(np.vstack(parts), whole)
@@ -138,4 +138,4 @@ def test_the_row_that_is_wrong_is_named() -> None:
     with pytest.raises(InputError, match="'no' in row 2"):
         build_cells(posts().assign(y=["1", "no"] + ["1"] * 398), "y", ["a"])
     with pytest.raises(InputError, match="empty in row 4"):
-        build_cells(posts().assign(id=[1, 1, 1, None] + [2] * 396), "y", ["a"], id="id")
+        build_cells(posts().assign(id=[1, 1, 1, None] + [2] * 396), "y", ["a"], clusters=["id"])

@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.conjoint import amce, amce_diffs, cj, mm
+from conjury.analysis.conjoint.support import FewClusters
 from conjury.inference.errors import InputError
+from conjury.inference.files import write_table
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 FORMULA = "chosen ~ tone + author + reply"
@@ -206,3 +208,35 @@ def test_two_clusters_give_one_degree_of_freedom() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert (amce(data, FORMULA, id="half", vcov="CR1").frame["df"].dropna() == 1).all()
+
+
+def test_levels_that_rest_on_few_clusters_are_named_with_a_remedy() -> None:
+    data = stimuli()
+    fewest = data.dropna(subset="chosen").groupby("tone", observed=True)["text"].nunique()
+    with pytest.warns(FewClusters, match=rf"tone=\w+ has {fewest.min()}.*vcov='CR2'"):
+        amce(data, FORMULA, id="text")
+    with pytest.warns(FewClusters, match="pigeonhole"):
+        amce(data, FORMULA, id=["respondent", "text"])
+
+
+@pytest.mark.parametrize("options", [{"id": "respondent"}, {"id": "text", "vcov": "CR2"}, {"vcov": "HC1"}])
+def test_no_warning_where_clusters_are_many_or_errors_allow_for_few(options: dict) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FewClusters)
+        amce(stimuli(), FORMULA, **options)
+
+
+def test_a_parquet_file_gives_the_numbers_of_its_data_frame(tmp_path: Path) -> None:
+    data = stimuli().assign(note="x")
+    write_table(data, tmp_path / "choices.parquet")
+    options = {"id": ["respondent", "text"], "weights": "weight", "reference": {"tone": "rude"}}
+    here, there = (amce(source, FORMULA, **options).frame for source in (data, tmp_path / "choices.parquet"))
+    pd.testing.assert_frame_equal(here, there)
+
+
+def test_a_parquet_file_without_the_column_is_refused(tmp_path: Path) -> None:
+    write_table(stimuli(), tmp_path / "choices.parquet")
+    with pytest.raises(InputError, match=r"choices.parquet: there is no column 'identity'; the columns are"):
+        amce(tmp_path / "choices.parquet", "chosen ~ identity")
+    with pytest.raises(InputError, match="no such Parquet file"):
+        amce(tmp_path / "nothing.parquet", FORMULA)

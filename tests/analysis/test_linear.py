@@ -73,9 +73,9 @@ def test_columns_of_very_different_size_are_all_kept() -> None:
 
 def test_the_sandwich_has_the_factor_of_the_survey_package() -> None:
     bread, middle = np.diag([1.0, 2.0]), np.array([[3.0, 1.0], [1.0, 4.0]])
-    found = sandwich(bread, middle, np.array([5, 5]))
+    found = sandwich(bread, middle, small_sample_scale(np.array([5, 5])))
     np.testing.assert_allclose(found, 5 / 4 * bread @ middle @ bread)
-    mixed = sandwich(bread, middle, np.array([5, 9]))
+    mixed = sandwich(bread, middle, small_sample_scale(np.array([5, 9])))
     np.testing.assert_allclose(mixed[0, 1], np.sqrt(5 / 4 * 9 / 8) * 2)
 
 
