@@ -90,13 +90,17 @@ def cell_choice(study: Study, cells: pd.DataFrame, rater: RaterModel) -> CellCho
             sd = np.sqrt(
                 sum((difference_variance(t, at[rows], at, same[t.stimulus]) for t, at in terms), taste)
             )
-            wins = meet * _logistic_normal(advantage + bias, sd, nodes, node_weights)
+            met = meet > 0
+            wins, swapped = np.zeros_like(meet), np.zeros_like(meet)
+            wins[met] = meet[met] * _logistic_normal(advantage[met] + bias, sd[met], nodes, node_weights)
             total[rows] += meet.sum(axis=1)
             first[rows] += wins.sum(axis=1)
             as_opponent += wins.sum(axis=0)
             if bias:
-                other_side = meet * _logistic_normal(advantage - bias, sd, nodes, node_weights)
-                split += float(abs(wins.sum() - other_side.sum()))
+                swapped[met] = meet[met] * _logistic_normal(
+                    advantage[met] - bias, sd[met], nodes, node_weights
+                )
+                split += float(abs(wins.sum() - swapped.sum()))
     return _observed(rater, total, (first + total - as_opponent) / (2 * total), first.sum(), split)
 
 
