@@ -30,8 +30,8 @@ def warn_of_few_clusters(plan: Plan) -> None:
             count, feature, level = found[0]
             remedy = REMEDY if len(plan.cells.clusterings) == 1 else REMEDY_CROSSED
             warnings.warn(
-                f"Few clusters of {name!r}: {feature}={level} has {count}, and {len(found)} of the levels "
-                f"have fewer than {FEW_CLUSTERS}, so their errors may be too small; {remedy}, or add to {name!r}.",
+                f"Few clusters of {name!r}: {feature}={level} has {count}, {len(found)} of the levels have "
+                f"fewer than {FEW_CLUSTERS}; their errors may be too small, so {remedy}, or add to {name!r}.",
                 FewClusters,
                 stacklevel=4,
             )
