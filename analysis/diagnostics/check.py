@@ -54,9 +54,7 @@ class Question:
     text: str
     remedy: str
 
-    def answer(
-        self, table: pd.DataFrame, verdict: Verdict, finding: str, notes: Sequence[str] = ()
-    ) -> Check:
+    def answer(self, table: pd.DataFrame, verdict: Verdict, finding: str, notes: Sequence[str] = ()) -> Check:
         """Answer with a table, a verdict and a finding; notes say what was left out."""
         remedy = self.remedy if verdict in ("look", "fail") else ""
         said = " ".join([finding, *dict.fromkeys(notes)])

@@ -128,9 +128,15 @@ def split(study: Study, choices: pd.DataFrame) -> list[Judged]:
             continue
         found.append(
             Judged(
-                str(judge), str(prompt), kind, unit, study.outcome,
-                tuple(a.id for a in study.attributes), tuple(stimuli),
-                ordered[~repeat], ordered[repeat],
+                str(judge),
+                str(prompt),
+                kind,
+                unit,
+                study.outcome,
+                tuple(a.id for a in study.attributes),
+                tuple(stimuli),
+                ordered[~repeat],
+                ordered[repeat],
             )  # fmt: skip
         )
     if not found:
@@ -176,11 +182,7 @@ def _named(frames: Iterable[tuple[Judged, pd.DataFrame]]) -> Iterator[pd.DataFra
 
 
 def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
-    task = (
-        rows["task"].to_numpy(dtype=float, na_value=0.0)
-        if "task" in rows
-        else np.zeros(len(rows))
-    )
+    task = rows["task"].to_numpy(dtype=float, na_value=0.0) if "task" in rows else np.zeros(len(rows))
     position = (rows["position"].astype("string") == "B").to_numpy(dtype=bool)
     repeat = rows["repeat"].to_numpy(dtype=bool)
     sample = codes(rows["sample"]) if "sample" in rows else np.zeros(len(rows))

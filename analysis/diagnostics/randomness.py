@@ -75,9 +75,7 @@ def how_drawn(study: Study, profile_id: pd.Series) -> Draw:
     return Draw(n, population if most <= -(-n // population) else None)
 
 
-def draw_counts(
-    probability: np.ndarray, draw: Draw, draws: int, rng: np.random.Generator
-) -> np.ndarray:
+def draw_counts(probability: np.ndarray, draw: Draw, draws: int, rng: np.random.Generator) -> np.ndarray:
     """Counts of c cells in random designs, shape (draws, c), from probabilities of shape (c,)."""
     if draw.population is None:
         return rng.multinomial(draw.n, probability, size=draws)

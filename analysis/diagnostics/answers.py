@@ -1,0 +1,77 @@
+"""How many pairs have no choice, and why?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.tables import STATUSES
+
+from .check import Check, Question, who
+from .judged import Judged, tidy
+
+QUESTION = Question(
+    "answers",
+    "Answers, ties and refusals",
+    "Does every pair have exactly one chosen profile?",
+    "Ask unanswered pairs again where the reason is technical; state the refusal policy, and show estimates "
+    "under the other policy (missing or not chosen) beside it.",
+)
+SOME, MANY = 0.01, 0.1
+TIE = "tie"
+
+
+def answers(judged: Sequence[Judged]) -> Check:
+    """Count pairs by status, for every judge and prompt."""
+    table = tidy((group, _of_judge(group)) for group in judged)
+    without = table[table["answer"] != "ok"].groupby(["judge", "prompt"], sort=False)["n"].sum()
+    total = table.groupby(["judge", "prompt"], sort=False)["n"].sum()
+    share = (without.reindex(total.index).fillna(0) / total).rename("share").reset_index()
+    worst = share.loc[share["share"].idxmax()]
+    lost = float(worst["share"])
+    if lost == 0:
+        return QUESTION.answer(table, "pass", f"All {int(total.sum()):,} pairs have one chosen profile.")
+    own = table[(table["judge"] == worst["judge"]) & (table["prompt"] == worst["prompt"])]
+    said = ", ".join(f"{row.n:,} {row.answer}" for row in own.itertuples() if row.answer != "ok")
+    finding = (
+        f"{100 * lost:.2f}% of pairs have no single choice ({who(worst)}: {said}), the largest share of "
+        f"{len(share)} judges and prompts."
+    )
+    return QUESTION.answer(table, "fail" if lost > MANY else "look" if lost > SOME else "pass", finding)
+
+
+def answer_of_pairs(status: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """What became of each pair, shape (pairs,).
+
+    Parameters
+    ----------
+    status : ndarray of str, shape (pairs, 2)
+    chosen : ndarray of float, shape (pairs, 2)
+        1, 0 or NaN.
+
+    Returns
+    -------
+    ndarray of str
+        The first status other than ok; "tie" where both or neither profile is chosen; else "ok".
+
+    Examples
+    --------
+    >>> status = np.array([["ok", "ok"], ["ok", "ok"], ["refused", "refused"]])
+    >>> answer_of_pairs(status, np.array([[1, 0], [1, 1], [np.nan, np.nan]])).tolist()
+    ['ok', 'tie', 'refused']
+    """
+    reason = np.where(status[:, 0] != "ok", status[:, 0], status[:, 1])
+    single = chosen.sum(axis=1) == 1
+    lost = np.where(np.isnan(chosen).any(axis=1), "missing", TIE)
+    return np.where(reason != "ok", reason, np.where(single, "ok", lost))
+
+
+def _of_judge(group: Judged) -> pd.DataFrame:
+    status = group.rows["status"].astype("string").to_numpy(dtype=str).reshape(-1, 2)
+    chosen = group.rows[group.outcome].to_numpy(dtype=float, na_value=np.nan).reshape(-1, 2)
+    counted = pd.Series(answer_of_pairs(status, chosen)).value_counts()
+    order = [name for name in (*STATUSES, TIE) if name in counted]
+    n = counted[order].to_numpy()
+    return pd.DataFrame({"answer": order, "n": n, "share": n / n.sum()})

@@ -1,0 +1,144 @@
+"""Does the previous task change the present choice?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ..conjoint import amce
+from .check import Check, Question
+from .joint_differences import difference_frame, judge_differences
+from .judged import Judged, attempt, codes
+from .task_order import MODELS, has_tasks
+from .wald import tested
+
+QUESTION = Question(
+    "carry_over",
+    "Carry-over between tasks",
+    "Is a choice free of what was shown and chosen in the task before?",
+    "Estimate AMCEs from first tasks alone beside all tasks, put more distance between tasks, and keep "
+    "a level from coming twice in a row by design.",
+)
+SIDE = "same side as in the task before"
+SHOWN = "level was shown in the task before"
+
+
+def carry_over(judged: Sequence[Judged], alpha: float) -> Check:
+    """Test whether sides repeat, and whether levels shown before are chosen more or less."""
+    people = [group for group in judged if has_tasks(group)]
+    if not people:
+        return QUESTION.not_applicable(MODELS)
+    done, notes = attempt(people, lambda group: _of_panel(group, alpha))
+    if not done:
+        return QUESTION.not_applicable(" ".join(notes))
+    return judge_differences(QUESTION, done, notes, alpha, "a trace of the task before", "test")
+
+
+def repeated_sides(first: np.ndarray, respondent: np.ndarray) -> tuple[float, float, int]:
+    """How much likelier the side of the task before is than the side of two tasks before.
+
+    Respondents with a preference for a side repeat it at any distance; carry-over repeats
+    the last side more than the one before it.
+
+    Parameters
+    ----------
+    first : ndarray, shape (pairs,)
+        Whether A was chosen, NaN where unknown, in the order of tasks within respondents.
+    respondent : ndarray of int, shape (pairs,)
+
+    Returns
+    -------
+    tuple of float, float, int
+        Difference of shares, its error clustered by respondent, and the number of respondents.
+
+    Examples
+    --------
+    >>> repeated_sides(np.tile([1.0, 0.0, 1.0, 0.0], 3), np.repeat([0, 1, 2], 4))
+    (-1.0, 0.0, 3)
+    """
+    near, far = (_same(first, respondent, lag) for lag in (1, 2))
+    units, unit = np.unique(respondent, return_inverse=True)
+    sums = []
+    for same in (near, far):
+        known = ~np.isnan(same)
+        sums.append(
+            (
+                np.bincount(unit[known], same[known], len(units)),
+                np.bincount(unit[known], minlength=len(units)),
+            )
+        )
+    (hits_near, n_near), (hits_far, n_far) = sums
+    used = (n_near > 0) & (n_far > 0)
+    g = int(used.sum())
+    if g < 2:
+        raise InputError("no respondent has three tasks in a row.")
+    shares = [hits[used].sum() / n[used].sum() for hits, n in sums]
+    influence = (hits_near - shares[0] * n_near)[used] / n_near[used].sum()
+    influence = influence - (hits_far - shares[1] * n_far)[used] / n_far[used].sum()
+    error = float(np.sqrt((influence**2).sum() * g / (g - 1)))
+    return float(shares[0] - shares[1]), error, g
+
+
+def shown_before(level: np.ndarray, respondent: np.ndarray) -> np.ndarray:
+    """Whether a profile's level stood on either side of the respondent's previous task.
+
+    Parameters
+    ----------
+    level : ndarray of int, shape (pairs, 2)
+    respondent : ndarray of int, shape (pairs,)
+
+    Returns
+    -------
+    ndarray, shape (pairs, 2)
+        1 or 0; -1 in first tasks.
+
+    Examples
+    --------
+    >>> shown_before(np.array([[0, 1], [1, 2]]), np.array([0, 0])).tolist()
+    [[-1, -1], [1, 0]]
+    """
+    previous = np.roll(level, 1, axis=0)
+    same = (level[:, :, None] == previous[:, None, :]).any(axis=2).astype(np.int64)
+    follows = np.append(False, respondent[1:] == respondent[:-1])
+    return np.where(follows[:, None], same, -1)
+
+
+def _same(first: np.ndarray, respondent: np.ndarray, lag: int) -> np.ndarray:
+    """Whether a side is that of ``lag`` tasks before, shape (pairs - lag, padded to pairs), NaN if unknown."""
+    same = np.full(len(first), np.nan)
+    now, then = first[lag:], first[:-lag]
+    known = (respondent[lag:] == respondent[:-lag]) & ~np.isnan(now) & ~np.isnan(then)
+    same[lag:][known] = (now == then)[known]
+    return same
+
+
+def _of_panel(group: Judged, alpha: float) -> pd.DataFrame:
+    respondent = codes(group.rows["judge_id"]).reshape(-1, 2)[:, 0]
+    difference, error, n = repeated_sides(group.first_chosen, respondent)
+    keys = pd.DataFrame({"test": [SIDE], "feature": ["position"], "level": ["same as before"]})
+    side = difference_frame(keys, np.array([difference]), np.array([[error**2]]), n, alpha)
+    rows, lagged = group.rows, []
+    for name in group.attributes:
+        before = shown_before(group.by_pair(name), respondent).reshape(-1)
+        if len(np.unique(before[before >= 0])) == 2:
+            lagged.append(f"{name}_before")
+            rows = rows.assign(**{lagged[-1]: pd.Categorical.from_codes(before, pd.Index(["new", "shown"]))})
+    if not lagged:
+        return side
+    follows = rows[lagged[0]].notna() & rows[group.outcome].notna()
+    found = amce(rows[follows], f"{group.formula} + {' + '.join(lagged)}", id=group.unit)
+    frame, vcov = tested(found, lagged)
+    keys = pd.DataFrame(
+        {
+            "test": SHOWN,
+            "feature": frame["feature"].astype(str).str.removesuffix("_before"),
+            "level": "shown before",
+        }
+    )
+    clusters = int(found.provenance.n_clusters or 0)
+    shown = difference_frame(keys, frame["estimate"].to_numpy(), vcov, clusters, alpha)
+    return pd.concat([side, shown], ignore_index=True)

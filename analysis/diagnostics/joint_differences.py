@@ -1,0 +1,85 @@
+"""Differences of AMCEs between groups of rows, tested jointly: what several checks have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from ..results import inference
+from .check import Check, Question, Verdict, holm, said_p, who
+from .judged import Judged, tidy
+from .wald import joint_test
+
+LARGE = 0.05  # a difference of effects, in choice probability, that changes what a reader concludes
+
+
+def difference_frame(
+    keys: pd.DataFrame, estimate: np.ndarray, vcov: np.ndarray, clusters: int, alpha: float
+) -> pd.DataFrame:
+    """Lay out r differences with their joint test.
+
+    Parameters
+    ----------
+    keys : DataFrame, r rows
+        ``feature, level``.
+    estimate : ndarray, shape (r,)
+    vcov : ndarray, shape (r, r)
+    clusters : int
+    alpha : float
+    """
+    joint = joint_test(estimate, vcov, clusters)
+    std_error = np.sqrt(np.clip(np.diag(vcov), 0, None))
+    found = inference(estimate, std_error, alpha)
+    return keys.assign(
+        estimate=estimate,
+        std_error=std_error,
+        z=found.z,
+        p=found.p,
+        lower=found.lower,
+        upper=found.upper,
+        f_joint=joint.statistic,
+        df_joint=joint.df,
+        p_joint=joint.p,
+    )
+
+
+def judge_differences(
+    question: Question,
+    done: Sequence[tuple[Judged, pd.DataFrame]],
+    notes: Sequence[str],
+    alpha: float,
+    what: str,
+    test: str | None = None,
+) -> Check:
+    """Answer a question from difference frames of judges; ``test`` names the column of further tests.
+
+    The joint tests are adjusted over judges and tests. A joint rejection gives "look"; "fail" needs
+    a difference above 0.05 whose own p value survives adjustment over the levels beside it.
+    """
+    table = tidy(done)
+    keys = ["judge", "prompt", *([test] if test else [])]
+    tests = table.drop_duplicates(keys)[[*keys, "p_joint"]].reset_index(drop=True)
+    tests["p_joint_adjusted"] = holm(tests["p_joint"].to_numpy())
+    table = table.merge(tests.drop(columns="p_joint"), on=keys, how="left")
+    table["p_adjusted"] = table.groupby(keys, sort=False)["p"].transform(lambda p: holm(p.to_numpy()))
+    if tests["p_joint"].isna().all():
+        return question.answer(table, "look", f"There are too few clusters to test {what}.", notes)
+    worst = tests.loc[tests["p_joint_adjusted"].idxmin()]
+    rejected = tests["p_joint_adjusted"] < alpha
+    largest = table.loc[table["estimate"].abs().idxmax()]
+    named = f" ({worst[test]})" if test else ""
+    finding = (
+        f"{int(rejected.sum())} of {len(tests)} joint tests find {what}; smallest adjusted "
+        f"{said_p(float(worst['p_joint_adjusted']))}{named}, {who(worst)}. The largest difference is "
+        f"{largest['estimate']:+.3f} ({largest['feature']} = {largest['level']}, {who(largest)}; "
+        f"{said_p(float(largest['p_adjusted']))} adjusted over its levels)."
+    )
+    severe = (
+        (table["p_joint_adjusted"] < alpha)
+        & (table["p_adjusted"] < alpha)
+        & (table["estimate"].abs() > LARGE)
+    )
+    verdict: Verdict = "fail" if severe.any() else "look" if rejected.any() else "pass"
+    return question.answer(table, verdict, finding, notes)

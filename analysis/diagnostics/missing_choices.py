@@ -1,0 +1,177 @@
+"""Does it depend on the attributes whether a pair is answered?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import chi2
+
+from conjury.inference.errors import InputError
+
+from ..results import inference
+from .check import Check, Question, holm, said_p, who
+from .judged import Judged, attempt, tidy
+
+QUESTION = Question(
+    "missing_choices",
+    "Missing choices by attribute",
+    "Is the chance of a missing choice the same whatever the profiles show?",
+    "Treat the answer itself as an outcome (AMCEs on being answered), and bound the effects by counting "
+    "missing choices as not chosen and as chosen; do not call the answered pairs representative.",
+)
+FEW = 200  # unanswered pairs up to which p is found by permutation
+DRAWS = 999
+MANY = 0.05
+
+
+@dataclass(frozen=True)
+class Missingness:
+    """Randomisation test of flags against covariates.
+
+    Attributes
+    ----------
+    excess : ndarray, shape (k,)
+        Sum of covariates over flagged pairs less its expectation.
+    variance : ndarray, shape (k,)
+        Its variance under random flags.
+    statistic, p : float
+    df : int
+    """
+
+    excess: np.ndarray
+    variance: np.ndarray
+    statistic: float
+    df: int
+    p: float
+
+
+def missing_choices(judged: Sequence[Judged], alpha: float, seed: int) -> Check:
+    """Test jointly whether attributes tell answered pairs from others, for every judge and prompt."""
+    lossy = [group for group in judged if np.isnan(group.first_chosen).any()]
+    if not lossy:
+        return QUESTION.answer(_nothing(judged), "pass", "Every pair has a choice.")
+    rng = np.random.default_rng(seed)
+    done, notes = attempt(lossy, lambda group: _of_judge(group, alpha, rng))
+    if not done:
+        return QUESTION.not_applicable(" ".join(notes))
+    table = tidy(done)
+    tests = table.drop_duplicates(["judge", "prompt"])[["judge", "prompt", "p_joint"]].reset_index(drop=True)
+    tests["p_joint_adjusted"] = holm(tests["p_joint"].to_numpy())
+    table = table.merge(tests.drop(columns="p_joint"), on=["judge", "prompt"])
+    worst = table.loc[table["p_joint_adjusted"].idxmin()]
+    own = table[(table["judge"] == worst["judge"]) & (table["prompt"] == worst["prompt"])]
+    largest = own.loc[own["estimate"].abs().idxmax()]
+    p = float(worst["p_joint_adjusted"])
+    finding = (
+        f"{int((tests['p_joint_adjusted'] < alpha).sum())} of {len(judged)} judges and prompts leave pairs "
+        f"unanswered depending on their attributes; smallest adjusted {said_p(p)} ({who(worst)}, "
+        f"{100 * worst['share_missing']:.2f}% missing). There the share departs most with "
+        f"{largest['feature']} = {largest['level']} ({100 * largest['estimate']:+.2f} points)."
+    )
+    rejected = table[table["p_joint_adjusted"] < alpha]
+    severe = (rejected["share_missing"] > MANY).any()
+    return QUESTION.answer(table, "fail" if severe else "look" if len(rejected) else "pass", finding, notes)
+
+
+def missing_at_random(
+    flag: np.ndarray, covariates: np.ndarray, stratum: np.ndarray, rng: np.random.Generator
+) -> Missingness:
+    """Test whether flags are placed at random within strata.
+
+    Parameters
+    ----------
+    flag : ndarray of bool, shape (pairs,)
+        Pairs without a choice.
+    covariates : ndarray, shape (pairs, k)
+        How often a pair shows each level.
+    stratum : ndarray of int, shape (pairs,)
+        Respondent of each pair, so that respondents who answer less do not matter; all alike for a model.
+    rng : Generator
+        For permutations, where fewer than 200 pairs are flagged; else p is that of chi-square.
+
+    References
+    ----------
+    Strasser, H., & Weber, C. (1999). On the asymptotic theory of permutation statistics. Mathematical
+    Methods of Statistics 8, 220-250.
+    """
+    _, stratum = np.unique(stratum, return_inverse=True)
+    size = np.bincount(stratum)
+    lost = np.bincount(stratum, flag)
+    useful = ((lost > 0) & (lost < size))[stratum]
+    flag, covariates, stratum = flag[useful], covariates[useful], stratum[useful]
+    k = covariates.shape[1]
+    if not len(flag):
+        return Missingness(np.zeros(k), np.zeros(k), np.nan, 0, np.nan)
+    means = np.stack([np.bincount(stratum, column, len(size)) for column in covariates.T], axis=1)
+    centred = covariates - (means / np.maximum(size, 1)[:, None])[stratum]
+    scale = lost * (size - lost) / np.maximum(size * (size - 1.0), 1.0)
+    vcov = centred.T @ (centred * scale[stratum][:, None])
+    excess = centred[flag].sum(axis=0)
+    inverse, df = (
+        np.linalg.pinv(vcov, rcond=1e-9, hermitian=True),
+        int(np.linalg.matrix_rank(vcov, hermitian=True)),
+    )
+    statistic = float(excess @ inverse @ excess)
+    if not df or int(flag.sum()) >= FEW:
+        return Missingness(
+            excess, np.diag(vcov), statistic, df, float(chi2.sf(statistic, df)) if df else np.nan
+        )
+    drawn = np.array([centred[chosen].sum(axis=0) for chosen in _flags(stratum, lost, rng)])
+    beyond = (np.einsum("ij,jk,ik->i", drawn, inverse, drawn) >= statistic * (1 - 1e-9)).sum()
+    return Missingness(excess, np.diag(vcov), statistic, df, float((beyond + 1) / (DRAWS + 1)))
+
+
+def _flags(stratum: np.ndarray, lost: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+    """Rows flagged in random placements with the same number in each stratum."""
+    if stratum[0] == stratum[-1] and (stratum == stratum[0]).all():
+        m = int(lost[stratum[0]])
+        return [rng.choice(len(stratum), m, replace=False, shuffle=False) for _ in range(DRAWS)]
+    by_stratum = np.argsort(stratum, kind="stable")
+    ordered = stratum[by_stratum]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    rank = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.append(starts, len(ordered))))
+    taken = rank < lost[ordered]
+    return [np.lexsort((rng.random(len(stratum)), stratum))[taken] for _ in range(DRAWS)]
+
+
+def _of_judge(group: Judged, alpha: float, rng: np.random.Generator) -> pd.DataFrame:
+    flag = np.isnan(group.first_chosen)
+    if flag.all():
+        raise InputError("no pair has a choice.")
+    keys, columns, rates, shown = [], [], [], []
+    for name in group.attributes:
+        code = group.by_pair(name)
+        for number, level in enumerate(group.rows[name].astype("category").cat.categories):
+            here = (code == number).sum(axis=1).astype(float)
+            keys.append((name, str(level)))
+            columns.append(here)
+            shown.append(here.sum())
+            rates.append(here[flag].sum() / max(here.sum(), 1))
+    stratum = group.respondents() if group.kind == "human" else np.zeros(len(flag), dtype=np.int64)
+    found = missing_at_random(flag, np.column_stack(columns), stratum, rng)
+    count = np.maximum(shown, 1)
+    estimate, error = found.excess / count, np.sqrt(found.variance) / count
+    limits = inference(estimate, np.where(error > 0, error, np.nan), alpha)
+    return pd.DataFrame(keys, columns=["feature", "level"]).assign(
+        pairs=len(flag),
+        missing=int(flag.sum()),
+        share_missing=float(flag.mean()),
+        rate=rates,
+        estimate=estimate,
+        std_error=error,
+        z=limits.z,
+        p=limits.p,
+        lower=limits.lower,
+        upper=limits.upper,
+        chi2_joint=found.statistic,
+        df_joint=found.df,
+        p_joint=found.p,
+    )
+
+
+def _nothing(judged: Sequence[Judged]) -> pd.DataFrame:
+    counts = [(g.judge, g.prompt, len(g.first_chosen), 0, 0.0) for g in judged]
+    return pd.DataFrame(counts, columns=["judge", "prompt", "pairs", "missing", "share_missing"])

@@ -1,0 +1,66 @@
+"""Is position A chosen as often as position B?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ..results import inference
+from .check import Check, Question, holm, said_p, who
+from .judged import Judged, attempt, tidy
+from .wald import clustered_mean
+
+QUESTION = Question(
+    "position_share",
+    "Preference for a position",
+    "Is the profile in position A chosen as often as the one in position B?",
+    "Show every pair in both orders and average, or add position to the model; a preference for a side "
+    "leaves AMCEs unbiased under random sides, but pulls them towards zero.",
+)
+SEVERE = 0.1
+
+
+def position_share(judged: Sequence[Judged], alpha: float) -> Check:
+    """Test the share of A against one half, for every judge and prompt."""
+    done, notes = attempt(judged, lambda group: _share(group, alpha))
+    if not done:
+        return QUESTION.not_applicable("No judge made a choice. " + " ".join(notes))
+    table = tidy(done)
+    table["p_adjusted"] = holm(table["p"].to_numpy())
+    furthest = table.loc[(table["estimate"] - 0.5).abs().idxmax()]
+    found = (table["p_adjusted"] < alpha).to_numpy()
+    finding = (
+        f"{int(found.sum())} of {len(table)} judges and prompts prefer a position; the furthest from "
+        f"one half is {who(furthest)} with {100 * furthest['estimate']:.1f}% for A (95% interval "
+        f"{100 * furthest['lower']:.1f} to {100 * furthest['upper']:.1f}, adjusted "
+        f"{said_p(float(furthest['p_adjusted']))})."
+    ).replace("95%", f"{100 * (1 - alpha):g}%")
+    severe = found & ((table["estimate"] - 0.5).abs() > SEVERE).to_numpy()
+    return QUESTION.answer(
+        table, "fail" if severe.any() else "look" if found.any() else "pass", finding, notes
+    )
+
+
+def _share(group: Judged, alpha: float) -> pd.DataFrame:
+    known = ~np.isnan(group.first_chosen)
+    if not known.any():
+        raise InputError("there is no choice.")
+    share, error, clusters = clustered_mean(group.first_chosen[known], group.respondents()[known])
+    found = inference(np.array([share]), np.array([error]), alpha, 0.5)
+    return pd.DataFrame(
+        {
+            "position": "A",
+            "pairs": int(known.sum()),
+            "clusters": clusters,
+            "estimate": share,
+            "std_error": error,
+            "z": found.z,
+            "p": found.p,
+            "lower": found.lower,
+            "upper": found.upper,
+        }
+    )

@@ -1,0 +1,114 @@
+"""On how many stimuli does each effect rest?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.study import Study
+
+from ..conjoint import amce
+from .check import Check, Question, Verdict, who
+from .judged import Judged, attempt, tidy
+
+QUESTION = Question(
+    "stimuli",
+    "Effective number of stimuli",
+    "Do effects rest on enough texts, people or pictures to speak for more than these?",
+    "Cluster by the stimulus too (id=[..., 'text'], with CR2 or Student's t), or fit stimuli as a random "
+    "factor; draw more stimuli for each level next time. Without it, effects hold for these stimuli only.",
+)
+ENOUGH, TOO_FEW = 20, 5
+WHY = (
+    f"With fewer than about {ENOUGH} independent stimuli, errors between stimuli are estimated from few "
+    "numbers: normal intervals are too short, and one odd stimulus moves the level."
+)
+
+
+def stimuli(study: Study, judged: Sequence[Judged]) -> Check:
+    """Count stimuli of each level and compare errors clustered by them with those by unit."""
+    if not study.stimuli:
+        return QUESTION.not_applicable("The study names no stimuli; every profile is its attributes.")
+    shown = [group for group in judged if group.stimuli]
+    if not shown:
+        return QUESTION.not_applicable("The choices do not say which stimulus stood for a level.")
+    done, notes = attempt(shown, lambda group: _of_judge(study, group))
+    if not done:
+        return QUESTION.not_applicable(" ".join(notes))
+    table = tidy(done)
+    nested = table[table["own"]]
+    few = nested.loc[nested["effective"].idxmin()]
+    inflated = table.loc[table["estimate"].idxmax()] if table["estimate"].notna().any() else None
+    finding = (
+        f"The level on the fewest stimuli is {few['feature']} = {few['level']}: {int(few['stimuli'])} "
+        f"({few['effective']:.1f} in effect) of {few['stimulus']}, {who(few)}."
+    )
+    if inflated is not None:
+        finding += (
+            f" Clustering by {inflated['stimulus']} multiplies the error of {inflated['feature']} = "
+            f"{inflated['level']} by {inflated['estimate']:.1f} ({who(inflated)}), the most of all."
+        )
+    least = float(few["effective"])
+    verdict: Verdict = "fail" if least < TOO_FEW else "look" if least < ENOUGH else "pass"
+    return QUESTION.answer(table, verdict, finding if verdict == "pass" else f"{finding} {WHY}", notes)
+
+
+def effective_number(counts: np.ndarray) -> float:
+    """Effective number, 1 / sum of squared shares, of units with ``counts`` rows, shape (units,).
+
+    Examples
+    --------
+    >>> effective_number(np.array([10, 10, 10, 10])), effective_number(np.array([97, 1, 1, 1])) < 1.1
+    (4.0, True)
+    """
+    counts = counts[counts > 0].astype(float)
+    return float(counts.sum() ** 2 / (counts**2).sum()) if len(counts) else 0.0
+
+
+def _of_judge(study: Study, group: Judged) -> pd.DataFrame:
+    frames = []
+    for stimulus in study.stimuli:
+        if stimulus.id not in group.stimuli:
+            continue
+        frame = _levels(group, stimulus.id, stimulus.attribute)
+        rows = group.answered[group.answered[stimulus.id].notna()]
+        clustered = amce(rows, group.formula, id=stimulus.id)
+        errors = [_errors(result.frame) for result in (group.effects, clustered)]
+        keys = pd.MultiIndex.from_frame(frame[["feature", "level"]])
+        by_unit, by_stimulus = (series.reindex(keys).to_numpy() for series in errors)
+        ratio = by_stimulus / by_unit
+        frames.append(
+            frame.assign(
+                std_error_unit=by_unit, std_error_stimulus=by_stimulus, estimate=ratio, design_effect=ratio**2
+            )
+        )
+    return pd.concat(frames, ignore_index=True)
+
+
+def _errors(frame: pd.DataFrame) -> pd.Series:
+    index = pd.MultiIndex.from_arrays([frame["feature"].astype(str), frame["level"].astype(str)])
+    return pd.Series(frame["std_error"].to_numpy(), index=index)
+
+
+def _levels(group: Judged, stimulus: str, owner: str) -> pd.DataFrame:
+    number = group.by_pair(stimulus).reshape(-1)
+    n = int(number.max()) + 1
+    rows = []
+    for name in group.attributes:
+        code = group.by_pair(name).reshape(-1)
+        for place, level in enumerate(group.rows[name].astype("category").cat.categories):
+            counts = np.bincount(number[(code == place) & (number >= 0)], minlength=n)
+            rows.append(
+                {
+                    "stimulus": stimulus,
+                    "feature": name,
+                    "level": str(level),
+                    "own": name == owner,
+                    "stimuli": int((counts > 0).sum()),
+                    "effective": effective_number(counts),
+                    "largest_share": float(counts.max() / max(counts.sum(), 1)),
+                }
+            )
+    return pd.DataFrame(rows)
