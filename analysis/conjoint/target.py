@@ -1,0 +1,328 @@
+"""Effects under a target distribution of attributes: population AMCEs and marginal means."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ..formula import Formula, parse
+from ..results import Estimates
+from ..variables import require_column, weights_column
+from .engines.solution import assemble, solve
+from .plan import Plan
+from .request import Request, make_request, require_frame
+from .run import plan_for
+from .target_weights import Distribution, TargetWeights, pair_columns, target_weights
+
+_OF, _UNDER, _WEIGHT, _ROW = "weighted_for", "weighted_to", "target_weight", "row_of_data"
+_FEW = 0.1
+
+
+def pamce(
+    data: pd.DataFrame,
+    formula: str | Formula,
+    target: Distribution,
+    id: Any = None,
+    *,
+    pair: str | Sequence[str] | None = None,
+    opponent: bool = True,
+    design: Distribution | None = None,
+    by: str | Sequence[str] | None = None,
+    **options: Any,
+) -> Estimates:
+    """Estimate population AMCEs: effects averaged over a target distribution of the other attributes.
+
+    AMCEs average over the distribution that profiles were drawn from, often uniform. Here
+    rows are weighted by the probability of the profile's other attributes, and of all
+    attributes of its opponent, under the target over that under the design. Every
+    feature has weights of its own, since its own distribution plays no part.
+
+    Parameters
+    ----------
+    data : DataFrame
+        One row a profile.
+    formula : str
+        As in `amce`, without ``*``.
+    target : mapping, DataFrame or "uniform"
+        ``{attribute: {level: probability}}``, attributes independent of each other, or a
+        table with a column for each attribute and ``probability``. Attributes that are
+        left out keep the design's distribution.
+    id : str or list of str, optional
+        Cluster columns; by default the choice, where it is known, else the row.
+    pair : str or sequence of str, optional
+        Columns that identify a choice between two profiles, by default ``pair`` or
+        ``pair_id``. Models that share pairs need their own columns too, such as
+        ``["judge_id", "prompt_id", "pair_id"]``.
+    opponent : bool
+        Whether the opponent follows the target too. It should in a forced choice, where the
+        effect depends on whom a profile meets and both come from the same population;
+        ``False`` keeps the design's opponents, and is for profiles judged alone.
+    design : as target, optional
+        Probabilities by which profiles were drawn; by default each attribute's shares in
+        the data, attributes being independent. They are taken as known.
+    by : str or sequence of str, optional
+        Groups, as in `cj`.
+    **options
+        As in `amce`, ``engine`` being native; ``weights`` are multiplied with those of the target.
+
+    Returns
+    -------
+    Estimates
+        Statistic "pamce"; the effective sample sizes and largest weights stand in
+        ``provenance.extra["target_weights"]``.
+
+    Raises
+    ------
+    InputError
+        As `target_weights`, and for formulas with ``*``.
+
+    Warns
+    -----
+    UserWarning
+        Where the effective sample size of a feature is below a tenth of its rows.
+
+    References
+    ----------
+    de la Cuesta, B., Egami, N., Imai, K. (2022). Improving the external validity of
+    conjoint analysis: the essential role of profile distribution. Political Analysis
+    30(1), 19-45. doi:10.1017/pan.2020.40
+
+    Examples
+    --------
+    >>> data = pd.DataFrame({"y": [0, 1, 1, 1, 0, 0, 1, 0], "a": list("xyxyxyxy"), "b": list("uuvvuuvv")})
+    >>> often_u = {"b": {"u": 0.75, "v": 0.25}}
+    >>> found = pamce(data, "y ~ a + b", often_u, opponent=False).frame
+    >>> found[found["level"] == "y"]["estimate"].round(3).tolist()
+    [0.25]
+    """
+    return _population("cj_amce", data, formula, target, id, pair, opponent, design, by, options)
+
+
+def pmm(
+    data: pd.DataFrame,
+    formula: str | Formula,
+    target: Distribution,
+    id: Any = None,
+    *,
+    pair: str | Sequence[str] | None = None,
+    opponent: bool = True,
+    design: Distribution | None = None,
+    by: str | Sequence[str] | None = None,
+    **options: Any,
+) -> Estimates:
+    """Estimate population marginal means: means averaged over a target distribution of other attributes.
+
+    Parameters
+    ----------
+    data, formula, target, id, pair, opponent, design, by
+        As in `pamce`.
+    **options
+        As in `mm`.
+
+    Returns
+    -------
+    Estimates
+        Statistic "pmm", a row for every level.
+
+    Examples
+    --------
+    >>> data = pd.DataFrame({"y": [0, 1, 1, 1, 0, 0, 1, 0], "a": list("xyxyxyxy"), "b": list("uuvvuuvv")})
+    >>> often_u = {"b": {"u": 0.75, "v": 0.25}}
+    >>> found = pmm(data, "y ~ a + b", often_u, opponent=False).frame
+    >>> found[found["feature"] == "a"]["estimate"].tolist()
+    [0.25, 0.5]
+    """
+    return _population("cj_mm", data, formula, target, id, pair, opponent, design, by, options)
+
+
+def target_sensitivity(
+    data: pd.DataFrame,
+    formula: str | Formula,
+    target: Distribution,
+    id: Any = None,
+    *,
+    against: Distribution = "design",
+    pair: str | Sequence[str] | None = None,
+    opponent: bool = True,
+    design: Distribution | None = None,
+    **options: Any,
+) -> Estimates:
+    """Estimate how much AMCEs change with the distribution of attributes: the target minus another.
+
+    Both sets of effects come from the same rows with different weights, and their
+    covariance is kept. `wald` tests jointly, for each feature or all together, that
+    the distribution makes no difference.
+
+    Parameters
+    ----------
+    data, formula, target, id, pair, opponent, design, **options
+        As in `pamce`.
+    against : "design", "uniform", mapping or DataFrame
+        The other distribution: the design's, for which all weights are 1, or as ``target``.
+
+    Returns
+    -------
+    Estimates
+        Statistic "pamce_difference"; reference levels have no row.
+
+    Examples
+    --------
+    >>> data = pd.DataFrame({"y": [0, 1, 1, 1, 0, 0, 1, 0], "a": list("xyxyxyxy"), "b": list("uuvvuuvv")})
+    >>> often_u = {"b": {"u": 0.75, "v": 0.25}}
+    >>> found = target_sensitivity(data, "y ~ a + b", often_u, opponent=False).frame
+    >>> found[found["feature"] == "a"]["estimate"].round(3).tolist()
+    [0.25]
+    """
+    frame, parsed = require_frame(data), _plain(formula)
+    made = target_weights(frame, parsed.features, target, pair=pair, opponent=opponent, design=design)
+    if isinstance(against, str) and against == "design":
+        other = np.ones_like(made.weight)
+    else:
+        other = target_weights(
+            frame, parsed.features, against, pair=pair, opponent=opponent, design=design
+        ).weight
+    _warn_of_few(made)
+    request = _request("cj_amce", parsed, frame, id, pair, opponent, [_UNDER, _OF], options)
+    weights = {"target": made.weight, "against": other}
+    plan = plan_for(request, _stacked(frame, request, weights, options.get("weights")))
+    kept = _own_rows(plan) & ~plan.is_reference
+    under = plan.keys[_UNDER].to_numpy()
+    first, second = (np.flatnonzero(kept & (under == name)) for name in ("target", "against"))
+    contrasts = plan.contrasts[first] - plan.contrasts[second]
+    keys = plan.keys.iloc[first].drop(columns=["by", _UNDER, _OF]).assign(statistic="pamce_difference")
+    found = _solved(plan, contrasts, keys, np.zeros(len(first), dtype=bool))
+    return _on_record(found, "target_sensitivity", made, (), id, options)
+
+
+def _population(
+    verb: str,
+    data: pd.DataFrame,
+    formula: str | Formula,
+    target: Distribution,
+    id: Any,
+    pair: str | Sequence[str] | None,
+    opponent: bool,
+    design: Distribution | None,
+    by: str | Sequence[str] | None,
+    options: dict[str, Any],
+) -> Estimates:
+    frame, groups = require_frame(data), [by] if isinstance(by, str) else list(by or ())
+    parsed = _plain(formula).without(groups)
+    made = target_weights(frame, parsed.features, target, pair=pair, opponent=opponent, design=design)
+    _warn_of_few(made)
+    request = _request(verb, parsed, frame, id, pair, opponent, [*groups, _OF], options)
+    plan = plan_for(request, _stacked(frame, request, {"target": made.weight}, options.get("weights")))
+    kept = _own_rows(plan)
+    statistic = "pamce" if verb == "cj_amce" else "pmm"
+    keys = plan.keys[kept].drop(columns=["by", _OF]).assign(statistic=statistic)
+    if groups:
+        keys.insert(0, "by", keys[groups].astype(str).agg("***".join, axis=1))
+    found = _solved(plan, plan.contrasts[kept], keys, plan.is_reference[kept])
+    return _on_record(found, statistic, made, tuple(groups), id, options)
+
+
+def _plain(formula: str | Formula) -> Formula:
+    parsed = formula if isinstance(formula, Formula) else parse(formula)
+    if parsed.restrictions:
+        one, two = parsed.restrictions[0]
+        raise InputError(
+            f"Formula {parsed} restricts {one!r} by {two!r}; weights to a target need attributes drawn "
+            "independently, so join the two into one column."
+        )
+    return parsed
+
+
+def _request(
+    verb: str,
+    formula: Formula,
+    data: pd.DataFrame,
+    id: Any,
+    pair: str | Sequence[str] | None,
+    opponent: bool,
+    by: Sequence[str],
+    options: dict[str, Any],
+) -> Request:
+    """The request that is put to the stacked rows."""
+    if options.get("engine", "native") != "native":
+        raise InputError("Only the native engine keeps the covariance of stacked rows; leave engine out.")
+    choice = pair_columns(data, pair) if opponent else []
+    clusters = id or (choice[0] if len(choice) == 1 else _ROW)
+    return make_request(verb, formula, **(options | {"id": clusters, "by": list(by), "weights": _WEIGHT}))
+
+
+def _stacked(
+    data: pd.DataFrame, request: Request, weights: dict[str, np.ndarray], given: str | None
+) -> pd.DataFrame:
+    """Stack the rows once for each feature and distribution, with the weights that are meant for it."""
+    features, added = request.formula.features, (_OF, _UNDER, _WEIGHT, _ROW)
+    for name in added:
+        if name in data:
+            raise InputError(f"The data have a column {name!r}, which is needed for weighting; rename it.")
+    named = [request.formula.outcome, *features, *request.by, *request.clusters]
+    columns = [name for name in dict.fromkeys(named) if name not in added]
+    for name in columns:
+        require_column(data, name)
+    if given is not None:
+        require_column(data, given)
+    own = np.ones(len(data)) if given is None else weights_column(data, given)
+    size = len(features)
+    rows = np.tile(np.arange(len(data)), len(weights) * size)
+    stacked = data[columns].take(rows).reset_index(drop=True)
+    of = np.repeat(np.tile(np.arange(size), len(weights)), len(data))
+    under = np.repeat(np.arange(len(weights)), size * len(data))
+    stacked[_ROW] = rows
+    stacked[_OF] = pd.Categorical.from_codes(of, pd.Index(features))
+    stacked[_UNDER] = pd.Categorical.from_codes(under, pd.Index(list(weights)))
+    stacked[_WEIGHT] = np.concatenate([(weight * own[:, None]).T.ravel() for weight in weights.values()])
+    return stacked
+
+
+def _own_rows(plan: Plan) -> np.ndarray:
+    """Flag the rows, shape (m,), about the feature that their weights are for."""
+    meant = plan.keys[_OF].astype(str).map(plan.request.label).to_numpy()
+    return np.asarray(plan.keys["feature"].astype(str).to_numpy() == meant)
+
+
+def _solved(plan: Plan, contrasts: np.ndarray, keys: pd.DataFrame, flags: np.ndarray) -> Estimates:
+    plan = replace(
+        plan,
+        contrasts=contrasts,
+        keys=keys.reset_index(drop=True),
+        is_reference=flags,
+        request=plan.request.with_verb("pamce"),
+    )
+    return assemble(plan, solve(plan, "native"))
+
+
+def _on_record(
+    found: Estimates, verb: str, made: TargetWeights, by: tuple[str, ...], id: Any, options: dict[str, Any]
+) -> Estimates:
+    """Put on record what was asked for, in place of the stacked rows."""
+    before = found.provenance
+    extra = before.extra | {"target_weights": made.table.to_dict("records")}
+    n_rows, n_used = before.n_rows, before.n_used
+    copies = n_rows // len(made.weight)
+    changes: dict[str, Any] = {"n_rows": n_rows // copies, "n_used": n_used // copies, "extra": extra}
+    if before.id == _ROW:
+        changes |= {"id": None, "n_clusters": None}
+        extra.pop("clusters", None)
+    weights = options.get("weights")
+    return replace(found, provenance=replace(before, verb=verb, by=by, weights=weights, **changes))
+
+
+def _warn_of_few(made: TargetWeights) -> None:
+    few = made.table[made.table["share"] < _FEW]
+    if len(few):
+        worst = few.iloc[int(few["share"].argmin())]
+        warnings.warn(
+            f"The target leaves {worst['effective']:.0f} of {worst['rows']} rows effective for "
+            f"{worst['feature']!r}; estimates rest on few rows with large weights.",
+            stacklevel=4,
+        )
