@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammainccinv, gammaincinv, ndtr, ndtri, stdtrit
 
-NODES = 96
+POINTS, WEIGHTS = np.polynomial.legendre.leggauss(96)
 TAIL = 1e-14
 STEPS = 80
 LARGEST = 1e14
@@ -246,9 +246,8 @@ def _density(x: np.ndarray) -> np.ndarray:
 
 def _error_nodes(df: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights of estimated over true standard errors, both of shape (m, nodes)."""
-    points, weights = np.polynomial.legendre.leggauss(NODES)
     low, high = np.sqrt(2 * gammaincinv(df / 2, TAIL)), np.sqrt(2 * gammainccinv(df / 2, TAIL))
-    values = low[:, None] + (points + 1) * (high - low)[:, None] / 2
+    values = low[:, None] + (POINTS + 1) * (high - low)[:, None] / 2
     log_density = (df[:, None] - 1) * np.log(values) - values**2 / 2
-    mass = weights * np.exp(log_density - log_density.max(axis=1, keepdims=True))
+    mass = WEIGHTS * np.exp(log_density - log_density.max(axis=1, keepdims=True))
     return values / np.sqrt(df)[:, None], mass / mass.sum(axis=1, keepdims=True)
