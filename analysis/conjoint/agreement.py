@@ -38,8 +38,8 @@ class Swapping:
         Swapping error; NaN where agreement is below one half, its error also at one half.
     influence : ndarray, shape (P,)
         Influence of each repeat on tau; 0 where an answer is missing.
-    n_units : int
-        Units with a repeat that is answered twice.
+    n_compared, n_units : int
+        Repeats that are answered twice, and the units that they lie in.
     """
 
     agreement: float
@@ -47,6 +47,7 @@ class Swapping:
     tau: float
     std_error: float
     influence: np.ndarray
+    n_compared: int
     n_units: int
 
 
@@ -110,7 +111,7 @@ def swapping_error(agreement: np.ndarray) -> np.ndarray:
     ----------
     Clayton, K., Horiuchi, Y., Kaufman, A. R., King, G., Komisarchik, M. (2025). Correcting
     measurement error bias in conjoint survey experiments. American Journal of Political Science.
-    doi:10.1111/ajps.70006
+    https://gking.harvard.edu/conjointE
     """
     with np.errstate(invalid="ignore"):
         return np.asarray((1 - np.sqrt(2 * agreement - 1)) / 2)
@@ -134,7 +135,7 @@ def swapping(same: np.ndarray, is_swapped: np.ndarray, unit: np.ndarray) -> Swap
     kinds = [flags for flags in (known & is_swapped, known & ~is_swapped) if flags.any()]
     influence = np.zeros(len(same))
     if not kinds:
-        return Swapping(np.nan, np.nan, np.nan, np.nan, influence, 0)
+        return Swapping(np.nan, np.nan, np.nan, np.nan, influence, 0, 0)
     shares = [float(same[flags].mean()) for flags in kinds]
     for flags, share in zip(kinds, shares, strict=True):
         influence[flags] = (same[flags] - share) / flags.sum() / len(kinds)
@@ -143,7 +144,9 @@ def swapping(same: np.ndarray, is_swapped: np.ndarray, unit: np.ndarray) -> Swap
     error = _root_sum(np.bincount(code, influence[known]))
     slope = -0.5 / np.sqrt(2 * agreement - 1) if agreement > 0.5 else np.nan
     tau = float(swapping_error(np.array(agreement)))
-    return Swapping(agreement, error, tau, abs(slope) * error, slope * influence, int(code.max()) + 1)
+    return Swapping(
+        agreement, error, tau, abs(slope) * error, slope * influence, int(known.sum()), int(code.max()) + 1
+    )
 
 
 def resampled_sums(table: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..formula import Formula
 from ..results import Estimates
 from .request import Family, LevelOrder, Vcov, make_request
 from .run import estimate
 from .source import Data
+
+if TYPE_CHECKING:
+    from .correction import Correct
 
 
 def amce(
@@ -26,6 +29,7 @@ def amce(
     feature_order: Sequence[str] | None = None,
     feature_labels: Mapping[str, str] | None = None,
     level_order: LevelOrder = "ascending",
+    correct: Correct | None = None,
 ) -> Estimates:
     """Estimate average marginal component effects.
 
@@ -62,6 +66,13 @@ def amce(
         Reference level of a feature, in place of its first one.
     feature_order, feature_labels, level_order
         Order of features in the table, their labels, and "descending" to list levels backwards.
+    correct : float, str or Reliability, optional
+        Correct for answers that depart from the judge's stable pick with probability tau:
+        effects are divided by ``1 - 2 tau`` (Clayton et al. 2025). Estimates then come from first
+        answers, and tau from the table's repeated tasks ("reliability"), from those whose
+        profiles tell the levels compared apart ("by_level", where there are 100 of them), from a result
+        of `reliability`, or it is given as a number without error. See `correction.Corrected`
+        for what else is kept.
 
     Returns
     -------
@@ -81,6 +92,10 @@ def amce(
 
     Cameron, A. C., Gelbach, J. B., Miller, D. L. (2011). Robust inference with multiway
     clustering. Journal of Business & Economic Statistics 29(2). doi:10.1198/jbes.2010.07136
+
+    Clayton, K., Horiuchi, Y., Kaufman, A. R., King, G., Komisarchik, M. (2025). Correcting
+    measurement error bias in conjoint survey experiments. American Journal of Political Science.
+    https://gking.harvard.edu/conjointE
 
     Examples
     --------
@@ -104,7 +119,7 @@ def amce(
         feature_labels=feature_labels,
         level_order=level_order,
     )
-    return estimate(request, data)
+    return estimate(request, data, correct)
 
 
 def amce_by_reference(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..formula import Formula
 from ..results import Estimates
@@ -11,9 +11,18 @@ from .request import make_request
 from .run import estimate
 from .source import Data
 
+if TYPE_CHECKING:
+    from .correction import Correct
+
 
 def amce_diffs(
-    data: Data, formula: str | Formula, by: str, id: str | Sequence[str] | None = None, **options: Any
+    data: Data,
+    formula: str | Formula,
+    by: str,
+    id: str | Sequence[str] | None = None,
+    *,
+    correct: Correct | None = None,
+    **options: Any,
 ) -> Estimates:
     """Estimate differences of AMCEs: each group of ``by`` minus the first.
 
@@ -27,6 +36,9 @@ def amce_diffs(
     by : str
         Column of groups: an attribute, a trait of respondents, a prompt, a judge. Its
         first level is the one that others are compared with.
+    correct : float, str or Reliability, optional
+        As in `amce`; "by_group" gives each group a swapping error of its own, as groups of
+        judges need it.
 
     Returns
     -------
@@ -42,17 +54,23 @@ def amce_diffs(
     >>> amce_diffs(data, "y ~ a", by="g").frame["by"].tolist()
     ['m - f']
     """
-    return estimate(make_request("amce_diffs", formula, by=by, id=id, **options), data)
+    return estimate(make_request("amce_diffs", formula, by=by, id=id, **options), data, correct)
 
 
 def mm_diffs(
-    data: Data, formula: str | Formula, by: str, id: str | Sequence[str] | None = None, **options: Any
+    data: Data,
+    formula: str | Formula,
+    by: str,
+    id: str | Sequence[str] | None = None,
+    *,
+    correct: Correct | None = None,
+    **options: Any,
 ) -> Estimates:
     """Estimate differences of marginal means: each group of ``by`` minus the first.
 
     Parameters
     ----------
-    data, formula, by, id, **options
+    data, formula, by, id, correct, **options
         As in `amce_diffs` and `mm`; the null hypothesis is that a difference is 0.
 
     Returns
@@ -68,4 +86,4 @@ def mm_diffs(
     >>> mm_diffs(data, "y ~ a", by="g").frame["estimate"].tolist()
     [0.5, 0.0]
     """
-    return estimate(make_request("mm_diffs", formula, by=by, id=id, **options), data)
+    return estimate(make_request("mm_diffs", formula, by=by, id=id, **options), data, correct)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ..formula import Formula
 from ..results import Estimates
 from .request import Family, LevelOrder, Vcov, make_request
 from .run import estimate
 from .source import Data
+
+if TYPE_CHECKING:
+    from .correction import Correct
 
 
 def mm(
@@ -25,6 +29,7 @@ def mm(
     feature_order: Sequence[str] | None = None,
     feature_labels: Mapping[str, str] | None = None,
     level_order: LevelOrder = "ascending",
+    correct: Correct | None = None,
 ) -> Estimates:
     """Estimate marginal means.
 
@@ -38,6 +43,8 @@ def mm(
         As in `amce`; rows are dropped feature by feature where that feature is missing.
     h0 : float
         Value under the null hypothesis; it moves ``z`` and ``p``, not the interval.
+    correct : float, str or Reliability, optional
+        As in `amce`; a mean m becomes ``(m - tau) / (1 - 2 tau)``.
 
     Returns
     -------
@@ -70,4 +77,4 @@ def mm(
         feature_labels=feature_labels,
         level_order=level_order,
     )
-    return estimate(request, data)
+    return estimate(request, data, correct)

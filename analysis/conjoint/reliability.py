@@ -133,7 +133,7 @@ def reliability(
     ----------
     Clayton, K., Horiuchi, Y., Kaufman, A. R., King, G., Komisarchik, M. (2025). Correcting
     measurement error bias in conjoint survey experiments. American Journal of Political Science.
-    doi:10.1111/ajps.70006
+    https://gking.harvard.edu/conjointE
 
     Examples
     --------

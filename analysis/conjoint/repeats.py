@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
-from conjury.inference.prepare import judge_of
 from conjury.inference.tables import KEYS, POSITIONS, TABLES
 
 from ..variables import listed, require_column
@@ -137,6 +136,8 @@ def presentations(
 
 def _asked(choices: pd.DataFrame) -> pd.DataFrame:
     """Who was asked what, how often: string keys without missing values, shape (n, ...)."""
+    from conjury.inference.prepare import judge_of
+
     if "judge_kind" not in choices:
         choices = choices.assign(judge_kind="human")
     prompt = choices["prompt_id"].astype("string").fillna("") if "prompt_id" in choices else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..results import Estimates
 from .engines import assemble, solve
 from .estimands import PLANS
@@ -10,14 +12,21 @@ from .request import Request
 from .source import Data, frame_of
 from .support import warn_of_few_clusters
 
+if TYPE_CHECKING:
+    from .correction import Correct
+
 
 def plan_for(request: Request, data: Data) -> Plan:
     """Build the plan of a request."""
     return PLANS[request.verb](request, frame_of(request, data))
 
 
-def estimate(request: Request, data: Data) -> Estimates:
-    """Estimate what a request asks for."""
+def estimate(request: Request, data: Data, correct: Correct | None = None) -> Estimates:
+    """Estimate what a request asks for, corrected for swapping errors if ``correct`` says which."""
+    if correct is not None:
+        from .correction import estimate_corrected
+
+        return estimate_corrected(request, data, correct)
     if request.engine == "cregg":
         from .engines.cregg import estimate_with_cregg
 

@@ -1,0 +1,163 @@
+"""Marginal means and AMCEs by the conventions of the R package projoint, for comparison with it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ..formula import Formula
+from ..results import Estimates, stack, tidy
+from .agreement import Swapping, swapping
+from .amce import amce
+from .correction import Corrected
+from .marginal_means import mm
+from .repeats import find_repeats, first_answers, presentations
+from .request import make_request
+
+_AGREE = "_agree"
+
+
+def projoint(
+    choices: pd.DataFrame,
+    formula: str | Formula,
+    id: str = "judge_id",
+    *,
+    estimand: Literal["mm", "amce"] = "amce",
+    alpha: float = 0.05,
+) -> Corrected:
+    """Estimate profile-level effects, corrected for swapping errors, as projoint 1.1.3 does.
+
+    Four conventions set it apart from `amce` with ``correct="reliability"``. Each attribute is
+    estimated alone, from pairs whose profiles differ in it. Errors are CR2 with Satterthwaite
+    degrees of freedom, for corrected estimates too. One repeat of each respondent counts. The
+    covariance of tau with a mean is that of choice and agreement over the repeated task's
+    rows, divided by the number of respondents, without regard to how few of the rows of an
+    estimate those are.
+
+    Parameters
+    ----------
+    choices : DataFrame
+        As in `reliability`.
+    formula : str
+        ``outcome ~ a + b``, without restrictions.
+    id : str
+        Column of respondents.
+    estimand : {"mm", "amce"}
+    alpha : float
+
+    Returns
+    -------
+    Corrected
+        Without ``vcov``.
+
+    Raises
+    ------
+    InputError
+        Without repeats, or if they agree no better than by chance.
+
+    References
+    ----------
+    Clayton, K., Horiuchi, Y., Kaufman, A. R., King, G., Komisarchik, M. (2025). Correcting
+    measurement error bias in conjoint survey experiments. American Journal of Political Science.
+    https://gking.harvard.edu/conjointE
+
+    Examples
+    --------
+    >>> first = pd.DataFrame({"judge_id": np.repeat(["r1", "r2", "r3", "r4"], 2),
+    ...     "pair_id": np.repeat([1, 2, 3, 4], 2), "position": list("ABABABAB"), "repeat": False,
+    ...     "tone": pd.Categorical(["rude", "kind"] * 4), "chosen": [1, 0, 1, 0, 0, 1, 1, 0]})
+    >>> again = first.assign(pair_id=first["pair_id"] + 4, position=list("BABABABA"), repeat=True)
+    >>> again["chosen"] = [1, 0, 1, 0, 1, 0, 1, 0]
+    >>> found = projoint(pd.concat([first, again], ignore_index=True), "chosen ~ tone", estimand="mm")
+    >>> found.beside[["source", "level", "estimate"]].round(3).values.tolist()
+    [['observed', 'kind', 0.25], ['observed', 'rude', 0.75], ['corrected', 'kind', 0.146],
+     ['corrected', 'rude', 0.854]]
+    """
+    if estimand not in ("mm", "amce"):
+        raise InputError(f"estimand is {estimand!r}; give 'mm' or 'amce'.")
+    request = make_request(estimand, formula, id=id, alpha=alpha)
+    outcome = request.formula.outcome
+    pairs = find_repeats(choices, outcome=outcome).pairs.drop_duplicates("judge_id")
+    agree = np.full(len(choices), np.nan)
+    agree[pairs["row_a"]] = agree[pairs["row_b"]] = pairs["same"]
+    error = swapping(pairs["same"].to_numpy(), np.ones(len(pairs), dtype=bool), np.arange(len(pairs)))
+    if not error.agreement > 0.5 or error.n_units < 2:
+        raise InputError(
+            f"{error.n_units} repeats agree in {error.agreement:.1%} of cases; a correction needs several, "
+            "and agreement above one half."
+        )
+    first = first_answers(choices.assign(**{_AGREE: agree}))
+    fits = []
+    cross: list[float] = []
+    for feature in request.features:
+        untied = _untied(first, feature, outcome)
+        verb = mm if estimand == "mm" else amce
+        fits.append(verb(untied, f"{outcome} ~ {feature}", id=id, vcov="CR2", alpha=alpha))
+        cross += _covariances(untied, feature, outcome, fits[-1].frame, error)
+    observed = _together(fits, str(request.formula))
+    return _corrected(observed, error, np.array(cross))
+
+
+def _untied(first: pd.DataFrame, feature: str, outcome: str) -> pd.DataFrame:
+    """Rows of pairs whose profiles differ in a feature."""
+    shown = presentations(first, outcome, [feature])
+    differs = (shown["key_a"] != shown["key_b"]).to_numpy()
+    rows = shown.loc[differs, ["row_a", "row_b"]].to_numpy().ravel()
+    return first.iloc[np.sort(rows)]
+
+
+def _covariances(
+    untied: pd.DataFrame, feature: str, outcome: str, frame: pd.DataFrame, error: Swapping
+) -> list[float]:
+    """Covariance with tau of each row: of a level's mean, or of its difference from the first level's."""
+    known = untied[untied[_AGREE].notna() & untied[outcome].notna()]
+    by_level = {}
+    for level in frame["level"].astype(str):
+        own = known[known[feature].astype(str) == level]
+        chosen, agree = own[outcome].to_numpy(float), own[_AGREE].to_numpy()
+        by_level[level] = np.cov(chosen, agree)[0, 1] / error.n_compared if len(own) > 1 else 0.0
+    slope = -0.5 / np.sqrt(2 * error.agreement - 1)
+    base = by_level[str(frame["level"].iloc[0])] if (frame["statistic"] == "amce").all() else 0.0
+    return [float(slope * (value - base)) for value in by_level.values()]
+
+
+def _together(fits: list[Estimates], formula: str) -> Estimates:
+    made = fits[0].provenance
+    counts = {
+        "n_rows": max(f.provenance.n_rows for f in fits),
+        "n_used": max(f.provenance.n_used for f in fits),
+    }
+    return Estimates(stack([fit.frame for fit in fits]), None, replace(made, formula=formula, **counts))
+
+
+def _corrected(observed: Estimates, error: Swapping, cross: np.ndarray) -> Corrected:
+    frame, tau = observed.frame, error.tau
+    share = float((frame["statistic"] == "mm").all())
+    estimate, std_error, df = (frame[name].to_numpy(float) for name in ("estimate", "std_error", "df"))
+    by_estimate = 1 / (1 - 2 * tau)
+    by_tau = (2 * estimate - share) / (1 - 2 * tau) ** 2
+    variance = (
+        by_estimate**2 * std_error**2 + by_tau**2 * error.std_error**2 + 2 * by_estimate * by_tau * cross
+    )
+    keys = frame[["outcome", "statistic", "feature", "level"]]
+    corrected = tidy(
+        keys,
+        (estimate - share * tau) * by_estimate,
+        np.sqrt(np.maximum(variance, 0.0)),
+        observed.provenance.alpha,
+        df=df,
+    )
+    table = {"group": "all", "tau": tau, "std_error": error.std_error, "agreement": error.agreement}
+    counts = {"n_compared": error.n_compared, "n_units": error.n_units}
+    return Corrected(
+        corrected,
+        None,
+        replace(observed.provenance, extra={**observed.provenance.extra, "tau": tau}),
+        uncorrected=observed,
+        tau=pd.DataFrame([table | counts]),
+    )
