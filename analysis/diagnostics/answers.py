@@ -1,4 +1,4 @@
-"""How many pairs have no choice, and why?"""
+"""Answers, ties and refusals: pairs without a single choice."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.tables import STATUSES
 
-from .check import Check, Question, who
+from .check import Check, Question, highest, who
 from .judged import Judged, tidy
 
 QUESTION = Question(
@@ -29,7 +29,7 @@ def answers(judged: Sequence[Judged]) -> Check:
     without = table[table["answer"] != "ok"].groupby(["judge", "prompt"], sort=False)["n"].sum()
     total = table.groupby(["judge", "prompt"], sort=False)["n"].sum()
     share = (without.reindex(total.index).fillna(0) / total).rename("share").reset_index()
-    worst = share.loc[share["share"].idxmax()]
+    worst = highest(share, share["share"])
     lost = float(worst["share"])
     if lost == 0:
         return QUESTION.answer(table, "pass", f"All {int(total.sum()):,} pairs have one chosen profile.")

@@ -1,4 +1,4 @@
-"""How many respondents fail attention and comprehension checks, and do they change the effects?"""
+"""Attention and comprehension filters: who fails them, and what that does to effects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from .check import SEVERITY, Check, Question
+from .check import SEVERITY, Check, Question, highest
 from .joint_differences import difference_frame, judge_differences
 from .judged import Judged, attempt, codes
 from .wald import group_effects
@@ -48,7 +48,7 @@ def attention_filters(judged: Sequence[Judged], alpha: float, filters: Sequence[
     check = judge_differences(
         QUESTION, done, notes, alpha, "effects of those who failed that differ", "filter"
     )
-    worst = check.table.loc[check.table["share_failed"].idxmax()]
+    worst = highest(check.table, check.table["share_failed"])
     failed = (
         f"{int(worst['failed']):,} of {int(worst['respondents']):,} respondents "
         f"({100 * worst['share_failed']:.1f}%) failed {worst['filter']}."
@@ -101,7 +101,7 @@ def _of_filter(group: Judged, name: str, alpha: float) -> pd.DataFrame:
     try:
         found = group_effects(rows, group.formula, "answer", group.unit)
     except InputError:
-        keys = pd.DataFrame([key for key in everyone.index], columns=["feature", "level"])
+        keys = pd.DataFrame(list(everyone.index), columns=["feature", "level"])
         nothing = np.full(len(keys), np.nan)
         frame = difference_frame(
             keys.assign(all=everyone.to_numpy()), nothing, np.full((len(keys),) * 2, 0.0), 0, alpha
@@ -111,6 +111,4 @@ def _of_filter(group: Judged, name: str, alpha: float) -> pd.DataFrame:
         total = everyone.reindex(pd.MultiIndex.from_frame(found.keys)).to_numpy()
         keys = found.keys.assign(all=total, passed=passes, failed_only=failures)
         frame = difference_frame(keys, *found.contrast(np.array([-1.0, 1.0])), found.clusters, alpha)
-    for place, (column, value) in enumerate(head.items()):
-        frame.insert(place, column, value)
-    return frame
+    return frame.assign(**head)[[*head, *frame.columns]]

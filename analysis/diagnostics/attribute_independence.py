@@ -1,4 +1,4 @@
-"""Are attributes drawn independently of each other?"""
+"""Independence of attributes, two at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.study import Study
 
-from .check import Check, Question, holm, said_p, who
+from .check import Check, Question, Verdict, holm, lowest, said_p, who
 from .judged import Judged, codes, designs, tidy
 from .randomness import DRAWS, Against, Draw, against, dependence, draw_counts, how_drawn, probabilities
 
@@ -64,7 +64,7 @@ def attribute_independence(study: Study, judged: Sequence[Judged], alpha: float,
         for members, t, p in zip(groups, tables, parts, strict=True)
         for g in members
     )
-    furthest = table.loc[table["p_adjusted"].idxmin()]
+    furthest = lowest(table, table["p_adjusted"])
     p = float(furthest["p_adjusted"])
     finding = (
         f"{len(adjusted)} pairs of attributes tested; the smallest adjusted {said_p(p)} "
@@ -74,7 +74,7 @@ def attribute_independence(study: Study, judged: Sequence[Judged], alpha: float,
     closer = furthest["p_closer"] < furthest["p_worse"]
     if p < alpha and closer:
         finding += " They are more evenly crossed than random draws would be."
-    verdict = "pass" if not p < alpha else "look" if closer or p >= min(0.001, alpha) else "fail"
+    verdict: Verdict = "pass" if not p < alpha else "look" if closer or p >= min(0.001, alpha) else "fail"
     return QUESTION.answer(table, verdict, finding)
 
 

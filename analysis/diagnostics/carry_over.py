@@ -1,4 +1,4 @@
-"""Does the previous task change the present choice?"""
+"""Carry-over: traces of the previous task in the present choice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .check import Check, Question
 from .joint_differences import difference_frame, judge_differences
 from .judged import Judged, attempt, codes
 from .task_order import MODELS, has_tasks
-from .wald import tested
+from .wald import cluster_count, errors_of
 
 QUESTION = Question(
     "carry_over",
@@ -126,12 +126,13 @@ def _of_panel(group: Judged, alpha: float) -> pd.DataFrame:
         before = shown_before(group.by_pair(name), respondent).reshape(-1)
         if len(np.unique(before[before >= 0])) == 2:
             lagged.append(f"{name}_before")
-            rows = rows.assign(**{lagged[-1]: pd.Categorical.from_codes(before, pd.Index(["new", "shown"]))})
+            marked = pd.Categorical.from_codes(before, pd.Index(["new", "shown"]))
+            rows = rows.assign(**{lagged[-1]: marked})
     if not lagged:
         return side
     follows = rows[lagged[0]].notna() & rows[group.outcome].notna()
-    found = amce(rows[follows], f"{group.formula} + {' + '.join(lagged)}", id=group.unit)
-    frame, vcov = tested(found, lagged)
+    found = amce(rows[follows], f"{group.formula} + {' + '.join(lagged)}", id=list(group.unit))
+    frame, vcov = errors_of(found, lagged)
     keys = pd.DataFrame(
         {
             "test": SHOWN,
@@ -139,6 +140,6 @@ def _of_panel(group: Judged, alpha: float) -> pd.DataFrame:
             "level": "shown before",
         }
     )
-    clusters = int(found.provenance.n_clusters or 0)
+    clusters = cluster_count(found)
     shown = difference_frame(keys, frame["estimate"].to_numpy(), vcov, clusters, alpha)
     return pd.concat([side, shown], ignore_index=True)

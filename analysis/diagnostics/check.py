@@ -112,3 +112,13 @@ def said_p(p: float) -> str:
 def who(row: pd.Series) -> str:
     """Name the judge and prompt of a row of a table."""
     return " ".join(filter(None, (str(row["judge"]), str(row["prompt"]))))
+
+
+def lowest(table: pd.DataFrame, by: pd.Series) -> pd.Series:
+    """Return the row of a table where ``by`` is smallest, missing values aside."""
+    return table.iloc[int(np.nanargmin(by.to_numpy(dtype=float)))]
+
+
+def highest(table: pd.DataFrame, by: pd.Series) -> pd.Series:
+    """Return the row of a table where ``by`` is largest, missing values aside."""
+    return table.iloc[int(np.nanargmax(by.to_numpy(dtype=float)))]

@@ -1,4 +1,4 @@
-"""On how many independent units do errors rest?"""
+"""Number of independent units that errors rest on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from .check import Check, Question, Verdict, who
+from .check import Check, Question, Verdict, lowest, who
 from .judged import Judged, codes, tidy
 from .stimuli import ENOUGH, TOO_FEW, effective_number
 
@@ -19,8 +19,8 @@ QUESTION = Question(
     "respondents or pairs.",
 )
 WHY = (
-    f"Cluster-robust errors average over clusters and are too small where a level rests on fewer than about "
-    f"{ENOUGH} of them."
+    "Cluster-robust errors average over clusters and are too small where a level rests on fewer than "
+    f"about {ENOUGH} of them."
 )
 
 
@@ -30,10 +30,10 @@ def clusters(judged: Sequence[Judged]) -> Check:
     used = table[table["clusters"] > 0]
     if used.empty:
         return QUESTION.not_applicable("No pair has a choice.")
-    few = used.loc[used["effective"].idxmin()]
+    few = lowest(used, used["effective"])
     finding = (
-        f"The level on the fewest clusters is {few['feature']} = {few['level']} with {int(few['clusters']):,} "
-        f"({few['effective']:,.1f} in effect) of {few['unit']}, {who(few)}."
+        f"The level on the fewest clusters is {few['feature']} = {few['level']} with "
+        f"{int(few['clusters']):,} ({few['effective']:,.1f} in effect) of {few['unit']}, {who(few)}."
     )
     least = float(few["effective"])
     verdict: Verdict = "fail" if least < TOO_FEW else "look" if least < ENOUGH else "pass"
@@ -41,23 +41,24 @@ def clusters(judged: Sequence[Judged]) -> Check:
 
 
 def _of_judge(group: Judged) -> pd.DataFrame:
-    unit = codes(group.answered[group.unit])
-    n = int(unit.max(initial=-1)) + 1
     rows = []
-    for name in group.attributes:
-        column = group.answered[name].astype("category")
-        code = codes(column)
-        for place, level in enumerate(column.cat.categories):
-            counts = np.bincount(unit[code == place], minlength=n)
-            rows.append(
-                {
-                    "unit": group.unit,
-                    "feature": name,
-                    "level": str(level),
-                    "clusters": int((counts > 0).sum()),
-                    "effective": effective_number(counts),
-                    "largest": int(counts.max(initial=0)),
-                    "rows": int(counts.sum()),
-                }
-            )
+    for unit in group.unit:
+        number = codes(group.answered[unit])
+        n = int(number.max(initial=-1)) + 1
+        for name in group.attributes:
+            column = group.answered[name].astype("category")
+            code = codes(column)
+            for place, level in enumerate(column.cat.categories):
+                counts = np.bincount(number[(code == place) & (number >= 0)], minlength=n)
+                rows.append(
+                    {
+                        "unit": unit,
+                        "feature": name,
+                        "level": str(level),
+                        "clusters": int((counts > 0).sum()),
+                        "effective": effective_number(counts),
+                        "largest": int(counts.max(initial=0)),
+                        "rows": int(counts.sum()),
+                    }
+                )
     return pd.DataFrame(rows).assign(estimate=lambda table: table["effective"])

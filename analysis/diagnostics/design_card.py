@@ -11,7 +11,7 @@ import pandas as pd
 from conjury.inference.study import Study
 
 from ..conjoint import amce
-from .check import Check, Question, Verdict, who
+from .check import Check, Question, Verdict, lowest, who
 from .judged import Judged, attempt, tidy
 from .randomness import how_drawn, probabilities
 
@@ -36,9 +36,10 @@ def design_card(study: Study, judged: Sequence[Judged]) -> Check:
     stimuli = "".join(f", {s.count} of {s.id} for each {s.attribute}" for s in study.stimuli)
     contrasts = table[~table["reference"]]
     never = table[table["rows"] == 0]
-    small = contrasts.loc[contrasts["estimate"].fillna(0).idxmin()]
+    small = lowest(contrasts, contrasts["estimate"].fillna(0))
     finding = (
-        f"{sizes} = {prod(len(a.levels) for a in study.attributes):,} combinations of levels{stimuli}{implied}; "
+        f"{sizes} = {prod(len(a.levels) for a in study.attributes):,} combinations of levels"
+        f"{stimuli}{implied}; "
         f"no combination is excluded. The contrast on the fewest effective rows is {small['feature']} = "
         f"{small['level']} ({0 if np.isnan(small['estimate']) else small['estimate']:,.0f} of "
         f"{small['contrast_rows']:,}, {who(small)})."

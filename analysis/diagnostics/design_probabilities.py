@@ -1,4 +1,4 @@
-"""Do levels occur as often as the design says?"""
+"""Agreement of levels with the probabilities of the design."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from conjury.inference.study import Study
 
 from ..results import inference
-from .check import Check, Question, Verdict, holm, said_p, who, worst
+from .check import Check, Question, Verdict, highest, holm, lowest, said_p, who, worst
 from .judged import Judged, designs, tidy
 from .randomness import DRAWS, Against, Draw, against, draw_counts, how_drawn, misfit, probabilities
 
@@ -57,9 +57,9 @@ def design_probabilities(study: Study, judged: Sequence[Judged], alpha: float, s
         for k, (members, t) in enumerate(zip(groups, tables, strict=True))
         for g in members
     )
-    furthest = table.loc[table["p_adjusted"].idxmin()]
+    furthest = lowest(table, table["p_adjusted"])
     p = float(furthest["p_adjusted"])
-    off = table.loc[table["estimate"].abs().idxmax()]
+    off = highest(table, table["estimate"].abs())
     how = ["without replacement" if w else "independently" for w in tests["without_replacement"]]
     finding = (
         f"{len(tests)} attributes tested, profiles drawn {' or '.join(dict.fromkeys(how))}; the smallest "

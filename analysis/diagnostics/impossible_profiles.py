@@ -1,4 +1,4 @@
-"""Do pairs occur that the design cannot produce?"""
+"""Profiles and pairs that the design cannot produce."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.study import Study
 
-from .check import Check, Question, who
+from .check import Check, Question, highest, who
 from .judged import Judged, designs, tidy
 
 QUESTION = Question(
@@ -29,7 +29,7 @@ def impossible_profiles(study: Study, judged: Sequence[Judged]) -> Check:
     if broken.empty:
         finding = f"No profile breaks any of {table['rule'].nunique()} rules of the design."
         return QUESTION.answer(table, "pass", finding)
-    most = broken.loc[broken["n"].idxmax()]
+    most = highest(broken, broken["n"])
     finding = (
         f"{most['n']:,} of {most['of']:,}: {most['rule']} ({who(most)}; for example {most['example']}); "
         f"{broken['rule'].nunique()} of {table['rule'].nunique()} rules are broken."

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..results import inference
-from .check import Check, Question, Verdict, holm, said_p, who
+from .check import Check, Question, Verdict, highest, holm, lowest, said_p, who
 from .judged import Judged, tidy
 from .wald import joint_test
 
@@ -66,9 +66,9 @@ def judge_differences(
     table["p_adjusted"] = table.groupby(keys, sort=False)["p"].transform(lambda p: holm(p.to_numpy()))
     if tests["p_joint"].isna().all():
         return question.answer(table, "look", f"There are too few clusters to test {what}.", notes)
-    worst = tests.loc[tests["p_joint_adjusted"].idxmin()]
+    worst = lowest(tests, tests["p_joint_adjusted"])
     rejected = tests["p_joint_adjusted"] < alpha
-    largest = table.loc[table["estimate"].abs().idxmax()]
+    largest = highest(table, table["estimate"].abs())
     named = f" ({worst[test]})" if test else ""
     finding = (
         f"{int(rejected.sum())} of {len(tests)} joint tests find {what}; smallest adjusted "

@@ -28,8 +28,8 @@ class Judged:
     ----------
     judge, prompt, kind : str
         ``prompt`` is empty for people; ``kind`` is "human" or "model".
-    unit : str
-        Column of independent observations.
+    unit : tuple of str
+        Columns of independent observations, those of the study's clusters; the first numbers clusters.
     outcome : str
         Column of the choices.
     attributes, stimuli : tuple of str
@@ -43,7 +43,7 @@ class Judged:
     judge: str
     prompt: str
     kind: str
-    unit: str
+    unit: tuple[str, ...]
     outcome: str
     attributes: tuple[str, ...]
     stimuli: tuple[str, ...]
@@ -78,7 +78,7 @@ class Judged:
     @cached_property
     def effects(self) -> Estimates:
         """AMCEs of all attributes, clustered by the unit."""
-        return amce(self.answered, self.formula, id=self.unit)
+        return amce(self.answered, self.formula, id=list(self.unit))
 
     @cached_property
     def first_chosen(self) -> np.ndarray:
@@ -91,7 +91,7 @@ class Judged:
 
     def respondents(self) -> np.ndarray:
         """Code of each pair's unit, shape (pairs,)."""
-        return self.by_pair(self.unit)[:, 0]
+        return self.by_pair(self.unit[0])[:, 0]
 
 
 def first_chosen(chosen: np.ndarray) -> np.ndarray:
@@ -119,25 +119,27 @@ def split(study: Study, choices: pd.DataFrame) -> list[Judged]:
     found = []
     for (judge, prompt), rows in choices.groupby(keys, sort=False, observed=True):
         kind = str(rows["judge_kind"].iloc[0])
-        unit = study.clusters.human if kind == "human" else study.clusters.model
-        if unit not in rows:
-            raise InputError(f"The choices have no column {unit!r}; add it, the study clusters by it.")
+        named = study.clusters.human if kind == "human" else study.clusters.model
+        unit = (named,) if isinstance(named, str) else tuple(named)
+        absent = next((name for name in unit if name not in rows), None)
+        if absent is not None:
+            raise InputError(f"The choices have no column {absent!r}; add it, the study clusters by it.")
         ordered = _in_order(rows)
         repeat = ordered["repeat"].to_numpy(dtype=bool)
         if repeat.all():
             continue
         found.append(
             Judged(
-                str(judge),
-                str(prompt),
-                kind,
-                unit,
-                study.outcome,
-                tuple(a.id for a in study.attributes),
-                tuple(stimuli),
-                ordered[~repeat],
-                ordered[repeat],
-            )  # fmt: skip
+                judge=str(judge),
+                prompt=str(prompt),
+                kind=kind,
+                unit=unit,
+                outcome=study.outcome,
+                attributes=tuple(a.id for a in study.attributes),
+                stimuli=tuple(stimuli),
+                rows=ordered[~repeat],
+                repeats=ordered[repeat],
+            )
         )
     if not found:
         raise InputError("The choices hold no task that is not a repeat, so there is nothing to diagnose.")
@@ -176,8 +178,8 @@ def tidy(frames: Iterable[tuple[Judged, pd.DataFrame]]) -> pd.DataFrame:
 def _named(frames: Iterable[tuple[Judged, pd.DataFrame]]) -> Iterator[pd.DataFrame]:
     for group, frame in frames:
         named = frame.reset_index(drop=True)
-        named.insert(0, "prompt", pd.array([group.prompt] * len(frame), dtype="string"))
-        named.insert(0, "judge", pd.array([group.judge] * len(frame), dtype="string"))
+        named.insert(0, "prompt", pd.Series(group.prompt, index=named.index, dtype="string"))
+        named.insert(0, "judge", pd.Series(group.judge, index=named.index, dtype="string"))
         yield named
 
 

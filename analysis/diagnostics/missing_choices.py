@@ -1,4 +1,4 @@
-"""Does it depend on the attributes whether a pair is answered?"""
+"""Missing choices by attribute: whether being answered depends on what is shown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from conjury.inference.errors import InputError
 
 from ..results import inference
-from .check import Check, Question, holm, said_p, who
+from .check import Check, Question, highest, holm, lowest, said_p, who
 from .judged import Judged, attempt, tidy
 
 QUESTION = Question(
@@ -61,9 +61,9 @@ def missing_choices(judged: Sequence[Judged], alpha: float, seed: int) -> Check:
     tests = table.drop_duplicates(["judge", "prompt"])[["judge", "prompt", "p_joint"]].reset_index(drop=True)
     tests["p_joint_adjusted"] = holm(tests["p_joint"].to_numpy())
     table = table.merge(tests.drop(columns="p_joint"), on=["judge", "prompt"])
-    worst = table.loc[table["p_joint_adjusted"].idxmin()]
+    worst = lowest(table, table["p_joint_adjusted"])
     own = table[(table["judge"] == worst["judge"]) & (table["prompt"] == worst["prompt"])]
-    largest = own.loc[own["estimate"].abs().idxmax()]
+    largest = highest(own, own["estimate"].abs())
     p = float(worst["p_joint_adjusted"])
     finding = (
         f"{int((tests['p_joint_adjusted'] < alpha).sum())} of {len(judged)} judges and prompts leave pairs "
@@ -111,8 +111,8 @@ def missing_at_random(
     vcov = centred.T @ (centred * scale[stratum][:, None])
     excess = centred[flag].sum(axis=0)
     inverse, df = (
-        np.linalg.pinv(vcov, rcond=1e-9, hermitian=True),
-        int(np.linalg.matrix_rank(vcov, hermitian=True)),
+        np.linalg.pinv(vcov, rtol=1e-9, hermitian=True),
+        int(np.linalg.matrix_rank(vcov, rtol=1e-9, hermitian=True)),
     )
     statistic = float(excess @ inverse @ excess)
     if not df or int(flag.sum()) >= FEW:

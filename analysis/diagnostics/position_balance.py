@@ -1,4 +1,4 @@
-"""Are attributes spread alike over positions A and B?"""
+"""Balance of attributes over positions A and B."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.stats import binomtest, chi2
 
 from ..results import inference
-from .check import Check, Question, holm, said_p, who
+from .check import Check, Question, Verdict, highest, holm, lowest, said_p, who
 from .judged import Judged, codes, designs, tidy
 
 QUESTION = Question(
@@ -82,8 +82,8 @@ def marginal_homogeneity(first: np.ndarray, second: np.ndarray, levels: int) -> 
     with np.errstate(divide="ignore", invalid="ignore"):
         std_difference = difference / n / spread
         std_error = np.sqrt(np.diag(covariance)) / n / spread
-    df = int(np.linalg.matrix_rank(covariance))
-    statistic = float(difference @ np.linalg.pinv(covariance) @ difference)
+    df = int(np.linalg.matrix_rank(covariance, rtol=1e-9, hermitian=True))
+    statistic = float(difference @ np.linalg.pinv(covariance, rtol=1e-9, hermitian=True) @ difference)
     if levels == 2 and df:
         p = float(binomtest(int(table[0, 1]), int(table[0, 1] + table[1, 0])).pvalue)
     else:
@@ -104,15 +104,15 @@ def position_balance(judged: Sequence[Judged], alpha: float) -> Check:
         for k, table in enumerate(tables)
     ]
     table = tidy((g, t) for members, t in zip(groups, tables, strict=True) for g in members)
-    smallest = table.loc[table["p_adjusted"].fillna(1).idxmin()]
-    largest = table.loc[table["estimate"].abs().idxmax()]
+    smallest = lowest(table, table["p_adjusted"].fillna(1))
+    largest = highest(table, table["estimate"].abs())
     p = float(smallest["p_adjusted"])
     finding = (
         f"The largest standardised difference between A and B is {largest['estimate']:+.3f} "
         f"({largest['feature']} = {largest['level']}, {who(largest)}); over {len(tested)} tests the smallest "
         f"adjusted {said_p(p)} ({smallest['feature']})."
     )
-    verdict = "fail" if p < min(SEVERE, alpha) else "look" if p < alpha else "pass"
+    verdict: Verdict = "fail" if p < min(SEVERE, alpha) else "look" if p < alpha else "pass"
     return QUESTION.answer(table, verdict, finding)
 
 

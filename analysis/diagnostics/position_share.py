@@ -1,4 +1,4 @@
-"""Is position A chosen as often as position B?"""
+"""Preference for position A or B."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..results import inference
-from .check import Check, Question, holm, said_p, who
+from .check import Check, Question, highest, holm, said_p, who
 from .judged import Judged, attempt, tidy
 from .wald import clustered_mean
 
@@ -31,7 +31,7 @@ def position_share(judged: Sequence[Judged], alpha: float) -> Check:
         return QUESTION.not_applicable("No judge made a choice. " + " ".join(notes))
     table = tidy(done)
     table["p_adjusted"] = holm(table["p"].to_numpy())
-    furthest = table.loc[(table["estimate"] - 0.5).abs().idxmax()]
+    furthest = highest(table, (table["estimate"] - 0.5).abs())
     found = (table["p_adjusted"] < alpha).to_numpy()
     finding = (
         f"{int(found.sum())} of {len(table)} judges and prompts prefer a position; the furthest from "

@@ -1,4 +1,4 @@
-"""Do effects differ between positions A and B?"""
+"""Profile-order effects: AMCEs in position A against those in position B."""
 
 from __future__ import annotations
 

@@ -54,8 +54,8 @@ def probabilities(study: Study) -> dict[str, dict[str, float]]:
     table = level_probabilities(study)
     return {
         a.id: {
-            str(row.level): float(row.probability)
-            for row in table[table["feature"] == a.id].itertuples(index=False)
+            str(level): float(share)
+            for level, share in table.loc[table["feature"] == a.id, ["level", "probability"]].to_numpy()
         }
         for a in study.attributes
     }

@@ -1,4 +1,4 @@
-"""How often is the same choice made when a pair comes again?"""
+"""Agreement of choices on pairs that are shown again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 
 from conjury.inference.errors import InputError
 
-from .check import Check, Question, who
+from .check import Check, Question, Verdict, lowest, who
 from .judged import Judged, attempt, codes, first_chosen, tidy
 
 QUESTION = Question(
@@ -33,18 +33,18 @@ def repeat_agreement(judged: Sequence[Judged], alpha: float) -> Check:
     if not done:
         return QUESTION.not_applicable(" ".join(notes))
     table = tidy(done)
-    lowest = table.loc[table["estimate"].idxmin()]
+    least = lowest(table, table["estimate"])
     without = len(judged) - len(repeated)
     finding = (
-        f"The lowest agreement is {100 * lowest['estimate']:.1f}% of {int(lowest['repeats']):,} repeated pairs "
-        f"({who(lowest)}; {100 * (1 - alpha):g}% interval {100 * lowest['lower']:.1f} to "
-        f"{100 * lowest['upper']:.1f}); if all of it were inattention, {100 * lowest['random_share']:.1f}% of "
+        f"The least agreement is {100 * least['estimate']:.1f}% of {int(least['repeats']):,} repeated pairs "
+        f"({who(least)}; {100 * (1 - alpha):g}% interval {100 * least['lower']:.1f} to "
+        f"{100 * least['upper']:.1f}); if all of it were inattention, {100 * least['random_share']:.1f}% of "
         "answers would be given at random."
     )
     if without:
         finding += f" {without} judges and prompts have no repeated pair."
     chance = (table["lower"] <= 0.5).any()
-    verdict = "fail" if chance else "look" if (table["estimate"] < LOW).any() else "pass"
+    verdict: Verdict = "fail" if chance else "look" if (table["estimate"] < LOW).any() else "pass"
     return QUESTION.answer(table, verdict, finding, notes)
 
 

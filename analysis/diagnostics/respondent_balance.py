@@ -1,4 +1,4 @@
-"""Are attributes spread over respondents as if each profile were drawn anew?"""
+"""Balance of attributes over respondents: as if each profile were drawn anew."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import gamma
 
-from .check import Check, Question, holm, said_p, who
+from .check import Check, Question, Verdict, holm, lowest, said_p, who
 from .judged import Judged, codes, tidy
 
 QUESTION = Question(
@@ -89,14 +89,14 @@ def respondent_balance(judged: Sequence[Judged], alpha: float) -> Check:
     table["p_adjusted"] = holm(table["p"].to_numpy())
     if table["p"].isna().all():
         return QUESTION.answer(table, "look", "There are too few respondents to test balance.")
-    worst = table.loc[table["p_adjusted"].idxmin()]
+    worst = lowest(table, table["p_adjusted"])
     p = float(worst["p_adjusted"])
     finding = (
         f"Levels vary between respondents {worst['estimate']:.2f} times as much as chance has it "
         f"({worst['feature']}, {who(worst)}; chance: {worst['lower']:.2f} to {worst['upper']:.2f}), "
         f"adjusted {said_p(p)} over {table['p'].notna().sum()} tests."
     )
-    verdict = "fail" if p < min(0.001, alpha) else "look" if p < alpha else "pass"
+    verdict: Verdict = "fail" if p < min(0.001, alpha) else "look" if p < alpha else "pass"
     return QUESTION.answer(table, verdict, finding)
 
 

@@ -1,4 +1,4 @@
-"""Which respondents answer much faster or slower than the others?"""
+"""Response times: respondents much faster or slower than the others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from .check import Check, Question, who
+from .check import Check, Question, Verdict, who
 from .judged import Judged, attempt, codes, tidy
 
 QUESTION = Question(
@@ -62,7 +62,7 @@ def response_times(judged: Sequence[Judged]) -> Check:
         "standard deviations under it)."
     )
     fast, slow = float(worst["fast"]), float(shares["slow"].max())
-    verdict = "fail" if fast > MANY else "look" if fast > SOME or slow > SOME else "pass"
+    verdict: Verdict = "fail" if fast > MANY else "look" if fast > SOME or slow > SOME else "pass"
     return QUESTION.answer(table, verdict, finding, notes)
 
 

@@ -1,4 +1,4 @@
-"""On how many stimuli does each effect rest?"""
+"""Effective number of stimuli that each effect rests on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from conjury.inference.study import Study
 
 from ..conjoint import amce
-from .check import Check, Question, Verdict, who
+from .check import Check, Question, Verdict, highest, lowest, who
 from .judged import Judged, attempt, tidy
 
 QUESTION = Question(
@@ -39,8 +39,8 @@ def stimuli(study: Study, judged: Sequence[Judged]) -> Check:
         return QUESTION.not_applicable(" ".join(notes))
     table = tidy(done)
     nested = table[table["own"]]
-    few = nested.loc[nested["effective"].idxmin()]
-    inflated = table.loc[table["estimate"].idxmax()] if table["estimate"].notna().any() else None
+    few = lowest(nested, nested["effective"])
+    inflated = highest(table, table["estimate"]) if table["estimate"].notna().any() else None
     finding = (
         f"The level on the fewest stimuli is {few['feature']} = {few['level']}: {int(few['stimuli'])} "
         f"({few['effective']:.1f} in effect) of {few['stimulus']}, {who(few)}."

@@ -1,4 +1,4 @@
-"""Do respondents click the same side throughout?"""
+"""Straight-lining: respondents who click the same side throughout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from conjury.inference.errors import InputError
 
-from .check import Check, Question, holm, said_p, who
+from .check import Check, Question, highest, holm, said_p, who
 from .judged import Judged, attempt, codes, tidy
 
 QUESTION = Question(
@@ -37,7 +37,7 @@ def straight_lining(judged: Sequence[Judged], alpha: float) -> Check:
     panels = table.drop_duplicates(["judge", "prompt"]).reset_index(drop=True)
     panels["p_adjusted"] = holm(panels["p"].to_numpy())
     table = table.merge(panels[["judge", "prompt", "p_adjusted"]], on=["judge", "prompt"])
-    worst = panels.loc[panels["share_straight"].idxmax()]
+    worst = highest(panels, panels["share_straight"])
     p = float(panels["p_adjusted"].min())
     finding = (
         f"{int(worst['straight'])} of {int(worst['of'])} respondents "

@@ -1,4 +1,4 @@
-"""Do effects change in the course of a questionnaire?"""
+"""Task-order effects: AMCEs in the course of a questionnaire."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,7 +86,7 @@ def joint_test(estimate: np.ndarray, vcov: np.ndarray, clusters: int) -> Joint:
     return Joint(statistic, q, clusters - q, float(f_distribution.sf(statistic, q, clusters - q)))
 
 
-def tested(estimates: Estimates, features: list[str] | None = None) -> tuple[pd.DataFrame, np.ndarray]:
+def errors_of(estimates: Estimates, features: list[str] | None = None) -> tuple[pd.DataFrame, np.ndarray]:
     """Rows of a result that have an error, and their covariance; of some features only, if they are named."""
     assert estimates.vcov is not None
     rows = estimates.frame[estimates.frame["std_error"].notna()].reset_index(drop=True)
@@ -96,7 +97,7 @@ def tested(estimates: Estimates, features: list[str] | None = None) -> tuple[pd.
     return rows[kept].reset_index(drop=True), vcov[np.ix_(kept, kept)]
 
 
-def group_effects(rows: pd.DataFrame, formula: str, by: str, unit: str) -> GroupEffects:
+def group_effects(rows: pd.DataFrame, formula: str, by: str, unit: Sequence[str]) -> GroupEffects:
     """AMCEs in each group of a categorical column, with clusters that groups may share.
 
     Raises
@@ -104,8 +105,8 @@ def group_effects(rows: pd.DataFrame, formula: str, by: str, unit: str) -> Group
     InputError
         Where a group lacks a level that another group has, or there is a single group.
     """
-    estimates = cj(rows, formula, id=unit, estimate="amce", by=by)
-    frame, vcov = tested(estimates)
+    estimates = cj(rows, formula, id=list(unit), estimate="amce", by=by)
+    frame, vcov = errors_of(estimates)
     groups = [str(name) for name in frame[by].unique()]
     parts = [frame.loc[frame[by].astype(str) == name, ["feature", "level"]].astype(str) for name in groups]
     keys = parts[0].reset_index(drop=True)
@@ -114,7 +115,7 @@ def group_effects(rows: pd.DataFrame, formula: str, by: str, unit: str) -> Group
     if any(not part.reset_index(drop=True).equals(keys) for part in parts):
         raise InputError(f"some group of column {by!r} lacks a level that another group has.")
     estimate = frame["estimate"].to_numpy().reshape(len(groups), len(keys))
-    return GroupEffects(tuple(groups), keys, estimate, vcov, int(estimates.provenance.n_clusters or 0))
+    return GroupEffects(tuple(groups), keys, estimate, vcov, cluster_count(estimates))
 
 
 def clustered_mean(values: np.ndarray, cluster: np.ndarray) -> tuple[float, float, int]:
@@ -125,3 +126,9 @@ def clustered_mean(values: np.ndarray, cluster: np.ndarray) -> tuple[float, floa
     n = len(sums)
     error = np.sqrt(np.sum(sums**2) * n / (n - 1)) / len(values) if n > 1 else np.nan
     return mean, float(error), n
+
+
+def cluster_count(estimates: Estimates) -> int:
+    """Clusters of a result, G; of several crossed clusterings the fewest."""
+    counts = estimates.provenance.extra.get("clusters", {})
+    return min(counts.values()) if counts else int(estimates.provenance.n_clusters or 0)
