@@ -98,7 +98,7 @@ def wild(
     ...                      "text": [f"text_{i // 4}" for i in range(32)]})
     >>> made = wild(amce(data, "chosen ~ tone", id="text"), weights="rademacher")
     >>> made.frame["p"].round(4).tolist()
-    [nan, 0.5391]
+    [nan, 0.5156]
     >>> made.provenance.extra["draws"]
     256
     """

@@ -12,7 +12,7 @@ import pytest
 import scipy.stats
 from scipy.special import ndtr, ndtri
 
-from conjury.analysis.cells import build_cells
+from conjury.analysis.clusters import Clusters
 from conjury.analysis.conjoint import (
     amce,
     amce_by_reference,
@@ -27,6 +27,7 @@ from conjury.analysis.conjoint import (
     mm_diffs,
     resample,
 )
+from conjury.analysis.conjoint.pigeonhole import cross
 from conjury.analysis.conjoint.resample import draw_weights
 from conjury.inference.errors import InputError
 
@@ -75,8 +76,8 @@ CALLS: dict[str, tuple[Callable[..., Any], str, dict[str, Any]]] = {
 def drawn_counts(unit: str, draws: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Weight of each unit in each draw, and the unit of each row."""
     codes = np.arange(len(DATA)) if unit == "row" else np.unique(DATA[unit], return_inverse=True)[1]
-    entries = build_cells(DATA, "chosen", ["a"]).entries(codes, int(codes.max()) + 1)
-    return np.vstack([block() for block in draw_weights(entries, draws, seed)]), codes
+    units = cross([Clusters(codes, int(codes.max()) + 1)])
+    return np.vstack([block() for block in draw_weights(units, draws, seed)]), codes
 
 
 @pytest.mark.parametrize("unit", ["row", "pair_id", "respondent"])
@@ -143,10 +144,8 @@ def test_a_seed_gives_the_same_numbers_with_any_number_of_processors(
 
 
 def test_blocks_hold_a_bounded_number_of_weights() -> None:
-    cells = build_cells(DATA, "chosen", ["a"])
     for n_units in (300, 200_000, 4_000_000):
-        entries = cells.entries(np.arange(len(DATA)), n_units)
-        blocks = list(draw_weights(entries, 60, 1))
+        blocks = list(draw_weights(cross([Clusters(np.arange(len(DATA)), n_units)]), 60, 1))
         shape = blocks[-1]().shape if n_units < 10**6 else (60 // len(blocks), n_units)
         assert shape[0] * n_units <= max(resample._WEIGHTS_AT_A_TIME, n_units)
         assert len(blocks) == -(-60 // max(1, min(50, resample._WEIGHTS_AT_A_TIME // n_units)))
