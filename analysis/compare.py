@@ -109,7 +109,7 @@ def record_comparison(
         "exclude": analysis.exclude,
         "judge": group.judge,
         "prompt": group.prompt,
-        "id": study.clusters.human if group.kind == "human" else study.clusters.model,
+        "id": ", ".join(study.clusters.of(group.kind)),
         "alpha": alpha,
         "engines": engines,
         "yardstick": engines[0],

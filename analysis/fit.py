@@ -16,6 +16,7 @@ from conjury.inference.prepare import judge_of
 from . import conjoint
 from .conjoint.engines.solution import ENGINES
 from .conjoint.intervals import METHODS
+from .conjoint.request import VCOVS
 from .record import BOOTSTRAPPED, COUNTS, record_analysis, resampled_unit
 from .results import Estimates, check_alpha, stack
 
@@ -28,9 +29,14 @@ BOOT_COLUMNS = ("std_error", "p", "lower", "upper")
 
 @dataclass(frozen=True)
 class Options:
-    """How to fit: engine, confidence, bootstrap; ``draws`` of 0 leaves the bootstrap out."""
+    """How to fit: engine, errors, confidence, bootstrap; ``draws`` of 0 leaves the bootstrap out.
+
+    ``id`` and ``vcov`` take the place of the study's clusters and of its convention of errors.
+    """
 
     engine: str = "native"
+    id: tuple[str, ...] = ()
+    vcov: str | None = None
     alpha: float = 0.05
     draws: int = 1000
     seed: int = 1
@@ -41,6 +47,8 @@ class Options:
         check_alpha(self.alpha)
         if self.engine not in ENGINES:
             raise InputError(f"There is no engine {self.engine!r}; the engines are {', '.join(ENGINES)}.")
+        if self.vcov is not None and self.vcov not in VCOVS:
+            raise InputError(f"There is no vcov {self.vcov!r}; there are {', '.join(VCOVS)}.")
         if self.interval not in METHODS:
             raise InputError(
                 f"There is no interval {self.interval!r}; the intervals are {', '.join(METHODS)}."
@@ -176,7 +184,7 @@ def fit_group(
             "choose another refusal policy."
         )
     verb = getattr(conjoint, analysis.verb)
-    arguments = _arguments(study, analysis, group.kind)
+    arguments = _arguments(study, analysis, group.kind, options)
     if analysis.verb not in COUNTS:
         arguments["engine"] = options.engine
         if analysis.verb != "cj_anova":
@@ -200,10 +208,13 @@ def answers(variants: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return counted.rename("n").reset_index()
 
 
-def _arguments(study: Study, analysis: Analysis, kind: str) -> dict[str, Any]:
+def _arguments(study: Study, analysis: Analysis, kind: str, options: Options) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
+    vcov = options.vcov or study.clusters.vcov
     if analysis.verb not in COUNTS:
-        arguments["id"] = study.clusters.human if kind == "human" else study.clusters.model
+        arguments["id"] = None if vcov.startswith("HC") else list(options.id or study.clusters.of(kind))
+        if analysis.verb != "cj_anova":
+            arguments["vcov"] = vcov
     if analysis.by:
         arguments["by"] = analysis.by[0] if len(analysis.by) == 1 else analysis.by
     if analysis.verb == "mm":
@@ -219,8 +230,9 @@ def _bootstrap(
     group: Group,
     options: Options,
 ) -> conjoint.Bootstrap:
-    arguments = _arguments(study, analysis, group.kind)
-    arguments.pop("id")
+    arguments = _arguments(study, analysis, group.kind, options)
+    for errors in ("id", "vcov"):
+        arguments.pop(errors)
     return conjoint.bootstrap(
         verb,
         rows,

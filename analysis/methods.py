@@ -19,6 +19,16 @@ VERBS = {
     "cj_anova": "Tests of nested models",
     "amce_by_reference": "Average marginal component effects under every choice of reference level",
 }
+CONVENTIONS = {
+    "CR0": ", without a small-sample factor (CR0)",
+    "CR1": ", with the factor G/(G-1) and G-1 degrees of freedom (CR1)",
+    "CR1S": ", with Stata's small-sample factor and G-1 degrees of freedom (CR1S)",
+    "CR2": ", corrected for bias with Satterthwaite degrees of freedom (CR2)",
+    "HC0": " (HC0)",
+    "HC1": " (HC1)",
+    "HC2": " (HC2)",
+    "HC3": " (HC3)",
+}
 RESAMPLED = {"row": "single rows", "pair": "whole pairs", "respondent": "whole respondents"}
 
 
@@ -126,12 +136,19 @@ def _model(analysis: Mapping[str, Any]) -> str:
 def _errors(analysis: Mapping[str, Any]) -> str:
     if str(analysis.get("verb")) in {*COUNTS, "cj_anova"} or "id" not in analysis:
         return ""
+    kind = CONVENTIONS.get(str(analysis.get("vcov")), "")
     if not analysis.get("id"):
-        return "Standard errors treat every row as independent and allow unequal variances."
-    clusters = analysis.get("n_clusters")
-    counted = f" ({whole(clusters)} clusters)" if clusters else ""
-    by = " or ".join(map(code, str(analysis["id"]).split(" or ")))
-    return f"Standard errors are clustered by {by}{counted}."
+        return f"Standard errors treat every row as independent and allow unequal variances{kind}."
+    clusters, crossed = analysis.get("n_clusters"), ", " in str(analysis["id"])
+    counted = f" ({'at least ' if crossed else ''}{whole(clusters)} clusters)" if clusters else ""
+    by = " or ".join(_columns(one) for one in str(analysis["id"]).split(" or "))
+    return f"Standard errors are clustered by {by}{counted}{kind}."
+
+
+def _columns(names: str) -> str:
+    """Name the columns of one clustering: `text`, or the crossed columns `text` and `user`."""
+    *most, last = map(code, names.split(", "))
+    return f"the crossed columns {', '.join(most)} and {last}" if most else last
 
 
 def _intervals(analysis: Mapping[str, Any]) -> str:

@@ -52,6 +52,7 @@ def record_analysis(
         "family": None if counting else runs[0].family,
         "weights": runs[0].weights,
         "id": " or ".join(clusters) or None,
+        "vcov": None if counting else runs[0].vcov,
         "engine": runs[0].engine,
         "alpha": options.alpha,
         "interval": options.interval if bootstrapped else "normal",
@@ -72,7 +73,7 @@ def record_analysis(
 
 def resampled_unit(study: Study, kind: str) -> str:
     """Name the column whose values the bootstrap draws, for one kind of judge."""
-    return study.clusters.human if kind == "human" else study.bootstrap.unit
+    return study.clusters.of(kind)[0] if kind == "human" else study.bootstrap.unit
 
 
 def _group(analysis: Analysis, group: Group, estimates: Estimates) -> dict[str, Any]:

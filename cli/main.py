@@ -71,6 +71,13 @@ def fit(
     engine: Annotated[
         str, typer.Option(help="native, survey, cregg, statsmodels or linearmodels.")
     ] = "native",
+    id: Annotated[
+        list[str] | None,
+        typer.Option(help="Cluster column in place of the study's; repeat it for columns that cross."),
+    ] = None,
+    vcov: Annotated[
+        str | None, typer.Option(help="Errors: survey (cregg's), CR0, CR1, CR1S, CR2, HC0 to HC3.")
+    ] = None,
     alpha: Alpha = 0.05,
     draws: Annotated[int | None, typer.Option(help="Bootstrap draws; 0 for none.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 1,
@@ -84,7 +91,7 @@ def fit(
 
     loaded = load_variants(study, data, variant, levels, rename, judge, prompt)
     draws = loaded.study.bootstrap.draws if draws is None else draws
-    fit_choices(loaded, out, Options(engine, alpha, draws, seed, interval))
+    fit_choices(loaded, out, Options(engine, tuple(id or ()), vcov, alpha, draws, seed, interval))
 
 
 @app.command()
@@ -121,6 +128,46 @@ def report(
     from .commands import render_report
 
     render_report(name, results, out, to)
+
+
+@app.command()
+def power(
+    study: StudyName,
+    effect: Annotated[
+        list[float] | None,
+        typer.Option(help="Effect to plan for; can be repeated; by default 0.01, 0.02, 0.05."),
+    ] = None,
+    pairs: Annotated[
+        int | None, typer.Option(help="Pairs that every model judges; else the study's.")
+    ] = None,
+    respondents: Annotated[
+        int | None, typer.Option(help="Size of the human panel; else the study's.")
+    ] = None,
+    power: Annotated[float, typer.Option(help="Wanted probability of a significant estimate.")] = 0.8,
+    alpha: Annotated[float, typer.Option("--alpha", help="Two-sided significance level.")] = 0.05,
+    tests: Annotated[int, typer.Option(help="Number of tests that share alpha (Bonferroni, Holm).")] = 1,
+    judge: Annotated[list[str] | None, typer.Option(help="Only this judge; can be repeated.")] = None,
+    icc: Annotated[
+        float, typer.Option(help="Correlation of the scores of two tasks of one respondent.")
+    ] = 0.0,
+    reliability: Annotated[
+        float | None, typer.Option(help="Share of repeated pairs that a respondent answers alike.")
+    ] = None,
+    stimulus_sd: Annotated[
+        float | None,
+        typer.Option(help="Standard deviation of choice probabilities between stimuli of a level."),
+    ] = None,
+    cost_per_pair: Annotated[float | None, typer.Option(help="Cost of a pair, for all models.")] = None,
+    cost_per_respondent: Annotated[float | None, typer.Option(help="Cost of a respondent.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Table of all levels (.csv, .parquet).")] = None,
+    figure: Annotated[Path | None, typer.Option("--figure", help="Figure (.png, .svg, .pdf).")] = None,
+) -> None:
+    """Tell which effects a study can find, the sizes that others need, and what they cost."""
+    from .powering import plan_study
+
+    options = {"tests": tests, "icc": icc, "reliability": reliability, "stimulus_sd": stimulus_sd}
+    costs = (cost_per_pair, cost_per_respondent)
+    plan_study(study, effect, pairs, respondents, power, alpha, judge, options, costs, out, figure)
 
 
 @app.command()

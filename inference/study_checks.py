@@ -153,12 +153,10 @@ def _prompts(study: Study) -> Iterator[Problem]:
 
 def _units(study: Study) -> Iterator[Problem]:
     columns = [*CHOICE_COLUMNS, *study.features, *(stimulus.id for stimulus in study.stimuli)]
-    named: dict[Location, str] = {
-        ("clusters", "human"): study.clusters.human,
-        ("clusters", "model"): study.clusters.model,
-        ("bootstrap", "unit"): study.bootstrap.unit,
-    }
-    for location, column in named.items():
+    named: list[tuple[Location, str]] = [
+        (("clusters", kind), column) for kind in ("human", "model") for column in study.clusters.of(kind)
+    ]
+    for location, column in [*named, (("bootstrap", "unit"), study.bootstrap.unit)]:
         if column not in columns and not (location[0] == "bootstrap" and column == "row"):
             yield Problem(location, suggestion(column, columns))
 

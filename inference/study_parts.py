@@ -116,10 +116,19 @@ class Judge(Part):
 
 
 class Clusters(Part):
-    """The column that identifies independent observations, by kind of judge."""
+    """The columns whose values identify independent observations, by kind of judge; several may cross.
 
-    human: str
-    model: str
+    ``vcov`` is the convention of standard errors, as in ``conjury.analysis.conjoint.amce``.
+    """
+
+    human: str | list[str]
+    model: str | list[str]
+    vcov: str = "survey"
+
+    def of(self, kind: str) -> tuple[str, ...]:
+        """Name the cluster columns of one kind of judge."""
+        named = self.human if kind == "human" else self.model
+        return (named,) if isinstance(named, str) else tuple(named)
 
 
 class Bootstrap(Part):

@@ -13,11 +13,14 @@ from golden import golden_frame
 from conjury.analysis.conjoint import amce, bootstrap
 from conjury.analysis.figures import beside_published
 from conjury.analysis.fit import Options, answers, fit_group, fit_study, groups
+from conjury.analysis.methods import describe_analysis
+from conjury.analysis.record import record_analysis
 from conjury.inference.errors import InputError
 from conjury.inference.paths import PUBLISHED
 from conjury.inference.prepare import load_choices, name_or_select
 from conjury.inference.simulate import simulate
 from conjury.inference.study import Study, load_study
+from conjury.inference.study_parts import Clusters
 
 QUICK = Options(draws=0)
 
@@ -76,6 +79,36 @@ def test_people_are_clustered_by_respondent_and_models_by_pair(study: Study, cho
     np.testing.assert_allclose(table["std_error"], by_person["std_error"], rtol=1e-12)
     by_pair = amce(rows, study.analyses[0].formula, id="pair_id").frame
     assert not np.allclose(table["std_error"].dropna(), by_pair["std_error"].dropna(), rtol=1e-3)
+
+
+def test_clusters_of_the_call_take_the_place_of_the_study_s(study: Study, choices: pd.DataFrame) -> None:
+    options = Options(draws=0, id=("pair_id", "text", "user"), vcov="CR1")
+    group = next(group for group in groups({"": choices}) if group.kind == "model")
+    table, estimates = fit_group(study, study.analysis("amce"), group, options)
+    alone = amce(group.choices, study.analysis("amce").formula, id=list(options.id), vcov="CR1").frame
+    np.testing.assert_allclose(table["std_error"], alone["std_error"], rtol=1e-12)
+    assert table["df"].notna().any()
+    made = record_analysis(study, study.analysis("amce"), [(group, estimates)], options, 0.0)
+    assert (made["id"], made["vcov"]) == ("pair_id, text, user", "CR1")
+    assert "crossed columns `pair_id`, `text` and `user` (at least 50 clusters), with" in describe_analysis(
+        made
+    )
+
+
+def test_rows_can_be_taken_as_independent(study: Study, choices: pd.DataFrame) -> None:
+    group = next(groups({"": choices}))
+    table, _ = fit_group(study, study.analysis("amce"), group, Options(draws=0, vcov="HC1"))
+    expected = amce(group.choices, study.analysis("amce").formula, vcov="HC1").frame
+    np.testing.assert_allclose(table["std_error"], expected["std_error"], rtol=1e-12)
+
+
+def test_a_study_may_name_several_cluster_columns(study: Study, choices: pd.DataFrame) -> None:
+    crossed = study.model_copy(
+        update={"clusters": Clusters(human="judge_id", model=["text", "user"], vcov="CR1")}
+    )
+    group = next(group for group in groups({"": choices}) if group.kind == "model")
+    _, estimates = fit_group(crossed, study.analysis("amce"), group, QUICK)
+    assert estimates.provenance.extra["clusters"].keys() == {"text", "user"}
 
 
 def test_bootstrap_limits_stand_beside_every_estimate_that_has_an_error(

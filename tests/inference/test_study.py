@@ -172,3 +172,9 @@ def test_a_file_that_is_no_study_is_refused(tmp_path: Path, content: bytes, sent
     path.write_bytes(content)
     with pytest.raises(InputError, match=sentence):
         load_study(path)
+
+
+def test_cluster_columns_may_be_a_list_and_each_must_exist(tmp_path: Path) -> None:
+    path, line = broken(tmp_path, "model: pair_id}", "model: [pair_id, text, usr]}")
+    with pytest.raises(InputError, match=rf"study.yaml:{line}: .*'usr'.*'user'"):
+        load_study(path)
