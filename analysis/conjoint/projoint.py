@@ -127,12 +127,10 @@ def _covariances(
 
 
 def _together(fits: list[Estimates], formula: str) -> Estimates:
-    made = fits[0].provenance
-    counts = {
-        "n_rows": max(f.provenance.n_rows for f in fits),
-        "n_used": max(f.provenance.n_used for f in fits),
-    }
-    return Estimates(stack([fit.frame for fit in fits]), None, replace(made, formula=formula, **counts))
+    made = [fit.provenance for fit in fits]
+    rows, used = max(one.n_rows for one in made), max(one.n_used for one in made)
+    told = replace(made[0], formula=formula, n_rows=rows, n_used=used)
+    return Estimates(stack([fit.frame for fit in fits]), None, told)
 
 
 def _corrected(observed: Estimates, error: Swapping, cross: np.ndarray) -> Corrected:

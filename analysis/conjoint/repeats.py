@@ -124,7 +124,7 @@ def presentations(
     order = [np.argsort(number[position == side], kind="stable") for side in POSITIONS]
     a, b = (side.iloc[place].reset_index(drop=True) for side, place in zip(sides, order, strict=True))
     answer = np.where(a["chosen"] + b["chosen"] == 1, a["chosen"], np.nan)
-    shown = a[[*_ASKED, "judge", "prompt", "is_human"]].assign(
+    shown: pd.DataFrame = a[[*_ASKED, "judge", "prompt", "is_human"]].assign(
         row_a=a["row"], row_b=b["row"], key_a=a["key"], key_b=b["key"], answer=answer
     )
     shown["low"], shown["high"] = shown[["key_a", "key_b"]].min(axis=1), shown[["key_a", "key_b"]].max(axis=1)
@@ -174,8 +174,9 @@ def _is_first(choices: pd.DataFrame) -> np.ndarray:
     named = [name for name in KEYS["choices"] if name in choices and name not in ("sample", "position")]
     sample = pd.Series(_sample(choices))
     keys = [choices[name].reset_index(drop=True) for name in named]
-    lowest = sample.groupby(keys, dropna=False, observed=True).transform("min")
-    return is_first & (sample == lowest).to_numpy()
+    lowest = sample.groupby(keys, dropna=False, observed=True).transform("min").to_numpy()
+    is_first &= sample.to_numpy() == lowest
+    return is_first
 
 
 def _profile_keys(choices: pd.DataFrame, features: Sequence[str] | None) -> np.ndarray:

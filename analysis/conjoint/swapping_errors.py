@@ -1,0 +1,250 @@
+"""Swapping errors for a correction: which repeats each comes from, and how it shares clusters with a fit."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from .agreement import Swapping, sign_test, swapping, wilson
+from .attenuation import Taus, covariance_with_coef
+from .plan import Plan
+from .reliability import Reliability
+from .repeats import SWAPPED, find_repeats, presentations
+from .request import Request
+
+FROM_REPEATS, BY_LEVEL, BY_GROUP = "reliability", "by_level", "by_group"
+MINIMUM = 100
+_POOLED = "all"
+_KEYS = ["judge_id", "prompt_id", "pair_id"]
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Swapping errors of T groups of repeats, the influence of P repeats on each, and clusters."""
+
+    found: list[Swapping]
+    names: list[str]
+    influence: np.ndarray
+    cluster_of_pair: np.ndarray
+    cluster_of_row: np.ndarray
+    n_clusters: int
+
+
+def repeats_for(
+    choices: pd.DataFrame, first: pd.DataFrame, request: Request, correct: str | Reliability
+) -> pd.DataFrame:
+    """Repeats that tau comes from: of the table itself, or of a result, the judges in the table if it can."""
+    if isinstance(correct, Reliability):
+        pairs = correct.pairs
+        own = presentations(first.assign(_one=1.0), "_one", _attributes(first, request))
+        asked = pd.MultiIndex.from_frame(own[["judge", "prompt"]].drop_duplicates())
+        inside = pd.MultiIndex.from_frame(pairs[["judge", "prompt"]]).isin(asked)
+        pairs = pairs[inside] if inside.any() else pairs
+    elif correct in (FROM_REPEATS, BY_LEVEL, BY_GROUP):
+        outcome = request.formula.outcome
+        pairs = find_repeats(choices, outcome=outcome, features=_attributes(choices, request)).pairs
+    else:
+        raise InputError(
+            f"correct is {correct!r}; give 'reliability', 'by_level', 'by_group', a known tau, or a result "
+            "of reliability."
+        )
+    judges = pairs[["judge", "prompt"]].drop_duplicates()
+    if len(judges) > 1 and correct != BY_GROUP:
+        warnings.warn(
+            f"One tau is pooled over {len(judges)} judges and prompts; correct each alone, or compare "
+            "them with correct='by_group'.",
+            stacklevel=5,
+        )
+    _warn_of_position(pairs)
+    return pairs.reset_index(drop=True)
+
+
+def _attributes(choices: pd.DataFrame, request: Request) -> list[str] | None:
+    """Attributes that make a profile, where neither profile_id nor categories are there to tell."""
+    if "profile_id" in choices and choices["profile_id"].notna().all():
+        return None
+    named = [name for name in request.formula.features if name not in request.by]
+    return None if all(isinstance(choices[n].dtype, pd.CategoricalDtype) for n in named) else named
+
+
+def _warn_of_position(pairs: pd.DataFrame) -> None:
+    swapped = pairs[(pairs["sides"] == SWAPPED) & pairs["same"].notna()]
+    if len(swapped) < len(pairs) - pairs["same"].isna().sum():
+        return
+    lean = swapped["first"] + swapped["again"] - 1
+    p = sign_test(lean.groupby(swapped["unit"]).sum().to_numpy())
+    kept = 2 * swapped["same"].mean() - 1
+    if p < 0.05 and kept > 0:
+        excess = np.sqrt(1 + lean.mean() ** 2 / kept) - 1
+        warnings.warn(
+            f"Repeated answers lean to side {'A' if lean.sum() > 0 else 'B'} (p = {p:.2g}), and swapped "
+            f"repeats alone count that as noise: corrected effects are at least {excess:.1%} too large. "
+            "Repeats with the sides as before would tell the two apart.",
+            stacklevel=6,
+        )
+
+
+def groups_for(
+    correct: str | Reliability, plan: Plan, pairs: pd.DataFrame, choices: pd.DataFrame
+) -> tuple[list[str], list[np.ndarray], np.ndarray]:
+    """Names of T groups of repeats, which repeats lie in each (P,), and which one each row takes (J, m)."""
+    everything = np.ones(len(pairs), dtype=bool)
+    if correct == BY_GROUP:
+        return _by_group(plan, pairs, choices, everything)
+    if correct == BY_LEVEL:
+        return _by_level(plan, pairs, choices, everything)
+    return [_POOLED], [everything], np.zeros((1, len(plan.keys)), dtype=int)
+
+
+def _by_group(
+    plan: Plan, pairs: pd.DataFrame, choices: pd.DataFrame, everything: np.ndarray
+) -> tuple[list[str], list[np.ndarray], np.ndarray]:
+    if len(plan.request.by) != 1 or "by" not in plan.keys:
+        raise InputError("correct='by_group' is for amce_diffs and mm_diffs; give 'reliability' here.")
+    by = plan.request.by[0]
+    shown = [choices[by].iloc[pairs[row].to_numpy()].astype(str).to_numpy() for row in ("row_a", "row_b")]
+    others = plan.keys[by].astype(str)
+    base = str(plan.keys["by"].iloc[0]).removeprefix(f"{others.iloc[0]} - ")
+    levels = [base, *dict.fromkeys(others)]
+    masks = [(shown[0] == level) | (shown[1] == level) for level in levels]
+    names, masks, place = _with_fallback(levels, masks, pairs, everything)
+    number = np.array([np.full(len(others), place[0]), [place[levels.index(own)] for own in others]])
+    return names, masks, number
+
+
+def _by_level(
+    plan: Plan, pairs: pd.DataFrame, choices: pd.DataFrame, everything: np.ndarray
+) -> tuple[list[str], list[np.ndarray], np.ndarray]:
+    """A level's repeats are those whose profiles differ in its feature, one showing it (or the reference)."""
+    request, cells = plan.request, plan.cells
+    label = {request.label(name): name for name in request.features}
+    levels, masks = [], []
+    for feature, level in zip(plan.keys["feature"].astype(str), plan.keys["level"].astype(str), strict=True):
+        name = label[feature]
+        shown = [choices[name].iloc[pairs[row].to_numpy()].astype(str) for row in ("row_a", "row_b")]
+        a, b = (values.to_numpy() for values in shown)
+        compared = [level] if request.verb.startswith("mm") else [level, str(cells.levels[name][0])]
+        masks.append((a != b) & (np.isin(a, compared) | np.isin(b, compared)))
+        levels.append(f"{feature}={level}")
+    names, masks, place = _with_fallback(levels, masks, pairs, everything)
+    return names, masks, np.array([place])
+
+
+def _with_fallback(
+    levels: Sequence[str], masks: Sequence[np.ndarray], pairs: pd.DataFrame, everything: np.ndarray
+) -> tuple[list[str], list[np.ndarray], list[int]]:
+    """Keep the groups whose repeats suffice; the others take the pooled tau, which comes first."""
+    same = pairs["same"].to_numpy()
+    names, kept, place, poor = [_POOLED], [everything], [], []
+    for level, mask in zip(levels, masks, strict=True):
+        own = same[mask & ~np.isnan(same)]
+        clear = len(own) >= MINIMUM and wilson(np.array([own.mean()]), np.array([len(own)]), 0.05)[0][0] > 0.5
+        if level in names:
+            place.append(names.index(level))
+        elif clear:
+            place.append(len(names))
+            names.append(level)
+            kept.append(mask)
+        else:
+            place.append(0)
+            poor.append(f"{level} ({len(own)})")
+    if poor:
+        shown = ", ".join(list(dict.fromkeys(poor))[:8]) + (" and others" if len(set(poor)) > 8 else "")
+        warnings.warn(
+            f"The pooled tau stands in where fewer than {MINIMUM} repeats are answered twice, or do not "
+            f"agree clearly above chance: {shown}.",
+            stacklevel=7,
+        )
+    return names, kept, place
+
+
+def swapping_errors(
+    plan: Plan, first: pd.DataFrame, pairs: pd.DataFrame, names: list[str], masks: list[np.ndarray]
+) -> Errors:
+    """Estimate the swapping error of each group of repeats, and number the clusters."""
+    of_row, of_pair, n = _clusters(plan, first, pairs)
+    same, swapped = pairs["same"].to_numpy(), (pairs["sides"] == SWAPPED).to_numpy()
+    found = []
+    influence = np.zeros((len(pairs), len(masks)))
+    for number, (name, mask) in enumerate(zip(names, masks, strict=True)):
+        found.append(swapping(same[mask], swapped[mask], of_pair[mask]))
+        _check(name, found[-1])
+        influence[mask, number] = found[-1].influence
+    return Errors(found, names, influence, of_pair, of_row, n)
+
+
+def _check(name: str, found: Swapping) -> None:
+    which = "" if name == _POOLED else f" of {name}"
+    if found.n_units < 2:
+        raise InputError(
+            f"{found.n_units} repeats{which} with two answers are no basis for a swapping error; give a "
+            "known tau as correct=, or collect repeats."
+        )
+    if not found.agreement > 0.5:
+        raise InputError(
+            f"Repeated answers{which} agree in {found.agreement:.1%} of cases, no better than chance: "
+            "effects cannot be corrected; see reliability() for what the answers follow."
+        )
+    if found.agreement - 2 * found.agreement_error <= 0.5:
+        warnings.warn(
+            f"Repeated answers{which} agree in {found.agreement:.1%} of cases, not clearly above chance; "
+            "corrected estimates are unstable and their errors too small.",
+            stacklevel=6,
+        )
+
+
+def _clusters(plan: Plan, first: pd.DataFrame, pairs: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, int]:
+    """Clusters of n rows and of P repeats, and how many there are among the rows.
+
+    The first cluster column that keeps the two profiles of a pair together counts, else
+    respondents (for models, pairs). Repeats of pairs that are not in the table are clusters apart.
+    """
+    outcome = plan.request.formula.outcome
+    shown = presentations(first, outcome, _attributes(first, plan.request)) if len(pairs) else pairs
+    a, b = shown["row_a"].to_numpy(), shown["row_b"].to_numpy()
+    code = shown["unit"].to_numpy()
+    for clusters in plan.cells.clusterings.values():
+        if (clusters.code[a] == clusters.code[b]).all():
+            code = clusters.code[a]
+            break
+    shown = shown.assign(cluster=np.unique(code, return_inverse=True)[1])
+    n = int(shown["cluster"].max()) + 1
+    of_row = np.empty(len(first), dtype=np.int64)
+    of_row[a] = of_row[b] = shown["cluster"].to_numpy()
+    asked = shown.drop_duplicates(_KEYS)
+    known = pairs[_KEYS].merge(asked[[*_KEYS, "cluster"]], on=_KEYS, how="left")["cluster"]
+    of_unit = known.groupby(pairs["unit"].to_numpy()).transform("first")
+    apart = pd.Series(n + np.unique(pairs["unit"], return_inverse=True)[1])
+    return of_row, known.fillna(of_unit).fillna(apart).to_numpy(dtype=np.int64), n
+
+
+def taus_of(plan: Plan, errors: Errors) -> Taus:
+    """Swapping errors with their covariance, and that with the K coefficients, clusters in common."""
+    n_codes = int(max(errors.cluster_of_pair.max() + 1, errors.n_clusters))
+    summed = np.zeros((n_codes, len(errors.found)))
+    np.add.at(summed, errors.cluster_of_pair, errors.influence)
+    scale = np.sqrt([found.n_units / (found.n_units - 1) for found in errors.found])
+    rows = np.sqrt(errors.n_clusters / (errors.n_clusters - 1))
+    with_coef = covariance_with_coef(plan, summed[errors.cluster_of_row]) * scale * rows
+    vcov = (summed * scale).T @ (summed * scale)
+    return Taus(np.array([found.tau for found in errors.found]), vcov, with_coef)
+
+
+def table_of(errors: Errors) -> pd.DataFrame:
+    """One row a swapping error, as in `correction.Corrected`."""
+    return pd.DataFrame(
+        {
+            "group": errors.names,
+            "tau": [found.tau for found in errors.found],
+            "std_error": [found.std_error for found in errors.found],
+            "agreement": [found.agreement for found in errors.found],
+            "n_compared": [found.n_compared for found in errors.found],
+            "n_units": [found.n_units for found in errors.found],
+        }
+    )
