@@ -167,18 +167,48 @@ def _frame(
 
 
 def _notes(frame: pd.DataFrame, levels: Levels, solved: Solved, setting: Setting) -> tuple[str, ...]:
-    notes = []
-    limited = frame[frame["power_limit"] < 0.999].drop_duplicates(["feature", "effect"])
-    for row, k in zip(limited.itertuples(), levels.stimuli[limited.index], strict=True):
-        notes.append(
-            f"No number of pairs brings the power for {row.feature} above {row.power_limit:.2f} at an effect "
-            f"of {row.effect:.3g}: it rests on {k:g} stimuli a level; add stimuli."
-        )
+    notes = (
+        _limits_of_effects(frame, levels, setting) if solved == "effect" else _limits_of_power(frame, levels)
+    )
     if solved == "effect" and np.isinf(frame["effect"]).any():
-        features = ", ".join(dict.fromkeys(frame.loc[np.isinf(frame["effect"]), "feature"].astype(str)))
-        notes.append(
-            f"No possible effect reaches this power for {features}; plan more pairs or more stimuli."
-        )
+        features = _joined(frame.loc[np.isinf(frame["effect"]), "feature"])
+        notes.append(f"No possible effect reaches this power for {features}; plan more pairs or stimuli.")
     if setting.corrected and not setting.repeats:
         notes.append("The reliability counts as known; give repeats for the error of its estimate.")
     return tuple(notes)
+
+
+def _limits_of_power(frame: pd.DataFrame, levels: Levels) -> list[str]:
+    """Say which power stays out of reach, however many pairs there are."""
+    limited = frame.assign(k=levels.stimuli)[frame["power_limit"] < 0.999]
+    notes = []
+    for key, rows in limited.groupby(["effect", "power_limit", "k"], sort=False):
+        effect, limit, k = np.asarray(key, dtype=float)
+        notes.append(
+            f"No number of pairs brings the power for {_joined(rows['feature'])} above {limit:.2f} at an "
+            f"effect of {effect:.3g}: it rests on {k:g} stimuli a level; add stimuli."
+        )
+    return notes
+
+
+def _limits_of_effects(frame: pd.DataFrame, levels: Levels, setting: Setting) -> list[str]:
+    """Say which effects stay out of reach, however many pairs there are."""
+    limited = levels.stimulus_sd > 0
+    if not limited.any():
+        return []
+    wanted = frame["power"].where(np.isfinite(frame["effect"])).ffill().bfill().to_numpy(float)
+    endless = np.full(len(frame), np.inf)
+    smallest = np.round(detectable_effect(levels, setting, endless, wanted), 12)
+    found = frame.assign(k=levels.stimuli, smallest=smallest)[limited & np.isfinite(smallest)]
+    notes = []
+    for key, rows in found.groupby(["smallest", "k"], sort=False):
+        value, k = np.asarray(key, dtype=float)
+        notes.append(
+            f"No number of pairs finds effects below {value:.3g} for {_joined(rows['feature'])} with this "
+            f"power: they rest on {k:g} stimuli a level; add stimuli."
+        )
+    return notes
+
+
+def _joined(features: pd.Series[Any]) -> str:
+    return " and ".join(dict.fromkeys(features.astype(str)))
