@@ -147,6 +147,21 @@ def load(
     return frame if suffix == ".parquet" else _infer_levels(frame, path, {*levels, *kinds})
 
 
+def load_text(path: str | Path) -> pd.DataFrame:
+    """Read a CSV or gzipped CSV with every column as text; only empty cells are missing.
+
+    Raises
+    ------
+    InputError
+        The file is missing, empty, damaged or no CSV.
+    """
+    path = Path(path)
+    if _suffix(path) == ".parquet":
+        raise InputError(f"{path}: this is a Parquet file; name a .csv or .csv.gz instead.")
+    _check_file(path)
+    return _read_csv(path, {}, None, ())
+
+
 def _infer_levels(frame: pd.DataFrame, path: Path, known: set[str]) -> pd.DataFrame:
     texts: pd.Index[str] = frame.select_dtypes("string").columns
     inferred = [str(name) for name in texts if name not in known]
@@ -194,14 +209,19 @@ def _write(frame: pd.DataFrame, file: IO[bytes], suffix: str) -> None:
             frame.to_csv(packed, index=False, lineterminator="\n")
 
 
-def _read_csv(path: Path, levels: Levels, text: set[str], verbatim: Sequence[str]) -> pd.DataFrame:
+def _read_csv(path: Path, levels: Levels, text: set[str] | None, verbatim: Sequence[str]) -> pd.DataFrame:
+    """Read a CSV with the columns ``text`` as text, all of them where it is None."""
     try:
         header = _header(path)
         missing = {
-            name: [""] if name in verbatim else [mark for mark in MISSING if mark not in levels.get(name, ())]
+            name: [""]
+            if text is None or name in verbatim
+            else [mark for mark in MISSING if mark not in levels.get(name, ())]
             for name in header
         }
-        dtypes: dict[Any, Any] = {name: "string" for name in header if name in text or name in levels}
+        dtypes: dict[Any, Any] = {
+            name: "string" for name in header if text is None or name in text or name in levels
+        }
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             return pd.read_csv(
