@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -87,7 +88,7 @@ def _of_filter(group: Judged, name: str, alpha: float) -> pd.DataFrame:
     failed = int((by_respondent == 0).sum())
     everyone = group.effects.frame.set_index(["feature", "level"])["estimate"]
     everyone.index = pd.MultiIndex.from_tuples([(str(a), str(b)) for a, b in everyone.index])
-    head = {
+    head: dict[str, Any] = {
         "filter": name,
         "respondents": len(by_respondent),
         "failed": failed,

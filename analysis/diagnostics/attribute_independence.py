@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.study import Study
 
-from .check import Check, Question, Verdict, holm, lowest, said_p, who
+from .check import Check, Question, Verdict, adjusted, lowest, said_p, who
 from .judged import Judged, codes, designs, tidy
 from .randomness import DRAWS, Against, Draw, against, dependence, draw_counts, how_drawn, probabilities
 
@@ -56,9 +56,9 @@ def attribute_independence(study: Study, judged: Sequence[Judged], alpha: float,
     rng = np.random.default_rng(seed)
     groups = designs(judged)
     tables = [_of_design(study, members[0], rng) for members in groups]
-    adjusted = holm(np.concatenate([table["p"].to_numpy() for table in tables]))
+    tested = adjusted(np.concatenate([table["p"].to_numpy() for table in tables]))
     ends = np.cumsum([len(table) for table in tables])
-    parts = np.split(adjusted, ends[:-1])
+    parts = np.split(tested, ends[:-1])
     table = tidy(
         (g, t.assign(p_adjusted=p))
         for members, t, p in zip(groups, tables, parts, strict=True)
@@ -67,7 +67,7 @@ def attribute_independence(study: Study, judged: Sequence[Judged], alpha: float,
     furthest = lowest(table, table["p_adjusted"])
     p = float(furthest["p_adjusted"])
     finding = (
-        f"{len(adjusted)} pairs of attributes tested; the smallest adjusted {said_p(p)} "
+        f"{len(tested)} pairs of attributes tested; the smallest adjusted {said_p(p)} "
         f"({furthest['feature']} and {furthest['partner']}, {who(furthest)}; Cramer's V "
         f"{furthest['cramers_v']:.3f})."
     )

@@ -108,7 +108,7 @@ def shown_before(level: np.ndarray, respondent: np.ndarray) -> np.ndarray:
 
 
 def _same(first: np.ndarray, respondent: np.ndarray, lag: int) -> np.ndarray:
-    """Whether a side is that of ``lag`` tasks before, shape (pairs - lag, padded to pairs), NaN if unknown."""
+    """Whether a side is that of ``lag`` tasks before, shape (pairs,), NaN if unknown."""
     same = np.full(len(first), np.nan)
     now, then = first[lag:], first[:-lag]
     known = (respondent[lag:] == respondent[:-lag]) & ~np.isnan(now) & ~np.isnan(then)

@@ -9,6 +9,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from ..conjoint.multiplicity import holm
+
 Verdict = Literal["pass", "look", "fail", "not_applicable"]
 SEVERITY: tuple[Verdict, ...] = ("not_applicable", "pass", "look", "fail")
 
@@ -77,7 +79,7 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
     return max(verdicts, key=SEVERITY.index, default="pass")
 
 
-def holm(p: np.ndarray) -> np.ndarray:
+def adjusted(p: np.ndarray) -> np.ndarray:
     """Adjust p values, shape (m,), by Holm's step-down procedure; missing ones stay missing.
 
     References
@@ -87,15 +89,13 @@ def holm(p: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> holm(np.array([0.01, 0.04, np.nan, 0.03])).tolist()
+    >>> adjusted(np.array([0.01, 0.04, np.nan, 0.03])).tolist()
     [0.03, 0.06, nan, 0.06]
     """
-    adjusted = np.full(len(p), np.nan)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
-    factors = len(order) - np.arange(len(order))
-    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * factors), 1.0)
-    return adjusted
+    known = ~np.isnan(p)
+    found = np.full(len(p), np.nan)
+    found[known] = holm(p[known])
+    return found
 
 
 def said_p(p: float) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 from conjury.inference.study import Study
 
 from ..results import inference
-from .check import Check, Question, Verdict, highest, holm, lowest, said_p, who, worst
+from .check import Check, Question, Verdict, adjusted, highest, lowest, said_p, who, worst
 from .judged import Judged, designs, tidy
 from .randomness import DRAWS, Against, Draw, against, draw_counts, how_drawn, misfit, probabilities
 
@@ -51,7 +51,7 @@ def design_probabilities(study: Study, judged: Sequence[Judged], alpha: float, s
     tests = pd.concat(
         [table.drop_duplicates("feature").assign(design=k) for k, table in enumerate(tables)]
     ).reset_index(drop=True)
-    tests["p_adjusted"] = holm(tests["p"].to_numpy())
+    tests["p_adjusted"] = adjusted(tests["p"].to_numpy())
     table = tidy(
         (g, t.merge(tests.loc[tests["design"] == k, ["feature", "p_adjusted"]], on="feature"))
         for k, (members, t) in enumerate(zip(groups, tables, strict=True))
@@ -72,10 +72,10 @@ def design_probabilities(study: Study, judged: Sequence[Judged], alpha: float, s
 
 
 def _verdict(test: object, alpha: float) -> Verdict:
-    adjusted, worse, closer = (getattr(test, name) for name in ("p_adjusted", "p_worse", "p_closer"))
-    if not adjusted < alpha:
+    level, worse, closer = (getattr(test, name) for name in ("p_adjusted", "p_worse", "p_closer"))
+    if not level < alpha:
         return "pass"
-    return "fail" if worse < closer and adjusted < min(0.001, alpha) else "look"
+    return "fail" if worse < closer and level < min(0.001, alpha) else "look"
 
 
 def _of_design(study: Study, group: Judged, rng: np.random.Generator, alpha: float) -> pd.DataFrame:

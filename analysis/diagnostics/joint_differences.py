@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..results import inference
-from .check import Check, Question, Verdict, highest, holm, lowest, said_p, who
+from .check import Check, Question, Verdict, adjusted, highest, lowest, said_p, who
 from .judged import Judged, tidy
 from .wald import joint_test
 
@@ -61,9 +61,9 @@ def judge_differences(
     table = tidy(done)
     keys = ["judge", "prompt", *([test] if test else [])]
     tests = table.drop_duplicates(keys)[[*keys, "p_joint"]].reset_index(drop=True)
-    tests["p_joint_adjusted"] = holm(tests["p_joint"].to_numpy())
+    tests["p_joint_adjusted"] = adjusted(tests["p_joint"].to_numpy())
     table = table.merge(tests.drop(columns="p_joint"), on=keys, how="left")
-    table["p_adjusted"] = table.groupby(keys, sort=False)["p"].transform(lambda p: holm(p.to_numpy()))
+    table["p_adjusted"] = table.groupby(keys, sort=False)["p"].transform(lambda p: adjusted(p.to_numpy()))
     if tests["p_joint"].isna().all():
         return question.answer(table, "look", f"There are too few clusters to test {what}.", notes)
     worst = lowest(tests, tests["p_joint_adjusted"])

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from conjury.inference.errors import InputError
 
 from ..results import inference
-from .check import Check, Question, highest, holm, lowest, said_p, who
+from .check import Check, Question, adjusted, highest, lowest, said_p, who
 from .judged import Judged, attempt, tidy
 
 QUESTION = Question(
@@ -59,7 +59,7 @@ def missing_choices(judged: Sequence[Judged], alpha: float, seed: int) -> Check:
         return QUESTION.not_applicable(" ".join(notes))
     table = tidy(done)
     tests = table.drop_duplicates(["judge", "prompt"])[["judge", "prompt", "p_joint"]].reset_index(drop=True)
-    tests["p_joint_adjusted"] = holm(tests["p_joint"].to_numpy())
+    tests["p_joint_adjusted"] = adjusted(tests["p_joint"].to_numpy())
     table = table.merge(tests.drop(columns="p_joint"), on=["judge", "prompt"])
     worst = lowest(table, table["p_joint_adjusted"])
     own = table[(table["judge"] == worst["judge"]) & (table["prompt"] == worst["prompt"])]

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.stats import binomtest, chi2
 
 from ..results import inference
-from .check import Check, Question, Verdict, highest, holm, lowest, said_p, who
+from .check import Check, Question, Verdict, adjusted, highest, lowest, said_p, who
 from .judged import Judged, codes, designs, tidy
 
 QUESTION = Question(
@@ -98,7 +98,7 @@ def position_balance(judged: Sequence[Judged], alpha: float) -> Check:
     tested = pd.concat(
         [table.drop_duplicates("feature").assign(design=k) for k, table in enumerate(tables)]
     ).reset_index(drop=True)
-    tested["p_adjusted"] = holm(tested["p"].to_numpy())
+    tested["p_adjusted"] = adjusted(tested["p"].to_numpy())
     tables = [
         table.merge(tested.loc[tested["design"] == k, ["feature", "p_adjusted"]], on="feature")
         for k, table in enumerate(tables)

@@ -10,7 +10,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..results import inference
-from .check import Check, Question, highest, holm, said_p, who
+from .check import Check, Question, adjusted, highest, said_p, who
 from .judged import Judged, attempt, tidy
 from .wald import clustered_mean
 
@@ -30,7 +30,7 @@ def position_share(judged: Sequence[Judged], alpha: float) -> Check:
     if not done:
         return QUESTION.not_applicable("No judge made a choice. " + " ".join(notes))
     table = tidy(done)
-    table["p_adjusted"] = holm(table["p"].to_numpy())
+    table["p_adjusted"] = adjusted(table["p"].to_numpy())
     furthest = highest(table, (table["estimate"] - 0.5).abs())
     found = (table["p_adjusted"] < alpha).to_numpy()
     finding = (

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import gamma
 
-from .check import Check, Question, Verdict, holm, lowest, said_p, who
+from .check import Check, Question, Verdict, adjusted, lowest, said_p, who
 from .judged import Judged, codes, tidy
 
 QUESTION = Question(
@@ -86,7 +86,7 @@ def respondent_balance(judged: Sequence[Judged], alpha: float) -> Check:
     if not panels:
         return QUESTION.not_applicable(MODELS)
     table = tidy((group, _of_panel(group)) for group in panels)
-    table["p_adjusted"] = holm(table["p"].to_numpy())
+    table["p_adjusted"] = adjusted(table["p"].to_numpy())
     if table["p"].isna().all():
         return QUESTION.answer(table, "look", "There are too few respondents to test balance.")
     worst = lowest(table, table["p_adjusted"])

@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from conjury.inference.errors import InputError
 
-from .check import Check, Question, highest, holm, said_p, who
+from .check import Check, Question, adjusted, highest, said_p, who
 from .judged import Judged, attempt, codes, tidy
 
 QUESTION = Question(
@@ -35,7 +35,7 @@ def straight_lining(judged: Sequence[Judged], alpha: float) -> Check:
         return QUESTION.not_applicable(" ".join(notes))
     table = tidy(done)
     panels = table.drop_duplicates(["judge", "prompt"]).reset_index(drop=True)
-    panels["p_adjusted"] = holm(panels["p"].to_numpy())
+    panels["p_adjusted"] = adjusted(panels["p"].to_numpy())
     table = table.merge(panels[["judge", "prompt", "p_adjusted"]], on=["judge", "prompt"])
     worst = highest(panels, panels["share_straight"])
     p = float(panels["p_adjusted"].min())

@@ -12,6 +12,7 @@ from scipy.stats import f as f_distribution
 from conjury.inference.errors import InputError
 
 from ..conjoint import cj
+from ..conjoint.wald import joint_test as wald_test
 from ..results import Estimates
 
 
@@ -75,14 +76,14 @@ def joint_test(estimate: np.ndarray, vcov: np.ndarray, clusters: int) -> Joint:
     >>> round(joint_test(np.array([2.0]), np.array([[1.0]]), 10_000).p, 4)
     0.0455
     """
-    scale = np.sqrt(np.where(np.diag(vcov) > 0, np.diag(vcov), 1.0))
-    values, vectors = np.linalg.eigh(vcov / np.outer(scale, scale))
-    kept = values > 1e-9 * max(float(values.max(initial=0.0)), 1e-300)
-    q = int(kept.sum())
-    if q == 0 or clusters <= q:
+    varying = np.diag(vcov) > 0
+    if not varying.any():
+        return Joint(np.nan, 0, np.nan, np.nan)
+    found = wald_test(estimate[varying], vcov[np.ix_(varying, varying)])
+    q = found.rank
+    if clusters <= q:
         return Joint(np.nan, q, np.nan, np.nan)
-    wald = float(np.sum((vectors[:, kept].T @ (estimate / scale)) ** 2 / values[kept]))
-    statistic = wald * (clusters - q) / (q * (clusters - 1))
+    statistic = found.chi2 * (clusters - q) / (q * (clusters - 1))
     return Joint(statistic, q, clusters - q, float(f_distribution.sf(statistic, q, clusters - q)))
 
 
@@ -129,6 +130,5 @@ def clustered_mean(values: np.ndarray, cluster: np.ndarray) -> tuple[float, floa
 
 
 def cluster_count(estimates: Estimates) -> int:
-    """Clusters of a result, G; of several crossed clusterings the fewest."""
-    counts = estimates.provenance.extra.get("clusters", {})
-    return min(counts.values()) if counts else int(estimates.provenance.n_clusters or 0)
+    """Clusters of a result, G."""
+    return int(estimates.provenance.n_clusters or 0)
