@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from ..conjoint.correction import Corrected
 
-SIDES = {"swapped": "Sides swapped", "same": "Sides as before", "either": "Sides drawn anew"}
-SHARES = {"same_profile": "Same profile", "always_a": "A both times", "always_b": "B both times"}
+SIDES = {"swapped": "sides swapped", "same": "as before", "either": "drawn anew"}
+SHARES = {"same_profile": "Same profile", "always_a": "Always A", "always_b": "Always B"}
 SERIES = "series_in_words"
 
 
@@ -67,22 +67,24 @@ def reliability_plot(
     """
     if frame.empty:
         raise InputError("There is nothing to draw: the table of agreement has no rows.")
-    look, named = theme_named(theme), Labels(labels)
-    rows = _row_names(position, named)
-    unanswered = frame.assign(row=_row_names(frame, named)).groupby("row")["n_unanswered"].sum()
+    look = theme_named(theme)
+    rows = _row_names(position, labels)
+    frame = frame.assign(row=_row_names(frame, labels))
+    unanswered = frame[frame["sides"] != "either"].groupby("row")["n_unanswered"].sum()
     shown = [f"{row}\n({lost} unanswered)" if (lost := int(unanswered.get(row, 0))) else row for row in rows]
     with styled(look):
         figure = new_figure(TWO_COLUMNS, 1.35 + 0.42 * len(rows) + (0.28 if title else 0))
         left, right = figure.subplots(1, 2, sharey=True)
-        _draw_agreement(left, frame.assign(row=_row_names(frame, named)), rows, look)
+        _draw_agreement(left, frame, rows, look)
         _draw_shares(right, position, look)
         left.set_yticks(range(len(rows)), shown)
         left.set_ylim(len(rows) - 0.5, -0.5)
         for axes in (left, right):
             axes.set_axisbelow(True)
             axes.spines[["top", "right", "left"]].set_visible(False)
-            axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=7.5,
-                        handlelength=1.2, columnspacing=0.9, labelcolor=look.foreground)  # fmt: skip
+            axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False, fontsize=7.5,
+                        handlelength=0.9, handletextpad=0.4, columnspacing=0.8,
+                        labelcolor=look.foreground)  # fmt: skip
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
     return figure
@@ -112,9 +114,7 @@ def corrected_plot(
     frame = frame.assign(**{SERIES: told})
     bounds = f"{1 - made.alpha:.0%} intervals"
     if (frame["statistic"] == "mm").all():
-        return marginal_means_plot(
-            frame, labels=labels, group=SERIES, baseline=0.5, bounds=bounds, **options
-        )  # fmt: skip
+        return marginal_means_plot(frame, labels=labels, group=SERIES, baseline=0.5, bounds=bounds, **options)
     return coefficient_plot(frame, labels=labels, group=SERIES, bounds=bounds, **options)
 
 
@@ -126,23 +126,24 @@ def reliability_alt(frame: pd.DataFrame) -> str:
     >>> frame = pd.DataFrame({"judge": ["human"], "prompt": "", "sides": "swapped", "agreement": 0.885,
     ...     "lower": 0.871, "upper": 0.898, "n_compared": 2300, "n_unanswered": 12})
     >>> print(reliability_alt(frame))
-    Agreement of repeated answers. Human, sides swapped: 88.5% [87.1%, 89.8%] of 2,300 repeats.
+    Agreement of repeated answers. human, sides swapped: 88.5% [87.1%, 89.8%] of 2,300 repeats.
     """
     told = [
-        f"{name}, {SIDES[row['sides']].lower()}: {row['agreement']:.1%} [{row['lower']:.1%}, "
+        f"{name}, {SIDES[row['sides']]}: {row['agreement']:.1%} [{row['lower']:.1%}, "
         f"{row['upper']:.1%}] of {row['n_compared']:,} repeats."
-        for name, (_, row) in zip(_row_names(frame, Labels()), frame.iterrows(), strict=True)
+        for name, (_, row) in zip(_row_names(frame), frame.iterrows(), strict=True)
     ]
     return " ".join(["Agreement of repeated answers.", *told])
 
 
-def _row_names(table: pd.DataFrame, labels: Labels) -> list[str]:
+def _row_names(table: pd.DataFrame, labels: Mapping[LabelKey, str] | None = None) -> list[str]:
     numbers = ("sides", "n_repeats", "n_swapped", "agreement", "same_profile")
     first = min(list(table.columns).index(name) for name in numbers if name in table)
     keys = [str(name) for name in table.columns[:first]]
-    several = [name for name in keys[1:] if table[name].nunique() > 1 or name != "prompt"]
+    told = [name for name in keys if name != "prompt" or table[name].nunique() > 1]
+    given = labels or {}
     return [
-        ", ".join(labels.level(name, row[name]) for name in [keys[0], *several] if str(row[name]))
+        ", ".join(str(given.get((name, str(row[name])), row[name])) for name in told if str(row[name]))
         for row in table[keys].to_dict("records")
     ]
 
@@ -155,7 +156,7 @@ def _draw_agreement(axes: Axes, frame: pd.DataFrame, rows: list[str], look: Them
         color = look.color(number)
         axes.hlines(y, 100 * one["lower"], 100 * one["upper"], color=color, linewidth=1.3, zorder=3)
         axes.plot(100 * one["agreement"], y, look.marker(number), color=color, markersize=4.6, zorder=4,
-                  linestyle="none", label=SIDES[sides])  # fmt: skip
+                  linestyle="none", label=SIDES[sides].capitalize())  # fmt: skip
     axes.axvline(50, color=look.muted, linewidth=0.9, zorder=1)
     axes.annotate("chance", (50, 0), (3, 3), xycoords=("data", "axes fraction"), textcoords="offset points",
                   fontsize=7.5, style="italic", color=look.muted)  # fmt: skip
