@@ -13,12 +13,7 @@ from conjury.inference.study import Study, load_study
 from conjury.inference.truth import true_values
 
 FORMULA = "chosen ~ slur + identity + topic + reply + curse + engagement"
-SPREADS = [
-    ("text", "", 0.8),
-    ("text:slur", "racism", 1.0),
-    ("text:slur", "reclaimed", 1.0),
-    ("user", "", 0.4),
-]
+SPREADS = [("text", "", 0.8), ("text:slur", "sexism", 3.0), ("user", "", 0.4)]
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
