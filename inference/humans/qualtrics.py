@@ -252,10 +252,10 @@ def _told_gaps(export: Export, choices: pd.DataFrame) -> list[str]:
     silent = int((~choices["chosen"].notna().groupby(choices["judge_id"]).any()).sum())
     by_status = {name: int((choices["status"] == name).sum()) // PROFILES for name in ("missing", "unparsed")}
     counts = {
-        "respondents who saw no task are left out": nothing,
-        "tasks that their respondents did not see are left out": int((~some).sum()),
-        "tasks are without an answer (status missing)": by_status["missing"],
-        "answers name none of the two profiles (status unparsed)": by_status["unparsed"],
-        "respondents answered no task": silent,
+        "Respondents who saw no task and are left out": nothing,
+        "Tasks that their respondents did not see and that are left out": int((~some).sum()),
+        "Tasks without an answer (status missing)": by_status["missing"],
+        "Answers that name none of the two profiles (status unparsed)": by_status["unparsed"],
+        "Respondents who answered no task": silent,
     }
-    return [f"{count:,} {what}." for what, count in counts.items() if count]
+    return [f"{what}: {count:,}." for what, count in counts.items() if count]
