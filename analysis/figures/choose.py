@@ -10,6 +10,8 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from .coefficients import axis_label, coefficient_plot, estimate_points, is_reference, with_bounds
+from .contrasts import contrast_plot
+from .equivalence import equivalence_plot
 from .frequencies import frequencies_plot
 from .labels import LabelKey, Labels, display_order
 from .marginal_means import HALF, marginal_means_plot
@@ -35,7 +37,8 @@ def figure_of(
         AMCEs, differences and their kind become dots with intervals around 0; marginal means
         stand around their null value (0.5 where it was left at 0 and all means are shares);
         groups stand side by side; AMCEs by reference have a panel for each reference;
-        frequencies are drawn as shares, joint proportions as a heat map.
+        contrasts of levels are a matrix; equivalence tests have a band of what is too small to
+        matter; frequencies are drawn as shares, joint proportions as a heat map.
     labels : mapping, optional
         ``feature -> label`` and ``(feature, level) -> label``.
     **options
@@ -63,6 +66,10 @@ def figure_of(
     if "feature" not in frame:
         return proportions_plot(frame, labels=labels, **options)
     named = Labels(labels)
+    if made.verb == "contrast" and "reference" in frame:
+        return contrast_plot(frame, labels=labels, alpha=made.alpha, **options)
+    if "verdict" in frame:
+        return equivalence_plot(frame, labels=labels, **options)
     if "reference" in frame:
         return _by_reference(frame, named, bounds=_bounds(made), **options)
     groups = [name for name in made.by if name in frame]
@@ -73,7 +80,7 @@ def figure_of(
     if kinds == {"frequencies"}:
         return frequencies_plot(frame, labels=labels, **options)
     options["bounds"] = _bounds(made)
-    if kinds == {"mm"}:
+    if kinds <= {"mm", "pmm"}:
         return marginal_means_plot(frame, labels=labels, baseline=_no_effect(frame, made), **options)
     return coefficient_plot(frame, labels=labels, **options)
 
@@ -100,8 +107,9 @@ def series_in_words(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) 
 
 
 def _refuse_without_figure(frame: pd.DataFrame) -> None:
-    if "resid_df" in frame:
-        raise InputError("A test of nested models has no figure; print its table with .frame.")
+    if "resid_df" in frame or "chi2" in frame:
+        what = "test of nested models" if "resid_df" in frame else "joint test"
+        raise InputError(f"A {what} has no figure; print its table with .frame.")
     if not {"estimate", "proportion"} & set(frame.columns):
         raise InputError("A list of features and levels has no figure; print its table with .frame.")
 

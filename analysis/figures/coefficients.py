@@ -22,6 +22,12 @@ AXIS_LABELS = {
     "amce_difference": "Difference in average marginal component effects",
     "mm": "Marginal mean",
     "mm_difference": "Difference in marginal means",
+    "mm_contrast": "Difference between marginal means",
+    "pamce": "Population average marginal component effect",
+    "pamce_difference": "Change in the effect with the distribution of attributes",
+    "pmm": "Population marginal mean",
+    "acie": "Average component interaction effect",
+    "amie": "Average marginal interaction effect",
 }
 
 

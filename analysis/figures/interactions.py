@@ -35,7 +35,8 @@ def interaction_plot(
     Parameters
     ----------
     frame : DataFrame
-        Differences in AMCEs or marginal means: the tidy columns and a column named after ``by``.
+        Differences in AMCEs or marginal means, or interactions: the tidy columns and a column
+        named after ``by``.
     feature, by : str
         The attribute whose effects differ, and the attribute they differ by.
     panels : {"feature", "by"}
@@ -64,7 +65,7 @@ def interaction_plot(
     named = _labels_for(shown, feature, by, labels)
     panel, row = ("level", by) if panels == "feature" else (by, "level")
     points = estimate_points(shown, named, group, interval, panel=panel, row=row)
-    xlabel = with_bounds(f"Difference in {quantity(shown)} of {named.feature(feature).lower()}", bounds)
+    xlabel = with_bounds(_measured(shown, named.feature(feature).lower(), named.feature(by).lower()), bounds)
     return draw_panels(points, theme=theme, xlabel=xlabel, title=title, share_x=True)
 
 
@@ -83,6 +84,13 @@ def quantity(frame: pd.DataFrame) -> str:
     """Name what differs between the groups: effects, or marginal means."""
     is_mean = "statistic" in frame and set(frame["statistic"].astype(str)) == {"mm_difference"}
     return "the marginal mean" if is_mean else "the effect"
+
+
+def _measured(frame: pd.DataFrame, feature: str, by: str) -> str:
+    """Name the quantity on the x axis; an AMIE is no difference from a reference."""
+    if "statistic" in frame and set(frame["statistic"].astype(str)) == {"amie"}:
+        return f"Interaction of {feature} and {by}, beyond both effects"
+    return f"Difference in {quantity(frame)} of {feature}"
 
 
 def _labels_for(frame: pd.DataFrame, feature: str, by: str, labels: Mapping[LabelKey, str] | None) -> Labels:
