@@ -60,8 +60,8 @@ def order_outcomes(export: Export, columns: Sequence[str]) -> list[str]:
     _check_present(export, columns)
     if len(columns) != len(export.tasks):
         raise InputError(
-            f"{export.source}: {len(columns)} of {len(export.tasks)} tasks have an outcome; name one "
-            "column for each task, and the repeated task apart from them."
+            f"{export.source}: for {len(export.tasks)} tasks the number of outcomes is {len(columns)}; name "
+            "one column for each task, and the repeated task apart from them."
         )
     ends = {int(match[1]): name for name in columns if (match := re.search(r"(\d+)\D*$", name)) is not None}
     return [ends[task] for task in export.tasks] if set(ends) == set(export.tasks) else list(columns)

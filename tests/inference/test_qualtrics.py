@@ -239,7 +239,7 @@ def test_a_level_that_the_labels_lack_is_refused_with_its_cell(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"outcomes": ["vote1"]}, "1 of 2 tasks have an outcome; name one column for each task"),
+        ({"outcomes": ["vote1"]}, "for 2 tasks the number of outcomes is 1; name one column for each task"),
         ({"outcomes": ["vote1", "vote3"]}, "column 'vote3' is missing (did you mean 'vote2'?)"),
         ({"prefix": "K"}, "no columns such as K-1-1-1; name one prefix of F"),
         ({"first": "Post C", "second": "Post D"}, "no answer in vote1 and so on is 'Post C' or 'Post D'"),
