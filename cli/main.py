@@ -207,6 +207,30 @@ def power(
 
 
 @app.command()
+def diagnose(
+    study: StudyName,
+    results: ResultsPath = Path("results"),
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Choices; by default those of the results folder.")
+    ] = None,
+    judge: Annotated[str | None, typer.Option(help="Only this judge.")] = None,
+    prompt: Annotated[str | None, typer.Option(help="Only this prompt.")] = None,
+    filter: Annotated[
+        list[str] | None,
+        typer.Option(help="Column that says who passed an attention check; can be repeated."),
+    ] = None,
+    levels: LevelsFile = None,
+    rename: Renames = None,
+    alpha: Annotated[float, typer.Option("--alpha", help="Level of the tests.")] = 0.05,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random designs.")] = 1,
+) -> None:
+    """Check design, respondents and answers; write tables and figures of what was found."""
+    from .diagnosing import diagnose_choices
+
+    diagnose_choices(study, results, data, levels, rename, judge, prompt, filter, alpha, seed)
+
+
+@app.command()
 def doctor() -> None:
     """Print what is installed, what is missing, and how to get it."""
     from .doctor import examine

@@ -57,26 +57,26 @@ def rules_broken(study: Study, shown: pd.DataFrame) -> dict[str, np.ndarray]:
     unknown = np.zeros(len(shown), dtype=bool)
     for name in names:
         unknown |= ~shown[name].astype("string").isin(study.levels(name)).to_numpy(dtype=bool)
-    broken = {"an attribute is missing or has a level that is not the study's": unknown}
+    broken = {"attribute missing or of an unknown level": unknown}
     same = np.ones(len(shown) // 2, dtype=bool)
     for name in [*names, *stimuli]:
         number = pd.factorize(shown[name])[0].reshape(-1, 2)
         same &= number[:, 0] == number[:, 1]
     if stimuli or not study.stimuli:
-        broken["both profiles of a pair are the same"] = same
+        broken["both profiles of a pair the same"] = same
     for stimulus in study.stimuli:
         if stimulus.id in stimuli:
             owner = shown[stimulus.id].astype("string").str.replace(r"_\d+$", "", regex=True)
             level = shown[stimulus.attribute].astype("string")
             named = owner.isin(study.levels(stimulus.attribute)).to_numpy(dtype=bool)
             strange = named & (owner != level).fillna(False).to_numpy(dtype=bool)
-            broken[f"the {stimulus.label.lower()} belongs to another {stimulus.attribute}"] = strange
+            broken[f"{stimulus.id} of another {stimulus.attribute}"] = strange
     identified = shown["profile_id"].notna().to_numpy()
     if identified.all() and shown["profile_id"].nunique() > 1:
         content = [pd.factorize(shown[name])[0] for name in names]
         by_profile = pd.DataFrame(dict(enumerate(content))).groupby(shown["profile_id"].to_numpy())
         varies = (by_profile.transform("min") != by_profile.transform("max")).any(axis=1).to_numpy()
-        broken["one profile_id has different attributes in different rows"] = varies
+        broken["profile_id with differing attributes"] = varies
     return broken
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from textwrap import fill
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NUMBERS = ("estimate", "lower", "upper")
+MANY = 4  # judges and prompts whose names share a line in a legend
 
 
 def draw(
@@ -60,10 +60,11 @@ def draw(
 
 
 def series_of(table: pd.DataFrame, labels: Labels) -> pd.Series:
-    """Name the judge and prompt of each row."""
+    """Name the judge and prompt of each row, on two lines where they are many."""
+    joint = ", " if len(table[["judge", "prompt"]].drop_duplicates()) <= MANY else ",\n"
     pairs = zip(table["judge"].astype("string"), table["prompt"].astype("string").fillna(""), strict=True)
     return pd.Series(
-        [", ".join(labels.feature(part) for part in pair if part) for pair in pairs],
+        [joint.join(labels.feature(part) for part in pair if part) for pair in pairs],
         index=table.index,
         dtype="string",
     )
@@ -163,7 +164,7 @@ def _by_judge(
         if percent:
             table = table.assign(**{name: 100 * table[name] for name in NUMBERS})
         everywhere = pd.Series("Judges and prompts", index=table.index)
-        points = _points(table, everywhere, series_of(table, labels), everywhere)
+        points = _points(table, everywhere, series_of(table, labels).str.replace("\n", " "), everywhere)
         return draw_panels(points, theme=theme, xlabel=xlabel, baseline=baseline)
 
     return drawer
@@ -195,13 +196,13 @@ def _carry(table: pd.DataFrame, labels: Labels, theme: str) -> Figure:
 
 
 def _answers(table: pd.DataFrame, labels: Labels, theme: str) -> Figure:
-    series = series_of(table, labels)
+    series = series_of(table, labels).str.replace("\n", " ")
     wide = table.assign(row=series).pivot_table(index="row", columns="answer", values="share", sort=False)
     lost = wide.drop(columns="ok", errors="ignore").fillna(0.0)
     if lost.empty or not len(lost.columns):
         lost = pd.DataFrame({"no single choice": 0.0}, index=wide.index)
-    drawn = (100 * lost).stack().rename("estimate").reset_index()
-    drawn.columns = pd.Index(["row", "answer", "estimate"])
+    drawn = (100 * lost).rename_axis(index="row").reset_index()
+    drawn = drawn.melt("row", var_name="answer", value_name="estimate")
     everywhere = pd.Series("Judges and prompts", index=drawn.index)
     points = _points(drawn, everywhere, drawn["row"], drawn["answer"].map(labels.feature))
     return draw_panels(points, theme=theme, xlabel="Pairs without a single choice (%)", baseline=0.0)
@@ -209,9 +210,10 @@ def _answers(table: pd.DataFrame, labels: Labels, theme: str) -> Figure:
 
 def _impossible(table: pd.DataFrame, labels: Labels, theme: str) -> Figure:
     table = once(table).rename(columns={"n": "estimate"})
-    row = table["rule"].map(lambda rule: fill(str(rule), 38))
     everywhere = pd.Series("Rules of the design", index=table.index)
-    points = _points(table, everywhere, row, series_of(table, labels) + table["more"])
+    points = _points(
+        table, everywhere, table["rule"].map(labels.feature), series_of(table, labels) + table["more"]
+    )
     return draw_panels(points, theme=theme, xlabel="Profiles or pairs that break the rule", baseline=0.0)
 
 

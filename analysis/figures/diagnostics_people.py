@@ -52,8 +52,7 @@ def draw_runs(table: pd.DataFrame, labels: Labels, theme: str) -> Figure:
             axes.set_xlabel("Longest run of one side (tasks)")
             axes.set_ylabel("Respondents")
             _tidy(axes, labels.feature(judge), "y")
-        handles, names = figure.axes[0].get_legend_handles_labels()
-        _legend(figure, handles, names, look)
+        _legend(figure, look)
     return figure
 
 
@@ -85,8 +84,7 @@ def draw_times(table: pd.DataFrame, labels: Labels, theme: str) -> Figure:
             axes.set_xlabel("Median seconds a task (dashed: median respondent)")
             axes.set_ylabel("Respondents")
             _tidy(axes, labels.feature(judge), "y")
-        handles, names = figure.axes[0].get_legend_handles_labels()
-        _legend(figure, handles, names, look)
+        _legend(figure, look)
     return figure
 
 
@@ -97,9 +95,10 @@ def _tidy(axes: Axes, title: str, grid: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _legend(figure: Figure, handles: list[object], names: list[str], look: Theme) -> None:
+def _legend(figure: Figure, look: Theme) -> None:
+    handles, names = figure.axes[0].get_legend_handles_labels()
     figure.legend(
-        handles,  # type: ignore[arg-type]
+        handles,
         names,
         loc="outside upper left",
         ncols=len(names),

@@ -1,0 +1,111 @@
+"""What ``conjury diagnose`` does: every check on a study's choices, into the results folder."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from conjury.inference.errors import ConjuryError, InputError
+from conjury.inference.study import Study, load_study
+
+from .commands import _progress, console
+from .comparing import _choices
+from .loading import describe_study
+
+if TYPE_CHECKING:
+    from conjury.analysis.diagnostics.check import Check
+
+WORDS = {"pass": "passes", "look": "LOOK", "fail": "FAILS", "not_applicable": "-"}
+COUNTED = {"pass": "pass", "look": "need a look", "fail": "fail", "not_applicable": "do not apply"}
+
+
+def diagnose_choices(
+    study: str,
+    results: Path,
+    data: Path | None,
+    levels: Path | None,
+    renames: Sequence[str] | None,
+    judge: str | None,
+    prompt: str | None,
+    filters: Sequence[str] | None,
+    alpha: float,
+    seed: int,
+) -> None:
+    """Check a study's choices and add tables and figures of the checks to the results folder."""
+    from conjury.analysis.diagnostics.diagnose import NAMES, diagnose
+    from conjury.analysis.store import ResultsFolder, describe_run
+
+    known = load_study(study)
+    folder = ResultsFolder(results)
+    if data is None and not folder.manifest:
+        raise InputError(
+            f"{results} holds no results (manifest.json is missing); run `conjury fit` first, or name the "
+            "choices with --data."
+        )
+    choices, source = _choices(folder, study, data, levels, renames, judge, prompt)
+    console.print(f"{known.title}: {len(NAMES)} checks of {len(choices):,} rows of {data or results}")
+    with _progress(len(NAMES)) as step:
+        checks = diagnose(known, choices, alpha=alpha, seed=seed, filters=filters, progress=step)
+    run = describe_run(["conjury", *sys.argv[1:]])
+    manifest = folder.manifest or {**describe_study(known), **run, **source}
+    record: dict[str, Any] = {
+        "alpha": alpha,
+        "seed": seed,
+        "created": run["created"],
+        "command": run["command"],
+        **source,
+        "checks": [check.name for check in checks],
+    }
+    tables = {"diagnosis": summary(checks)} | {
+        f"check_{check.name}": check.table for check in checks if check.figure
+    }
+    folder.write(tables, manifest | {"diagnosed": record})
+    if undrawn := _draw(known, checks, results):
+        noted = {**record, "notes": [*source["notes"], *undrawn]}
+        folder.write({}, manifest | {"diagnosed": noted})
+    _print(checks)
+    console.print(f"Tables and figures of {sum(c.figure for c in checks)} checks in {results}")
+
+
+def summary(checks: Sequence[Check]) -> pd.DataFrame:
+    """Lay checks out, one row each: ``name, title, question, verdict, finding, remedy, figure``."""
+    names = ("name", "title", "question", "verdict", "finding", "remedy")
+    columns: dict[str, Any] = {
+        name: pd.array([getattr(check, name) for check in checks], dtype="string") for name in names
+    }
+    return pd.DataFrame({**columns, "figure": [check.figure for check in checks]})
+
+
+def _draw(study: Study, checks: Sequence[Check], results: Path) -> list[str]:
+    """Draw every check that has numbers; return why any could not be drawn."""
+    from conjury.analysis.figures.diagnostics import draw
+    from conjury.analysis.figures.theme import save
+
+    labels: dict[Any, str] = {**study.prompt_labels, **study.judge_labels, **study.feature_labels}
+    labels |= {(f, level): word for f, words in study.level_labels.items() for level, word in words.items()}
+    notes = []
+    drawn = [check for check in checks if check.figure]
+    with _progress(len(drawn)) as step:
+        for check in drawn:
+            step(f"Figure: {check.title}")
+            try:
+                save(
+                    draw(check.name, check.table, labels=labels), results / "figures" / f"check_{check.name}"
+                )
+            except ConjuryError as error:
+                notes.append(f"Figure check_{check.name}: {error} It was not drawn.")
+    return notes
+
+
+def _print(checks: Sequence[Check]) -> None:
+    for check in checks:
+        console.print(f"\n{WORDS[check.verdict]:7} {check.title}")
+        console.print(f"        {check.finding}")
+        if check.remedy:
+            console.print(f"        What to do: {check.remedy}")
+    counts = [f"{sum(c.verdict == v for c in checks)} {words}" for v, words in COUNTED.items()]
+    console.print(f"\n{', '.join(counts)}.")
