@@ -1,0 +1,263 @@
+"""Power by simulation: studies drawn from a truth table, analysed by any estimator, in parallel."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ..results import Estimates, check_alpha
+from .amce import amce
+from .power_truth import KEYS, rows_of, scaled_table, summarise, true_effects
+
+if TYPE_CHECKING:
+    from conjury.inference.study import Study
+
+Estimator = Callable[[pd.DataFrame], Estimates]
+NUMBERS = ["estimate", "std_error", "p", "lower", "upper"]
+CHUNKS = 8
+
+
+@dataclass(frozen=True)
+class SimulatedPower:
+    """What repeated studies found.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        A row for each level: ``statistic, feature, level``, ``effect`` (the true value; missing where it
+        is not known), ``n_sims`` (studies with an estimate), ``power`` (share of p values below alpha),
+        ``bias``, ``sd`` (of the estimates), ``std_error`` (mean of the estimated ones), ``coverage`` of
+        the intervals, ``type_s``, ``type_m``; ``power_mc, bias_mc, coverage_mc`` are Monte Carlo errors.
+    draws : DataFrame
+        A row for each study and level: ``sim, statistic, feature, level, estimate, std_error, p, lower,
+        upper``.
+    seed, alpha : the seed of the draws, and the significance level
+    """
+
+    frame: pd.DataFrame
+    draws: pd.DataFrame
+    seed: int
+    alpha: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What every process needs to draw and analyse a study."""
+
+    study: Study
+    truth: pd.DataFrame
+    judge: str
+    prompt: str | None
+    profiles: pd.DataFrame
+    respondents: int | None
+    pairs: int | None
+    options: Mapping[str, Any]
+    estimator: Estimator
+
+
+def power_by_simulation(
+    study: Study,
+    judge: str,
+    *,
+    prompt: str | None = None,
+    feature: str | None = None,
+    level: str | None = None,
+    effect: float | None = None,
+    pairs: int | None = None,
+    respondents: int | None = None,
+    estimator: Estimator | None = None,
+    n_sims: int = 500,
+    alpha: float = 0.05,
+    seed: int = 1,
+    workers: int = 1,
+    truth: Path | pd.DataFrame | None = None,
+    options: Mapping[str, Any] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> SimulatedPower:
+    """Draw a study many times and count how often an estimator finds its effects.
+
+    Parameters
+    ----------
+    study : Study
+    judge : str
+        A judge of the truth table: its part-worths, noise, heterogeneity and position bias are drawn.
+    prompt : str, optional
+        The prompt of a model; by default its first.
+    feature, level, effect : str, str and float, optional
+        Scale the part-worth of one level so that its AMCE, in the observed choices, is ``effect``; by
+        default effects are those of the truth table.
+    pairs, respondents : int, optional
+        Size of the study for a model or a panel; by default the study's design.
+    estimator : callable, optional
+        Takes the choices (repeated tasks included) and returns estimates. With several workers it must be
+        a function of a module or a `functools.partial` of one. By default AMCEs of all attributes with the
+        clusters that the study states, repeats left out.
+    n_sims : int
+    alpha : float
+        Significance level; the level of the intervals is the estimator's own.
+    seed : int
+        Same seed, same result, whatever the number of workers.
+    workers : int
+        Processes that draw side by side.
+    truth : Path or DataFrame, optional
+        Truth table; by default ``truth.csv`` beside the study file.
+    options : mapping, optional
+        Further arguments of `conjury.inference.simulate.simulate`, such as ``swapped_share``, ``samples`` or
+        ``stimulus_seed``; without the last, every study draws its stimuli anew.
+    progress : callable, optional
+        Called with the number of finished and of all studies.
+
+    Returns
+    -------
+    SimulatedPower
+
+    Raises
+    ------
+    InputError
+        For an unknown judge or level, or an effect that no part-worth reaches.
+
+    References
+    ----------
+    Morris, T. P., White, I. R., Crowther, M. J. (2019). Using simulation studies to evaluate statistical
+    methods. Statistics in Medicine 38(11), 2074-2102. doi:10.1002/sim.8086
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_study
+    >>> study = load_study("moderation")
+    >>> found = power_by_simulation(
+    ...     study, "gpt4o", feature="reply", level="agree", effect=0.1, pairs=300, n_sims=2)
+    >>> row = found.frame.set_index("level").loc["agree"]
+    >>> int(row["n_sims"]), round(float(row["effect"]), 6)
+    (2, 0.1)
+    """
+    from conjury.inference.design import enumerate_profiles
+    from conjury.inference.rater_models import read_truth_table
+
+    check_alpha(alpha)
+    for name, number in (("n_sims", n_sims), ("workers", workers)):
+        if number < 1:
+            raise InputError(f"{name} is {number}; give a whole number of at least 1.")
+    table = rows_of(study, judge, prompt, study.folder / "truth.csv" if truth is None else truth)
+    if not (feature is None) == (level is None) == (effect is None):
+        raise InputError("A scaled effect needs its feature, level and size; give all three or none.")
+    if feature is not None and level is not None and effect is not None:
+        table = scaled_table(study, table, feature, level, effect)
+    rater = read_truth_table(table, study)[0]
+    plan = Plan(
+        study,
+        table,
+        judge,
+        rater.prompt or None,
+        enumerate_profiles(study),
+        respondents,
+        pairs,
+        dict(options or {}),
+        estimator or default_estimator(study, rater.kind, alpha),
+    )
+    draws = _draw_all(plan, n_sims, seed, workers, progress)
+    return SimulatedPower(summarise(draws, true_effects(study, rater, draws), alpha), draws, seed, alpha)
+
+
+def default_estimator(study: Study, kind: str, alpha: float = 0.05) -> Estimator:
+    """AMCEs of all attributes, clustered as the study states, repeated tasks left out."""
+    formula = f"{study.outcome} ~ {' + '.join(attribute.id for attribute in study.attributes)}"
+    unit = study.clusters.human if kind == "human" else study.clusters.model
+    return partial(_amce_of_first_answers, formula=formula, id=unit, alpha=alpha)
+
+
+def _amce_of_first_answers(choices: pd.DataFrame, **options: Any) -> Estimates:
+    return amce(choices[~choices["repeat"].to_numpy(bool)], **options)
+
+
+def _draw_all(
+    plan: Plan, n_sims: int, seed: int, workers: int, progress: Callable[[int, int], None] | None
+) -> pd.DataFrame:
+    seeds = np.random.SeedSequence(seed).generate_state(n_sims).tolist()
+    size = max(1, min(25, -(-n_sims // (workers * CHUNKS))))
+    chunks = [range(start, min(start + size, n_sims)) for start in range(0, n_sims, size)]
+    found: dict[int, pd.DataFrame] = {}
+    done = 0
+    for start, frame in _chunks(plan, seeds, chunks, workers):
+        found[start] = frame
+        done += frame["sim"].nunique()
+        if progress is not None:
+            progress(done, n_sims)
+    return pd.concat([found[start] for start in sorted(found)], ignore_index=True)
+
+
+def _chunks(
+    plan: Plan, seeds: Sequence[int], chunks: Sequence[range], workers: int
+) -> Iterator[tuple[int, pd.DataFrame]]:
+    """Results of chunks of studies, as they become ready."""
+    if workers == 1:
+        for chunk in chunks:
+            yield chunk.start, _draw_chunk(plan, chunk, seeds[chunk.start : chunk.stop])
+        return
+    with _pool(plan, workers) as pool:
+        waiting = {
+            pool.submit(_draw_here, chunk, seeds[chunk.start : chunk.stop]): chunk.start for chunk in chunks
+        }
+        for ready in as_completed(waiting):
+            yield waiting[ready], ready.result()
+
+
+@contextmanager
+def _pool(plan: Plan, workers: int) -> Iterator[ProcessPoolExecutor]:
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_keep, initargs=(plan,))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_KEPT: list[Plan] = []
+
+
+def _keep(plan: Plan) -> None:
+    _KEPT[:] = [plan]
+
+
+def _draw_here(chunk: range, seeds: Sequence[int]) -> pd.DataFrame:
+    return _draw_chunk(_KEPT[0], chunk, seeds)
+
+
+def _draw_chunk(plan: Plan, chunk: range, seeds: Sequence[int]) -> pd.DataFrame:
+    parts = [_one_study(plan, seed).assign(sim=sim) for sim, seed in zip(chunk, seeds, strict=True)]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _one_study(plan: Plan, seed: int) -> pd.DataFrame:
+    """Draw one study and return its estimates that have a standard error."""
+    from conjury.inference.simulate import simulate
+
+    made = simulate(
+        plan.study,
+        seed,
+        respondents=plan.respondents,
+        pairs=plan.pairs,
+        judges=[plan.judge],
+        prompts=None if plan.prompt is None else [plan.prompt],
+        profiles=plan.profiles,
+        raters=plan.truth,
+        truth=False,
+        **plan.options,
+    )
+    frame = plan.estimator(made.choices).frame
+    absent = [name for name in (*KEYS, *NUMBERS) if name not in frame]
+    if absent:
+        raise InputError(f"The estimator's table has no column '{absent[0]}'; return a result of estimates.")
+    tidy = frame[[*KEYS, *NUMBERS]].dropna(subset=["std_error"])
+    return tidy.astype(dict.fromkeys(KEYS, str) | dict.fromkeys(NUMBERS, float))
