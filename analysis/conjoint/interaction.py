@@ -19,13 +19,15 @@ from .engines.solution import assemble, solve
 from .plan import Block, Plan, occurring
 from .request import make_request
 from .run import plan_for
+from .source import Data
+from .support import warn_of_few_clusters
 
 Kind = Literal["acie", "amie"]
 Distribution = Literal["design", "uniform"] | Mapping[str, Mapping[str, float]]
 
 
 def interaction(
-    data: pd.DataFrame,
+    data: Data,
     formula: str | Formula,
     first: str,
     second: str,
@@ -91,6 +93,7 @@ def interaction(
         raise InputError("cregg has no interactions; give another engine.")
     request = make_request("amce", crossed, id=id, **options)
     plan = plan_for(request, data)
+    warn_of_few_clusters(plan)
     reported = _acie(plan, first, second) if kind == "acie" else _amie(plan, first, second, distribution)
     found = assemble(reported, solve(reported, request.engine))
     extra: dict[str, Any] = {"interaction": [first, second], "kind": kind}
@@ -101,7 +104,7 @@ def interaction(
 
 
 def conditional_amce(
-    data: pd.DataFrame,
+    data: Data,
     formula: str | Formula,
     feature: str,
     given: str,

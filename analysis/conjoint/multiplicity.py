@@ -117,9 +117,11 @@ def adjust(
     if method == "romano_wolf":
         if isinstance(fit, pd.DataFrame):
             raise InputError("A table alone has no correlations; give romano_wolf the result it came from.")
+        if "z" not in frame:
+            raise InputError("romano_wolf resamples estimates, and a joint test has none; use method='holm'.")
         tested = ~np.isnan(p)
         statistic = frame["z"].to_numpy(float, na_value=np.nan)
-        ratios = np.full((1, 1), 0.0) if not tested.any() else _ratios(fit, tested, draws, seed)
+        ratios = _ratios(fit, tested, draws, seed)
         column = np.cumsum(tested) - 1
         for rows in families:
             rows = rows[tested[rows]]

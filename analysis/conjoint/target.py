@@ -19,6 +19,7 @@ from .engines.solution import assemble, solve
 from .plan import Plan
 from .request import Request, make_request, require_frame
 from .run import plan_for
+from .support import warn_of_few_clusters
 from .target_weights import Distribution, TargetWeights, pair_columns, target_weights
 
 _OF, _UNDER, _WEIGHT, _ROW = "weighted_for", "weighted_to", "target_weight", "row_of_data"
@@ -192,6 +193,7 @@ def target_sensitivity(
     request = _request("cj_amce", parsed, frame, id, pair, opponent, [_UNDER, _OF], options)
     weights = {"target": made.weight, "against": other}
     plan = plan_for(request, _stacked(frame, request, weights, options.get("weights")))
+    warn_of_few_clusters(plan)
     kept = _own_rows(plan) & ~plan.is_reference
     under = plan.keys[_UNDER].to_numpy()
     first, second = (np.flatnonzero(kept & (under == name)) for name in ("target", "against"))
@@ -219,6 +221,7 @@ def _population(
     _warn_of_few(made)
     request = _request(verb, parsed, frame, id, pair, opponent, [*groups, _OF], options)
     plan = plan_for(request, _stacked(frame, request, {"target": made.weight}, options.get("weights")))
+    warn_of_few_clusters(plan)
     kept = _own_rows(plan)
     statistic = "pamce" if verb == "cj_amce" else "pmm"
     keys = plan.keys[kept].drop(columns=["by", _OF]).assign(statistic=statistic)

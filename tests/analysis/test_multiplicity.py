@@ -20,6 +20,7 @@ from conjury.analysis.conjoint.multiplicity import (
     romano_wolf,
     signed_scores,
 )
+from conjury.analysis.conjoint.wald import wald
 from conjury.inference.errors import InputError
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
@@ -178,6 +179,8 @@ def test_what_cannot_be_adjusted_is_refused() -> None:
         adjust(fit, family="judge")
     with pytest.raises(InputError, match="table alone"):
         adjust(fit.frame, "romano_wolf")
+    with pytest.raises(InputError, match="a joint test has none"):
+        adjust(wald(fit), "romano_wolf")
     with pytest.raises(InputError, match="at least 100"):
         adjust(fit, "romano_wolf", draws=5)
     with pytest.raises(InputError, match="no column 'p'"):
