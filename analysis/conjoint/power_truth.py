@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import brentq
 
 from conjury.inference.errors import InputError
 
@@ -34,6 +33,8 @@ def rows_of(study: Study, judge: str, prompt: str | None, source: Path | pd.Data
 
 def scaled_table(study: Study, table: pd.DataFrame, feature: str, level: str, effect: float) -> pd.DataFrame:
     """The truth table with the part-worth of one level for which its AMCE is ``effect``."""
+    from scipy.optimize import brentq
+
     from conjury.inference.rater_models import read_truth_table
 
     attributes = [attribute.id for attribute in study.attributes]
