@@ -30,6 +30,8 @@ class Moments:
     ----------
     n0, n1, s00, s01, s11 : ndarray, shape (B,)
     variance : float
+    observed : int
+        1 if the observed statistic counts as one more draw, as it does where draws are random.
     """
 
     n0: np.ndarray
@@ -38,12 +40,14 @@ class Moments:
     s01: np.ndarray
     s11: np.ndarray
     variance: float
+    observed: int = 1
 
     def p(self, distance: float) -> float:
         """Share of draws whose statistic is at least as large as the observed one; ties count."""
         squared = (self.n0 + distance * self.n1) ** 2 * self.variance
         bound = distance**2 * (self.s00 + 2 * distance * self.s01 + distance**2 * self.s11)
-        return float(np.mean(squared >= bound * (1 - _TIE)))
+        larger = np.count_nonzero(squared >= bound * (1 - _TIE))
+        return float((larger + self.observed) / (len(squared) + self.observed))
 
 
 def signs(clusters: int) -> np.ndarray:
@@ -69,6 +73,7 @@ def moments(
     bread: np.ndarray,
     weights: np.ndarray,
     restricted: bool = True,
+    enumerated: bool = False,
 ) -> Moments:
     """Statistics of all draws for one contrast.
 
@@ -86,6 +91,8 @@ def moments(
         Weight of each cluster in each draw.
     restricted : bool
         Whether draws are made from the model in which the null hypothesis holds.
+    enumerated : bool
+        Whether the weights are all that there are.
     """
     own = scores @ direction
     shift = pull / (pull.sum(axis=0) @ bread @ pull.sum(axis=0)) if restricted else np.zeros_like(pull)
@@ -99,7 +106,7 @@ def moments(
         squares = [(constant**2).sum(axis=1), (constant * linear).sum(axis=1), (linear**2).sum(axis=1)]
         parts.append(np.array([drawn @ own, drawn @ shifted, *squares]))
     n0, n1, s00, s01, s11 = np.hstack(parts)
-    return Moments(n0, n1, s00, s01, s11, float(own @ own))
+    return Moments(n0, n1, s00, s01, s11, float(own @ own), int(not enumerated))
 
 
 def limits(found: Moments, alpha: float) -> tuple[float, float]:

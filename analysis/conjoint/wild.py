@@ -31,7 +31,8 @@ class Wild(Estimates):
     """Estimates whose p values and intervals come from the wild cluster bootstrap.
 
     ``std_error`` is the clustered one with the factor G/(G-1) and ``z`` the estimate (minus the null value)
-    over it; ``p`` is the share of draws whose statistic is at least as large in absolute value, and
+    over it; ``p`` is the share of draws whose statistic is at least as large in absolute value (the
+    observed one counts as a draw where draws are random), and
     ``lower`` and ``upper`` are the outermost null values with p above alpha. Limits are infinite
     where no null value is rejected, as happens with signs on five clusters or fewer.
     """
@@ -114,7 +115,7 @@ def wild(
     random = np.random.default_rng(seed)
     drawn = signs(n_clusters) if enumerated else draw_weights(kind, draws, n_clusters, random)
     tested = fit.frame["std_error"].notna().to_numpy()
-    found = [system.moments(contrast, drawn, restricted) for contrast in plan.contrasts[tested]]
+    found = [system.moments(contrast, drawn, restricted, enumerated) for contrast in plan.contrasts[tested]]
     frame = _frame(fit, tested, found, n_clusters)
     how = {
         "cluster": name,
@@ -137,12 +138,14 @@ class _System:
     scores: np.ndarray
     blocks: Sequence[tuple[slice, np.ndarray, Any]]
 
-    def moments(self, contrast: np.ndarray, weights: np.ndarray, restricted: bool) -> Moments:
+    def moments(
+        self, contrast: np.ndarray, weights: np.ndarray, restricted: bool, enumerated: bool
+    ) -> Moments:
         direction = self.bread @ contrast
         pull = np.zeros_like(self.scores)
         for columns, design, counts in self.blocks:
             pull[:, columns] = counts @ (design * (design @ direction[columns])[:, None])
-        return moments(direction, self.scores, pull, self.bread, weights, restricted)
+        return moments(direction, self.scores, pull, self.bread, weights, restricted, enumerated)
 
 
 def _system(plan: Plan, name: str) -> _System:
@@ -188,6 +191,12 @@ def _frame(fit: Estimates, tested: np.ndarray, found: Sequence[Moments], n_clust
 def _checked(fit: Estimates, draws: int, weights: str | None, seed: int | None) -> Fitted:
     if not isinstance(fit, Estimates) or fit.fitted is None:
         raise InputError("The wild bootstrap needs regressions; give a result of amce or mm, not of cregg.")
+    shown = fit.frame["estimate"].to_numpy(dtype=float)
+    made = fit.fitted.plan.contrasts @ fit.fitted.solution.coef
+    if len(shown) != len(made) or not np.allclose(
+        np.where(np.isnan(shown), made, shown), made, equal_nan=True
+    ):
+        raise InputError("The rows of this result are not those of its regressions; give a result of amce.")
     if fit.fitted.plan.request.family != "gaussian":
         raise InputError("The wild bootstrap is for linear models; leave out family='quasibinomial'.")
     if weights is not None and weights not in KINDS:
