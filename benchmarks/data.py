@@ -17,6 +17,7 @@ OUTCOME, ID, BY = "chosen", "pair_id", "identity"
 FEATURES = ("slur", "identity", "topic", "reply", "curse", "engagement")
 FORMULA = f"{OUTCOME} ~ {' + '.join(FEATURES)}"
 FORMULA_WITHOUT_BY = f"{OUTCOME} ~ {' + '.join(name for name in FEATURES if name != BY)}"
+STIMULI = {"text": ("topic", "scenario_id"), "user": ("identity", "user_id")}
 PAIRS = 30_000
 
 
@@ -38,6 +39,9 @@ def load_choices(pairs: int | None = None) -> Choices:
         study = load_study("moderation")
         found = simulate(study, seed=1, pairs=pairs or PAIRS, judges=["gpt4o"], prompts=["baseline"])
         table, source = found.choices, "simulated forced choices of one model, baseline prompt"
-    table = table[[ID, OUTCOME, *FEATURES]].astype({OUTCOME: "int64"})
+    for stimulus, (attribute, number) in STIMULI.items():
+        if stimulus not in table:
+            table[stimulus] = table[attribute].astype(str) + "_" + table[number].astype(str)
+    table = table[[ID, OUTCOME, *FEATURES, *STIMULI]].astype({OUTCOME: "int64"})
     table[ID] = pd.factorize(table[ID])[0]
     return Choices(table, f"{len(table):,} rows, {source}")

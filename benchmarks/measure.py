@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("conjury", "numpy", "scipy", "pandas", "statsmodels", "linearmodels", "pyfixest")
+PACKAGES = ("conjury", "numpy", "scipy", "pandas", "statsmodels", "linearmodels", "pyfixest", "wildboottest")
 
 
 def seconds(function: Callable[[], Any]) -> float:

@@ -105,7 +105,7 @@ def _amce(run: Run) -> str:
     ]
     rows += [[name, reason, "", "", ""] for name, reason in run.absent.items()]
     head = ["contender", "call", "ms", "times native", "largest difference"]
-    return f"## AMCEs with clustered errors\n\n{_table(head, rows)}\n\n{AGREEMENT}"
+    return f"## AMCEs with clustered errors\n\n{table(head, rows)}\n\n{AGREEMENT}"
 
 
 AGREEMENT = (
@@ -132,7 +132,7 @@ def _bootstrap(run: Run) -> str:
         "One draw of rows is checked to give the same estimates by weights."
     )
     scaled = scaled if run.rows_around_cregg else ""
-    return f"## Bootstrap, {run.bootstrap_draws:,} draws\n\n{_table(head, rows)}\n\n{scaled}".rstrip()
+    return f"## Bootstrap, {run.bootstrap_draws:,} draws\n\n{table(head, rows)}\n\n{scaled}".rstrip()
 
 
 def _size(run: Run) -> str:
@@ -140,15 +140,16 @@ def _size(run: Run) -> str:
         ["peak memory of the AMCEs and both bootstraps in a fresh process", f"{run.peak_memory_mb:.0f} MB"]
     ]
     rows += [[f"`import {module}`", f"{taken:.3f} s"] for module, taken in run.import_seconds.items()]
-    return f"## Size\n\n{_table(['what', 'measured'], rows)}"
+    return f"## Size\n\n{table(['what', 'measured'], rows)}"
 
 
 def _targets(run: Run) -> str:
     says = {True: "met", False: "**not met**", None: "not measured"}
     rows = [[target.claim, target.measured, says[target.met]] for target in targets(run)]
-    return f"## Targets\n\n{_table(['target', 'measured', ''], rows)}"
+    return f"## Targets\n\n{table(['target', 'measured', ''], rows)}"
 
 
-def _table(head: list[str], rows: list[list[str]]) -> str:
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """Write a table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
