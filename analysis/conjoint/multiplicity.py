@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 
 from conjury.inference.errors import InputError
 
@@ -220,13 +221,17 @@ def cluster_influence(plan: Plan, rows: np.ndarray) -> Iterator[np.ndarray]:
         touched = np.flatnonzero((own != 0).any(axis=1))
         if len(touched):
             fit = regress(block, plan.request.family, cells.cell_weight, cells.cell_total)
-            residual = entries.total - entries.weight * fit.fitted[entries.cell]
-            pieces.append((residual, block.design @ (fit.bread @ own[touched].T), touched))
+            inside = np.flatnonzero(block.inside[entries.cell])
+            cell = entries.cell[inside]
+            residual = entries.total[inside] - entries.weight[inside] * fit.fitted[cell]
+            starts = np.searchsorted(inside, entries.starts)
+            summed = csr_array((residual, cell, starts), shape=(entries.n_units, entries.n_cells))
+            pieces.append((summed, block.design @ (fit.bread @ own[touched].T), touched))
     for first in range(0, entries.n_units, _CLUSTERS_AT_A_TIME):
         last = min(first + _CLUSTERS_AT_A_TIME, entries.n_units)
         influence = np.zeros((last - first, len(contrasts)))
-        for residual, direction, touched in pieces:
-            influence[:, touched] += entries.matrix(residual, first, last) @ direction
+        for summed, direction, touched in pieces:
+            influence[:, touched] += summed[first:last] @ direction
         yield influence
 
 

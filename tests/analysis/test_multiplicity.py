@@ -193,8 +193,8 @@ def test_what_cannot_be_adjusted_is_refused() -> None:
 def test_fourteen_judges_take_less_than_ten_seconds() -> None:
     levels = {"slur": 7, "identity": 5, "topic": 5, "reply": 3, "curse": 2, "engagement": 2}
     data = judged(14, 30_000, 5, levels)
-    begun = time.perf_counter()
+    begun = time.process_time()
     fit = cj(data, "chosen ~ slur + identity + topic + reply + curse + engagement", id="pair_id", by="judge")
     found = adjust(fit, "romano_wolf", draws=2000, seed=1).frame
-    assert time.perf_counter() - begun < 10
+    assert time.process_time() - begun < 10, "seconds of all processors together, an upper bound when idle"
     assert found["p_adjusted"].notna().sum() == 14 * 18
