@@ -39,7 +39,7 @@ class GroupEffects:
     vcov : ndarray, shape (g * r, g * r)
         Covariance of ``estimate.ravel()``.
     clusters : int
-        Clusters in all groups together.
+        Clusters of the group that has fewest.
     """
 
     groups: tuple[str, ...]
@@ -116,7 +116,11 @@ def group_effects(rows: pd.DataFrame, formula: str, by: str, unit: Sequence[str]
     if any(not part.reset_index(drop=True).equals(keys) for part in parts):
         raise InputError(f"some group of column {by!r} lacks a level that another group has.")
     estimate = frame["estimate"].to_numpy().reshape(len(groups), len(keys))
-    return GroupEffects(tuple(groups), keys, estimate, vcov, cluster_count(estimates))
+    return GroupEffects(tuple(groups), keys, estimate, vcov, _fewest(rows, by, unit))
+
+
+def _fewest(rows: pd.DataFrame, by: str, unit: Sequence[str]) -> int:
+    return min(int(rows.groupby(by, observed=True)[name].nunique().min()) for name in unit)
 
 
 def clustered_mean(values: np.ndarray, cluster: np.ndarray) -> tuple[float, float, int]:

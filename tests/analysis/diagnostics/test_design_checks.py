@@ -50,7 +50,8 @@ def test_sides_that_depend_on_a_level_are_found(study: Study, model: pd.DataFram
     broken = swap_sides_where(model, (curse[:, 1] & ~curse[:, 0]) & some)
     found = position_balance(split(study, broken), 0.05)
     assert found.verdict == "fail"
-    assert "curse" in found.finding and found.remedy
+    assert "curse" in found.finding
+    assert found.remedy
     assert set(found.table.loc[found.table["p_adjusted"] < 0.05, "feature"]) == {"curse"}
 
 

@@ -1,0 +1,302 @@
+"""Checks of respondents and answers fire where something is wrong and keep still where it is not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.diagnostics.answers import answers
+from conjury.analysis.diagnostics.attention_filters import attention_filters
+from conjury.analysis.diagnostics.carry_over import carry_over, repeated_sides
+from conjury.analysis.diagnostics.diagnose import NAMES, diagnose
+from conjury.analysis.diagnostics.judged import split
+from conjury.analysis.diagnostics.missing_choices import missing_at_random, missing_choices
+from conjury.analysis.diagnostics.position_share import position_share
+from conjury.analysis.diagnostics.profile_order import profile_order
+from conjury.analysis.diagnostics.repeat_agreement import repeat_agreement
+from conjury.analysis.diagnostics.response_times import response_times
+from conjury.analysis.diagnostics.straight_lining import longest_run_distribution, straight_lining
+from conjury.analysis.diagnostics.task_order import task_order
+from conjury.analysis.diagnostics.wald import joint_test
+from conjury.inference.errors import InputError
+from conjury.inference.simulate import simulate
+from conjury.inference.study import Study, load_study
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return load_study("moderation")
+
+
+@pytest.fixture(scope="module")
+def model(study: Study) -> pd.DataFrame:
+    return simulate(study, 8, judges=["gpt4o"], prompts=["baseline"], pairs=2000, truth=False).choices
+
+
+@pytest.fixture(scope="module")
+def people(study: Study) -> pd.DataFrame:
+    return simulate(study, 8, judges=["human"], respondents=300, truth=False).choices
+
+
+def decide(choices: pd.DataFrame, wanted: np.ndarray, first: np.ndarray | float) -> pd.DataFrame:
+    """Let A be chosen (or not) in the wanted pairs; choices are in the order A, B, A, B, ..."""
+    chosen = choices["chosen"].to_numpy(dtype=int).reshape(-1, 2).copy()
+    decision = np.broadcast_to(first, wanted.shape)[wanted].astype(int)
+    chosen[wanted] = np.column_stack([decision, 1 - decision])
+    return choices.assign(chosen=pd.array(chosen.ravel(), dtype="Int8"))
+
+
+def lose(choices: pd.DataFrame, pairs: np.ndarray, status: str = "refused") -> pd.DataFrame:
+    """Take the answers of the flagged pairs away."""
+    rows = np.repeat(pairs, 2)
+    return choices.assign(
+        chosen=choices["chosen"].mask(rows, pd.NA),
+        status=choices["status"].mask(rows, status),
+    )
+
+
+def has(choices: pd.DataFrame, column: str, level: str) -> np.ndarray:
+    return (choices[column] == level).to_numpy().reshape(-1, 2)
+
+
+def task_of(people: pd.DataFrame) -> np.ndarray:
+    return people["task"].to_numpy(dtype=int).reshape(-1, 2)[:, 0]
+
+
+def respondent_of(people: pd.DataFrame) -> np.ndarray:
+    return pd.factorize(people["judge_id"])[0].reshape(-1, 2)[:, 0]
+
+
+def test_a_preference_for_a_side_is_found(study: Study, people: pd.DataFrame) -> None:
+    assert position_share(split(study, people), 0.05).verdict == "pass"
+    pairs = len(people) // 2
+    for share, verdict in ((0.1, "look"), (0.4, "fail")):
+        biased = decide(people, np.random.default_rng(1).random(pairs) < share, 1)
+        assert position_share(split(study, biased), 0.05).verdict == verdict
+
+
+def test_effects_that_differ_between_positions_are_found(study: Study, model: pd.DataFrame) -> None:
+    fair = decide(model, np.ones(len(model) // 2, dtype=bool), np.random.default_rng(1).random(2000) < 0.5)
+    assert profile_order(split(study, fair), 0.05).verdict == "pass"
+    racism = has(model, "slur", "racism")
+    found = profile_order(split(study, decide(fair, racism[:, 0] & ~racism[:, 1], 1)), 0.05)
+    assert found.verdict == "fail"
+    assert "slur = racism" in found.finding
+    row = found.table[found.table["level"] == "racism"].iloc[0]
+    assert row["estimate"] == pytest.approx(row["amce_b"] - row["amce_a"])
+
+
+def test_effects_that_fade_over_tasks_are_found(study: Study, people: pd.DataFrame) -> None:
+    assert task_order(split(study, people), 0.05).verdict == "pass"
+    curse = has(people, "curse", "curse")
+    late = task_of(people) > 8
+    decided = (curse[:, 0] != curse[:, 1]) & late
+    found = task_order(split(study, decide(people, decided, curse[:, 0])), 0.05)
+    assert found.verdict == "fail"
+    assert "curse" in found.finding
+    assert set(found.table["test"]) == {
+        "later half less earlier half",
+        "linear trend from first to last task",
+    }
+
+
+def test_a_side_that_is_repeated_is_found(study: Study, people: pd.DataFrame) -> None:
+    assert carry_over(split(study, people), 0.05).verdict == "pass"
+    first = people["chosen"].to_numpy(dtype=int)[::2].copy()
+    repeats = np.random.default_rng(2).random(len(first)) < 0.2
+    for pair in np.flatnonzero(repeats & (task_of(people) > 1)):
+        first[pair] = first[pair - 1]
+    found = carry_over(split(study, decide(people, np.ones(len(first), dtype=bool), first)), 0.05)
+    assert found.verdict == "fail"
+    assert "same side" in found.finding
+
+
+def test_a_constant_preference_for_a_side_is_no_carry_over() -> None:
+    rng = np.random.default_rng(3)
+    share = np.repeat(rng.choice([0.1, 0.9], 400), 15)
+    difference, error, n = repeated_sides(
+        (rng.random(6000) < share).astype(float), np.repeat(np.arange(400), 15)
+    )
+    assert n == 400
+    assert abs(difference) < 3 * error
+
+
+def test_a_level_that_loses_after_it_was_shown_is_found(study: Study, people: pd.DataFrame) -> None:
+    agree = has(people, "reply", "agree")
+    before = np.roll(agree.any(axis=1), 1) & (task_of(people) > 1)
+    found = carry_over(split(study, decide(people, before & (agree[:, 0] != agree[:, 1]), agree[:, 1])), 0.05)
+    assert found.verdict in ("look", "fail")
+    assert found.table.set_index("feature").loc["reply", "p_adjusted"] < 0.01
+
+
+def test_those_who_fail_attention_and_decide_otherwise_are_found(study: Study, people: pd.DataFrame) -> None:
+    fails = np.random.default_rng(5).random(300) < 0.15
+    failed = fails[respondent_of(people)]
+    marked = people.assign(attention_passed=~np.repeat(failed, 2))
+    calm = attention_filters(split(study, marked), 0.05)
+    assert calm.verdict == "pass"
+    assert f"{int(fails.sum())} of 300 respondents" in calm.finding
+    noise = np.random.default_rng(6).random(len(failed)) < 0.5
+    found = attention_filters(split(study, decide(marked, failed, noise)), 0.05)
+    assert found.verdict == "fail"
+    assert found.remedy
+
+
+def test_without_a_filter_attention_does_not_apply(study: Study, people: pd.DataFrame) -> None:
+    found = attention_filters(split(study, people), 0.05)
+    assert (found.verdict, found.figure) == ("not_applicable", False)
+    with pytest.raises(InputError, match="'awake'"):
+        attention_filters(split(study, people), 0.05, ["awake"])
+
+
+def test_repeats_answered_at_random_are_found(study: Study, people: pd.DataFrame) -> None:
+    found = repeat_agreement(split(study, people), 0.05)
+    assert found.verdict == "pass"
+    assert found.table.loc[0, ["repeats", "swapped", "unmatched"]].tolist() == [300, 300, 0]
+    again = people["repeat"].to_numpy(dtype=bool)[::2]
+    random = decide(people, again, np.random.default_rng(1).random(len(again)) < 0.5)
+    assert repeat_agreement(split(study, random), 0.05).verdict == "fail"
+
+
+def test_agreement_is_counted_by_profile_and_not_by_side(study: Study, people: pd.DataFrame) -> None:
+    same_side = decide(people, np.ones(len(people) // 2, dtype=bool), 1.0)
+    assert repeat_agreement(split(study, same_side), 0.05).table.loc[0, "agreed"] == 0
+
+
+def test_straight_liners_are_found(study: Study, people: pd.DataFrame) -> None:
+    assert straight_lining(split(study, people), 0.05).verdict == "pass"
+    for share, verdict in ((0.03, "look"), (0.12, "fail")):
+        liners = (np.arange(300) < 300 * share)[respondent_of(people)]
+        found = straight_lining(split(study, decide(people, liners, 1.0)), 0.05)
+        assert found.verdict == verdict
+        assert found.table["straight"].iloc[0] == round(300 * share)
+
+
+def test_the_distribution_of_longest_runs_is_that_of_all_sequences() -> None:
+    n, share = 9, 0.3
+    sides = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    weight = np.where(sides == 1, share, 1 - share).prod(axis=1)
+    longest = [
+        max(len(run) for run in "".join(map(str, row)).replace("01", "0 1").replace("10", "1 0").split())
+        for row in sides
+    ]
+    expected = np.bincount(longest, weight, minlength=n + 1)
+    np.testing.assert_allclose(longest_run_distribution(n, share), expected, atol=1e-12)
+
+
+def test_respondents_who_answer_too_fast_are_found(study: Study, people: pd.DataFrame) -> None:
+    seconds = np.exp(np.random.default_rng(1).normal(3, 0.3, len(people) // 2))
+    timed = people.assign(seconds=np.repeat(seconds, 2))
+    assert response_times(split(study, timed)).verdict == "pass"
+    for share, verdict in ((0.05, "look"), (0.2, "fail")):
+        hasty = (np.arange(300) < 300 * share)[respondent_of(people)]
+        rushed = people.assign(seconds=np.repeat(np.where(hasty, 1.0, seconds), 2))
+        found = response_times(split(study, rushed))
+        assert found.verdict == verdict
+        assert found.table["fast"].sum() == round(300 * share)
+
+
+def test_unanswered_pairs_are_counted_by_reason(study: Study, model: pd.DataFrame) -> None:
+    assert answers(split(study, model)).verdict == "pass"
+    pairs = np.arange(len(model) // 2)
+    found = answers(split(study, lose(lose(model, pairs < 40), pairs >= 1990, "unparsed")))
+    assert found.verdict == "look"
+    assert "40 refused, 10 unparsed" in found.finding
+    assert answers(split(study, lose(model, pairs < 400))).verdict == "fail"
+
+
+@pytest.mark.parametrize("kind", ["model", "people"])
+def test_refusals_that_follow_an_attribute_are_found(
+    study: Study, kind: str, request: pytest.FixtureRequest
+) -> None:
+    choices: pd.DataFrame = request.getfixturevalue(kind)
+    chance = np.random.default_rng(4).random(len(choices) // 2)
+    calm = missing_choices(split(study, lose(choices, chance < 0.04)), 0.05, 1)
+    assert calm.verdict == "pass"
+    racism = has(choices, "slur", "racism").any(axis=1)
+    found = missing_choices(split(study, lose(choices, chance < 0.01 + 0.1 * racism)), 0.05, 1)
+    assert found.verdict == "look"
+    assert "slur = racism" in found.finding
+
+
+def test_respondents_who_answer_less_are_no_sign_of_attributes() -> None:
+    rng = np.random.default_rng(7)
+    respondent = np.repeat(np.arange(200), 15)
+    lazy = rng.random(200) < 0.2
+    favourite = rng.integers(0, 2, 200)[respondent]  # shown to a respondent more often than the other level
+    level = np.where(rng.random(3000) < 0.8, favourite, 1 - favourite)
+    lazy |= rng.random(200) < 0.3 * (rng.integers(0, 2, 200) == 0)
+    flag = rng.random(3000) < np.where(lazy, 0.4, 0.01)[respondent]
+    assert missing_at_random(flag, np.eye(2)[level], respondent, rng).p > 0.01
+
+
+def test_a_joint_test_is_hotellings() -> None:
+    rng = np.random.default_rng(1)
+    sample = rng.normal(size=(12, 3)) + 0.4
+    mean, vcov = sample.mean(axis=0), np.cov(sample.T) / 12
+    t2 = float(mean @ np.linalg.solve(vcov, mean))
+    found = joint_test(mean, vcov, 12)
+    assert (found.statistic, found.df, found.df_residual) == (pytest.approx(t2 * 9 / 33), 3, 9)
+
+
+def test_every_check_has_words_and_a_remedy_where_one_is_needed(
+    study: Study, people: pd.DataFrame, model: pd.DataFrame
+) -> None:
+    told: list[str] = []
+    checks = diagnose(study, pd.concat([people, model], ignore_index=True), progress=told.append)
+    assert tuple(check.name for check in checks) == NAMES
+    assert told == [check.title for check in checks]
+    for check in checks:
+        assert list(check.table.columns[:2]) == ["judge", "prompt"]
+        assert check.question.endswith("?")
+        assert check.finding.endswith(".")
+        assert bool(check.remedy) == (check.verdict in ("look", "fail"))
+        assert check.figure == (len(check.table) > 0)
+
+
+def test_the_same_seed_gives_the_same_checks(study: Study, model: pd.DataFrame) -> None:
+    one, two = (diagnose(study, model, seed=3) for _ in range(2))
+    for first, second in zip(one, two, strict=True):
+        assert (first.verdict, first.finding) == (second.verdict, second.finding)
+        pd.testing.assert_frame_equal(first.table, second.table)
+
+
+def test_the_order_of_rows_does_not_matter(study: Study, people: pd.DataFrame) -> None:
+    shuffled = people.sample(frac=1, random_state=1).reset_index(drop=True)
+    for first, second in zip(diagnose(study, people), diagnose(study, shuffled), strict=True):
+        assert (first.name, first.verdict) == (second.name, second.verdict)
+
+
+def test_choices_without_an_attribute_are_refused(study: Study, model: pd.DataFrame) -> None:
+    with pytest.raises(InputError, match="'curse'"):
+        diagnose(study, model.drop(columns="curse"))
+
+
+def test_a_judge_with_a_single_answer_is_left_out_with_a_note(study: Study, model: pd.DataFrame) -> None:
+    lone = lose(model, np.arange(len(model) // 2) > 0).assign(judge_id="mute")
+    checks = {check.name: check for check in diagnose(study, pd.concat([model, lone], ignore_index=True))}
+    assert "mute baseline was left out" in checks["profile_order"].finding
+    assert set(checks["profile_order"].table["judge"]) == {"gpt4o"}
+
+
+@pytest.mark.slow
+def test_false_alarms_come_at_the_stated_rate(study: Study) -> None:
+    """Without anything wrong, each check's smallest adjusted p value is below 10% at most that often."""
+    alarms: dict[str, list[bool]] = {}
+    for seed in range(60):
+        made = simulate(study, 100 + seed, judges=["human"], respondents=150, truth=False).choices
+        pairs = len(made) // 2
+        rng = np.random.default_rng(seed)
+        made = decide(made, np.ones(pairs, dtype=bool), rng.random(pairs) < 0.5)
+        made = made.assign(attention=np.repeat((rng.random(150) < 0.8)[respondent_of(made)], 2))
+        made = lose(made, rng.random(pairs) < 0.02)
+        for check in diagnose(study, made, alpha=0.1, seed=seed):
+            for column in ("p_joint_adjusted", "p_adjusted"):
+                if column in check.table:
+                    alarms.setdefault(check.name, []).append(bool((check.table[column] < 0.1).any()))
+                    break
+    assert len(alarms) >= 10
+    rates = {name: np.mean(each) for name, each in alarms.items()}
+    assert all(rate <= 0.1 + 2.6 * np.sqrt(0.09 / 60) for rate in rates.values()), rates
+    assert np.mean(list(rates.values())) > 0.03, rates
