@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,49 +14,14 @@ from rich.table import Table
 
 from conjury.inference.errors import InputError
 from conjury.inference.study import Study, load_study
-from conjury.inference.study_checks import suggestion
+
+from .planned import UNKNOWN, Judged, Prices, find_groups, find_prices, whole
 
 if TYPE_CHECKING:
     from conjury.analysis.conjoint.power_result import Power
 
 EFFECTS = (0.01, 0.02, 0.05)
-UNKNOWN = "not known"
 FIGURES = (".png", ".svg", ".pdf")
-
-
-@dataclass(frozen=True)
-class Prices:
-    """What a respondent and a pair cost, by judge; None where it is not known."""
-
-    currency: str
-    per_respondent: float | None
-    per_pair: dict[str, float | None]
-
-    def tell(self, cost: float | None) -> str:
-        """Say a cost in words."""
-        return UNKNOWN if cost is None else f"{self.currency} {cost:,.2f}".strip()
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A panel, or all models that see the same pairs: their judges and the options of their power."""
-
-    kind: str
-    judges: tuple[str, ...]
-    label: str
-    pairs: float
-    tasks: int
-    options: dict[str, Any]
-
-    def cost(self, prices: Prices, pairs: float, judge: str) -> float | None:
-        """Cost of that many pairs, whole respondents and pairs counted."""
-        if not math.isfinite(pairs):
-            return None
-        if self.kind == "human":
-            each = prices.per_respondent
-            return None if each is None else each * whole(pairs / self.tasks)
-        each = prices.per_pair[judge]
-        return None if each is None else each * whole(pairs)
 
 
 def plan_study(
@@ -85,10 +49,14 @@ def plan_study(
     if figure is not None and figure.suffix.lower() not in FIGURES:
         raise InputError(f"{figure}: figures are files that end in {', '.join(FIGURES)}; rename it.")
     known = load_study(study)
-    prices = _prices(known, *costs)
-    groups = _groups(known, judges, pairs, respondents, options)
+    prices = find_prices(known, *costs)
+    groups = find_groups(known, judges, pairs, respondents, options)
     asked = [*effects] if effects else [*EFFECTS]
     found = [_analyse(known, group, asked, wanted, alpha) for group in groups]
+    if out is not None:
+        write_table(_stacked(groups, found, prices), out)
+    if figure is not None:
+        _draw(known, found[-1][2 if effects else 0], groups[-1].label, figure)
     console = Console(highlight=False, markup=False)
     console.print(f"{known.title}\nTwo-sided tests at alpha {found[0][0].setting.level_alpha:.3g}")
     _print_detectable(console, known, groups, [answers[0] for answers in found], wanted)
@@ -97,64 +65,9 @@ def plan_study(
     for note in _notes(known, groups, found, options):
         console.print(note)
     if out is not None:
-        write_table(_stacked(groups, found, prices), out)
         console.print(f"All levels and judges in {out}")
     if figure is not None:
-        _draw(known, found[-1][2 if effects else 0], groups[-1].label, figure)
         console.print(f"Figure in {figure}")
-
-
-def whole(size: float) -> int:
-    """Round a size up; differences far below one unit are those of arithmetic."""
-    return math.ceil(size - 1e-6)
-
-
-def _prices(study: Study, per_pair: float | None, per_respondent: float | None) -> Prices:
-    for name, value in (("--cost-per-pair", per_pair), ("--cost-per-respondent", per_respondent)):
-        if value is not None and not 0 <= value < math.inf:
-            raise InputError(f"{name} is {value:g}; give a cost of 0 or more.")
-    costs = study.costs
-    models = [judge.id for judge in study.judges if judge.kind == "model"] or ["model"]
-    return Prices(
-        "" if costs is None else costs.currency,
-        per_respondent if per_respondent is not None or costs is None else costs.per_respondent,
-        {
-            name: per_pair if per_pair is not None or costs is None else costs.per_pair(name)
-            for name in models
-        },
-    )
-
-
-def _groups(
-    study: Study,
-    judges: Sequence[str] | None,
-    pairs: int | None,
-    respondents: int | None,
-    options: dict[str, Any],
-) -> list[Judged]:
-    for name in judges or ():
-        if name not in study.judge_labels:
-            raise InputError(f"--judge: {suggestion(name, study.judge_labels)}")
-    for name, size in (("--pairs", pairs), ("--respondents", respondents)):
-        if size is not None and size < 1:
-            raise InputError(f"{name} is {size}; give a whole number above 0.")
-    design, labels = study.design, study.judge_labels
-    kinds = {judge.id: judge.kind for judge in study.judges} or {"human": "human", "model": "model"}
-    chosen = {name: kind for name, kind in kinds.items() if not judges or name in judges}
-    shared = {"tests": options["tests"], "stimulus_sd": options["stimulus_sd"]}
-    groups = []
-    panel = {"tasks": design.tasks, "icc": options["icc"], "reliability": options["reliability"]}
-    size = design.respondents if respondents is None else respondents
-    for name in (name for name, kind in chosen.items() if kind == "human"):
-        label = labels.get(name, "Human panel")
-        groups.append(
-            Judged("human", (name,), label, float(size * design.tasks), design.tasks, shared | panel)
-        )
-    models = tuple(name for name, kind in chosen.items() if kind == "model")
-    if models:
-        label = labels.get(models[0], "Each model") if len(models) == 1 else "Each model"
-        groups.append(Judged("model", models, label, float(pairs or design.pairs), design.tasks, shared))
-    return groups
 
 
 def _analyse(

@@ -105,8 +105,8 @@ def test_all_levels_and_judges_are_written_and_drawn(told: Told) -> None:
     ],
 )
 def test_bad_input_is_one_sentence_with_code_2(told: Told, arguments: tuple[str, ...], remedy: str) -> None:
-    code, _, err = told(*arguments)
-    assert code == 2
+    code, out, err = told(*arguments)
+    assert (code, out) == (2, "")
     assert err.startswith("conjury: ")
     assert err.count("\n") == 1
     assert remedy in err

@@ -1,0 +1,104 @@
+"""Who judges in a planned study, how much, and at what price."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conjury.inference.errors import InputError
+from conjury.inference.study import Study
+from conjury.inference.study_checks import suggestion
+
+UNKNOWN = "not known"
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What a respondent and a pair cost, by judge; None where it is not known."""
+
+    currency: str
+    per_respondent: float | None
+    per_pair: dict[str, float | None]
+
+    def tell(self, cost: float | None) -> str:
+        """Say a cost in words."""
+        return UNKNOWN if cost is None else f"{self.currency} {cost:,.2f}".strip()
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A panel, or all models that see the same pairs: their judges and the options of their power."""
+
+    kind: str
+    judges: tuple[str, ...]
+    label: str
+    pairs: float
+    tasks: int
+    options: dict[str, Any]
+
+    def cost(self, prices: Prices, pairs: float, judge: str) -> float | None:
+        """Cost of that many pairs, whole respondents and pairs counted."""
+        if not math.isfinite(pairs):
+            return None
+        if self.kind == "human":
+            each = prices.per_respondent
+            return None if each is None else each * whole(pairs / self.tasks)
+        each = prices.per_pair[judge]
+        return None if each is None else each * whole(pairs)
+
+
+def whole(size: float) -> int:
+    """Round a size up; differences far below one unit are those of arithmetic."""
+    return math.ceil(size - 1e-6)
+
+
+def find_prices(study: Study, per_pair: float | None, per_respondent: float | None) -> Prices:
+    """Prices of a study, with those that the user gives in their place."""
+    for name, value in (("--cost-per-pair", per_pair), ("--cost-per-respondent", per_respondent)):
+        if value is not None and not 0 <= value < math.inf:
+            raise InputError(f"{name} is {value:g}; give a cost of 0 or more.")
+    costs = study.costs
+    models = [judge.id for judge in study.judges if judge.kind == "model"] or ["model"]
+    return Prices(
+        "" if costs is None else costs.currency,
+        per_respondent if per_respondent is not None or costs is None else costs.per_respondent,
+        {
+            name: per_pair if per_pair is not None or costs is None else costs.per_pair(name)
+            for name in models
+        },
+    )
+
+
+def find_groups(
+    study: Study,
+    judges: Sequence[str] | None,
+    pairs: int | None,
+    respondents: int | None,
+    options: dict[str, Any],
+) -> list[Judged]:
+    """Panels and models to plan for, at the sizes of the study or those that the user gives."""
+    for name in judges or ():
+        if name not in study.judge_labels:
+            raise InputError(f"--judge: {suggestion(name, study.judge_labels)}")
+    for name, size in (("--pairs", pairs), ("--respondents", respondents)):
+        if size is not None and size < 1:
+            raise InputError(f"{name} is {size}; give a whole number above 0.")
+    design, labels = study.design, study.judge_labels
+    kinds = {judge.id: judge.kind for judge in study.judges} or {"human": "human", "model": "model"}
+    chosen = {name: kind for name, kind in kinds.items() if not judges or name in judges}
+    shared = {"tests": options["tests"], "stimulus_sd": options["stimulus_sd"]}
+    groups = []
+    panel = {"tasks": design.tasks, "icc": options["icc"], "reliability": options["reliability"]}
+    size = design.respondents if respondents is None else respondents
+    for name in (name for name, kind in chosen.items() if kind == "human"):
+        label = labels.get(name, "Human panel")
+        groups.append(
+            Judged("human", (name,), label, float(size * design.tasks), design.tasks, shared | panel)
+        )
+    models = tuple(name for name, kind in chosen.items() if kind == "model")
+    if models:
+        label = labels.get(models[0], "Each model") if len(models) == 1 else "Each model"
+        groups.append(Judged("model", models, label, float(pairs or design.pairs), design.tasks, shared))
+    return groups
