@@ -217,8 +217,9 @@ def _clusters(plan: Plan, first: pd.DataFrame, pairs: pd.DataFrame) -> tuple[np.
     n = int(shown["cluster"].max()) + 1
     of_row = np.empty(len(first), dtype=np.int64)
     of_row[a] = of_row[b] = shown["cluster"].to_numpy()
-    asked = shown.drop_duplicates(_KEYS)
-    known = pairs[_KEYS].merge(asked[[*_KEYS, "cluster"]], on=_KEYS, how="left")["cluster"]
+    asked = shown.drop_duplicates(_KEYS).astype(dict.fromkeys(_KEYS, "string"))
+    wanted = pairs[_KEYS].astype("string")
+    known = wanted.merge(asked[[*_KEYS, "cluster"]], on=_KEYS, how="left")["cluster"]
     of_unit = known.groupby(pairs["unit"].to_numpy()).transform("first")
     apart = pd.Series(n + np.unique(pairs["unit"], return_inverse=True)[1])
     return of_row, known.fillna(of_unit).fillna(apart).to_numpy(dtype=np.int64), n
