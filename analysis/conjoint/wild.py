@@ -180,8 +180,8 @@ def _frame(fit: Estimates, tested: np.ndarray, found: Sequence[Moments], n_clust
     numbers[:, tested] = np.array(rows).reshape(-1, 5).T
     if np.isinf(numbers).any():
         warnings.warn(
-            f"Some intervals have no end, since {n_clusters} clusters cannot reject at alpha={made.alpha:g}; "
-            "take a larger alpha, or weights='webb'.",
+            f"Some intervals have no end: draws of {n_clusters} clusters reject no value at alpha={made.alpha:g}; "
+            "take more draws, weights='webb', or a larger alpha.",
             stacklevel=3,
         )
     keys = fit.frame.drop(columns=["std_error", "df", "z", "p", "lower", "upper"], errors="ignore")
