@@ -180,7 +180,8 @@ def _frame(fit: Estimates, tested: np.ndarray, found: Sequence[Moments], n_clust
     numbers[:, tested] = np.array(rows).reshape(-1, 5).T
     if np.isinf(numbers).any():
         warnings.warn(
-            f"Some intervals have no end: draws of {n_clusters} clusters reject no value at alpha={made.alpha:g}; "
+            f"Some intervals have no end: draws of {n_clusters} clusters reject no value at alpha "
+            f"{made.alpha:g}; "
             "take more draws, weights='webb', or a larger alpha.",
             stacklevel=3,
         )
