@@ -11,16 +11,17 @@ from .beside import published_section, truth_section
 from .blocks import table_blocks
 from .display import raw_block
 from .methods import code, describe_analysis, note_list, plain
-from .report_data import ReportData
+from .report_diagnostics import DiagnosticsReport
 from .report_engines import EngineReport
 from .report_figures import drawers
 from .report_tables import lay_out, versions_table
+from .robustness_sections import RobustnessReport
 
 if TYPE_CHECKING:
     from great_tables import GT
     from matplotlib.figure import Figure
 
-__all__ = ["EngineReport", "Results"]
+__all__ = ["DiagnosticsReport", "EngineReport", "Results"]
 
 REFUSALS = {
     "missing": "An answer without a choice is a missing choice and leaves the estimates.",
@@ -28,7 +29,7 @@ REFUSALS = {
 }
 
 
-class Results(ReportData):
+class Results(RobustnessReport):
     """A folder written by ``conjury fit``, as a report prints it.
 
     What prints is for cells with ``output: asis``. Figures are written below the working directory;

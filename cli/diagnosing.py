@@ -18,6 +18,7 @@ from .loading import describe_study
 
 if TYPE_CHECKING:
     from conjury.analysis.diagnostics.check import Check
+    from conjury.analysis.robustness import Robustness
 
 WORDS = {"pass": "passes", "look": "LOOK", "fail": "FAILS", "not_applicable": "-"}
 COUNTED = {"pass": "pass", "look": "need a look", "fail": "fail", "not_applicable": "do not apply"}
@@ -50,6 +51,7 @@ def diagnose_choices(
     console.print(f"{known.title}: {len(NAMES)} checks of {len(choices):,} rows of {data or results}")
     with _progress(len(NAMES)) as step:
         checks = diagnose(known, choices, alpha=alpha, seed=seed, filters=filters, progress=step)
+    reach = _robustness(known, choices, alpha, seed)
     run = describe_run(["conjury", *sys.argv[1:]])
     manifest = folder.manifest or {**describe_study(known), **run, **source}
     record: dict[str, Any] = {
@@ -59,16 +61,23 @@ def diagnose_choices(
         "command": run["command"],
         **source,
         "checks": [check.name for check in checks],
+        "robustness": sorted(reach.tables),
+        "notes": [*source["notes"], *reach.notes],
     }
     tables = {"diagnosis": summary(checks)} | {
         f"check_{check.name}": check.table for check in checks if check.figure
     }
-    folder.write(tables, manifest | {"diagnosed": record})
-    if undrawn := _draw(known, checks, results):
-        noted = {**record, "notes": [*source["notes"], *undrawn]}
+    folder.write(tables | reach.tables, manifest | {"diagnosed": record})
+    if undrawn := _draw(known, checks, results) + _draw_robustness(results):
+        noted = {**record, "notes": [*record["notes"], *undrawn]}
         folder.write({}, manifest | {"diagnosed": noted})
     _print(checks)
-    console.print(f"Tables and figures of {sum(c.figure for c in checks)} checks in {results}")
+    for name, table in reach.tables.items():
+        console.print(f"  {name}: {len(table):,} rows")
+    console.print(
+        f"Tables and figures of {sum(c.figure for c in checks)} checks in {results}; render them with "
+        f"`conjury report diagnostics --results {results}`."
+    )
 
 
 def summary(checks: Sequence[Check]) -> pd.DataFrame:
@@ -98,6 +107,32 @@ def _draw(study: Study, checks: Sequence[Check], results: Path) -> list[str]:
                 )
             except ConjuryError as error:
                 notes.append(f"Figure check_{check.name}: {error} It was not drawn.")
+    return notes
+
+
+def _robustness(study: Study, choices: pd.DataFrame, alpha: float, seed: int) -> Robustness:
+    """Errors under every choice, reliability and detectable effects; where there are none, why."""
+    from conjury.analysis.robustness import Robustness, robustness
+    from conjury.inference.prepare import judge_of
+
+    with _progress(judge_of(choices).nunique() + 1) as step:
+        try:
+            return robustness(study, choices, alpha=alpha, seed=seed, progress=step)
+        except InputError as error:
+            return Robustness({}, (f"Errors, reliability and power were left out: {error}",))
+
+
+def _draw_robustness(results: Path) -> list[str]:
+    """Draw what the reports show of errors, reliability and power; return why any could not be drawn."""
+    from conjury.analysis.figures.theme import save
+    from conjury.analysis.robustness_sections import RobustnessReport
+
+    report, notes = RobustnessReport(results), []
+    for name in report.figure_names():
+        try:
+            save(report.robustness_figure(name).figure, results / "figures" / name)
+        except ConjuryError as error:
+            notes.append(f"Figure {name}: {error} It was not drawn.")
     return notes
 
 

@@ -15,6 +15,7 @@ from conjury.inference.errors import InputError, MissingDependency
 from ..formula import Formula
 from ..results import Estimates, check_alpha
 from .amce import amce
+from .mixed import mixed
 from .resample import bootstrap
 from .support import FewClusters
 from .wild import wild
@@ -189,6 +190,10 @@ def _choices(
         yield _Choice(
             f"{both} (pigeonhole)", tuple(stimuli), "pigeonhole", lambda: drawn(amce, data, formula)
         )
+    random = [*stimuli, *([f"{first}:{slopes}"] if slopes else [])]
+    yield _Choice(
+        f"{both} (mixed model)", tuple(random), "mixed", lambda: mixed(data, formula, random, alpha=alpha)
+    )
 
 
 def _tidy(choice: _Choice, made: Estimates) -> pd.DataFrame:
@@ -197,12 +202,13 @@ def _tidy(choice: _Choice, made: Estimates) -> pd.DataFrame:
     numbers = {name: frame[name].astype(float) if name in frame else float("nan") for name in NUMBERS}
     if choice.method == "wild":
         numbers["std_error"] = float("nan")
+    made_by = made.provenance
     keys: pd.DataFrame = frame[["feature", "level"]]
     return keys.assign(
         choice=choice.words,
         clusters=", ".join(choice.clusters),
         method=choice.method,
-        n_clusters=pd.array([made.provenance.n_clusters] * len(frame), dtype="Int64"),
+        n_clusters=pd.array([made_by.n_clusters or made_by.extra.get("n_units")] * len(frame), dtype="Int64"),
         **numbers,
     )
 

@@ -122,16 +122,16 @@ def ratio_ranges(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def errors_alt(frame: pd.DataFrame, *, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Describe the figure in words, with the widest errors of each feature.
+    """Describe the figure in words, with the widest errors of each feature outside of bootstraps.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"feature": "reply", "level": "agree", "choice": ["rows", "text"],
-    ...                       "ratio": [1.0, 2.0]})
+    ...                       "method": ["HC0", "CR1"], "ratio": [1.0, 2.0]})
     >>> print(errors_alt(frame))
     Intervals of 1 effect under 2 choices of errors. Largest error over that of rows: Reply 2.0, text.
     """
-    words, known = Labels(labels), frame[frame["ratio"].notna()]
+    words, known = Labels(labels), frame[frame["ratio"].notna() & (frame["method"] != "pigeonhole")]
     n_effects, n_choices = len(frame[["feature", "level"]].drop_duplicates()), frame["choice"].nunique()
     told = []
     for feature in display_order(known["feature"]):

@@ -1,0 +1,144 @@
+"""The report on diagnostics: every check with its verdict, told from the tables of ``conjury diagnose``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from conjury.inference.errors import ConjuryError, InputError
+
+from .blocks import captioned, picture, slug, table_blocks
+from .display import raw_block, styled_table
+from .figures.diagnostics import draw
+from .figures.labels import LabelKey
+from .methods import note_list, plain
+from .report_tables import versions_table
+from .robustness_sections import RobustnessReport
+from .sections import SIMULATED, opened
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+VERDICTS = {
+    "fail": "Fails",
+    "look": "Needs a look",
+    "pass": "Passes",
+    "not_applicable": "Does not apply",
+}
+COUNTED = {"fail": "fail", "look": "need a look", "pass": "pass", "not_applicable": "do not apply"}
+
+
+class DiagnosticsReport(RobustnessReport):
+    """What ``conjury diagnose`` wrote into a results folder, as the report on diagnostics prints it.
+
+    Parameters and errors are those of `ReportData`; a folder without a diagnosis is refused, too.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(path)
+        if not self.diagnosed:
+            study = self.manifest.get("study") or "STUDY"
+            raise InputError(
+                f"{self.path} holds no diagnosis; run `conjury diagnose {study} --results FOLDER` first."
+            )
+
+    @property
+    def diagnosed(self) -> dict[str, Any]:
+        """The record of the diagnosis."""
+        found: dict[str, Any] = self.manifest.get("diagnosed") or {}
+        return found
+
+    @property
+    def words(self) -> dict[LabelKey, str]:
+        """Labels of attributes, levels, judges and prompts."""
+        given = self.manifest.get("labels") or {}
+        return {
+            str(name): str(text)
+            for kind in ("prompts", "judges")
+            for name, text in given.get(kind, {}).items()
+        } | self.labels
+
+    def opening(self) -> str:
+        """Say what was diagnosed, when, and how the checks came out."""
+        told = opened(self.manifest | self.diagnosed, self.manifest)
+        if self.has("diagnosis"):
+            verdicts = self.table("diagnosis")["verdict"].astype(str)
+            counts = [
+                f"{(verdicts == verdict).sum()} {words}"
+                for verdict, words in COUNTED.items()
+                if (verdicts == verdict).any()
+            ]
+            told += f" Of {len(verdicts)} checks {', '.join(counts)}."
+        return f"{told} {SIMULATED}" if self.diagnosed.get("simulated", self.simulated) else told
+
+    def summary(self) -> None:
+        """Print all checks with their verdicts, the gravest first."""
+        self.say(
+            lambda: table_blocks(
+                "diagnosis", [diagnosis_table(self.table("diagnosis"))], "Checks by verdict, and what to do."
+            )
+        )
+
+    def checks(self) -> None:
+        """Print every check: question, verdict, finding, figure, remedy."""
+        self.say(self._checks)
+
+    def _checks(self) -> str:
+        found = self.table("diagnosis")
+        return "\n".join(self._check({str(k): v for k, v in row.items()}) for row in found.to_dict("records"))
+
+    def _check(self, check: dict[str, Any]) -> str:
+        name = str(check["name"])
+        parts = [
+            f"\n### {plain(check['title'])} {{#sec-check-{slug(name)}}}\n",
+            f"*{plain(check['question'])}*\n",
+            f"**{VERDICTS[str(check['verdict'])]}.** {plain(check['finding'])}\n",
+        ]
+        if check["figure"]:
+            parts.append(self._check_figure(name, str(check["title"]), str(check["finding"])))
+        if check["remedy"]:
+            parts.append(f'::: {{.callout-tip title="What to do"}}\n{plain(check["remedy"])}\n:::\n')
+        return "\n".join(parts)
+
+    def _check_figure(self, name: str, title: str, finding: str) -> str:
+        try:
+            figure = draw(name, self.table(f"check_{name}"), labels=self.words)
+        except ConjuryError as error:
+            return f"*The figure is not shown: {plain(str(error).replace(str(self.path), 'the results'))}*\n"
+        label = f"fig-check-{slug(name)}"
+        return captioned(label, picture(f"check-{name}", figure, finding), f"{plain(title)}.")
+
+    def methods(self) -> str:
+        """Say at which level the tests were made, and from which seed."""
+        made = self.diagnosed
+        level = f"{100 * float(made['alpha']):g}%" if made.get("alpha") else "stated"
+        return (
+            f"Tests are made at the {level} level; p values of one check are adjusted by Holm's procedure "
+            "over all judges, prompts and attributes. What is drawn at random starts from seed "
+            f"{made.get('seed')}."
+        )
+
+    def notes(self) -> str:
+        """List the notes that the diagnosis left, in Markdown."""
+        return note_list(self.diagnosed.get("notes"))
+
+    def data_and_versions(self) -> None:
+        """Print the table of data, software and command of the diagnosis."""
+        print(raw_block(versions_table(self.manifest | self.diagnosed)))
+
+
+def diagnosis_table(found: pd.DataFrame) -> GT:
+    """Lay checks out by verdict, the gravest first, with what to do."""
+    shown = pd.DataFrame(
+        {
+            "verdict": found["verdict"].astype(str),
+            "Check": found["title"].astype(str),
+            "What was found": found["finding"].astype(str),
+        }
+    )
+    place = shown["verdict"].map(list(VERDICTS).index)
+    ordered = shown.iloc[place.argsort(kind="stable")]
+    told = ordered.assign(verdict=ordered["verdict"].map(VERDICTS)).reset_index(drop=True)
+    return styled_table(told, name="diagnosis", groups="verdict", left=2)
