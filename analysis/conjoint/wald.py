@@ -104,7 +104,7 @@ def wald(fit: Estimates, each: str | Sequence[str] | None = None) -> Estimates:
     tests = []
     for _, members in rows.groupby(keys, sort=False):
         index = members.index.to_numpy()
-        is_mean = (members["statistic"].astype(str) == "mm").all()
+        is_mean = members["statistic"].astype(str).isin(["mm", "pmm"]).all()
         inside = text.loc[index, ["feature", *groups]].agg("\r".join, axis=1).to_numpy()
         restrictions = _equalities(inside) if is_mean else np.eye(len(index))
         if not len(restrictions):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -174,16 +175,26 @@ def test_what_is_not_there_cannot_be_contrasted(
         contrast(fit, *arguments, **options)
 
 
+def test_fits_of_cregg_say_that_they_keep_no_covariance() -> None:
+    fit = amce(SHARED, MODELS, id="pair_id")
+    foreign = type(fit)(fit.frame, None, replace(fit.provenance, engine="cregg"))
+    with pytest.raises(InputError, match="cregg keeps no covariance"):
+        contrast(foreign, "slur")
+
+
+@pytest.mark.r
+def test_fits_by_survey_are_contrasted_and_tested_alike() -> None:
+    ours, theirs = (amce(POSTS, PLAIN, id="respondent", engine=engine) for engine in ("native", "survey"))
+    one, other = (contrast(fit, "tone").frame[NUMBERS] for fit in (ours, theirs))
+    np.testing.assert_allclose(one, other, rtol=1e-8)
+    np.testing.assert_allclose(wald(ours).frame["chi2"], wald(theirs).frame["chi2"], rtol=1e-8)
+
+
 def test_fits_without_groups_or_contrasts_are_refused() -> None:
     with pytest.raises(InputError, match="no groups"):
         contrast(amce(SHARED, MODELS), "slur", group=("m0", "m1"))
     with pytest.raises(InputError, match="contrast needs a fit"):
-        contrast(
-            cj(SHARED, MODELS, estimate="frequencies").__class__(
-                pd.DataFrame({"a": [1]}), None, amce(SHARED, MODELS).provenance
-            ),
-            "slur",
-        )
+        contrast(wald(amce(SHARED, MODELS)), "slur")
 
 
 def test_joint_tests_equal_those_of_survey() -> None:

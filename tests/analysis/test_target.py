@@ -168,6 +168,13 @@ def test_sensitivity_keeps_its_size_where_effects_do_not_interact() -> None:
     assert rejected <= 7
 
 
+def test_population_means_are_tested_for_equality() -> None:
+    data = drawn(300, 10)
+    means, effects = (wald(estimate(data, FORMULA, TARGET)).frame for estimate in (pmm, pamce))
+    assert means["tested"].tolist() == effects["tested"].tolist() == [2, 1, 1]
+    assert means["chi2"].iloc[1] == pytest.approx(effects["chi2"].iloc[1], rel=0.1)
+
+
 def test_groups_have_the_weights_of_all_rows() -> None:
     data = pd.concat([drawn(200, 4).assign(judge="m1"), drawn(200, 5).assign(judge="m2")], ignore_index=True)
     pair = ["judge", "pair_id"]
@@ -180,6 +187,7 @@ def test_groups_have_the_weights_of_all_rows() -> None:
     assert list(found["by"].unique()) == ["m1", "m2"]
 
 
+@pytest.mark.filterwarnings("ignore:Few clusters")
 def test_effective_sizes_are_those_of_kish_and_few_rows_are_warned_of() -> None:
     data = drawn(300, 6)
     made = target_weights(data, ["a"], TARGET, opponent=False)
