@@ -177,11 +177,14 @@ def bounds_name(analysis: Mapping[str, Any], kind: str = "normal") -> str:
     >>> made = {"alpha": 0.05, "interval": "percentile", "draws": 500}
     >>> bounds_name(made), bounds_name(made, "bootstrap")
     ('95% normal interval', '95% percentile bootstrap interval')
+    >>> bounds_name({"alpha": 0.05, "vcov": "CR2"})
+    '95% t interval'
     """
     if analysis.get("alpha") is None:
         return ""
     resampling = str(analysis.get("interval") or "")
-    told = f"{resampling} bootstrap".strip() if kind == "bootstrap" else "normal"
+    own = "normal" if analysis.get("vcov") in (None, "survey") else "t"
+    told = f"{resampling} bootstrap".strip() if kind == "bootstrap" else own
     return f"{100 * (1 - float(analysis['alpha'])):g}% {told} interval"
 
 

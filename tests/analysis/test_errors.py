@@ -240,3 +240,10 @@ def test_a_parquet_file_without_the_column_is_refused(tmp_path: Path) -> None:
         amce(tmp_path / "choices.parquet", "chosen ~ identity")
     with pytest.raises(InputError, match="no such Parquet file"):
         amce(tmp_path / "nothing.parquet", FORMULA)
+
+
+def test_intervals_are_named_after_their_distribution() -> None:
+    named = {
+        vcov: amce(stimuli(), FORMULA, id="text", vcov=vcov).provenance.interval for vcov in ("survey", "CR2")
+    }
+    assert named == {"survey": "normal", "CR2": "t"}

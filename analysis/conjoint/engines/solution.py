@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -126,7 +126,8 @@ def assemble(plan: Plan, solution: Solution) -> Estimates:
     frame = tidy(plan.keys, estimate, std_error, plan.request.alpha, plan.request.h0, df)
     labels = row_labels(plan.keys[tested])
     vcov = pd.DataFrame(found.vcov, index=labels, columns=labels)
-    return Estimates(frame, vcov, provenance(plan), fitted=fitted)
+    made = replace(provenance(plan), interval="normal" if df is None else "t")
+    return Estimates(frame, vcov, made, fitted=fitted)
 
 
 def _filled(values: np.ndarray, flags: np.ndarray) -> np.ndarray:
