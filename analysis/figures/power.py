@@ -230,6 +230,8 @@ def _dress(ax: Axes, shown: Show, look: Theme, usual: float) -> None:
 def _ylabel(result: Power, shown: Show, panels: Sequence[float]) -> str:
     what = EFFECTS[str(result.frame["statistic"].iloc[0])]
     if shown == "power":
-        return f"Power for an {what} of {panels[0]:g}" if len(panels) == 1 else f"Power for an {what}"
+        article = "a" if what.startswith("difference") else "an"
+        of = f" of {panels[0]:g}" if len(panels) == 1 else ""
+        return f"Power for {article} {what}{of}"
     at = f" at power {panels[0]:g}" if len(panels) == 1 else ""
     return f"Minimum detectable {what}{at}"

@@ -334,6 +334,8 @@ def test_the_figure_of_detectable_effects_falls_with_the_number_of_pairs() -> No
     values = np.asarray(axes.lines[0].get_ydata(), float)
     assert (np.diff(values) < 0).all()
     assert "at power 0.8" in axes.get_ylabel()
+    compared = power(2, difference=0.05, pairs=5000).plot()
+    assert compared.axes[0].get_ylabel() == "Power for a difference in AMCEs of 0.05"
     assert power_alt(found).startswith("Minimum detectable effects")
     with pytest.raises(InputError, match="show is 'size'"):
         power_plot(found, show="size")  # type: ignore[arg-type]
