@@ -284,7 +284,7 @@ def test_a_judge_with_a_single_answer_is_left_out_with_a_note(study: Study, mode
 def test_false_alarms_come_at_the_stated_rate(study: Study) -> None:
     """Without anything wrong, each check's smallest adjusted p value is below 10% at most that often."""
     alarms: dict[str, list[bool]] = {}
-    for seed in range(60):
+    for seed in range(36):
         made = simulate(study, 100 + seed, judges=["human"], respondents=150, truth=False).choices
         pairs = len(made) // 2
         rng = np.random.default_rng(seed)
@@ -298,5 +298,5 @@ def test_false_alarms_come_at_the_stated_rate(study: Study) -> None:
                     break
     assert len(alarms) >= 10
     rates = {name: np.mean(each) for name, each in alarms.items()}
-    assert all(rate <= 0.1 + 2.6 * np.sqrt(0.09 / 60) for rate in rates.values()), rates
+    assert all(rate <= 0.1 + 2.6 * np.sqrt(0.09 / 36) for rate in rates.values()), rates
     assert np.mean(list(rates.values())) > 0.03, rates
