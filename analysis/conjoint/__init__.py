@@ -14,6 +14,7 @@ from .mixed import mixed
 from .multiplicity import adjust
 from .power import power
 from .power_simulation import power_by_simulation
+from .projoint import projoint
 from .reliability import reliability
 from .resample import Bootstrap, bootstrap
 from .support import FewClusters
@@ -46,6 +47,7 @@ __all__ = [
     "pmm",
     "power",
     "power_by_simulation",
+    "projoint",
     "reliability",
     "target_sensitivity",
     "wald",
