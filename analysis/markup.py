@@ -13,6 +13,7 @@ CLOSING = re.compile(r"^:::+ *$")
 HEADING = re.compile(r"^(#{1,4}) +(.*?)(?: *\{(.*)\})? *$")
 IMAGE = re.compile(r'^!\[\]\(([^)\s]+)\)\{width="100%" fig-alt="([^"]*)"\} *$')
 REFERENCE = re.compile(r"(?<![\w\\@`])@((?:fig|tbl|sec)-[\w-]*\w)")
+ESCAPED = re.compile(r"\\(\W|_)")
 CITATION = re.compile(r"\[@([\w-]+)\]")
 KINDS = {"fig": "Figure", "tbl": "Table", "sec": "Section"}
 
@@ -172,7 +173,8 @@ def _heading(page: Page, depth: int, text: str, attributes: str) -> str:
     label = re.search(r"#([\w-]+)", attributes)
     anchor = label[1] if label else re.sub(r"\W+", "-", text.lower()).strip("-")
     number = page.numbers.get(anchor, "").removeprefix("Section ")
-    shown = f"{number} {escape(text)}".strip()
+    told = unescape(ESCAPED.sub(r"\1", text))
+    shown = f"{number} {escape(told)}".strip()
     page.contents.append((depth, anchor, shown))
     return f'<h{depth} id="{anchor}">{shown}</h{depth}>'
 

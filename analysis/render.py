@@ -52,9 +52,9 @@ def render(
     Parameters
     ----------
     report : str
-        ``"moderation"`` or ``"estimators"``.
+        ``"moderation"``, ``"diagnostics"`` or ``"estimators"``.
     results : str or Path
-        A folder written by ``conjury fit`` or ``conjury compare``.
+        A folder written by ``conjury fit``, ``conjury diagnose`` or ``conjury compare``.
     out : str or Path
         Folder for ``REPORT.html`` or ``REPORT.pdf``; made if it is missing.
     to : {"html", "pdf"}

@@ -27,7 +27,12 @@ VERDICTS = {
     "pass": "Passes",
     "not_applicable": "Does not apply",
 }
-COUNTED = {"fail": "fail", "look": "need a look", "pass": "pass", "not_applicable": "do not apply"}
+COUNTED = {
+    "fail": ("fails", "fail"),
+    "look": ("needs a look", "need a look"),
+    "pass": ("passes", "pass"),
+    "not_applicable": ("does not apply", "do not apply"),
+}
 
 
 class DiagnosticsReport(RobustnessReport):
@@ -65,19 +70,18 @@ class DiagnosticsReport(RobustnessReport):
         told = opened(self.manifest | self.diagnosed, self.manifest)
         if self.has("diagnosis"):
             verdicts = self.table("diagnosis")["verdict"].astype(str)
-            counts = [
-                f"{(verdicts == verdict).sum()} {words}"
-                for verdict, words in COUNTED.items()
-                if (verdicts == verdict).any()
-            ]
-            told += f" Of {len(verdicts)} checks {', '.join(counts)}."
+            counts = {verdict: int((verdicts == verdict).sum()) for verdict in COUNTED}
+            said = [f"{n} {COUNTED[verdict][n != 1]}" for verdict, n in counts.items() if n]
+            told += f" Of {len(verdicts)} checks, {', '.join(said)}."
         return f"{told} {SIMULATED}" if self.diagnosed.get("simulated", self.simulated) else told
 
     def summary(self) -> None:
         """Print all checks with their verdicts, the gravest first."""
         self.say(
             lambda: table_blocks(
-                "diagnosis", [diagnosis_table(self.table("diagnosis"))], "Checks by verdict, and what to do."
+                "diagnosis",
+                [diagnosis_table(self.table("diagnosis"))],
+                "Checks by verdict.",
             )
         )
 
@@ -130,7 +134,7 @@ class DiagnosticsReport(RobustnessReport):
 
 
 def diagnosis_table(found: pd.DataFrame) -> GT:
-    """Lay checks out by verdict, the gravest first, with what to do."""
+    """Lay checks out by verdict, the gravest first, with what was found."""
     shown = pd.DataFrame(
         {
             "verdict": found["verdict"].astype(str),
