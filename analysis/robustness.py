@@ -15,10 +15,10 @@ from conjury.inference.errors import InputError
 from conjury.inference.prepare import judge_of
 
 from .conjoint.amce import amce
-from .conjoint.correction import Corrected
-from .conjoint.error_choices import errors_under_choices
-from .conjoint.power import power as plan_power
-from .conjoint.reliability import reliability
+from .conjoint.errors.error_choices import errors_under_choices
+from .conjoint.power.closed_form import power as plan_power
+from .conjoint.reliability.correction import Corrected
+from .conjoint.reliability.estimate import reliability
 from .fit import Group, groups
 from .record import resampled_unit
 from .results import check_alpha

@@ -18,7 +18,7 @@ from conjury.inference.study import Study, load_study
 from .planned import UNKNOWN, Judged, Prices, find_groups, find_prices, whole
 
 if TYPE_CHECKING:
-    from conjury.analysis.conjoint.power_result import Power
+    from conjury.analysis.conjoint.power.result import Power
 
 EFFECTS = (0.01, 0.02, 0.05)
 FIGURES = (".png", ".svg", ".pdf")
@@ -74,7 +74,7 @@ def _analyse(
     study: Study, group: Judged, effects: list[float], wanted: float, alpha: float
 ) -> tuple[Power, Power, Power]:
     """Detectable effects and powers of the plan, between them the sizes that the effects need."""
-    from conjury.analysis.conjoint.power import power
+    from conjury.analysis.conjoint.power.closed_form import power
 
     detectable = power(study, pairs=group.pairs, power=wanted, alpha=alpha, **group.options)
     sizes = detectable.at(effect=effects, power=wanted)

@@ -3,24 +3,25 @@
 from .amce import amce, amce_by_reference
 from .anova import cj_anova
 from .cj import cj
-from .contrast import contrast
+from .comparisons import (
+    adjust,
+    conditional_amce,
+    contrast,
+    equivalence,
+    interaction,
+    pamce,
+    pmm,
+    target_sensitivity,
+    wald,
+)
 from .differences import amce_diffs, mm_diffs
-from .equivalence import equivalence
-from .error_choices import errors_under_choices
+from .errors import errors_under_choices, mixed, wild
 from .frequencies import cj_freqs, cj_props, cj_table
-from .interaction import conditional_amce, interaction
 from .marginal_means import mm
-from .mixed import mixed
-from .multiplicity import adjust
-from .power import power
-from .power_simulation import power_by_simulation
-from .projoint import projoint
-from .reliability import reliability
+from .power import power, power_by_simulation
+from .reliability import projoint, reliability
 from .resample import Bootstrap, bootstrap
 from .support import FewClusters
-from .target import pamce, pmm, target_sensitivity
-from .wald import wald
-from .wild import wild
 
 __all__ = [
     "Bootstrap",

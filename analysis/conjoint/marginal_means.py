@@ -12,7 +12,7 @@ from .run import estimate
 from .source import Data
 
 if TYPE_CHECKING:
-    from .correction import Correct
+    from .reliability.correction import Correct
 
 
 def mm(

@@ -13,7 +13,7 @@ from .source import Data, frame_of
 from .support import warn_of_few_clusters
 
 if TYPE_CHECKING:
-    from .correction import Correct
+    from .reliability.correction import Correct
 
 
 def plan_for(request: Request, data: Data) -> Plan:
@@ -24,7 +24,7 @@ def plan_for(request: Request, data: Data) -> Plan:
 def estimate(request: Request, data: Data, correct: Correct | None = None) -> Estimates:
     """Estimate what a request asks for, corrected for swapping errors if ``correct`` says which."""
     if correct is not None:
-        from .correction import estimate_corrected
+        from .reliability.correction import estimate_corrected
 
         return estimate_corrected(request, data, correct)
     if request.engine == "cregg":

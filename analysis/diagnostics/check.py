@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from ..conjoint.multiplicity import holm
+from ..conjoint.comparisons.multiplicity import holm
 
 Verdict = Literal["pass", "look", "fail", "not_applicable"]
 SEVERITY: tuple[Verdict, ...] = ("not_applicable", "pass", "look", "fail")

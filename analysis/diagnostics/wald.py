@@ -12,7 +12,7 @@ from scipy.stats import f as f_distribution
 from conjury.inference.errors import InputError
 
 from ..conjoint import cj
-from ..conjoint.wald import joint_test as wald_test
+from ..conjoint.comparisons.wald import joint_test as wald_test
 from ..results import Estimates
 
 

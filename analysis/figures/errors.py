@@ -54,7 +54,7 @@ def errors_plot(
     ----------
     frame : DataFrame
         ``feature, level, choice, clusters, method, estimate, lower, upper, ratio`` of one judge, as in
-        `conjury.analysis.conjoint.error_choices.ErrorChoices.frame`.
+        `conjury.analysis.conjoint.errors.error_choices.ErrorChoices.frame`.
     labels, theme, title
         As in ``coefficient_plot``.
 
@@ -229,7 +229,7 @@ def _draw_panel(
 
 
 def _number(value: float) -> str:
-    return f"{value:.3f}".replace("-", "\N{MINUS SIGN}")
+    return f"{value:z.3f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _reach(here: pd.DataFrame, center: pd.Series[float]) -> float:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..conjoint.power_result import Power
+    from ..conjoint.power.result import Power
 
 Show = Literal["power", "effect"]
 POINTS = 61
@@ -67,7 +67,7 @@ def power_plot(
 
     Examples
     --------
-    >>> from conjury.analysis.conjoint.power import power
+    >>> from conjury.analysis.conjoint.power.closed_form import power
     >>> figure = power_plot(power({"topic": 5, "reply": 3}, amce=[0.02, 0.05], pairs=30000))
     >>> [len(axes.lines) > 2 for axes in figure.axes]
     [True, True]
@@ -105,7 +105,7 @@ def power_alt(result: Power, *, labels: Mapping[LabelKey, str] | None = None) ->
 
     Examples
     --------
-    >>> from conjury.analysis.conjoint.power import power
+    >>> from conjury.analysis.conjoint.power.closed_form import power
     >>> power_alt(power({"topic": 5, "reply": 3}, pairs=30000, power=0.8))
     'Minimum detectable effects over the number of pairs. They run from 0.0140 (Reply) to 0.0181 (Topic).'
     """

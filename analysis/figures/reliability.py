@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..conjoint.correction import Corrected
+    from ..conjoint.reliability.correction import Corrected
 
 SIDES = {"swapped": "sides swapped", "same": "as before", "either": "drawn anew"}
 SHARES = {"same_profile": "Same profile", "always_a": "Always A", "always_b": "Always B"}

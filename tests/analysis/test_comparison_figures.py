@@ -10,12 +10,12 @@ import pytest
 from matplotlib.figure import Figure
 
 from conjury.analysis.conjoint import amce, cj, mm
-from conjury.analysis.conjoint.contrast import contrast
-from conjury.analysis.conjoint.equivalence import equivalence
-from conjury.analysis.conjoint.interaction import interaction
-from conjury.analysis.conjoint.multiplicity import adjust
-from conjury.analysis.conjoint.target import pamce, pmm
-from conjury.analysis.conjoint.wald import wald
+from conjury.analysis.conjoint.comparisons.contrast import contrast
+from conjury.analysis.conjoint.comparisons.equivalence import equivalence
+from conjury.analysis.conjoint.comparisons.interaction import interaction
+from conjury.analysis.conjoint.comparisons.multiplicity import adjust
+from conjury.analysis.conjoint.comparisons.target import pamce, pmm
+from conjury.analysis.conjoint.comparisons.wald import wald
 from conjury.analysis.figures.contrasts import (
     contrast_alt,
     contrast_plot,

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.conjoint import amce, amce_diffs, bootstrap, cj, mm, mm_diffs
-from conjury.analysis.conjoint.contrast import contrast
-from conjury.analysis.conjoint.wald import joint_test, wald
+from conjury.analysis.conjoint.comparisons.contrast import contrast
+from conjury.analysis.conjoint.comparisons.wald import joint_test, wald
 from conjury.inference.errors import InputError
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"

@@ -15,10 +15,10 @@ from scipy.special import expit
 from scipy.stats import t as student
 
 from conjury.analysis.conjoint import amce, amce_by_reference, amce_diffs, mm, mm_diffs
-from conjury.analysis.conjoint.correction import Corrected
-from conjury.analysis.conjoint.projoint import projoint
-from conjury.analysis.conjoint.reliability import reliability
-from conjury.analysis.conjoint.repeats import first_answers
+from conjury.analysis.conjoint.reliability.correction import Corrected
+from conjury.analysis.conjoint.reliability.estimate import reliability
+from conjury.analysis.conjoint.reliability.projoint import projoint
+from conjury.analysis.conjoint.reliability.repeats import first_answers
 from conjury.inference.errors import InputError
 from conjury.inference.simulate import simulate
 from conjury.inference.study import load_study

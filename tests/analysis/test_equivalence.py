@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from conjury.analysis.conjoint import amce, mm
-from conjury.analysis.conjoint.equivalence import VERDICTS, equivalence, two_one_sided
+from conjury.analysis.conjoint.comparisons.equivalence import VERDICTS, equivalence, two_one_sided
 from conjury.inference.errors import InputError
 
 

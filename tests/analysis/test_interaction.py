@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.conjoint import amce_diffs, cj
-from conjury.analysis.conjoint.contrast import contrast
-from conjury.analysis.conjoint.interaction import conditional_amce, interaction
-from conjury.analysis.conjoint.multiplicity import adjust
-from conjury.analysis.conjoint.wald import wald
+from conjury.analysis.conjoint.comparisons.contrast import contrast
+from conjury.analysis.conjoint.comparisons.interaction import conditional_amce, interaction
+from conjury.analysis.conjoint.comparisons.multiplicity import adjust
+from conjury.analysis.conjoint.comparisons.wald import wald
 from conjury.inference.errors import InputError
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"

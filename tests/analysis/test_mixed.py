@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.conjoint.amce import amce
-from conjury.analysis.conjoint.mixed import mixed
+from conjury.analysis.conjoint.errors.mixed import mixed
 from conjury.analysis.mixed_model import Products, fit
 from conjury.inference.errors import InputError
 
@@ -188,7 +188,7 @@ def test_what_cannot_be_fitted_is_refused_in_a_sentence(monkeypatch: pytest.Monk
         mixed(data.assign(rating=2.0), FORMULA, "text")
     with pytest.raises(InputError, match="no engine 'spss'"):
         mixed(data, FORMULA, "text", engine="spss")  # type: ignore[arg-type]
-    monkeypatch.setattr(import_module("conjury.analysis.conjoint.mixed"), "MOST_LEVELS", 29)
+    monkeypatch.setattr(import_module("conjury.analysis.conjoint.errors.mixed"), "MOST_LEVELS", 29)
     with pytest.raises(InputError, match=r"30 levels, more than 29"):
         mixed(data, FORMULA, "text")
 

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import norm
 
 from conjury.analysis.conjoint import amce, bootstrap, cj
-from conjury.analysis.conjoint.multiplicity import (
+from conjury.analysis.conjoint.comparisons.multiplicity import (
     adjust,
     benjamini_hochberg,
     cluster_influence,
@@ -20,7 +20,7 @@ from conjury.analysis.conjoint.multiplicity import (
     romano_wolf,
     signed_scores,
 )
-from conjury.analysis.conjoint.wald import wald
+from conjury.analysis.conjoint.comparisons.wald import wald
 from conjury.inference.errors import InputError
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from scipy.stats import nct, norm, t
 
-from conjury.analysis.conjoint.power import power
-from conjury.analysis.conjoint.power_formulas import operating
+from conjury.analysis.conjoint.power.closed_form import power
+from conjury.analysis.conjoint.power.formulas import operating
 from conjury.analysis.figures.power import power_alt, power_plot
 from conjury.analysis.figures.theme import save
 from conjury.inference.errors import InputError

@@ -14,8 +14,8 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from conjury.analysis.conjoint import amce, mm
-from conjury.analysis.conjoint.power import power
-from conjury.analysis.conjoint.power_simulation import SimulatedPower, power_by_simulation
+from conjury.analysis.conjoint.power.closed_form import power
+from conjury.analysis.conjoint.power.simulation import SimulatedPower, power_by_simulation
 from conjury.analysis.results import Estimates
 from conjury.inference.errors import InputError
 from conjury.inference.study import Study, load_study

@@ -12,15 +12,15 @@ import pytest
 from scipy.stats import binomtest
 from statsmodels.stats.proportion import proportion_confint
 
-from conjury.analysis.conjoint.agreement import (
+from conjury.analysis.conjoint.reliability.agreement import (
     clustered_share,
     resampled_sums,
     sign_test,
     swapping_error,
     wilson,
 )
-from conjury.analysis.conjoint.reliability import reliability
-from conjury.analysis.conjoint.repeats import find_repeats, first_answers
+from conjury.analysis.conjoint.reliability.estimate import reliability
+from conjury.analysis.conjoint.reliability.repeats import find_repeats, first_answers
 from conjury.analysis.figures.reliability import reliability_alt, reliability_plot
 from conjury.inference.errors import InputError
 from conjury.inference.simulate import simulate

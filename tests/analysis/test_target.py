@@ -11,9 +11,9 @@ import pytest
 from scipy.special import expit
 
 from conjury.analysis.conjoint import amce, amce_diffs, mm
-from conjury.analysis.conjoint.target import pamce, pmm, target_sensitivity
-from conjury.analysis.conjoint.target_weights import target_weights
-from conjury.analysis.conjoint.wald import wald
+from conjury.analysis.conjoint.comparisons.target import pamce, pmm, target_sensitivity
+from conjury.analysis.conjoint.comparisons.target_weights import target_weights
+from conjury.analysis.conjoint.comparisons.wald import wald
 from conjury.inference.errors import InputError
 
 FORMULA = "chosen ~ a + b + c"

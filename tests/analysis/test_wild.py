@@ -7,8 +7,8 @@ import pytest
 
 from conjury.analysis.conjoint.amce import amce
 from conjury.analysis.conjoint.differences import amce_diffs
+from conjury.analysis.conjoint.errors.wild import wild
 from conjury.analysis.conjoint.marginal_means import mm
-from conjury.analysis.conjoint.wild import wild
 from conjury.analysis.wild_cluster import draw_weights, limits, moments, signs
 from conjury.inference.errors import InputError
 

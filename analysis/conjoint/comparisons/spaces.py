@@ -10,10 +10,10 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..formula import parse
-from ..results import Estimates
-from ..variables import listed
-from .plan import Plan, groups_of, level_contrast, occurring
+from ...formula import parse
+from ...results import Estimates
+from ...variables import listed
+from ..plan import Plan, groups_of, level_contrast, occurring
 
 MEANS = ("mm", "cj_mm", "mm_diffs")
 DIFFERENCES = ("amce_diffs", "mm_diffs")

@@ -10,14 +10,14 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..formula import Formula
-from ..results import Estimates, stack, tidy
+from ...formula import Formula
+from ...results import Estimates, stack, tidy
+from ..amce import amce
+from ..marginal_means import mm
+from ..request import make_request
 from .agreement import Swapping, swapping
-from .amce import amce
 from .correction import Corrected
-from .marginal_means import mm
 from .repeats import find_repeats, first_answers, presentations
-from .request import make_request
 
 _AGREE = "_agree"
 

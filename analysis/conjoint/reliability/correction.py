@@ -12,15 +12,15 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..results import Estimates, row_labels, stack, tidy
+from ...results import Estimates, row_labels, stack, tidy
+from ..engines.solution import infer
+from ..plan import Plan
+from ..request import Request
+from ..run import estimate
+from ..source import Data, frame_of
 from .attenuation import Pieces, Taus, joint_vcov, undo
-from .engines.solution import infer
-from .plan import Plan
-from .reliability import Reliability
+from .estimate import Reliability
 from .repeats import first_answers
-from .request import Request
-from .run import estimate
-from .source import Data, frame_of
 from .swapping_errors import BY_GROUP, groups_for, repeats_for, swapping_errors, table_of, taus_of
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Corrected(Estimates):
 
     def plot(self, **options: Any) -> Figure:
         """Draw corrected beside observed estimates; options as in ``figures.reliability.corrected_plot``."""
-        from ..figures.reliability import corrected_plot
+        from ...figures.reliability import corrected_plot
 
         return corrected_plot(self, **options)
 

@@ -11,12 +11,12 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ..plan import Plan
+from ..request import Request
 from .agreement import Swapping, sign_test, swapping, wilson
 from .attenuation import Taus, covariance_with_coef
-from .plan import Plan
-from .reliability import Reliability
+from .estimate import Reliability
 from .repeats import SWAPPED, find_repeats, presentations
-from .request import Request
 
 FROM_REPEATS, BY_LEVEL, BY_GROUP = "reliability", "by_level", "by_group"
 MINIMUM = 100

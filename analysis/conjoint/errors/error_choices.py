@@ -12,12 +12,12 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, MissingDependency
 
-from ..formula import Formula
-from ..results import Estimates, check_alpha
-from .amce import amce
+from ...formula import Formula
+from ...results import Estimates, check_alpha
+from ..amce import amce
+from ..resample import bootstrap
+from ..support import FewClusters
 from .mixed import mixed
-from .resample import bootstrap
-from .support import FewClusters
 from .wild import wild
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class ErrorChoices:
 
     def plot(self, **options: Any) -> Figure:
         """Draw effects and ratios; options as in ``figures.errors.errors_plot``."""
-        from ..figures.errors import errors_plot
+        from ...figures.errors import errors_plot
 
         return errors_plot(self.frame, **options)
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from .power_formulas import (
+from .formulas import (
     LARGEST,
     Operating,
     amce_variance,

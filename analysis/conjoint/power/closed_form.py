@@ -7,10 +7,10 @@ from typing import Literal
 
 from conjury.inference.errors import InputError
 
-from .power_check import check_setting, one_question
-from .power_design import ByFeature, Design, Shares, as_levels, contrasts, level_shares
-from .power_model import Setting, Target
-from .power_result import Numbers, Power, answer, numbers, two_of_three
+from .check import check_setting, one_question
+from .design import ByFeature, Design, Shares, as_levels, contrasts, level_shares
+from .model import Setting, Target
+from .result import Numbers, Power, answer, numbers, two_of_three
 
 
 def power(

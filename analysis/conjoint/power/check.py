@@ -8,8 +8,8 @@ from typing import Any
 
 from conjury.inference.errors import InputError
 
-from ..results import check_alpha
-from .power_model import Setting, Target
+from ...results import check_alpha
+from .model import Setting, Target
 
 TARGETS = ("amce", "difference", "interaction")
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from .power_model import (
+from .model import (
     Levels,
     Setting,
     behaviour,
@@ -64,7 +64,7 @@ class Power:
 
     def plot(self, **options: Any) -> Figure:
         """Draw power or the minimum detectable effect over sample sizes; options as in `power_plot`."""
-        from ..figures.power import power_plot
+        from ...figures.power import power_plot
 
         return power_plot(self, **options)
 

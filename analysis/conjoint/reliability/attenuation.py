@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .engines.native import regress
-from .plan import Plan
+from ..engines.native import regress
+from ..plan import Plan
 
 
 @dataclass(frozen=True)

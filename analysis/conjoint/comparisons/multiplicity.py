@@ -13,11 +13,11 @@ from scipy.sparse import csr_array
 
 from conjury.inference.errors import InputError
 
-from ..results import Estimates
-from ..variables import listed
-from .engines.native import regress
-from .plan import Plan
-from .resample import Bootstrap
+from ...results import Estimates
+from ...variables import listed
+from ..engines.native import regress
+from ..plan import Plan
+from ..resample import Bootstrap
 
 Method = Literal["holm", "bh", "romano_wolf"]
 METHODS = ("holm", "bh", "romano_wolf")

@@ -16,7 +16,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables import KEYS, POSITIONS, TABLES
 
-from ..variables import listed, require_column
+from ...variables import listed, require_column
 
 SWAPPED, SAME = "swapped", "same"
 _ASKED = ["judge_id", "prompt_id", "pair_id", "repeat", "sample"]

@@ -12,8 +12,8 @@ from scipy.special import chdtrc, fdtrc
 
 from conjury.inference.errors import InputError
 
-from ..results import Estimates
-from ..variables import listed
+from ...results import Estimates
+from ...variables import listed
 
 _RANK_TOLERANCE = 1e-9
 

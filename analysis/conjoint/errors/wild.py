@@ -14,12 +14,12 @@ from scipy.linalg import block_diag
 
 from conjury.inference.errors import InputError
 
-from ..linear import Regression
-from ..results import Estimates
-from ..wild_cluster import Moments, draw_weights, limits, moments, signs
-from .engines.native import regress
-from .engines.solution import Fitted
-from .plan import Plan
+from ...linear import Regression
+from ...results import Estimates
+from ...wild_cluster import Moments, draw_weights, limits, moments, signs
+from ..engines.native import regress
+from ..engines.solution import Fitted
+from ..plan import Plan
 
 Weights = Literal["rademacher", "webb", "mammen"]
 KINDS = ("rademacher", "webb", "mammen")

@@ -12,7 +12,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from .power_model import Levels
+from .model import Levels
 
 if TYPE_CHECKING:
     from conjury.inference.study import Study

@@ -12,14 +12,14 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..formula import Formula, parse
-from ..results import Estimates
-from ..variables import require_column, weights_column
-from .engines.solution import assemble, solve
-from .plan import Plan
-from .request import Request, make_request, require_frame
-from .run import plan_for
-from .support import warn_of_few_clusters
+from ...formula import Formula, parse
+from ...results import Estimates
+from ...variables import require_column, weights_column
+from ..engines.solution import assemble, solve
+from ..support import warn_of_few_clusters
+from ..plan import Plan
+from ..request import Request, make_request, require_frame
+from ..run import plan_for
 from .target_weights import Distribution, TargetWeights, pair_columns, target_weights
 
 _OF, _UNDER, _WEIGHT, _ROW = "weighted_for", "weighted_to", "target_weight", "row_of_data"

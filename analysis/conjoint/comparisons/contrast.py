@@ -12,10 +12,10 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..results import Estimates, check_alpha, row_labels, tidy
-from ..variables import listed
-from .contrast_spaces import Space, space_of
-from .engines.solution import assemble
+from ...results import Estimates, check_alpha, row_labels, tidy
+from ...variables import listed
+from ..engines.solution import assemble
+from .spaces import Space, space_of
 
 Level = str | bool
 GroupName = str | Sequence[str]

@@ -16,9 +16,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..results import Estimates, check_alpha
-from .amce import amce
-from .power_truth import KEYS, rows_of, scaled_table, summarise, true_effects
+from ...results import Estimates, check_alpha
+from ..amce import amce
+from .truth import KEYS, rows_of, scaled_table, summarise, true_effects
 
 if TYPE_CHECKING:
     from conjury.inference.study import Study

@@ -14,17 +14,17 @@ from scipy.sparse import csr_array
 
 from conjury.inference.errors import InputError
 
-from ..blas import one_thread
-from ..clusters import Clusters, crossed
-from ..formula import Formula
-from ..linear import independent_columns
-from ..mixed_model import MixedFit, Products, fit
-from ..results import Estimates
-from .engines.solution import Solution, assemble
-from .plan import Plan
-from .request import LevelOrder, make_request
-from .run import plan_for
-from .source import Data
+from ...blas import one_thread
+from ...clusters import Clusters, crossed
+from ...formula import Formula
+from ...linear import independent_columns
+from ...mixed_model import MixedFit, Products, fit
+from ...results import Estimates
+from ..engines.solution import Solution, assemble
+from ..plan import Plan
+from ..request import LevelOrder, make_request
+from ..run import plan_for
+from ..source import Data
 
 Engine = Literal["native", "lme4"]
 MOST_LEVELS = 3_000
@@ -239,7 +239,7 @@ def _natively(rows: Rows) -> MixedFit:
 
 
 def _by_lme4(rows: Rows) -> _ByLme4:
-    from .. import r
+    from ... import r
 
     r.require("lme4")
     names = [f"x{number}" for number in range(rows.design.shape[1])]
