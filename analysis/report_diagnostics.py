@@ -112,7 +112,7 @@ class DiagnosticsReport(RobustnessReport):
         except ConjuryError as error:
             return f"*The figure is not shown: {plain(str(error).replace(str(self.path), 'the results'))}*\n"
         label = f"fig-check-{slug(name)}"
-        return captioned(label, picture(f"check-{name}", figure, finding), f"{plain(title)}.")
+        return captioned(label, picture(f"check-{name}", figure, plain(finding)), f"{plain(title)}.")
 
     def methods(self) -> str:
         """Say at which level the tests were made, and from which seed."""

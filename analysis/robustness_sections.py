@@ -52,9 +52,9 @@ that beside the observed ones; the intervals of corrected effects hold the uncer
 POWER = """\
 An effect is *detectable* if a test at the {alpha} level would find it with a probability of {power}. The plan
 knows only the number of answers; it takes the stimuli as given and lets no other attribute explain the
-choices. The errors found take the units in the last column of @tbl-power as random: they find less than the
-plan where stimuli of one level differ, and more where the other attributes explain much. {figures} sets both
-beside the size of each estimate. {finding}
+choices. The errors found take the units in the last column of @tbl-power as random: with them only larger
+effects are detectable than by the plan where stimuli of one level differ, and smaller ones too where the
+other attributes explain much. {figures} sets both beside the size of each estimate. {finding}
 """
 
 

@@ -19,7 +19,8 @@ from conjury.inference.paths import QUARTO
 KNOWN_CELL_OPTIONS = {"tags", "label", "tbl-cap", "output"}
 PRINTING = {
     "gt", "effects", "further_effects", "differences", "means", "prompts", "published", "truth",
-    "frequencies", "data_and_versions", "disagreement", "estimates_by_engine",
+    "frequencies", "data_and_versions", "disagreement", "estimates_by_engine", "summary", "checks",
+    "reliability", "stimuli", "power",
 }  # fmt: skip
 SOURCES = sorted(QUARTO.glob("*.qmd"))
 
@@ -73,8 +74,10 @@ def test_the_project_file_asks_for_self_contained_pages_without_web_fonts() -> N
     assert page["html-math-method"] == "mathml"
     assert page["theme"]["light"][0] == page["theme"]["dark"][0] == "default"
     assert project["number-sections"] is True
-    assert project["project"]["render"] == [f"{name}.qmd" for name in ("moderation", "estimators")]
-    assert sorted(reports()) == ["estimators", "moderation"]
+    assert project["project"]["render"] == [
+        f"{name}.qmd" for name in ("moderation", "estimators", "diagnostics")
+    ]
+    assert sorted(reports()) == ["diagnostics", "estimators", "moderation"]
     for style in QUARTO.glob("*.*css"):
         assert "@import" not in style.read_text()
         assert "url(" not in style.read_text()
@@ -138,7 +141,9 @@ def test_unknown_reports_and_formats_and_pdf_without_quarto_are_refused(
     results, tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InputError, match="no report 'novel'; use one of: estimators, moderation"):
+    with pytest.raises(
+        InputError, match="no report 'novel'; use one of: diagnostics, estimators, moderation"
+    ):
         render("novel", results, tmp_path)
     with pytest.raises(InputError, match="html or pdf"):
         render("moderation", results, tmp_path, to="docx")  # type: ignore[arg-type]
