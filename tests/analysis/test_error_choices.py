@@ -121,7 +121,8 @@ def test_intervals_are_drawn_around_the_estimate_and_zero_is_marked_where_it_is_
     frame = pd.DataFrame(
         {
             "feature": "reply", "level": ["near", "far"], "choice": "rows (HC0)", "clusters": "",
-            "method": "HC0", "estimate": [0.05, -0.5], "lower": [-0.05, -0.6], "upper": [0.15, -0.4], "ratio": 1.0,
+            "method": "HC0", "estimate": [0.05, -0.5],
+            "lower": [-0.05, -0.6], "upper": [0.15, -0.4], "ratio": 1.0,
         }
     )  # fmt: skip
     axes = errors_plot(frame).axes[0]
