@@ -22,14 +22,16 @@ help: ## list the targets
 
 setup: $(READY) ## prepare Python, uv, R and the environment in .venv (the other targets do so themselves)
 
-demo: $(READY) ## simulate the moderation study, estimate, compare engines, render both reports
+demo: $(READY) ## simulate the moderation study, estimate, diagnose, compare engines, render all reports
 	@mkdir -p results/demo
 	$(BIN)/conjury simulate moderation --seed $(SEED) --out results/demo/choices.parquet
 	$(BIN)/conjury fit moderation --data results/demo/choices.parquet --out results/demo
-	$(BIN)/conjury report moderation --results results/demo --out reports
+	$(BIN)/conjury diagnose moderation --results results/demo
 	$(BIN)/conjury compare moderation --results results/demo --engines native,survey,statsmodels,linearmodels
+	$(BIN)/conjury report moderation --results results/demo --out reports
+	$(BIN)/conjury report diagnostics --results results/demo --out reports
 	$(BIN)/conjury report estimators --results results/demo --out reports
-	@echo "Open reports/moderation.html and reports/estimators.html. To go on from here:"
+	@echo "Open moderation.html, diagnostics.html and estimators.html in reports. To go on from here:"
 	@echo "  $(BIN)/conjury compare moderation --results results/demo --analysis mm --judge human"
 	@echo "  $(BIN)/conjury report moderation --results results/demo --out reports"
 	@echo "  $(BIN)/conjury report estimators --results results/demo --out reports"
