@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 EFFECTS = (0.01, 0.02, 0.05)
 FIGURES = (".png", ".svg", ".pdf")
+TABLES = (".csv", ".gz", ".parquet")
 
 
 def plan_study(
@@ -48,6 +49,11 @@ def plan_study(
 
     if figure is not None and figure.suffix.lower() not in FIGURES:
         raise InputError(f"{figure}: figures are files that end in {', '.join(FIGURES)}; rename it.")
+    if Path(study).suffix.lower() in TABLES:
+        raise InputError(
+            f"{study}: conjury power plans studies, in which all levels combine freely; plan a table of "
+            "cells with conjury.analysis.conjoint.power() in Python."
+        )
     known = load_study(study)
     prices = find_prices(known, *costs)
     groups = find_groups(known, judges, pairs, respondents, options)
@@ -197,6 +203,12 @@ def _notes(
     ]
     if groups[0].kind == "human" and not options["icc"]:
         told.append("Respondents count as alike in their effects; give --icc if they are not.")
+    joined = [analysis.name for analysis in study.analyses if "*" in analysis.formula]
+    if joined:
+        told.append(
+            f"AMCEs average over the design here, but analysis {' and '.join(joined)} joins features by *; "
+            "plan it with restrictions in conjury.analysis.conjoint.power()."
+        )
     if study.stimuli and options["stimulus_sd"] is None:
         held = " and ".join(f"{part.count} of each {part.attribute}" for part in study.stimuli)
         told.append(

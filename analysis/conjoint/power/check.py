@@ -36,7 +36,7 @@ def one_question(effects: Mapping[str, Any], of: Target | None, crossed: bool) -
     return (effects[given[0]] if given else None), target
 
 
-def check_setting(setting: Setting, estimand: str, convention: str, stimuli_vary: bool) -> None:
+def check_setting(setting: Setting, estimand: str, convention: str, stimuli_vary: bool, cells: bool) -> None:
     """Raise InputError for the first value out of its range, or without a meaning here."""
     check_alpha(setting.alpha)
     if estimand not in ("observed", "corrected"):
@@ -70,7 +70,21 @@ def check_setting(setting: Setting, estimand: str, convention: str, stimuli_vary
         raise InputError("reliability is 0.5, that of choices at random; no effect is left to find.")
     if len(setting.groups) != 2 or min(setting.groups) <= 0 or abs(sum(setting.groups) - 1) > 1e-9:
         raise InputError(f"groups is {setting.groups!r}; give the shares of two groups, which sum to 1.")
+    if setting.cjpowr and cells:
+        raise InputError(
+            "cjpowR's convention knows features that combine freely; use the convention pair for cells and "
+            "restrictions."
+        )
     _check_meaning(setting, stimuli_vary)
+
+
+def check_study(design: object) -> None:
+    """Raise InputError for a design that cannot be drawn, since it is no study."""
+    if not hasattr(design, "attributes"):
+        raise InputError(
+            f"Simulations draw from a study, in which all levels combine freely, but the design is "
+            f"{type(design).__name__}; plan a table of cells with power(), which needs no simulation."
+        )
 
 
 def _check_meaning(setting: Setting, stimuli_vary: bool) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+import pandas as pd
+
 from conjury.inference.errors import InputError
 
 from .check import check_setting, one_question
 from .design import ByFeature, Design, Shares, as_levels, contrasts, level_shares
 from .model import Setting, Target
+from .restricted import cell_contrasts, design_cells
 from .result import Numbers, Power, answer, numbers, two_of_three
 
 
@@ -27,6 +30,7 @@ def power(
     power: Numbers = None,
     by: str | Shares | None = None,
     features: Sequence[str] | None = None,
+    restrictions: Sequence[tuple[str, str]] = (),
     alpha: float = 0.05,
     tests: int = 1,
     groups: tuple[float, float] = (0.5, 0.5),
@@ -51,10 +55,13 @@ def power(
 
     Parameters
     ----------
-    design : Study, mapping or int
+    design : Study, mapping, DataFrame or int
         A study (its level probabilities, derived attributes and stimuli are used); a mapping from
-        attributes to numbers of levels or level probabilities, the reference first; or the number of
-        levels of one attribute.
+        attributes to numbers of levels or level probabilities, the reference first; a table
+        of cells or profiles, where features do not combine freely; or the number of levels of one attribute.
+        A table has a column for each attribute and may have ``probability``, to which the chance of a row is
+        proportional; combinations without a row never occur. `conjury.inference.design.attribute_cells`
+        gives that of a study.
     amce, difference, interaction : float or sequence of float, optional
         The effect: an AMCE; a difference between the AMCEs of two groups (of respondents, prompts or
         models); or the change of an AMCE from the reference to another level of ``by``. Without response
@@ -73,6 +80,10 @@ def power(
         The other feature of an interaction: an attribute of the design, a number of levels, or shares.
     features : sequence of str, optional
         Attributes to plan for; all by default.
+    restrictions : sequence of pairs of str, optional
+        Attributes of a table or a study that restrict each other, as ``a * b`` in a formula. The AMCE of
+        such a level averages with equal weight over the partner's levels that occur both with it and with
+        the reference; a level without any has no row, but a note.
     alpha : float
         Two-sided significance level.
     tests : int
@@ -127,7 +138,10 @@ def power(
     -----
     With choice probabilities ``mu`` and shares ``p`` of a level and its reference, an AMCE from n profiles
     has the variance ``(mu_1 (1 - mu_1) / p_1 + mu_0 (1 - mu_0) / p_0 - amce^2) / n``; the last term is the
-    covariance of the two rows of a pair. It assumes independent profiles and no effect of position.
+    covariance of the two rows of a pair. It assumes independent profiles and no effect of position. With a
+    table or restrictions the variance is that of the least-squares contrast of `amce` under the
+    probabilities of the cells, with all attributes of the design in the regression; for attributes that
+    combine freely it is the same.
 
     References
     ----------
@@ -148,6 +162,13 @@ def power(
     [24510.0]
     >>> power({"topic": 5}, pairs=30000, power=0.8).frame["effect"].round(4).tolist()
     [0.0181]
+
+    No cook has a degree, so that the AMCE of having none rests on clerks:
+
+    >>> cells = pd.DataFrame({"school": ["degree", "none", "none"], "job": ["clerk", "clerk", "cook"]})
+    >>> found = power(cells, restrictions=[("school", "job")], amce=0.05, power=0.8, features=["school"])
+    >>> found.frame["pairs"].round().tolist()
+    [2344.0]
     """
     effect, target = one_question(
         {"amce": amce, "difference": difference, "interaction": interaction}, of, by is not None
@@ -169,11 +190,16 @@ def power(
         explained=explained,
         cjpowr=convention == "cjpowr",
     )
-    check_setting(setting, estimand, convention, stimulus_sd is not None)
+    by_cells = bool(restrictions) or isinstance(design, pd.DataFrame)
+    check_setting(setting, estimand, convention, stimulus_sd is not None, by_cells)
     size = _size(pairs, profiles, respondents, tasks)
     given = two_of_three(effect, size, power)
-    table = contrasts(level_shares(design), features, by)
-    return answer(table, as_levels(table, design, stimuli, stimulus_sd), setting, given)
+    table, notes = (
+        cell_contrasts(design_cells(design), restrictions, features, by)
+        if by_cells
+        else (contrasts(level_shares(design), features, by), ())
+    )
+    return answer(table, as_levels(table, design, stimuli, stimulus_sd), setting, given, notes)
 
 
 def _size(pairs: Numbers, profiles: Numbers, respondents: Numbers, tasks: float | None) -> Numbers:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from conjury.inference.study import Study
 
 Shares = int | Sequence[float] | Mapping[str, float]
-Design = Union["Study", Mapping[str, Shares], int]
+Design = Union["Study", Mapping[str, Shares], pd.DataFrame, int]
 ByFeature = float | Mapping[str, float] | None
 
 
@@ -38,7 +38,11 @@ def level_shares(design: Design) -> dict[str, dict[str, float]]:
         if not design:
             raise InputError("The design has no attributes; give at least one with its number of levels.")
         return {str(name): _shares(str(name), value) for name, value in design.items()}
-    if isinstance(design, int) or not hasattr(design, "attributes") or not hasattr(design, "stimuli"):
+    if (
+        isinstance(design, (int, pd.DataFrame))
+        or not hasattr(design, "attributes")
+        or not hasattr(design, "stimuli")
+    ):
         raise InputError(
             f"The design is {type(design).__name__}; give a study, a mapping from attributes to levels, or a "
             "number of levels."
@@ -60,13 +64,12 @@ def contrasts(
     Returns
     -------
     DataFrame
-        ``feature, level, reference, share, reference_share``, and for interactions ``by, by_level,
-        by_reference, by_share, by_reference_share``.
+        The columns of `conjury.analysis.conjoint.power.restricted.cell_contrasts`.
     """
     names = list(shares) if features is None else list(features)
     for name in names:
         if name not in shares:
-            raise InputError(f"features: {_unknown(name, shares)}")
+            raise InputError(f"features: {unknown(name, shares)}")
     others = None if by is None else _second(shares, by)
     rows = []
     for name in names:
@@ -81,16 +84,34 @@ def contrasts(
                 rows.append(row | second)
     if not rows:
         raise InputError("No feature is left to interact with 'by'; name another feature in features.")
-    table = pd.DataFrame(rows)
+    return in_order(_crossed(pd.DataFrame(rows)))
+
+
+def in_order(table: pd.DataFrame) -> pd.DataFrame:
+    """Make features and levels categories in the order of the rows."""
     return table.astype(
         {name: pd.CategoricalDtype(list(dict.fromkeys(table[name]))) for name in ("feature", "level")}
     )
 
 
+def _crossed(table: pd.DataFrame) -> pd.DataFrame:
+    """Shares and weights of contrasts of features that combine freely."""
+    if "by_share" not in table:
+        return table.assign(own_weight=1 / table["share"], rest_weight=1 / table["reference_share"])
+    by, by_reference = table.pop("by_share"), table.pop("by_reference_share")
+    shares = {
+        "share": table["share"] * by,
+        "reference_share": table["reference_share"] * by,
+        "other_share": table["share"] * by_reference,
+        "other_reference_share": table["reference_share"] * by_reference,
+    }
+    rest = sum(1 / shares[name] for name in ("other_share", "reference_share", "other_reference_share"))
+    return table.assign(**shares, own_weight=1 / shares["share"], rest_weight=rest)
+
+
 def as_levels(table: pd.DataFrame, design: Design, stimuli: ByFeature, stimulus_sd: ByFeature) -> Levels:
     """Numbers of the contrasts, with the stimuli that the design or the caller names for each feature."""
-    crossed = "by_share" in table
-    missing = np.full(len(table), np.nan)
+    missing = pd.Series(np.nan, table.index)
     counts = _study_stimuli(design) if stimuli is None else _by_feature(stimuli, table, "stimuli")
     spreads = _by_feature(stimulus_sd, table, "stimulus_sd")
     features = table["feature"].astype(str)
@@ -114,8 +135,10 @@ def as_levels(table: pd.DataFrame, design: Design, stimuli: ByFeature, stimulus_
     return Levels(
         table["share"].to_numpy(float),
         table["reference_share"].to_numpy(float),
-        table["by_share"].to_numpy(float) if crossed else missing,
-        table["by_reference_share"].to_numpy(float) if crossed else missing,
+        table.get("other_share", missing).to_numpy(float),
+        table.get("other_reference_share", missing).to_numpy(float),
+        table["own_weight"].to_numpy(float),
+        table["rest_weight"].to_numpy(float),
         k,
         np.where(np.isfinite(k), sd, 0.0),
     )
@@ -162,19 +185,20 @@ def _against_reference(feature: str, shares: Mapping[str, float]) -> list[dict[s
 def _second(shares: Mapping[str, Mapping[str, float]], by: str | Shares) -> tuple[str, Mapping[str, float]]:
     if isinstance(by, str):
         if by not in shares:
-            raise InputError(f"by: {_unknown(by, shares)}")
+            raise InputError(f"by: {unknown(by, shares)}")
         return by, shares[by]
     return "by", _shares("by", by)
 
 
-def _unknown(name: str, known: Mapping[str, Any]) -> str:
+def unknown(name: str, known: Mapping[str, Any]) -> str:
+    """Say in words that a design has no such attribute, and what may be meant."""
     near = get_close_matches(name, known, n=1)
     remedy = f"did you mean '{near[0]}'?" if near else f"use one of {', '.join(known)}."
     return f"'{name}' is not an attribute of the design; {remedy}"
 
 
 def _study_stimuli(design: Design) -> dict[str, float]:
-    if isinstance(design, (Mapping, int)):
+    if isinstance(design, (Mapping, pd.DataFrame, int)):
         return {}
     return {stimulus.attribute: float(stimulus.count) for stimulus in design.stimuli}
 

@@ -8,7 +8,13 @@ pairs) has the variance
 
 where ``mu`` are the choice probabilities of the level and its reference and ``p`` the shares of profiles
 that show them. The first two terms are those of independent rows; the last is twice the covariance
-between the two rows of a pair. All functions take arrays that broadcast against each other.
+between the two rows of a pair. Any other contrast of least-squares coefficients gives the outcome of a
+profile with design row ``x`` the weight ``g = c' E[x x']^-1 x``; then
+
+    (E[g^2 mu (1 - mu)] - tau^2) / n,
+
+which is the sandwich ``c' E[x x']^-1 Omega E[x x']^-1 c / n`` with scores summed by pair, where choices
+are additive in the levels. All functions take arrays that broadcast against each other.
 """
 
 from __future__ import annotations
@@ -63,38 +69,26 @@ def binary_variance(mean: np.ndarray) -> np.ndarray:
     return variance
 
 
-def amce_variance(
-    effect: np.ndarray, share: np.ndarray, reference: np.ndarray, kept: np.ndarray | float = 1.0
+def forced_choice_variance(
+    effect: np.ndarray, share: np.ndarray, own: np.ndarray, rest: np.ndarray, kept: np.ndarray | float = 1.0
 ) -> np.ndarray:
-    """Variance of an AMCE per profile in forced choices between two independently drawn profiles.
+    """Variance of an effect per profile in forced choices between two independently drawn profiles.
 
     Parameters
     ----------
-    effect : the AMCE; all other levels of the attribute are chosen as often as its reference
-    share, reference : shares of profiles with the level and with its reference
+    effect : the AMCE or interaction; profiles with the level are chosen that much more often than others
+    share : share of profiles with the level (for an interaction with the level of the other feature too)
+    own, rest : mean squares of the weights of outcomes in the estimate, among those profiles and all others
     kept : share of the outcome's variance that is left by other attributes and repeated answers
+
+    Examples
+    --------
+    >>> shares = np.array([0.25, 0.75])
+    >>> forced_choice_variance(np.array([0.1]), shares[:1], 1 / shares[:1], 1 / shares[1:]).round(4)
+    array([1.3058])
     """
     base = 0.5 - share * effect
-    rows = binary_variance(base + effect) / share + binary_variance(base) / reference
-    variance: np.ndarray = kept * rows - effect**2
-    return variance
-
-
-def interaction_variance(
-    effect: np.ndarray, cells: tuple[np.ndarray, ...], kept: np.ndarray | float = 1.0
-) -> np.ndarray:
-    """Variance of an interaction of two levels per profile, in forced choices.
-
-    Parameters
-    ----------
-    effect : difference between the AMCEs of one level at the other level and at its reference
-    cells : shares of profiles with both levels, the first alone, the second alone, neither
-    kept : as in `amce_variance`
-    """
-    base = 0.5 - cells[0] * effect
-    rows = binary_variance(base + effect) / cells[0]
-    for share in cells[1:]:
-        rows = rows + binary_variance(base) / share
+    rows = binary_variance(base + effect) * own + binary_variance(base) * rest
     variance: np.ndarray = kept * rows - effect**2
     return variance
 

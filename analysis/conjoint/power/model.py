@@ -11,9 +11,8 @@ import numpy as np
 from .formulas import (
     LARGEST,
     Operating,
-    amce_variance,
     corrected_variance,
-    interaction_variance,
+    forced_choice_variance,
     operating,
     row_amce_variance,
     row_interaction_variance,
@@ -32,8 +31,11 @@ class Levels:
 
     Attributes
     ----------
-    share, reference : shares of profiles with the level and with its reference
-    other, other_reference : the same for the second feature of an interaction; else NaN
+    share, reference : shares of profiles with the level and with its reference; for an interaction with
+        the level of the second feature too
+    other, other_reference : the same with the reference of the second feature; NaN without one
+    own, rest : mean squares of the weights of outcomes in the estimate, among profiles with the level, and
+        among all others
     stimuli : stimuli that render each of the two levels; infinite where they do not matter
     stimulus_sd : standard deviation between stimuli of one level of what is estimated
     """
@@ -42,6 +44,8 @@ class Levels:
     reference: np.ndarray
     other: np.ndarray
     other_reference: np.ndarray
+    own: np.ndarray
+    rest: np.ndarray
     stimuli: np.ndarray
     stimulus_sd: np.ndarray
 
@@ -100,27 +104,18 @@ class Test:
 
 def per_profile(levels: Levels, setting: Setting, effect: np.ndarray) -> np.ndarray:
     """Variance per profile of an effect in the observed choices, shape (m,), before clusters and stimuli."""
-    if setting.of == "interaction":
-        second, base = levels.other, levels.other_reference
-        cells = (
-            levels.share * second,
-            levels.share * base,
-            levels.reference * second,
-            levels.reference * base,
-        )
-        return (
-            row_interaction_variance(effect, cells)
-            if setting.cjpowr
-            else interaction_variance(effect, cells, setting.kept)
-        )
+    if setting.cjpowr and setting.of == "interaction":
+        cells = (levels.share, levels.other, levels.reference, levels.other_reference)
+        return row_interaction_variance(effect, cells)
     if setting.cjpowr:
         return row_amce_variance(effect, levels.share, levels.reference)
-    if setting.of == "amce":
-        return amce_variance(effect, levels.share, levels.reference, setting.kept)
-    one, two = (
-        amce_variance(half, levels.share, levels.reference, setting.kept)
-        for half in (effect / 2, -effect / 2)
-    )
+
+    def variance(size: np.ndarray) -> np.ndarray:
+        return forced_choice_variance(size, levels.share, levels.own, levels.rest, setting.kept)
+
+    if setting.of != "difference":
+        return variance(effect)
+    one, two = variance(effect / 2), variance(-effect / 2)
     if setting.same_pairs is not None:
         both: np.ndarray = one + two - 2 * setting.same_pairs * np.sqrt(one * two)
         return both
@@ -147,7 +142,7 @@ def test_at(levels: Levels, setting: Setting, effect: np.ndarray, profiles: np.n
     sampling = sampling + 2 * (tasks - 1) * setting.effect_sd**2 * groups
     lasting = 2 * levels.stimulus_sd**2 / levels.stimuli
     if setting.of == "amce":
-        sampling = sampling - levels.stimulus_sd**2 * (1 / levels.share + 1 / levels.reference)
+        sampling = sampling - levels.stimulus_sd**2 * (levels.own + levels.rest)
     sampling = sampling / profiles
     respondents = np.inf if setting.tasks is None else profiles / 2 / setting.tasks
     few = np.maximum(respondents - 1, 1.0)

@@ -47,7 +47,7 @@ class Power:
     setting : Setting
         All that was assumed.
     notes : tuple of str
-        What a reader must know about the rows, in words.
+        What a reader must know about the rows, in words; which levels have none, and why.
     """
 
     frame: pd.DataFrame
@@ -56,11 +56,12 @@ class Power:
     notes: tuple[str, ...]
     table: pd.DataFrame
     levels: Levels
+    design_notes: tuple[str, ...] = ()
 
     def at(self, *, effect: Numbers = None, pairs: Numbers = None, power: Numbers = None) -> Power:
         """Answer another question about the same design: give two of the three."""
         given = two_of_three(effect, pairs, power)
-        return answer(self.table, self.levels, self.setting, given)
+        return answer(self.table, self.levels, self.setting, given, self.design_notes)
 
     def plot(self, **options: Any) -> Figure:
         """Draw power or the minimum detectable effect over sample sizes; options as in `power_plot`."""
@@ -106,7 +107,13 @@ def numbers(name: str, value: Any) -> np.ndarray:
     return found
 
 
-def answer(table: pd.DataFrame, levels: Levels, setting: Setting, given: dict[str, np.ndarray]) -> Power:
+def answer(
+    table: pd.DataFrame,
+    levels: Levels,
+    setting: Setting,
+    given: dict[str, np.ndarray],
+    design_notes: tuple[str, ...] = (),
+) -> Power:
     """Find what is not given, for all combinations of what is, in the order of the levels."""
     one, two = (grid.ravel() for grid in np.meshgrid(*given.values(), indexing="ij"))
     copies, m = len(one), len(table)
@@ -123,7 +130,8 @@ def answer(table: pd.DataFrame, levels: Levels, setting: Setting, given: dict[st
         solved = "effect"
         known["effect"] = detectable_effect(several, setting, 2 * known["pairs"], known["power"])
     frame = _frame(table.iloc[rows].reset_index(drop=True), several, setting, known)
-    return Power(frame, solved, setting, _notes(frame, several, solved, setting), table, levels)
+    notes = (*design_notes, *_notes(frame, several, solved, setting))
+    return Power(frame, solved, setting, notes, table, levels, design_notes)
 
 
 def _refuse_large(effect: np.ndarray, setting: Setting) -> None:
@@ -143,7 +151,6 @@ def _frame(
     size = np.where(np.isfinite(effect), np.abs(effect), np.nan)
     test = test_at(levels, setting, size, profiles)
     found = behaviour(levels, setting, size, profiles)
-    crossed = levels.other if setting.of == "interaction" else 1.0
     statistic = {"difference": "amce_difference"}.get(setting.of, setting.of)
     columns = {
         "effect": effect,
@@ -151,8 +158,8 @@ def _frame(
         "pairs": known["pairs"],
         "profiles": profiles,
         "respondents": known["pairs"] / (np.nan if setting.tasks is None else setting.tasks),
-        "n_level": profiles * levels.share * crossed,
-        "n_reference": profiles * levels.reference * crossed,
+        "n_level": profiles * levels.share,
+        "n_reference": profiles * levels.reference,
         "std_error": np.where(usable, test.std_error, np.nan),
         "df": np.where(usable, test.df, np.nan),
         "power": np.where(usable, found.power, np.nan),
@@ -161,7 +168,7 @@ def _frame(
         "type_m": np.where(usable, found.type_m, np.nan),
         "alpha": setting.level_alpha,
     }
-    named = keys.drop(columns=[name for name in keys if str(name).endswith("share")])
+    named = keys.drop(columns=[name for name in keys if str(name).endswith(("_share", "_weight", "share"))])
     named.insert(0, "statistic", statistic)
     return named.assign(**columns)
 

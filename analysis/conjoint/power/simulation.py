@@ -18,6 +18,7 @@ from conjury.inference.errors import InputError
 
 from ...results import Estimates, check_alpha
 from ..amce import amce
+from .check import check_study
 from .truth import KEYS, rows_of, scaled_table, summarise, true_effects
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ def power_by_simulation(
     from conjury.inference.rater_models import read_truth_table
 
     check_alpha(alpha)
+    check_study(study)
     for name, number in (("n_sims", n_sims), ("workers", workers)):
         if number < 1:
             raise InputError(f"{name} is {number}; give a whole number of at least 1.")
