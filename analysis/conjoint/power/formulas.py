@@ -85,7 +85,7 @@ def forced_choice_variance(
     --------
     >>> shares = np.array([0.25, 0.75])
     >>> forced_choice_variance(np.array([0.1]), shares[:1], 1 / shares[:1], 1 / shares[1:]).round(4)
-    array([1.3058])
+    array([1.3])
     """
     base = 0.5 - share * effect
     rows = binary_variance(base + effect) * own + binary_variance(base) * rest
