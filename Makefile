@@ -55,6 +55,8 @@ format: $(READY) ## put the code into the project's format
 
 bench: $(READY_BENCH) ## measure against the peers
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/designs.py
+	$(BIN)/python benchmarks/size.py
 
 clean: ## remove what the other targets made, but not .venv or other results
 	rm -rf build dist *.egg-info results/demo quarto/.quarto .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -57,6 +57,34 @@ class ResultsFolder:
         """
         self._refuse_foreign_parts()
         self._refuse_own(inputs)
+        with self._draft() as draft:
+            yield draft
+            written = _files_below(draft.path)
+            self._refuse_foreign(written)
+            draft._write_manifest(draft.manifest, written)
+            self._take(draft.path, written, self._owned() or [])
+
+    @contextmanager
+    def extended(self, part: str) -> Iterator[ResultsFolder]:
+        """Hand out an empty draft whose files join those of the folder at the end.
+
+        They take the place of the files of an earlier run of the same ``part``, which is also where the
+        manifest lists them; the draft's manifest becomes that of the folder. When the block fails or is
+        interrupted the folder stays as it was.
+        """
+        with self._draft() as draft:
+            yield draft
+            manifest, owned = draft.manifest, self._owned() or []
+            earlier = [name for name in (self.manifest.get(part) or {}).get("files", []) if name in owned]
+            written = [name for name in _files_below(draft.path) if name != "manifest.json"]
+            self._refuse_foreign(["manifest.json", *written])
+            manifest[part] = {**manifest[part], "files": written}
+            draft._write_manifest(manifest, [*(name for name in owned if name not in earlier), *written])
+            self._take(draft.path, ["manifest.json", *written], ["manifest.json", *earlier])
+
+    @contextmanager
+    def _draft(self) -> Iterator[ResultsFolder]:
+        """A folder beside the results that is gone in the end."""
         new = not self.path.exists()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -67,10 +95,6 @@ class ResultsFolder:
             ) from None
         try:
             yield draft
-            written = _files_below(draft.path)
-            self._refuse_foreign(written)
-            draft._write_manifest(draft.manifest, written)
-            self._take(draft.path, written)
         finally:
             shutil.rmtree(draft.path, ignore_errors=True)
             if new:
@@ -119,10 +143,10 @@ class ResultsFolder:
         paths = [PurePosixPath(str(name)) for name in files]
         return [str(path) for path in paths if path.parts[:1] and path.parts[0] in PARTS and _inside(path)]
 
-    def _take(self, draft: Path, written: Iterable[str]) -> None:
-        """Put the files of a draft in place of ours; what they replace is put back if that fails."""
+    def _take(self, draft: Path, written: Iterable[str], replaced: Iterable[str]) -> None:
+        """Put the files of a draft in place of some of ours, which are put back if that fails."""
         old = draft / "old"
-        moves = [(self.path / name, old / name) for name in self._owned() or ()]
+        moves = [(self.path / name, old / name) for name in replaced]
         moves += [(draft / name, self.path / name) for name in written]
         done = []
         try:

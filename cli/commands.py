@@ -82,7 +82,7 @@ def fit_choices(loaded: Variants, out: Path, options: Options) -> None:
     )
     simulated = any(is_simulated(choices).any() for choices in loaded.choices.values())
     with ResultsFolder(out).replaced(loaded.files.values()) as draft:
-        with _progress(n_groups * len(study.analyses)) as step:
+        with show_progress(n_groups * len(study.analyses)) as step:
             fitted = fit_study(study, loaded.choices, options, step)
         beside = _true_values(loaded, fitted) if simulated else _published(study, fitted)
         tables = fitted.tables | beside
@@ -167,7 +167,8 @@ def _draw_figures(results: Path) -> list[str]:
 
 
 @contextmanager
-def _progress(total: int) -> Iterator[Any]:
+def show_progress(total: int) -> Iterator[Any]:
+    """Show a bar of steps on a terminal, and hand out a function to be told what starts next."""
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),

@@ -35,7 +35,7 @@ def compare_on_group(
 
     known = load_study(study)
     folder = ResultsFolder(results)
-    choices, source = _choices(folder, study, data, levels, renames, judge, prompt)
+    choices, source = choose(folder, study, data, levels, renames, judge, prompt)
     group = next(groups({"": choices}), None)
     if group is None:
         raise InputError("The choices hold no task that is not a repeat, so there is nothing to compare.")
@@ -57,7 +57,7 @@ def compare_on_group(
     )
 
 
-def _choices(
+def choose(
     folder: Any,
     study: str,
     data: Path | None,

@@ -12,8 +12,8 @@ import pandas as pd
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.study import Study, load_study
 
-from .commands import _progress, console
-from .comparing import _choices
+from .commands import console, show_progress
+from .comparing import choose
 from .loading import describe_study
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ def diagnose_choices(
             f"{results} holds no results (manifest.json is missing); run `conjury fit` first, or name the "
             "choices with --data."
         )
-    choices, source = _choices(folder, study, data, levels, renames, judge, prompt)
+    choices, source = choose(folder, study, data, levels, renames, judge, prompt)
     console.print(f"{known.title}: {len(NAMES)} checks of {len(choices):,} rows of {data or results}")
-    with _progress(len(NAMES)) as step:
+    with show_progress(len(NAMES)) as step:
         checks = diagnose(known, choices, alpha=alpha, seed=seed, filters=filters, progress=step)
     reach = _robustness(known, choices, alpha, seed)
     run = describe_run(["conjury", *sys.argv[1:]])
@@ -67,10 +67,11 @@ def diagnose_choices(
     tables = {"diagnosis": summary(checks)} | {
         f"check_{check.name}": check.table for check in checks if check.figure
     }
-    folder.write(tables | reach.tables, manifest | {"diagnosed": record})
-    if undrawn := _draw(known, checks, results) + _draw_robustness(results):
+    with folder.extended("diagnosed") as draft:
+        draft.write(tables | reach.tables, manifest | {"diagnosed": record})
+        undrawn = _draw(known, checks, draft.path) + _draw_robustness(draft.path)
         noted = {**record, "notes": [*record["notes"], *undrawn]}
-        folder.write({}, manifest | {"diagnosed": noted})
+        draft.write({}, manifest | {"diagnosed": noted})
     _print(checks)
     for name, table in reach.tables.items():
         console.print(f"  {name}: {len(table):,} rows")
@@ -98,7 +99,7 @@ def _draw(study: Study, checks: Sequence[Check], results: Path) -> list[str]:
     labels |= {(f, level): word for f, words in study.level_labels.items() for level, word in words.items()}
     notes = []
     drawn = [check for check in checks if check.figure]
-    with _progress(len(drawn)) as step:
+    with show_progress(len(drawn)) as step:
         for check in drawn:
             step(f"Figure: {check.title}")
             try:
@@ -115,7 +116,7 @@ def _robustness(study: Study, choices: pd.DataFrame, alpha: float, seed: int) ->
     from conjury.analysis.robustness import Robustness, robustness
     from conjury.inference.prepare import judge_of
 
-    with _progress(judge_of(choices).nunique() + 1) as step:
+    with show_progress(judge_of(choices).nunique() + 1) as step:
         try:
             return robustness(study, choices, alpha=alpha, seed=seed, progress=step)
         except InputError as error:

@@ -237,3 +237,58 @@ def test_versions_of_r_are_recorded_where_an_engine_runs_in_r(monkeypatch: pytes
     monkeypatch.setattr("conjury.analysis.r.available", lambda: status)
     assert describe_run(["conjury"], ["native", "survey"])["r"] == {"R": "4.2.2", "survey": "4.1"}
     assert describe_run(["conjury"], ["native", "statsmodels"])["r"] is None
+
+
+def extend(folder: ResultsFolder, tables: dict[str, pd.DataFrame], run: int) -> None:
+    with folder.extended("checked") as draft:
+        draft.write(tables, {**folder.manifest, "conjury": "1.0", "checked": {"run": run}})
+        (draft.path / "figures").mkdir()
+        (draft.path / "figures" / f"{run}.png").write_bytes(b"x")
+
+
+def test_a_part_joins_the_results_and_takes_the_place_of_its_earlier_run_alone(tmp_path: Path) -> None:
+    folder = ResultsFolder(tmp_path)
+    folder.write({"amce": TABLE}, RUN)
+    extend(folder, {"balance": TABLE, "ties": TABLE}, 1)
+    extend(folder, {"balance": TABLE}, 2)
+    kept = {
+        "manifest.json",
+        *(f"tables/{name}.{end}" for name in ("amce", "balance") for end in ("csv", "parquet")),
+    }
+    assert names(tmp_path) == {*kept, "figures/2.png"}
+    assert set(folder.manifest["files"]) == {*kept, "figures/2.png"}
+    assert folder.manifest["checked"]["run"] == 2
+    assert folder.manifest["run"] == 1
+    with folder.replaced() as draft:
+        draft.write({"mm": TABLE}, AGAIN)
+    assert names(tmp_path) == {"manifest.json", "tables/mm.csv", "tables/mm.parquet"}
+
+
+def extend_and_break(folder: ResultsFolder) -> None:
+    with folder.extended("checked") as draft:
+        draft.write({"balance": TABLE}, {**RUN, "checked": {}})
+        raise KeyboardInterrupt
+
+
+def test_a_part_that_fails_leaves_the_results_as_they_were(tmp_path: Path) -> None:
+    folder = ResultsFolder(tmp_path)
+    folder.write({"amce": TABLE}, RUN)
+    before = {name: (tmp_path / name).read_bytes() for name in names(tmp_path)}
+    with pytest.raises(KeyboardInterrupt):
+        extend_and_break(folder)
+    assert {name: (tmp_path / name).read_bytes() for name in names(tmp_path)} == before
+
+
+def test_a_part_alone_makes_a_folder_of_results(tmp_path: Path) -> None:
+    folder = ResultsFolder(tmp_path / "new")
+    extend(folder, {"balance": TABLE}, 1)
+    assert set(folder.manifest["files"]) == names(tmp_path / "new")
+
+
+def test_a_part_writes_over_no_file_of_others(tmp_path: Path) -> None:
+    folder = ResultsFolder(tmp_path)
+    folder.write({"amce": TABLE}, RUN)
+    (tmp_path / "tables" / "balance.csv").write_text("mine", encoding="utf-8")
+    with pytest.raises(InputError, match="was not written by conjury"):
+        extend(folder, {"balance": TABLE}, 1)
+    assert (tmp_path / "tables" / "balance.csv").read_text(encoding="utf-8") == "mine"
