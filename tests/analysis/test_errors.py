@@ -3,6 +3,7 @@
 import warnings
 from pathlib import Path
 
+import golden
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +12,8 @@ from conjury.analysis.conjoint import amce, amce_diffs, cj, mm
 from conjury.analysis.conjoint.support import FewClusters
 from conjury.inference.errors import InputError
 from conjury.inference.files import write_table
+from conjury.inference.prepare import load_choices
+from conjury.inference.study import load_study
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 FORMULA = "chosen ~ tone + author + reply"
@@ -247,3 +250,21 @@ def test_intervals_are_named_after_their_distribution() -> None:
         vcov: amce(stimuli(), FORMULA, id="text", vcov=vcov).provenance.interval for vcov in ("survey", "CR2")
     }
     assert named == {"survey": "normal", "CR2": "t"}
+
+
+@pytest.mark.shared
+def test_errors_by_stimulus_are_as_much_larger_as_was_found_for_gemini() -> None:
+    study = load_study("moderation")
+    choices = load_choices(study, golden.SHARED / "data" / "moderation" / "gemini_baseline_flash.csv.gz")
+    formula = study.analysis("amce").formula
+    by = {name: amce(choices, formula, id=name).frame for name in ("pair_id", "text", "user")}
+    feature = by["pair_id"]["feature"]
+    ratios = {
+        name: (by[name]["std_error"] / by["pair_id"]["std_error"]).groupby(feature, observed=True)
+        for name in ("text", "user")
+    }
+    lowest, highest = ratios["text"].min().round(1), ratios["text"].max().round(1)
+    assert (lowest["topic"], highest["topic"]) == (2.8, 3.6)
+    assert (lowest["slur"], highest["slur"]) == (1.2, 2.4)
+    assert ratios["user"].min()["identity"] == pytest.approx(1.14, abs=0.03)
+    assert ratios["user"].max()["identity"] == pytest.approx(1.24, abs=0.03)
