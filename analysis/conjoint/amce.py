@@ -58,8 +58,9 @@ def amce(
         Student's t. With clusters: "CR0" (no factor), "CR1" (G/(G-1)), "CR1S" (Stata's factor
         G(n-1)/((G-1)(n-k))), each with G-1 degrees of freedom, and "CR2" (bias-reduced, with
         Satterthwaite degrees of freedom: for few clusters). Without: "HC0" to "HC3". Crossed
-        clusters add up as Cameron, Gelbach and Miller (2011) have it; where the sum is not
-        positive semi-definite, its negative eigenvalues become zero, with a warning.
+        clusters add up as Cameron, Gelbach and Miller (2011) have it, with the least of the
+        columns' Satterthwaite degrees of freedom; where the sum is not positive semi-definite,
+        its negative eigenvalues become zero, with a warning.
     alpha : float
         One minus the confidence level.
     reference : mapping, optional

@@ -113,9 +113,13 @@ class Plan:
         return np.repeat(np.fromiter(values, dtype=float), sizes)
 
     def cluster_counts(self, clusters: Clusters, *, answered: bool = False) -> np.ndarray:
-        """Clusters, G, of each coefficient's block, shape (K,); all, or those with an answer in use."""
+        """Clusters, G, of each coefficient's block, shape (K,).
+
+        All that the block counts, as R's survey package has it, or those with an answer in the block.
+        """
         return self.by_coefficient(
-            clusters_in(self.cells, clusters, block.counted, answered) for block in self.blocks
+            clusters_in(self.cells, clusters, block.inside if answered else block.counted, answered)
+            for block in self.blocks
         )
 
 

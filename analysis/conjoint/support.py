@@ -9,10 +9,11 @@ import numpy as np
 
 from ..cells import Cells
 from ..clusters import Clusters
-from .plan import Plan
+from .plan import Block, Plan
 
-FEW_CLUSTERS = 20
+FEW_CLUSTERS, FEW_FOR_CR2 = 20, 5
 REMEDY = "give vcov='CR2' or take p values from `wild`"
+REMEDY_CR2 = "take p values from `wild`"
 REMEDY_CROSSED = "compare them with the pigeonhole bootstrap and with `mixed`"
 
 
@@ -22,33 +23,40 @@ class FewClusters(UserWarning):
 
 def warn_of_few_clusters(plan: Plan) -> None:
     """Warn, once for each cluster column, of levels that are seen in few of its clusters."""
-    if plan.request.vcov == "CR2":
-        return
+    reduced = plan.request.vcov == "CR2"
+    enough = FEW_FOR_CR2 if reduced else FEW_CLUSTERS
     for name, clusters in plan.cells.clusterings.items():
-        found = sorted(few_clusters(plan.cells, plan.request.formula.features, clusters))
-        if found:
-            count, feature, level = found[0]
-            remedy = REMEDY if len(plan.cells.clusterings) == 1 else REMEDY_CROSSED
-            warnings.warn(
-                f"Few clusters of {name!r}: {feature}={level} has {count}, {len(found)} of the levels have "
-                f"fewer than {FEW_CLUSTERS}; their errors may be too small, so {remedy}, or add to {name!r}.",
-                FewClusters,
-                stacklevel=4,
-            )
+        found = sorted(
+            {level for block in plan.blocks for level in few_clusters(plan.cells, block, clusters, enough)}
+        )
+        if not found:
+            continue
+        count, feature, level = found[0]
+        if count == 1:
+            told = f"{feature}={level} has one, so its effect cannot be told from that of this cluster"
+            remedy = "leave the level out"
+        else:
+            told = f"{feature}={level} has {count}, {len(found)} of the levels have fewer than {enough}"
+            told += "; their errors may be too small"
+            crossed = len(plan.cells.clusterings) > 1
+            remedy = f"so {REMEDY_CROSSED if crossed else REMEDY_CR2 if reduced else REMEDY}"
+        warnings.warn(
+            f"Few clusters of {name!r}: {told}; {remedy}, or add to {name!r}.", FewClusters, stacklevel=4
+        )
 
 
 def few_clusters(
-    cells: Cells, features: tuple[str, ...], clusters: Clusters
+    cells: Cells, block: Block, clusters: Clusters, enough: int
 ) -> Iterator[tuple[int, str, str]]:
-    """Yield clusters, feature and level where a level in use is seen in few clusters."""
+    """Yield clusters, feature and level where a level in use in a regression is seen in few clusters."""
     largest = np.bincount(clusters.code, minlength=1).max()
     rows_in = np.bincount(cells.cell, cells.weight > 0, cells.n_cells)
-    for feature in features:
+    for feature in dict.fromkeys(name for term in block.terms for name, _ in term):
         codes = cells.code(feature)
         for number, level in enumerate(cells.levels[feature]):
-            seen = codes == number
-            if 0 < rows_in[seen].sum() < FEW_CLUSTERS * largest:
+            seen = block.inside & (codes == number)
+            if 0 < rows_in[seen].sum() < enough * largest:
                 rows = seen[cells.cell] & (cells.weight > 0)
                 count = len(np.unique(clusters.code[rows]))
-                if count < FEW_CLUSTERS:
+                if count < enough:
                     yield count, feature, str(level)

@@ -124,10 +124,29 @@ def test_the_convention_of_cregg_is_cr1_with_the_normal_distribution() -> None:
     assert "df" not in survey
 
 
-def test_degrees_of_freedom_of_crossed_clusters_are_those_of_the_fewest() -> None:
+def test_degrees_of_freedom_of_crossed_clusters_are_the_least_of_satterthwaite_s() -> None:
     data = stimuli()
-    frame = amce(data, FORMULA, id=CROSSED, vcov="CR1").frame.dropna()
-    assert (frame["df"] == data[CROSSED].nunique().min() - 1).all()
+    crossed = amce(data, FORMULA, id=CROSSED, vcov="CR1").frame["df"].dropna()
+    each = [amce(data, FORMULA, id=name, vcov="CR2").frame["df"].dropna() for name in CROSSED]
+    np.testing.assert_allclose(crossed, np.min(each, axis=0), rtol=1e-10)
+    weighted = amce(data, FORMULA, id=CROSSED, vcov="CR1", weights="weight").frame["df"].dropna()
+    assert (weighted == data[CROSSED].nunique().min() - 1).all()
+
+
+def test_a_small_group_of_a_difference_has_its_own_degrees_of_freedom_and_is_told_of() -> None:
+    data = stimuli()
+    data["early"] = pd.Categorical(np.where(data["respondent"] <= 4, "yes", "no"), ["no", "yes"])
+    with pytest.warns(FewClusters, match=r"=\w+ has 4, \d+ of the levels"):
+        found = amce_diffs(data, "chosen ~ tone", by="early", id="respondent", vcov="CR1").frame
+    assert (found["df"] == 3).all()
+
+
+def test_a_level_shown_through_a_single_cluster_is_told_of_in_every_convention() -> None:
+    data = stimuli()
+    data["text"] = data["text"].where(data["tone"] != "rude", "rude_0")
+    for vcov in ("survey", "CR1", "CR2"):
+        with pytest.warns(FewClusters, match="tone=rude has one, so its effect cannot be told"):
+            amce(data, FORMULA, id="text", vcov=vcov)
 
 
 def test_means_and_differences_take_the_same_conventions() -> None:

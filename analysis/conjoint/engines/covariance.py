@@ -18,17 +18,19 @@ from ..plan import Plan
 
 Df = Callable[[np.ndarray], np.ndarray]
 _NUMBERS_AT_A_TIME = 2_000_000
+_MOST_CLUSTERS = 1_000
 
 
 def covariance(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, Df | None]:
     """Covariance (K, K), and the degrees of freedom of contrasts; None for the normal distribution."""
     kind = plan.request.vcov
     if kind == "CR2":
-        return _bias_reduced(plan, fits)
+        reduced = _BiasReduced(plan, fits, plan.cells.clusters)
+        return reduced.vcov(), reduced.df
     if kind.startswith("HC"):
         return _heteroskedastic(plan, fits, kind)
     vcov = _crossed(plan, fits, kind)
-    return vcov, None if kind == "survey" else _clusters_less_one(plan)
+    return vcov, None if kind == "survey" else _least_df(plan, fits)
 
 
 def _crossed(plan: Plan, fits: list[Regression], kind: str) -> np.ndarray:
@@ -128,54 +130,70 @@ def _rows_and_ranks(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, np.
     return rows, ranks
 
 
-def _clusters_less_one(plan: Plan) -> Df:
-    """The fewest clusters, less one, over the cluster columns and blocks that a contrast touches."""
-    counts = [plan.cluster_counts(clusters, answered=True) for clusters in plan.cells.clusterings.values()]
-    fewest = np.min(counts, axis=0)
+def _least_df(plan: Plan, fits: list[Regression]) -> Df:
+    """Degrees of freedom by clusters: the least over the cluster columns.
+
+    One column has its clusters, of the blocks that a contrast touches, less one. Columns that cross have
+    Satterthwaite's degrees of freedom each, since stimuli are most often nested in levels and few
+    of them bear on a contrast; columns of very many clusters, and fits with weights, keep the former.
+    """
+    clusterings = list(plan.cells.clusterings.values())
+    counts = [plan.cluster_counts(clusters, answered=True) for clusters in clusterings]
+    nested = len(clusterings) > 1 and not plan.request.weights and plan.request.family == "gaussian"
 
     def df(contrasts: np.ndarray) -> np.ndarray:
         touched = np.nan_to_num(contrasts) != 0
-        return np.asarray(np.where(touched, fewest - 1, np.inf).min(axis=1))
+        found = [np.where(touched, count - 1, np.inf).min(axis=1) for count in counts]
+        if nested:
+            found += [
+                _BiasReduced(plan, fits, clusters).df(contrasts)
+                for clusters in clusterings
+                if clusters.n <= _MOST_CLUSTERS
+            ]
+        return np.asarray(np.fmin.reduce(found))
 
     return df
 
 
-def _bias_reduced(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, Df]:
-    """CR2 with its degrees of freedom; leverage is that of each block alone."""
-    entries = plan.cells.entries()
-    parts = [entries.within(block.inside) for block in plan.blocks]
-    designs = [block.design[block.inside] for block in plan.blocks]
-    means = [fit.fitted[block.inside] for block, fit in zip(plan.blocks, fits, strict=True)]
-    roots = [root_of(fit.bread) for fit in fits]
-    largest = max(root.shape[1] for root in roots)
+class _BiasReduced:
+    """CR2 by one clustering, with its degrees of freedom; leverage is that of each block alone."""
 
-    def chunks() -> Iterator[tuple[int, int, list[Leverage]]]:
-        size = max(1, _NUMBERS_AT_A_TIME // largest**2)
-        ends = [*range(0, entries.n_units, size), entries.n_units]
+    def __init__(self, plan: Plan, fits: list[Regression], clusters: Clusters) -> None:
+        entries = plan.cells.entries(clusters.code, clusters.n)
+        self._slices, self._n_units = plan.slices, entries.n_units
+        self._parts = [entries.within(block.inside) for block in plan.blocks]
+        self._designs = [block.design[block.inside] for block in plan.blocks]
+        self._means = [fit.fitted[block.inside] for block, fit in zip(plan.blocks, fits, strict=True)]
+        self._roots = [root_of(fit.bread) for fit in fits]
+
+    def _chunks(self) -> Iterator[tuple[int, int, list[Leverage]]]:
+        size = max(1, _NUMBERS_AT_A_TIME // max(root.shape[1] for root in self._roots) ** 2)
+        ends = [*range(0, self._n_units, size), self._n_units]
         for first, last in pairwise(ends):
-            yield (
-                first,
-                last,
-                [leverage(*part, first, last) for part in zip(parts, designs, roots, strict=True)],
-            )
+            inside = zip(self._parts, self._designs, self._roots, strict=True)
+            yield first, last, [leverage(*one, first, last) for one in inside]
 
-    vcov = np.zeros((len(plan.contrasts.T),) * 2)
-    for first, last, found in chunks():
-        scores = [
-            adjusted_scores(own, _scores(part, design, mean, first, last))
-            for own, part, design, mean in zip(found, parts, designs, means, strict=True)
-        ]
-        stacked = np.hstack(scores)
-        vcov += stacked.T @ stacked
+    def vcov(self) -> np.ndarray:
+        """Covariance of all coefficients, shape (K, K)."""
+        summed = np.zeros((self._slices[-1].stop,) * 2)
+        for first, last, found in self._chunks():
+            scores = [
+                adjusted_scores(own, _scores(part, design, mean, first, last))
+                for own, part, design, mean in zip(
+                    found, self._parts, self._designs, self._means, strict=True
+                )
+            ]
+            stacked = np.hstack(scores)
+            summed += stacked.T @ stacked
+        return summed
 
-    def df(contrasts: np.ndarray) -> np.ndarray:
+    def df(self, contrasts: np.ndarray) -> np.ndarray:
+        """Satterthwaite's degrees of freedom of contrasts (m, K), shape (m,)."""
         wanted = np.nan_to_num(contrasts)
-        sums = Satterthwaite([root.shape[1] for root in roots], len(wanted))
-        for _, _, found in chunks():
-            sums.add(found, [wanted[:, columns] for columns in plan.slices])
+        sums = Satterthwaite([root.shape[1] for root in self._roots], len(wanted))
+        for _, _, found in self._chunks():
+            sums.add(found, [wanted[:, columns] for columns in self._slices])
         return sums.df
-
-    return vcov, df
 
 
 def _scores(entries: Entries, design: np.ndarray, mean: np.ndarray, first: int, last: int) -> np.ndarray:
