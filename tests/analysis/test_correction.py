@@ -15,6 +15,7 @@ from scipy.special import expit
 from scipy.stats import t as student
 
 from conjury.analysis.conjoint import amce, amce_by_reference, amce_diffs, mm, mm_diffs
+from conjury.analysis.conjoint.reliability.agreement import sign_test
 from conjury.analysis.conjoint.reliability.correction import Corrected
 from conjury.analysis.conjoint.reliability.estimate import reliability
 from conjury.analysis.conjoint.reliability.projoint import projoint
@@ -38,8 +39,10 @@ def _chance_leanings_are_no_failure() -> Iterator[None]:
         yield
 
 
-def panel(seed: int, respondents: int = 200, tasks: int = 5, tau: float = 0.15, **more: Any) -> pd.DataFrame:
-    """Respondents with tastes of their own; the first task is repeated with its sides swapped."""
+def panel(
+    seed: int, respondents: int = 200, tasks: int = 5, tau: float = 0.15, repeats: int = 1, **more: Any
+) -> pd.DataFrame:
+    """Respondents with tastes of their own; the first tasks are repeated with their sides swapped."""
     rng = np.random.default_rng(seed)
     codes = {name: rng.integers(0, len(own), (respondents, tasks, 2)) for name, own in LEVELS.items()}
     advantage = np.zeros((respondents, tasks))
@@ -48,12 +51,14 @@ def panel(seed: int, respondents: int = 200, tasks: int = 5, tau: float = 0.15, 
         worth = np.take_along_axis(taste[:, None, :], codes[name], axis=2)
         advantage += worth[..., 0] - worth[..., 1]
     stable = rng.random(advantage.shape) < expit(advantage)
-    stable = np.column_stack([stable, ~stable[:, 0]])
+    stable = np.column_stack([stable, ~stable[:, :repeats]])
     answers = stable ^ (rng.random(stable.shape) < tau)
-    shown = {name: np.concatenate([own, own[:, :1, ::-1]], axis=1) for name, own in codes.items()}
+    codes["profile_id"] = np.arange(2 * respondents * tasks).reshape(respondents, tasks, 2)
+    shown = {name: np.concatenate([own, own[:, :repeats, ::-1]], axis=1) for name, own in codes.items()}
+    profile = shown.pop("profile_id").ravel()
     size = answers.size * 2
-    task = np.tile(np.repeat(np.arange(1, tasks + 2), 2), respondents)
-    judge = np.repeat([f"r{i:04d}" for i in range(respondents)], 2 * (tasks + 1))
+    task = np.tile(np.repeat(np.arange(1, tasks + repeats + 1), 2), respondents)
+    judge = np.repeat([f"r{i:04d}" for i in range(respondents)], 2 * (tasks + repeats))
     table = pd.DataFrame(
         {
             "judge_id": judge,
@@ -61,6 +66,7 @@ def panel(seed: int, respondents: int = 200, tasks: int = 5, tau: float = 0.15, 
             "pair_id": np.repeat(np.arange(size // 2), 2),
             "task": task,
             "position": np.tile(["A", "B"], size // 2),
+            "profile_id": profile,
             "chosen": np.stack([answers, ~answers], axis=-1).ravel().astype(int),
             "status": "ok",
             "repeat": task > tasks,
@@ -133,11 +139,17 @@ def test_projoint_is_reproduced_on_its_example(shared: Path, estimand: Any) -> N
 
 
 @pytest.mark.shared
-def test_native_correction_of_projoints_example_shares_its_swapping_error(shared: Path) -> None:
+def test_native_correction_of_projoints_example_sets_its_net_bias_apart(shared: Path) -> None:
     choices = projoint_example(shared)
     made = amce(choices, "chosen ~ att1 + att2", id="judge_id", correct="reliability")
-    tau = 0.17212807378490141
-    assert made.provenance.extra["tau"] == pytest.approx(tau, rel=1e-12)
+    found = reliability(choices, seed=1, draws=2)
+    assert found.frame["tau"].item() == pytest.approx(0.17212807378490141, rel=1e-12)
+    n, agreement = found.frame[["n_compared", "agreement"]].iloc[0]
+    bias = found.position["net_bias"].item()
+    variance = (1 - agreement - bias**2) / (n - 1)
+    tau = made.provenance.extra["tau"]
+    assert (1 - 2 * tau) ** 2 == pytest.approx(2 * agreement - 1 + bias**2 - variance, rel=1e-12)
+    assert made.tau["net_bias"].item() == pytest.approx(bias, rel=1e-12)
     observed = made.uncorrected.frame["estimate"]
     np.testing.assert_allclose(made.frame["estimate"], observed / (1 - 2 * tau), rtol=1e-12)
 
@@ -245,17 +257,21 @@ def tau_without_each(table: pd.DataFrame, takes_part: np.ndarray | None = None) 
     """Swapping error without each respondent, by counting; ``takes_part`` keeps some repeats, shape (P,)."""
     pairs = reliability(table, seed=1, draws=2).pairs
     kept = pairs if takes_part is None else pairs[takes_part]
+    lean = (kept["first"] + kept["again"] - 1).where(kept["same"].notna())
     own = (
-        kept.groupby("judge_id")["same"]
-        .agg(["sum", "count"])
+        pd.DataFrame({"same": kept["same"], "count": kept["same"].notna(), "lean": lean})
+        .groupby(kept["judge_id"])
+        .sum()
         .reindex(table["judge_id"].unique(), fill_value=0)
     )
-    agreement = leave_one_out(own["sum"].to_numpy(float)) / leave_one_out(own["count"].to_numpy(float))
-    return (1 - np.sqrt(2 * agreement - 1)) / 2
+    same, count, leaned = leave_one_out(own.to_numpy(float)).T
+    squared = 0.0 if sign_test(own["lean"].to_numpy(float)) > 0.05 else (leaned / count) ** 2
+    return (1 - np.sqrt(2 * same / count - 1 + squared)) / 2
 
 
-def test_errors_of_effects_are_those_of_leaving_out_each_respondent() -> None:
-    table = panel(5, respondents=400, tasks=3)
+@pytest.mark.parametrize("lean", [0.0, 0.3])
+def test_errors_of_effects_are_those_of_leaving_out_each_respondent(lean: float) -> None:
+    table = leaning(5, lean, respondents=400, tasks=3)
     made = amce(table, FORMULA, id="judge_id", correct="reliability").frame
     first = first_answers(table)
     dummies = [first[name] == level for name in LEVELS for level in LEVELS[name][1:]]
@@ -356,10 +372,52 @@ def test_tau_pooled_over_judges_is_told() -> None:
         amce(table, FORMULA, id="judge_id", correct="reliability")
 
 
+def leaning(seed: int, share: float = 0.2, **options: Any) -> pd.DataFrame:
+    """A panel that gives a share of its answers to side A, whatever is shown."""
+    table = panel(seed, **options)
+    lean = np.repeat(np.random.default_rng(seed).random(len(table) // 2) < share, 2)
+    chosen = np.where(lean, table["position"] == "A", table["chosen"]).astype(int)
+    return table.assign(chosen=chosen)
+
+
+def test_a_net_bias_in_every_pair_does_not_count_as_noise() -> None:
+    table = leaning(4, respondents=20_000, tasks=1)
+    expected = (1 - 0.8 * (1 - 2 * 0.15)) / 2
+    made = amce(table, FORMULA, id="judge_id", correct="reliability")
+    assert made.provenance.extra["tau"] == pytest.approx(expected, abs=0.007)
+    assert made.tau["net_bias"].item() == pytest.approx(0.2, abs=0.02)
+    assert reliability(table, seed=1, draws=2).frame["tau"].item() > expected + 0.012
+
+
+def test_groups_have_net_biases_of_their_own() -> None:
+    table = pd.concat(
+        [panel(1, group="calm"), leaning(2, share=0.3, respondents=400, group="leaning")], ignore_index=True
+    )
+    table["judge_id"] = table["group"] + table["judge_id"]
+    table["pair_id"] = table["group"] + table["pair_id"].astype(str)
+    with pytest.warns(UserWarning, match="answers lean to side A by .*, of leaning lean to side A by"):
+        made = amce_diffs(table, FORMULA, by="group", id="judge_id", correct="by_group")
+    bias = made.tau.set_index("group")["net_bias"]
+    assert bias["calm"] == 0
+    assert bias["leaning"] == pytest.approx(0.3, abs=0.1)
+
+
+def test_no_preference_for_a_side_leaves_the_swapping_error_alone() -> None:
+    table = panel(6, respondents=400)
+    made = amce(table, FORMULA, id="judge_id", correct="reliability")
+    assert made.tau["net_bias"].item() == 0
+    expected = reliability(table, seed=1, draws=2).frame["tau"].item()
+    assert made.provenance.extra["tau"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_projoint_counts_a_net_bias_as_noise() -> None:
+    table = leaning(4, respondents=400)
+    expected = reliability(table, seed=1, draws=2).frame["tau"].item()
+    assert projoint(table, FORMULA).tau["tau"].item() == pytest.approx(expected, rel=1e-12)
+
+
 def test_leaning_to_a_side_is_told() -> None:
-    table = panel(4, respondents=400)
-    lean = np.repeat(np.random.default_rng(1).random(len(table) // 2) < 0.2, 2)
-    table["chosen"] = np.where(lean, table["position"] == "A", table["chosen"]).astype(int)
+    table = leaning(4, respondents=400)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         amce(table, FORMULA, id="judge_id", correct="reliability")
@@ -384,6 +442,16 @@ def test_estimates_do_not_need_a_cluster_column_or_one_that_holds_pairs() -> Non
     crossed = amce(table, FORMULA, id=["text", "judge_id"], vcov="CR1", correct="reliability")
     np.testing.assert_allclose(by_row.frame["estimate"], crossed.frame["estimate"], rtol=1e-12)
     assert (crossed.frame["std_error"].dropna() > 0).all()
+
+
+def test_the_error_of_tau_does_not_depend_on_the_order_of_the_clusters() -> None:
+    table = panel(7, respondents=150, tasks=4, repeats=3)
+    made = [
+        amce(table, FORMULA, id=ids, vcov="CR1", correct="reliability")
+        for ids in (["judge_id", "pair_id"], ["pair_id", "judge_id"])
+    ]
+    np.testing.assert_allclose(made[0].frame["std_error"], made[1].frame["std_error"], rtol=1e-12)
+    np.testing.assert_allclose(made[0].tau["std_error"], made[1].tau["std_error"], rtol=1e-12)
 
 
 def test_parquet_files_are_corrected_like_frames(small_panel: pd.DataFrame, tmp_path: Path) -> None:
@@ -455,6 +523,25 @@ def test_coverage_is_nominal_over_many_panels() -> None:
     print(f"\nbias in its errors {bias.round(2)}, coverage {held.round(4)}, mean {held.mean():.4f}")
     assert np.abs(bias).max() < 4
     assert np.abs(held - 0.95).max() < 0.035
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lean", [0.0, 0.2])
+def test_effects_are_unbiased_and_covered_where_answers_lean_to_a_side(lean: float) -> None:
+    means, panels = true_means(), 600
+    truth = np.array(
+        [means[name, level] - means[name, LEVELS[name][0]] for name in LEVELS for level in LEVELS[name][1:]]
+    )
+    found, held = [], []
+    for seed in range(panels):
+        table = leaning(seed, lean, respondents=250, tasks=8, repeats=2)
+        frame = amce(table, FORMULA, id="judge_id", correct="reliability").frame.dropna(subset="std_error")
+        found.append(frame["estimate"].to_numpy())
+        held.append((frame["lower"] <= truth) & (truth <= frame["upper"]))
+    ratio, covered = np.mean(found, axis=0) / truth, np.mean(held, axis=0)
+    print(f"\nlean {lean}: ratio {ratio.round(4)}, coverage {covered.round(4)}")
+    assert np.abs(ratio - 1).max() < 0.02
+    assert np.abs(covered - 0.95).max() < 4 * np.sqrt(0.95 * 0.05 / panels)
 
 
 def test_effects_of_stable_picks_are_recovered_from_simulated_panels() -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import bdtr, ndtri
 
+SEEN = 0.05
+
 
 @dataclass(frozen=True)
 class Share:
@@ -33,7 +35,9 @@ class Swapping:
     Attributes
     ----------
     agreement, agreement_error : float
-        Intra-respondent reliability and its standard error.
+        Intra-respondent reliability and its standard error, a net bias set apart.
+    net_bias : float
+        Preference for side A that is set apart: always A minus always B; 0 where none is.
     tau, std_error : float
         Swapping error; NaN where agreement is below one half, its error also at one half.
     influence : ndarray, shape (P,)
@@ -44,6 +48,7 @@ class Swapping:
 
     agreement: float
     agreement_error: float
+    net_bias: float
     tau: float
     std_error: float
     influence: np.ndarray
@@ -117,11 +122,17 @@ def swapping_error(agreement: np.ndarray) -> np.ndarray:
         return np.asarray((1 - np.sqrt(2 * agreement - 1)) / 2)
 
 
-def swapping(same: np.ndarray, is_swapped: np.ndarray, unit: np.ndarray) -> Swapping:
+def swapping(
+    same: np.ndarray, is_swapped: np.ndarray, unit: np.ndarray, lean: np.ndarray | None = None
+) -> Swapping:
     """Swapping error of P repeats.
 
     Where some repeats swap the sides and some do not, agreement is the mean of the two shares: how
     often two answers agree when the sides are drawn anew for each.
+
+    Where all swap the sides, and ``lean`` shows a preference for one, that agreement is
+    inferred: with a net bias b in every pair, two answers agree by b squared more often with the same
+    sides than with swapped ones. The square of the estimated bias is rid of its sampling variance.
 
     Parameters
     ----------
@@ -130,23 +141,30 @@ def swapping(same: np.ndarray, is_swapped: np.ndarray, unit: np.ndarray) -> Swap
     is_swapped : ndarray of bool, shape (P,)
     unit : ndarray of int, shape (P,)
         Cluster of each repeat.
+    lean : ndarray, shape (P,), optional
+        1 for A both times, -1 for B both times, else 0, NaN where an answer is missing; without it a
+        preference for a side counts as noise.
     """
     known = ~np.isnan(same)
     kinds = [flags for flags in (known & is_swapped, known & ~is_swapped) if flags.any()]
     influence = np.zeros(len(same))
     if not kinds:
-        return Swapping(np.nan, np.nan, np.nan, np.nan, influence, 0, 0)
+        return Swapping(np.nan, np.nan, 0.0, np.nan, np.nan, influence, 0, 0)
     shares = [float(same[flags].mean()) for flags in kinds]
     for flags, share in zip(kinds, shares, strict=True):
         influence[flags] = (same[flags] - share) / flags.sum() / len(kinds)
-    agreement = float(np.mean(shares))
+    agreement, net_bias = float(np.mean(shares)), 0.0
     _, code = np.unique(unit[known], return_inverse=True)
+    if lean is not None and is_swapped[known].all() and sign_test(np.bincount(code, lean[known])) < SEEN:
+        net_bias = float(lean[known].mean())
+        of_bias = (lean[known] - net_bias) / known.sum()
+        agreement += (net_bias**2 - _root_sum(np.bincount(code, of_bias)) ** 2) / 2
+        influence[known] += net_bias * of_bias
     error = _root_sum(np.bincount(code, influence[known]))
     slope = -0.5 / np.sqrt(2 * agreement - 1) if agreement > 0.5 else np.nan
     tau = float(swapping_error(np.array(agreement)))
-    return Swapping(
-        agreement, error, tau, abs(slope) * error, slope * influence, int(known.sum()), int(code.max()) + 1
-    )
+    counts = int(known.sum()), int(code.max()) + 1
+    return Swapping(agreement, error, net_bias, tau, abs(slope) * error, slope * influence, *counts)
 
 
 def resampled_sums(table: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:

@@ -43,7 +43,17 @@ class Corrected(Estimates):
         The same rows as observed, from first answers.
     tau : DataFrame
         The swapping errors: ``group`` ("all", a level as "feature=level", or a group), ``tau``,
-        ``std_error``, ``agreement``, ``n_compared``, ``n_units``.
+        ``std_error``, ``agreement``, ``net_bias``, ``n_compared``, ``n_units``.
+
+    Notes
+    -----
+    A preference for a side disturbs swapped repeats more than it shrinks effects. Repeats of
+    both kinds show by how much. Where all are swapped and the sign test finds a preference at 5%, its
+    net bias b (always A minus always B) is taken to be the same in every pair: then
+    ``(1 - 2 tau)^2 = 2 A - 1 + b^2`` with A the agreement of swapped repeats, and ``agreement`` is
+    ``A + b^2 / 2``, that of two answers with sides drawn anew. Biases that differ between pairs
+    leave corrected effects too large. A preference that no test finds counts as noise, as in
+    Clayton et al. (2025); ``net_bias`` is then 0.
     """
 
     uncorrected: Estimates = field(kw_only=True)
@@ -107,7 +117,7 @@ def _known(plan: Plan, tau: float) -> tuple[Pieces, Taus]:
 
 
 def _known_table(tau: float) -> pd.DataFrame:
-    unknown = {"std_error": [0.0], "agreement": [(1 - tau) ** 2 + tau**2]}
+    unknown = {"std_error": [0.0], "agreement": [(1 - tau) ** 2 + tau**2], "net_bias": [0.0]}
     return pd.DataFrame({"group": ["given"], "tau": [tau], **unknown, "n_compared": [0], "n_units": [0]})
 
 

@@ -32,12 +32,12 @@ def projoint(
 ) -> Corrected:
     """Estimate profile-level effects, corrected for swapping errors, as projoint 1.1.3 does.
 
-    Four conventions set it apart from `amce` with ``correct="reliability"``. Each attribute is
+    Five conventions set it apart from `amce` with ``correct="reliability"``. Each attribute is
     estimated alone, from pairs whose profiles differ in it. Errors are CR2 with Satterthwaite
     degrees of freedom, for corrected estimates too. One repeat of each respondent counts. The
     covariance of tau with a mean is that of choice and agreement over the repeated task's
     rows, divided by the number of respondents, without regard to how few of the rows of an
-    estimate those are.
+    estimate those are. A preference for a side counts as noise.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def _corrected(observed: Estimates, error: Swapping, cross: np.ndarray) -> Corre
         df=df,
     )
     table = {"group": "all", "tau": tau, "std_error": error.std_error, "agreement": error.agreement}
-    counts = {"n_compared": error.n_compared, "n_units": error.n_units}
+    counts = {"net_bias": error.net_bias, "n_compared": error.n_compared, "n_units": error.n_units}
     return Corrected(
         corrected,
         None,

@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 
 from ..plan import Plan
 from ..request import Request
-from .agreement import Swapping, sign_test, swapping, wilson
+from .agreement import Swapping, swapping, wilson
 from .attenuation import Taus, covariance_with_coef
 from .estimate import Reliability
 from .repeats import SWAPPED, find_repeats, presentations
@@ -61,7 +61,6 @@ def repeats_for(
             "them with correct='by_group'.",
             stacklevel=5,
         )
-    _warn_of_position(pairs)
     return pairs.reset_index(drop=True)
 
 
@@ -71,23 +70,6 @@ def _attributes(choices: pd.DataFrame, request: Request) -> list[str] | None:
         return None
     named = [name for name in request.formula.features if name not in request.by]
     return None if all(isinstance(choices[n].dtype, pd.CategoricalDtype) for n in named) else named
-
-
-def _warn_of_position(pairs: pd.DataFrame) -> None:
-    swapped = pairs[(pairs["sides"] == SWAPPED) & pairs["same"].notna()]
-    if len(swapped) < len(pairs) - pairs["same"].isna().sum():
-        return
-    lean = swapped["first"] + swapped["again"] - 1
-    p = sign_test(lean.groupby(swapped["unit"]).sum().to_numpy())
-    kept = 2 * swapped["same"].mean() - 1
-    if p < 0.05 and kept > 0:
-        excess = np.sqrt(1 + lean.mean() ** 2 / kept) - 1
-        warnings.warn(
-            f"Repeated answers lean to side {'A' if lean.sum() > 0 else 'B'} (p = {p:.2g}), and swapped "
-            f"repeats alone count that as noise: corrected effects are at least {excess:.1%} too large. "
-            "Repeats with the sides as before would tell the two apart.",
-            stacklevel=6,
-        )
 
 
 def groups_for(
@@ -140,11 +122,11 @@ def _with_fallback(
     levels: Sequence[str], masks: Sequence[np.ndarray], pairs: pd.DataFrame, everything: np.ndarray
 ) -> tuple[list[str], list[np.ndarray], list[int]]:
     """Keep the groups whose repeats suffice; the others take the pooled tau, which comes first."""
-    same = pairs["same"].to_numpy()
     names, kept, place, poor = [_POOLED], [everything], [], []
     for level, mask in zip(levels, masks, strict=True):
-        own = same[mask & ~np.isnan(same)]
-        clear = len(own) >= MINIMUM and wilson(np.array([own.mean()]), np.array([len(own)]), 0.05)[0][0] > 0.5
+        own = _swapping_of(pairs[mask], pairs["unit"].to_numpy()[mask])
+        n = own.n_compared
+        clear = n >= MINIMUM and wilson(np.array([own.agreement]), np.array([n]), 0.05)[0][0] > 0.5
         if level in names:
             place.append(names.index(level))
         elif clear:
@@ -153,7 +135,7 @@ def _with_fallback(
             kept.append(mask)
         else:
             place.append(0)
-            poor.append(f"{level} ({len(own)})")
+            poor.append(f"{level} ({n})")
     if poor:
         shown = ", ".join(list(dict.fromkeys(poor))[:8]) + (" and others" if len(set(poor)) > 8 else "")
         warnings.warn(
@@ -167,16 +149,24 @@ def _with_fallback(
 def swapping_errors(
     plan: Plan, first: pd.DataFrame, pairs: pd.DataFrame, names: list[str], masks: list[np.ndarray]
 ) -> Errors:
-    """Estimate the swapping error of each group of repeats, and number the clusters."""
+    """Estimate the swapping error of each group of repeats, and number the clusters.
+
+    A preference for a side is set apart from noise, as `agreement.swapping` has it.
+    """
     of_row, of_pair, n = _clusters(plan, first, pairs)
-    same, swapped = pairs["same"].to_numpy(), (pairs["sides"] == SWAPPED).to_numpy()
     found = []
     influence = np.zeros((len(pairs), len(masks)))
     for number, (name, mask) in enumerate(zip(names, masks, strict=True)):
-        found.append(swapping(same[mask], swapped[mask], of_pair[mask]))
+        found.append(_swapping_of(pairs[mask], of_pair[mask]))
         _check(name, found[-1])
         influence[mask, number] = found[-1].influence
+    _tell_net_bias(names, found)
     return Errors(found, names, influence, of_pair, of_row, n)
+
+
+def _swapping_of(pairs: pd.DataFrame, unit: np.ndarray) -> Swapping:
+    swapped, lean = pairs["sides"] == SWAPPED, pairs["first"] + pairs["again"] - 1
+    return swapping(pairs["same"].to_numpy(), swapped.to_numpy(), unit, lean.to_numpy())
 
 
 def _check(name: str, found: Swapping) -> None:
@@ -199,17 +189,33 @@ def _check(name: str, found: Swapping) -> None:
         )
 
 
+def _tell_net_bias(names: list[str], found: list[Swapping]) -> None:
+    told = [
+        f"{'' if name == _POOLED else f'of {name} '}lean to side {'A' if one.net_bias > 0 else 'B'} by "
+        f"{100 * abs(one.net_bias):.1f} points"
+        for name, one in zip(names, found, strict=True)
+        if one.net_bias
+    ]
+    if told:
+        warnings.warn(
+            f"Repeated answers {', '.join(told)}, and swapped repeats alone do not tell that from noise; the "
+            "correction takes this net bias to be the same in every pair, and is too strong where it "
+            "differs. Repeats with the sides as before would tell the two apart.",
+            stacklevel=6,
+        )
+
+
 def _clusters(plan: Plan, first: pd.DataFrame, pairs: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, int]:
     """Clusters of n rows and of P repeats, and how many there are among the rows.
 
-    The first cluster column that keeps the two profiles of a pair together counts, else
+    Of the cluster columns that keep the two profiles of a pair together the coarsest counts, else
     respondents (for models, pairs). Repeats of pairs that are not in the table are clusters apart.
     """
     outcome = plan.request.formula.outcome
     shown = presentations(first, outcome, _attributes(first, plan.request)) if len(pairs) else pairs
     a, b = shown["row_a"].to_numpy(), shown["row_b"].to_numpy()
     code = shown["unit"].to_numpy()
-    for clusters in plan.cells.clusterings.values():
+    for clusters in sorted(plan.cells.clusterings.values(), key=lambda one: one.n):
         if (clusters.code[a] == clusters.code[b]).all():
             code = clusters.code[a]
             break
@@ -245,6 +251,7 @@ def table_of(errors: Errors) -> pd.DataFrame:
             "tau": [found.tau for found in errors.found],
             "std_error": [found.std_error for found in errors.found],
             "agreement": [found.agreement for found in errors.found],
+            "net_bias": [found.net_bias for found in errors.found],
             "n_compared": [found.n_compared for found in errors.found],
             "n_units": [found.n_units for found in errors.found],
         }
