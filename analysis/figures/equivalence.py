@@ -10,9 +10,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from .arrange import split_into_columns
 from .coefficients import axis_label, is_reference
 from .labels import LabelKey, Labels, display_order, refuse_repeats, series_labels
-from .panels import split_into_columns
 from .theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from .arrange import split_into_columns
 from .labels import LabelKey, Labels, display_order, refuse_repeats
-from .panels import split_into_columns
 from .theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
 
 if TYPE_CHECKING:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from .theme import PAGE_HEIGHT, TWO_COLUMNS, Theme, new_figure, styled, theme_named
+from .arrange import arrange, set_panel_title
+from .fitting import HEADING, LONGEST_LABEL, heading, legend_columns, lines_high, more_lines, wrap
+from .theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 PANEL_FURNITURE = 0.52
 SINGLE_ROW = 0.23
 LEGEND_ROW = 0.22
+ONE_SERIES = 5.6
 
 
 @dataclass(frozen=True)
@@ -48,21 +51,17 @@ def dodge(n_series: int) -> float:
     return 0.15 if n_series <= 2 else 0.11 if n_series <= 4 else 0.085 if n_series <= 7 else 0.042
 
 
-def row_heights(points: Points, panel: str) -> np.ndarray:
+def row_heights(points: Points, panel: str, texts: Mapping[str, str]) -> np.ndarray:
     """Inches that each row of a panel takes; a reference row holds a single point and stays low."""
     here = points.table[points.table["panel"] == panel]
     all_reference = here.groupby("row", sort=False)["reference"].all()
     full = max(SINGLE_ROW, 0.1 + dodge(len(points.series)) * len(points.series))
-    return np.array([SINGLE_ROW if all_reference.get(row, False) else full for row in points.rows[panel]])
-
-
-def split_into_columns(heights: list[float]) -> list[list[int]]:
-    """Share panels between one or two columns, in reading order; two when one page is too short."""
-    if sum(heights) <= PAGE_HEIGHT * 0.8 or len(heights) == 1:
-        return [list(range(len(heights)))]
-    total = np.cumsum(heights)
-    cut = int(np.argmin([max(total[k], total[-1] - total[k]) for k in range(len(heights) - 1)])) + 1
-    return [list(range(cut)), list(range(cut, len(heights)))]
+    return np.array(
+        [
+            max(SINGLE_ROW if all_reference.get(row, False) else full, 0.06 + lines_high(texts[row]))
+            for row in points.rows[panel]
+        ]
+    )
 
 
 def draw_panels(
@@ -99,35 +98,51 @@ def draw_panels(
     matplotlib.figure.Figure
     """
     look = theme_named(theme)
-    heights = [float(row_heights(points, panel).sum()) + PANEL_FURNITURE for panel in points.panels]
-    columns = split_into_columns(heights)
-    legend_columns = max(1, min(len(points.series), 4 if max(map(len, points.series), default=0) < 24 else 3))
-    legend_rows = -(-len(points.series) // legend_columns) if len(points.series) > 1 else 0
-    body = max(sum(heights[index] for index in column) for column in columns)
-    height = body + 0.25 + LEGEND_ROW * legend_rows + (0.28 if title else 0)
-    width = TWO_COLUMNS if len(columns) == 2 or len(points.series) > 1 else 5.6
+    layout = arrange(
+        points.panels,
+        {panel: _tick_labels(points, panel) for panel in points.panels},
+        lambda panel, texts: float(row_heights(points, panel, texts).sum()),
+        furniture=PANEL_FURNITURE,
+        width=TWO_COLUMNS if len(points.series) > 1 else ONE_SERIES,
+    )
+    series = [wrap(name, LONGEST_LABEL) for name in points.series]
+    n_columns = legend_columns(series, layout.width, 4 if max(map(len, series), default=0) < 24 else 3)
+    title, below = heading(title, layout.width), wrap(xlabel, layout.width - 0.2)
+    n_rows = -(-len(series) // n_columns) if len(series) > 1 else 0
+    added = max(map(more_lines, series), default=0.0) - max(map(more_lines, points.series), default=0.0)
+    above = (LEGEND_ROW + added) * n_rows + (0.28 if title else 0) + more_lines(title, HEADING)
     lines = baseline if isinstance(baseline, Mapping) else dict.fromkeys(points.panels, baseline)
     with styled(look):
-        figure = new_figure(width, height)
-        outer = figure.add_gridspec(1, len(columns))
-        for position, column in enumerate(columns):
-            inner = outer[position].subgridspec(
-                len(column), 1, height_ratios=[heights[i] - PANEL_FURNITURE * 0.6 for i in column]
-            )
+        figure = new_figure(layout.width, layout.body + 0.25 + above + more_lines(below) - more_lines(xlabel))
+        outer = figure.add_gridspec(1, len(layout.columns))
+        for position, column in enumerate(layout.columns):
+            ratios = [
+                layout.rows[i] if layout.is_wrapped else layout.heights[i] - PANEL_FURNITURE * 0.6
+                for i in column
+            ]
+            inner = outer[position].subgridspec(len(column), 1, height_ratios=ratios)
             for place, index in enumerate(column):
                 axes = figure.add_subplot(inner[place])
                 panel = points.panels[index]
-                _draw_panel(axes, points, panel, look, lines[panel])
+                _draw_panel(axes, points, panel, look, lines[panel], layout.texts[panel])
+                set_panel_title(axes, layout.titles[panel], layout.outdent[position])
                 alike = points.panels if share_x else [panel]
                 near = [line for name in alike if (line := lines[name]) is not None]
                 axes.set_xlim(*_limits(points.table[points.table["panel"].isin(alike)], [*near, *hold]))
-                axes.locator_params(axis="x", nbins=4 if len(columns) == 2 else 6)
-        figure.supxlabel(xlabel, fontsize=8.5)
+                axes.locator_params(axis="x", nbins=4 if len(layout.columns) == 2 else 6)
+        figure.supxlabel(below, fontsize=8.5)
         if len(points.series) > 1:
-            _add_legend(figure, points.series, look, legend_columns, title)
+            _add_legend(figure, series, look, n_columns, title)
         elif title:
             figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
     return figure
+
+
+def _tick_labels(points: Points, panel: str) -> dict[str, str]:
+    """Tick label of each row: reference levels are called so."""
+    here = points.table[points.table["panel"] == panel]
+    references = set(here.loc[here["reference"], "row"])
+    return {row: f"{row} (reference)" if row in references else row for row in points.rows[panel]}
 
 
 def _limits(table: pd.DataFrame, hold: Sequence[float]) -> tuple[float, float]:
@@ -140,10 +155,17 @@ def _limits(table: pd.DataFrame, hold: Sequence[float]) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _draw_panel(axes: Axes, points: Points, panel: str, look: Theme, baseline: float | None) -> None:
+def _draw_panel(
+    axes: Axes,
+    points: Points,
+    panel: str,
+    look: Theme,
+    baseline: float | None,
+    texts: Mapping[str, str],
+) -> None:
     rows, n_series = points.rows[panel], len(points.series)
     here = points.table[points.table["panel"] == panel]
-    edges = np.concatenate([[0.0], np.cumsum(row_heights(points, panel))])
+    edges = np.concatenate([[0.0], np.cumsum(row_heights(points, panel, texts))])
     y_of_row = dict(zip(rows, (edges[:-1] + edges[1:]) / 2, strict=True))
     for position, name in enumerate(points.series):
         one = here[(here["series"] == name) & ~here["reference"]]
@@ -165,14 +187,11 @@ def _draw_panel(axes: Axes, points: Points, panel: str, look: Theme, baseline: f
         [0.0] * len(references), [y_of_row[row] for row in references], "o", markersize=4.6, zorder=4,
         markerfacecolor=look.background, markeredgecolor=hollow, markeredgewidth=0.9,
     )  # fmt: skip
-    axes.set_yticks(
-        list(y_of_row.values()), [f"{row} (reference)" if row in references else row for row in rows]
-    )
+    axes.set_yticks(list(y_of_row.values()), [texts[row] for row in rows])
     axes.set_ylim(float(edges[-1]), 0)
     axes.grid(axis="x", zorder=0)
     axes.set_axisbelow(True)
     axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.set_title(panel, loc="left", fontweight="bold", pad=4)
 
 
 def _draw_series(

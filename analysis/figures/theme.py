@@ -75,7 +75,8 @@ def theme_named(name: str) -> Theme:
 
 
 @cache
-def _installed_fonts() -> tuple[str, ...]:
+def installed_fonts() -> tuple[str, ...]:
+    """Fonts of the figures that this machine has, the preferred one first."""
     from matplotlib import font_manager
 
     known = set(font_manager.get_font_names())
@@ -88,7 +89,7 @@ def styled(theme: Theme) -> Iterator[None]:
     import matplotlib
 
     settings: Any = {
-        "font.family": list(_installed_fonts()),
+        "font.family": list(installed_fonts()),
         "font.size": 8.5,
         "axes.titlesize": 9.5,
         "axes.labelsize": 8.5,

@@ -1,0 +1,117 @@
+"""Text that fits: measured in the font of the figures, broken into lines, with the room that lines need."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from .theme import installed_fonts
+
+TEXT = 8.5
+HEADING = 10.5
+LINE = 1.2  # height of a line, in font sizes
+LONGEST_LABEL = 2.6
+_PIECE = re.compile(r"(?:\([^()\s]{1,12}(?: [^()\s]{1,12}){0,2}\)|[^\s/]*/(?=\S)|\S+?(?=/|\s|$)|/)\s*")
+_WIDEST_LETTER = 1.1
+_HANDLE, _GAP = 2.6, 1.4
+
+
+def inches(text: str, size: float = TEXT, *, bold: bool = False) -> float:
+    """Width of the longest line of a text.
+
+    Examples
+    --------
+    >>> inches("short") < inches("a longer line")
+    True
+    """
+    return max(_width(line, size, bold) for line in text.split("\n"))
+
+
+@lru_cache(maxsize=4096)
+def _width(line: str, size: float, bold: bool) -> float:
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(family=list(installed_fonts()), size=size, weight="bold" if bold else "normal")
+    width, _, _ = text_to_path.get_text_width_height_descent(line, font, False)
+    return float(width) / 72
+
+
+def wrap(text: str, width: float, size: float = TEXT, *, bold: bool = False) -> str:
+    """Break a text into as few lines as fit ``width`` inches, of about the same length.
+
+    Lines break at spaces and behind slashes, and within a word only where it alone is too long;
+    a short remark in parentheses stays whole.
+
+    Examples
+    --------
+    >>> wrap("Short", 2)
+    'Short'
+    >>> wrap("Suburban neighborhood with mix of shops, houses, businesses", 2.4).splitlines()
+    ['Suburban neighborhood with', 'mix of shops, houses, businesses']
+    """
+    return "\n".join(_wrap_line(line, width, size, bold) for line in text.split("\n"))
+
+
+def _wrap_line(line: str, width: float, size: float, bold: bool) -> str:
+    if len(line) * size * _WIDEST_LETTER / 72 <= width or _width(line, size, bold) <= width:
+        return line
+    pieces = [
+        part
+        for piece in _PIECE.findall(line)
+        for part in ([piece] if _width(piece.rstrip(), size, bold) <= width else piece)
+    ]
+    fewest = _fill(pieces, width, size, bold)
+    longest = max(_width(piece.rstrip(), size, bold) for piece in pieces)
+    shortest = max(longest, _width(line, size, bold) / len(fewest))
+    for narrower in np.linspace(min(shortest, width), width, 8):
+        lines = _fill(pieces, float(narrower), size, bold)
+        if len(lines) == len(fewest):
+            return "\n".join(lines)
+    return "\n".join(fewest)
+
+
+def _fill(pieces: Sequence[str], width: float, size: float, bold: bool) -> list[str]:
+    lines, current = [], ""
+    for piece in pieces:
+        if current.strip() and _width((current + piece).rstrip(), size, bold) > width:
+            lines.append(current.rstrip())
+            current = piece.lstrip()
+        else:
+            current += piece
+    return [*lines, current.rstrip()] if current.strip() else lines
+
+
+def lines_high(text: str, size: float = TEXT) -> float:
+    """Inches that the lines of a text take from top to bottom."""
+    return (text.count("\n") + 1) * LINE * size / 72
+
+
+def more_lines(text: str | None, size: float = TEXT) -> float:
+    """Inches that a text takes beyond its first line."""
+    return (text or "").count("\n") * LINE * size / 72
+
+
+def heading(title: str | None, width: float) -> str | None:
+    """Break the heading of a figure that is ``width`` inches wide."""
+    return title and wrap(title, width - 0.3, HEADING, bold=True)
+
+
+def legend_columns(names: Sequence[str], width: float, most: int) -> int:
+    """Columns of a legend, at most ``most``, that stand side by side in ``width`` inches.
+
+    Examples
+    --------
+    >>> legend_columns(["one", "two", "three"], 7, 4), legend_columns(["word " * 12] * 3, 7, 3)
+    (3, 1)
+    """
+    em = TEXT / 72
+    for n_columns in range(min(len(names), most), 1, -1):
+        columns = np.array_split(np.array(names, dtype=object), n_columns)
+        widths = [max(inches(name) for name in column) + _HANDLE * em for column in columns]
+        if sum(widths) + _GAP * em * (n_columns - 1) + 2 * em <= width:
+            return n_columns
+    return 1
