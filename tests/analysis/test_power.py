@@ -201,6 +201,39 @@ def test_the_corrected_effect_has_the_error_of_its_two_estimates() -> None:
     assert "counts as known" in known.notes[0]
 
 
+def test_repeats_and_samples_count_among_the_pairs_shown() -> None:
+    found = power(
+        4, amce=0.05, power=0.8, tasks=8, reliability=0.8, repeats=1, estimand="corrected"
+    ).frame.iloc[0]
+    assert found["tasks_shown"] == 9
+    assert found["pairs_shown"] == pytest.approx(9 * found["respondents"])
+    assert found["pairs"] == pytest.approx(8 * found["respondents"])
+    asked = power(2, amce=0.05, pairs=1000, samples=3, noise=0.2).frame.iloc[0]
+    assert asked["pairs_shown"] == 3000
+    assert np.isnan(asked["tasks_shown"])
+
+
+def test_repeats_that_no_estimate_uses_are_told() -> None:
+    given: dict[str, Any] = {"amce": 0.05, "pairs": 800, "tasks": 8, "reliability": 0.8}
+    idle = power(2, **given, repeats=1)
+    assert idle.frame["power"].equals(power(2, **given).frame["power"])
+    assert "only corrected ones use repeats" in idle.notes[0]
+    assert power(2, **given, repeats=1, estimand="corrected").notes == ()
+
+
+def test_response_error_shrinks_what_varies_between_respondents_and_stimuli() -> None:
+    rng = np.random.default_rng(8)
+    flip = 0.2
+    own = 0.1 + 0.25 * rng.choice([-1.0, 1.0], (6000, 20, 1))
+    level, first = drawn_choices(rng, 0.5, own, (6000, 20, 10))
+    drawn = mean_differences(level, (first ^ (rng.random(first.shape) < flip)).astype(float)).std()
+    given: dict[str, Any] = {"amce": 0.1, "reliability": flip**2 + (1 - flip) ** 2}
+    found = power(2, **given, respondents=20, tasks=10, effect_sd=0.25).frame
+    assert drawn == pytest.approx(found["std_error"].item(), rel=0.03)
+    endless = power(2, **given, pairs=1e9, stimuli=4, stimulus_sd=0.1).frame
+    assert endless["std_error"].item() == pytest.approx(0.6 * np.sqrt(2 * 0.01 / 4), rel=1e-6)
+
+
 def test_averaging_answers_removes_the_noise_of_sampling_only() -> None:
     rng = np.random.default_rng(6)
     own = np.where(rng.random((5000, 200)) < 0.5, 0.95, 0.05)
@@ -285,7 +318,7 @@ def test_several_effects_and_sizes_give_a_row_for_each() -> None:
         ({"amce": 0.02, "pairs": 100, "tasks": 5, "icc": 0.1, "effect_sd": 0.1}, "give one of them"),
         ({"amce": 0.02, "pairs": 100, "reliability": 0.5}, "no effect is left"),
         ({"amce": 0.02, "pairs": 100, "estimand": "corrected"}, "needs a reliability"),
-        ({"amce": 0.02, "pairs": 100, "repeats": 1}, "give the one you expect"),
+        ({"difference": 0.02, "pairs": 100, "same_pairs": 1.0}, "give a number below 1"),
         ({"amce": 0.02, "pairs": 100, "samples": 3}, "share of noise"),
         ({"amce": 0.02, "pairs": 100, "stimulus_sd": 0.1}, "names no stimuli"),
         ({"amce": 0.02, "pairs": 100, "stimulus_sd": 0.1, "stimuli": 0}, "stimuli holds a number below 1"),

@@ -114,7 +114,7 @@ def test_a_panel_with_errors_and_tastes_of_its_own_is_planned_right(study: Study
         respondents=60,
         tasks=8,
         reliability=RELIABILITY,
-        effect_sd=spread,
+        effect_sd=spread / SHRUNK,
         features=["tone"],
     ).frame
     assert planned["observed_effect"].item() == pytest.approx(0.09)

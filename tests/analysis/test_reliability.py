@@ -104,6 +104,14 @@ def test_samples_of_swapped_repeats_are_swapped_once_and_resampled_once() -> Non
     assert found == {"same": [0.0, 1.0], "swapped": [0.0, 1.0]}
 
 
+@pytest.mark.parametrize("name", ["judge_id", "pair_id", "position"])
+def test_rows_without_a_key_are_refused(name: str) -> None:
+    table = people([1, 1, 0])
+    table[name] = table[name].astype(object).where(np.arange(len(table)) != 4, None)
+    with pytest.raises(InputError, match=f"Row 5 has no {name}"):
+        reliability(table, seed=1)
+
+
 def test_attributes_match_repeats_where_profiles_have_no_id() -> None:
     table = together(presented([1, 1, 0]), swapped([0, 1, 1], pair_id=np.arange(3) + 10))
     tone, topic = table["profile_id"] % 3, table["profile_id"] // 3

@@ -66,6 +66,8 @@ def check_setting(setting: Setting, estimand: str, convention: str, stimuli_vary
         raise InputError(f"repeats is {setting.repeats!r}; give the repeated tasks of each respondent, or 0.")
     if setting.explained + setting.noise >= 1:
         raise InputError("explained and noise are shares of one variance; let their sum stay below 1.")
+    if setting.same_pairs == 1:
+        raise InputError("same_pairs is 1, at which a difference has no error; give a number below 1.")
     if setting.reliability == 0.5:
         raise InputError("reliability is 0.5, that of choices at random; no effect is left to find.")
     if len(setting.groups) != 2 or min(setting.groups) <= 0 or abs(sum(setting.groups) - 1) > 1e-9:
@@ -94,8 +96,6 @@ def _check_meaning(setting: Setting, stimuli_vary: bool) -> None:
         raise InputError("icc and effect_sd say the same in two ways; give one of them.")
     if setting.corrected and setting.reliability is None:
         raise InputError("A corrected estimand needs a reliability; give it.")
-    if setting.repeats and setting.reliability is None:
-        raise InputError("repeats are there to estimate a reliability; give the one you expect.")
     if setting.noise == 0 and setting.samples > 1:
         raise InputError("Several samples help only where answers vary; give the share of noise.")
     if setting.of != "difference" and setting.same_pairs is not None:

@@ -93,25 +93,28 @@ def power(
         Shares of the pairs in the two groups of a difference.
     same_pairs : float, optional
         The two groups of a difference are judges of the same pairs, and their scores (the products of an
-        answer's residual with the contrast of levels) have this correlation.
+        answer's residual with the contrast of levels) have this correlation, below 1.
     icc : float
         Correlation between the scores of two tasks of one respondent; the design effect is
         ``1 + (tasks - 1) icc``. Choices of one respondent are not correlated in themselves, since one
         profile of each pair is chosen; what clusters them is that respondents differ in their effects.
     effect_sd : float
-        In place of ``icc``: standard deviation of the effect between respondents.
+        In place of ``icc``: standard deviation of the effect between respondents; like the effect without
+        response error where ``reliability`` is given.
     stimuli : float or mapping from feature to float, optional
         Stimuli that render each level; by default those of the study. They are a random factor: conclusions
         are about all stimuli of their kind.
     stimulus_sd : float or mapping from feature to float, optional
-        Standard deviation between stimuli of one level of what is estimated; by default 0, which holds
-        for conclusions about these very stimuli.
+        Standard deviation between stimuli of one level of what is estimated, like the effect without
+        response error where ``reliability`` is given; by default 0, which holds for conclusions about
+        these very stimuli.
     reliability : float, optional
         Probability that the same pair gets the same choice twice, in 0.5 to 1. With flips of probability
         ``tau`` it is ``(1 - tau)^2 + tau^2``, and observed effects are ``1 - 2 tau`` times the true ones.
     repeats : float
-        Repeated tasks for each respondent (for each pair, where ``tasks`` is not given). They add to the
-        tasks shown and carry the estimate of the reliability; with none it counts as known.
+        Repeated tasks for each respondent (for each pair, where ``tasks`` is not given). They add to
+        ``tasks_shown`` and ``pairs_shown`` and carry the estimate of the reliability, which only corrected
+        effects use; with none it counts as known.
     estimand : {"observed", "corrected"}
         Whether the shrunken effect is tested, or the effect divided by the estimated shrinkage.
     samples : int

@@ -86,6 +86,11 @@ class Setting:
         return 1.0 if self.reliability is None else float(shrinkage(np.array(self.reliability)))
 
     @property
+    def shown(self) -> float:
+        """How often a pair is shown on average, samples and repeats counted."""
+        return self.samples + self.repeats / (1.0 if self.tasks is None else self.tasks)
+
+    @property
     def largest(self) -> float:
         """Largest effect without response error that the assumed choice probabilities allow."""
         if self.cjpowr:
@@ -139,10 +144,11 @@ def test_at(levels: Levels, setting: Setting, effect: np.ndarray, profiles: np.n
     if setting.of == "difference" and setting.same_pairs is None:
         groups = sum(1 / share for share in setting.groups)
     sampling = per_profile(levels, setting, observed) * (1 + (tasks - 1) * setting.icc)
-    sampling = sampling + 2 * (tasks - 1) * setting.effect_sd**2 * groups
-    lasting = 2 * levels.stimulus_sd**2 / levels.stimuli
+    sampling = sampling + 2 * (tasks - 1) * (setting.factor * setting.effect_sd) ** 2 * groups
+    between = (setting.factor * levels.stimulus_sd) ** 2
+    lasting = 2 * between / levels.stimuli
     if setting.of == "amce":
-        sampling = sampling - levels.stimulus_sd**2 * (levels.own + levels.rest)
+        sampling = sampling - between * (levels.own + levels.rest)
     sampling = sampling / profiles
     respondents = np.inf if setting.tasks is None else profiles / 2 / setting.tasks
     few = np.maximum(respondents - 1, 1.0)

@@ -38,10 +38,11 @@ class Power:
     frame : DataFrame
         A row for each level against its reference and each combination of what was given:
         ``statistic, feature, level, reference`` (``by, by_level, by_reference`` for interactions),
-        ``effect``, ``observed_effect`` (after response error), ``pairs, profiles, respondents, n_level,
-        n_reference`` (profiles that show the level and its reference), ``std_error, df`` (infinite for
-        a normal test), ``power``, ``power_limit`` (which no number of pairs passes), ``type_s, type_m``
-        and ``alpha`` of each test. Sizes are not rounded.
+        ``effect``, ``observed_effect`` (after response error), ``pairs, profiles, respondents`` without
+        repeats, ``tasks_shown`` (to each respondent) and ``pairs_shown`` (in all), in which every repeat
+        and sample counts, ``n_level, n_reference`` (profiles that show the level and its reference),
+        ``std_error, df`` (infinite for a normal test), ``power``, ``power_limit`` (which no number of
+        pairs passes), ``type_s, type_m`` and ``alpha`` of each test. Sizes are not rounded.
     solved : {"power", "pairs", "effect"}
         Which of the three was found from the other two.
     setting : Setting
@@ -147,6 +148,7 @@ def _frame(
     keys: pd.DataFrame, levels: Levels, setting: Setting, known: dict[str, np.ndarray]
 ) -> pd.DataFrame:
     effect, profiles = known["effect"], 2 * known["pairs"]
+    tasks = np.nan if setting.tasks is None else setting.tasks
     usable = np.isfinite(effect) & np.isfinite(profiles)
     size = np.where(np.isfinite(effect), np.abs(effect), np.nan)
     test = test_at(levels, setting, size, profiles)
@@ -157,7 +159,9 @@ def _frame(
         "observed_effect": effect * setting.factor,
         "pairs": known["pairs"],
         "profiles": profiles,
-        "respondents": known["pairs"] / (np.nan if setting.tasks is None else setting.tasks),
+        "respondents": known["pairs"] / tasks,
+        "tasks_shown": tasks * setting.shown,
+        "pairs_shown": known["pairs"] * setting.shown,
         "n_level": profiles * levels.share,
         "n_reference": profiles * levels.reference,
         "std_error": np.where(usable, test.std_error, np.nan),
@@ -182,6 +186,11 @@ def _notes(frame: pd.DataFrame, levels: Levels, solved: Solved, setting: Setting
         notes.append(f"No possible effect reaches this power for {features}; plan more pairs or stimuli.")
     if setting.corrected and not setting.repeats:
         notes.append("The reliability counts as known; give repeats for the error of its estimate.")
+    if setting.repeats and not setting.corrected:
+        notes.append(
+            "Repeats count among the pairs shown and leave the power as it is: effects are planned as "
+            "observed, and only corrected ones use repeats."
+        )
     return tuple(notes)
 
 

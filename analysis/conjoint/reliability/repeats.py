@@ -113,6 +113,11 @@ def presentations(
     """One row a presentation, as in `Repeats`."""
     for name in ("judge_id", "pair_id", "position", outcome):
         require_column(choices, name)
+        if choices[name].isna().any() and name != outcome:
+            row = int(choices[name].isna().to_numpy().argmax()) + 1
+            raise InputError(
+                f"Row {row} has no {name}, which repeats are matched by; fill it or drop the row."
+            )
     rows = _asked(choices)
     rows["key"] = _profile_keys(choices, features)
     rows["row"] = np.arange(len(choices))
