@@ -189,19 +189,31 @@ def power(
     reliability: Annotated[
         float | None, typer.Option(help="Share of repeated pairs that a respondent answers alike.")
     ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(help="Repeated tasks of each respondent, to correct effects by the reliability."),
+    ] = None,
     stimulus_sd: Annotated[
         float | None,
         typer.Option(help="Standard deviation of choice probabilities between stimuli of a level."),
     ] = None,
     cost_per_pair: Annotated[float | None, typer.Option(help="Cost of a pair, for all models.")] = None,
-    cost_per_respondent: Annotated[float | None, typer.Option(help="Cost of a respondent.")] = None,
+    cost_per_respondent: Annotated[
+        float | None, typer.Option(help="Cost of a respondent, repeats included.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Table of all levels (.csv, .parquet).")] = None,
     figure: Annotated[Path | None, typer.Option("--figure", help="Figure (.png, .svg, .pdf).")] = None,
 ) -> None:
     """Tell which effects a study can find, the sizes that others need, and what they cost."""
     from .powering import plan_study
 
-    options = {"tests": tests, "icc": icc, "reliability": reliability, "stimulus_sd": stimulus_sd}
+    options = {
+        "tests": tests,
+        "icc": icc,
+        "reliability": reliability,
+        "repeats": repeats,
+        "stimulus_sd": stimulus_sd,
+    }
     costs = (cost_per_pair, cost_per_respondent)
     plan_study(study, effect, pairs, respondents, power, alpha, judge, options, costs, out, figure)
 

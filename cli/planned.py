@@ -16,10 +16,14 @@ UNKNOWN = "not known"
 
 @dataclass(frozen=True)
 class Prices:
-    """What a respondent and a pair cost, by judge; None where it is not known."""
+    """What a respondent and a pair cost, by judge; None where it is not known.
+
+    ``tasks_paid`` is how many tasks a respondent's price is for, repeats included; None for all of them.
+    """
 
     currency: str
     per_respondent: float | None
+    tasks_paid: int | None
     per_pair: dict[str, float | None]
 
     def tell(self, cost: float | None) -> str:
@@ -36,15 +40,19 @@ class Judged:
     label: str
     pairs: float
     tasks: int
+    repeats: int
     options: dict[str, Any]
 
     def cost(self, prices: Prices, pairs: float, judge: str) -> float | None:
-        """Cost of that many pairs, whole respondents and pairs counted."""
+        """Cost of that many pairs and of their repeats, whole respondents and pairs counted."""
         if not math.isfinite(pairs):
             return None
         if self.kind == "human":
-            each = prices.per_respondent
-            return None if each is None else each * whole(pairs / self.tasks)
+            if prices.per_respondent is None:
+                return None
+            shown = self.tasks + self.repeats
+            share = 1.0 if prices.tasks_paid is None else shown / prices.tasks_paid
+            return prices.per_respondent * share * whole(pairs / self.tasks)
         each = prices.per_pair[judge]
         return None if each is None else each * whole(pairs)
 
@@ -61,9 +69,11 @@ def find_prices(study: Study, per_pair: float | None, per_respondent: float | No
             raise InputError(f"{name} is {value:g}; give a cost of 0 or more.")
     costs = study.costs
     models = [judge.id for judge in study.judges if judge.kind == "model"] or ["model"]
+    own = per_respondent is not None or costs is None
     return Prices(
         "" if costs is None else costs.currency,
-        per_respondent if per_respondent is not None or costs is None else costs.per_respondent,
+        per_respondent if own or costs is None else costs.per_respondent,
+        None if own else study.design.tasks + study.design.repeat_first,
         {
             name: per_pair if per_pair is not None or costs is None else costs.per_pair(name)
             for name in models
@@ -90,15 +100,22 @@ def find_groups(
     chosen = {name: kind for name, kind in kinds.items() if not judges or name in judges}
     shared = {"tests": options["tests"], "stimulus_sd": options["stimulus_sd"]}
     groups = []
-    panel = {"tasks": design.tasks, "icc": options["icc"], "reliability": options["reliability"]}
+    repeats = int(design.repeat_first) if options["repeats"] is None else options["repeats"]
+    panel = {
+        "tasks": design.tasks,
+        "icc": options["icc"],
+        "reliability": options["reliability"],
+        "repeats": repeats,
+        "estimand": "corrected" if options["repeats"] and options["reliability"] is not None else "observed",
+    }
     size = design.respondents if respondents is None else respondents
     for name in (name for name, kind in chosen.items() if kind == "human"):
         label = labels.get(name, "Human panel")
         groups.append(
-            Judged("human", (name,), label, float(size * design.tasks), design.tasks, shared | panel)
+            Judged("human", (name,), label, float(size * design.tasks), design.tasks, repeats, shared | panel)
         )
     models = tuple(name for name, kind in chosen.items() if kind == "model")
     if models:
         label = labels.get(models[0], "Each model") if len(models) == 1 else "Each model"
-        groups.append(Judged("model", models, label, float(pairs or design.pairs), design.tasks, shared))
+        groups.append(Judged("model", models, label, float(pairs or design.pairs), design.tasks, 0, shared))
     return groups

@@ -42,7 +42,8 @@ def plan_study(
 
     Parameters
     ----------
-    options : tests, stimulus_sd, and icc and reliability of the panel
+    options : tests, stimulus_sd, and icc, reliability and repeats of the panel; None keeps the repeats of the
+        study, others serve effects that are corrected by the reliability, where it is given
     costs : for a pair of each model, and for a respondent; None keeps those of the study
     """
     from conjury.inference.files import write_table
@@ -115,7 +116,8 @@ def _print_detectable(
 def _size(group: Judged) -> str:
     if group.kind == "model":
         return f"{group.pairs:,.0f} pairs"
-    return f"{group.pairs / group.tasks:,.0f} x {group.tasks} pairs"
+    tasks = f"({group.tasks} + {group.repeats})" if group.repeats else f"{group.tasks}"
+    return f"{group.pairs / group.tasks:,.0f} x {tasks} pairs"
 
 
 def _print_plan_costs(console: Console, study: Study, groups: Sequence[Judged], prices: Prices) -> None:
@@ -199,7 +201,13 @@ def _notes(
     told = [
         f"{group.label}: {note}"
         for group, answers in zip(groups, found, strict=True)
-        for note in (*answers[0].notes, *answers[1].notes)
+        for note in dict.fromkeys((*answers[0].notes, *answers[1].notes))
+    ]
+    told += [
+        f"{group.label}: effects are those without response error, estimated with a reliability from "
+        f"{group.repeats} repeated tasks of each respondent."
+        for group in groups
+        if group.options.get("estimand") == "corrected"
     ]
     if groups[0].kind == "human" and not options["icc"]:
         told.append("Respondents count as alike in their effects; give --icc if they are not.")

@@ -66,6 +66,34 @@ def test_options_change_sizes_prices_and_judges(told: Told) -> None:
     assert row_of(out, r"0.05\s+Reply")[2] == f"{-(-pairs.max() // 1):,.0f}"
 
 
+def test_repeats_are_shown_paid_for_and_used_by_corrected_effects(told: Told) -> None:
+    panel = ("moderation", "--judge", "human", "--effect", "0.05", "--reliability", "0.8")
+    _, out, _ = told(*panel, "--repeats", "4", "--out", "power.csv")
+    study = load_study("moderation")
+    given = {"tasks": 15, "reliability": 0.8, "repeats": 4, "estimand": "corrected"}
+    needed = power(study, amce=0.05, power=0.8, features=["slur"], **given).frame  # type: ignore[arg-type]
+    respondents = int(-(-needed["respondents"].max() // 1))
+    row = row_of(out, r"0.05\s+Insult")
+    assert row[2:4] == [f"{respondents:,}", f"{respondents * 4 * 19 / 16:,.0f}"]
+    assert "1,854 x (15 + 4) pairs" in out
+    assert "reliability from 4 repeated tasks of each respondent" in out
+    table = pd.read_csv("power.csv")
+    assert (table["tasks_shown"] == 19).all()
+    assert table["pairs_shown"].tolist() == pytest.approx((table["respondents"] * 19).tolist())
+
+
+def test_repeats_of_the_study_are_paid_for_and_serve_no_observed_effect(told: Told) -> None:
+    _, out, _ = told("moderation", "--judge", "human", "--reliability", "0.8")
+    assert "Human panel: USD 7,416.00" in out
+    assert "1,854 x (15 + 1) pairs" in out
+    assert out.count("only corrected ones use repeats") == 1
+    _, out, _ = told("moderation", "--judge", "human", "--repeats", "0")
+    assert "Human panel: USD 6,952.50" in out
+    assert "repeats" not in out
+    _, out, _ = told("moderation", "--judge", "human", "--repeats", "5", "--cost-per-respondent", "6")
+    assert "Human panel: USD 11,124.00" in out
+
+
 def test_the_limit_of_few_stimuli_is_told(told: Told) -> None:
     _, out, _ = told("moderation", "--judge", "gpt4o", "--effect", "0.02", "--stimulus-sd", "0.03")
     assert "No number of pairs brings the power for identity and topic above 0.29" in out
@@ -98,6 +126,7 @@ def test_all_levels_and_judges_are_written_and_drawn(told: Told) -> None:
         (("moderation", "--judge", "gpt4"), "did you mean 'gpt4o'"),
         (("moderation", "--cost-per-pair", "-1"), "--cost-per-pair is -1; give a cost of 0 or more"),
         (("moderation", "--reliability", "0.4"), "reliability is 0.4"),
+        (("moderation", "--repeats", "-1"), "repeats is -1; give the repeated tasks"),
         (("moderation", "--stimulus-sd", "2"), "stimulus_sd lies outside 0 to 0.5"),
         (("moderation", "--figure", "power.txt"), "figures are files that end in .png, .svg, .pdf"),
         (("moderation", "--out", "power.txt"), "tables are files that end in"),
