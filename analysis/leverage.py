@@ -17,14 +17,16 @@ doi:10.1080/07350015.2016.1247004
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from .cells import Entries
 
 _FULL_LEVERAGE = 1e-8
+_NUMBERS_AT_A_TIME = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,22 @@ class Leverage:
         full = left < _FULL_LEVERAGE
         return np.where(full, 0.0, 1.0 / np.sqrt(np.where(full, 1.0, left)))
 
+    def spread(self, contrast: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What each cluster's errors add to m contrasts (m, k), in two bases.
+
+        Returns
+        -------
+        spread : ndarray, shape (g, r, m)
+            (I - B_g)^(-1/2) L' c in the eigenvectors of B_g; with ``values`` as weights, its inner
+            products are those of the clusters' own coefficients of error.
+        moved : ndarray, shape (g, m, r)
+            The same times B_g, in the basis that clusters share; its inner products are what fitting
+            one regression to all clusters takes away.
+        """
+        direction = np.einsum("gji,jm->gim", self.vectors, self.root.T @ contrast.T)
+        spread = self.inverse_root[:, :, None] * direction
+        return spread, np.einsum("gij,gjm->gmi", self.vectors, self.values[:, :, None] * spread)
+
 
 def root_of(bread: np.ndarray) -> np.ndarray:
     """L, shape (k, r), with the inverse cross products (k, k) equal to L L'."""
@@ -83,6 +101,16 @@ def leverage(entries: Entries, design: np.ndarray, root: np.ndarray, first: int,
     share = (entries.matrix(entries.weight, first, last) @ inner).reshape(-1, r, r)
     values, vectors = np.linalg.eigh(share)
     return Leverage(root, np.clip(values, 0.0, 1.0), vectors)
+
+
+def leverages(
+    entries: Sequence[Entries], designs: Sequence[np.ndarray], roots: Sequence[np.ndarray]
+) -> Iterator[list[Leverage]]:
+    """Yield the leverage of some thousand clusters at a time in each of several regressions."""
+    n_units = entries[0].n_units
+    size = max(1, _NUMBERS_AT_A_TIME // max(root.shape[1] for root in roots) ** 2)
+    for first, last in pairwise([*range(0, n_units, size), n_units]):
+        yield [leverage(*one, first, last) for one in zip(entries, designs, roots, strict=True)]
 
 
 def adjusted_scores(found: Leverage, scores: np.ndarray) -> np.ndarray:
@@ -115,10 +143,8 @@ class Satterthwaite:
         moved = np.zeros((g, m, self._slices[-1]))
         norm = np.zeros((g, m))
         for number, (part, contrast) in enumerate(zip(found, contrasts, strict=True)):
-            direction = np.einsum("gji,jm->gim", part.vectors, part.root.T @ contrast.T)
-            spread = part.inverse_root[:, :, None] * direction
+            spread, turned = part.spread(contrast)
             norm += np.einsum("gi,gim->gm", part.values, spread**2)
-            turned = np.einsum("gij,gjm->gmi", part.vectors, part.values[:, :, None] * spread)
             moved[:, :, self._slices[number] : self._slices[number + 1]] = turned
         length = np.einsum("gmi,gmi->gm", moved, moved)
         self._mean += (norm - length).sum(axis=0)

@@ -49,6 +49,16 @@ class Moments:
         larger = np.count_nonzero(squared >= bound * (1 - _TIE))
         return float((larger + self.observed) / (len(squared) + self.observed))
 
+    def ratios(self, distance: float) -> np.ndarray:
+        """Statistics t of the draws at a distance, shape (B,)."""
+        squared = self.s00 + 2 * distance * self.s01 + distance**2 * self.s11
+        top = self.n0 + distance * self.n1
+        return np.asarray(np.divide(top, np.sqrt(squared), out=np.full_like(top, np.inf), where=squared > 0))
+
+    def ratio(self, distance: float) -> float:
+        """The observed t statistic at a distance."""
+        return float(distance / np.sqrt(self.variance))
+
 
 def signs(clusters: int) -> np.ndarray:
     """All sign vectors up to their mirror images, which give the same statistics, shape (2^(G-1), G)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from conjury.analysis import wishart
 from conjury.analysis.conjoint import amce, amce_diffs, bootstrap, cj, mm, mm_diffs
 from conjury.analysis.conjoint.comparisons.contrast import contrast
+from conjury.analysis.conjoint.comparisons.htz import references
 from conjury.analysis.conjoint.comparisons.wald import joint_test, wald
+from conjury.analysis.conjoint.errors.wild import wild
 from conjury.inference.errors import InputError
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
@@ -211,6 +215,123 @@ def test_joint_f_tests_equal_those_of_club_sandwich() -> None:
     found = wald(amce(complete, PLAIN, id="respondent", vcov="CR1")).frame
     columns = ["df", "p_chi2", "f", "df2", "p"]
     np.testing.assert_allclose(found[columns], expected[columns], rtol=1e-8)
+
+
+@pytest.mark.parametrize("clusters", ["all", "twelve"])
+def test_joint_tests_of_cr2_fits_equal_htz_of_club_sandwich(clusters: str) -> None:
+    table = pd.read_csv(FIXTURES / "comparisons" / "wald_htz.csv")
+    expected = table[table["clusters"] == clusters]
+    complete = POSTS.dropna(subset=["chosen", "tone", "topic", "author", "reply"])
+    if clusters == "twelve":
+        complete = complete[complete["respondent"].isin(sorted(complete["respondent"].unique())[:12])]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Few clusters")
+        fit = amce(complete, PLAIN, id="respondent", vcov="CR2")
+    found = pd.concat([wald(fit).frame, wald(fit, each=()).frame])
+    assert set(found["test"]) == {"HTZ"}
+    columns = ["df", "f", "df2", "p"]
+    np.testing.assert_allclose(found[columns], expected[columns], rtol=1e-8)
+
+
+def test_htz_does_not_depend_on_the_reference_nor_on_redundant_contrasts() -> None:
+    options: dict[str, Any] = {"id": "respondent", "vcov": "CR2"}
+    one = wald(amce(POSTS, PLAIN, **options)).frame
+    fit = amce(POSTS, PLAIN, reference={"tone": "rude"}, **options)
+    np.testing.assert_allclose(one[["f", "df2"]], wald(fit).frame[["f", "df2"]], rtol=1e-8)
+    with pytest.warns(UserWarning, match="lower rank"):
+        every = wald(contrast(fit, "tone"), each="feature").frame.iloc[0]
+    np.testing.assert_allclose(every[["f", "df2"]].astype(float), one[["f", "df2"]].iloc[0], rtol=1e-7)
+
+
+def by_row_matrices(
+    design: np.ndarray, cluster: np.ndarray, contrasts: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """eta from matrices of all rows, and the mean of the covariance of the contrasts."""
+    bread = np.linalg.inv(design.T @ design)
+    hat = design @ bread @ design.T
+    parts = []
+    for number in np.unique(cluster):
+        own = cluster == number
+        values, vectors = np.linalg.eigh(np.eye(own.sum()) - hat[np.ix_(own, own)])
+        root = (vectors / np.sqrt(values)) @ vectors.T
+        padded = np.zeros((len(design), len(contrasts)))
+        padded[own] = root @ design[own] @ bread @ contrasts.T
+        parts.append(padded - hat @ padded)
+    mean = sum(part.T @ part for part in parts)
+    values, vectors = np.linalg.eigh(mean)
+    half = (vectors / np.sqrt(values)) @ vectors.T
+    total = 0.0
+    for one in parts:
+        for other in parts:
+            p = half @ one.T @ other @ half
+            total += np.trace(p) ** 2 + (p * p.T).sum()
+    q = len(contrasts)
+    return q * (q + 1) / total, np.asarray(mean)
+
+
+@pytest.mark.parametrize("largest", [3_000, 40])
+def test_degrees_of_freedom_of_a_covariance_equal_those_from_all_rows(
+    largest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wishart, "_LARGEST_MATRIX", largest)
+    random = np.random.default_rng(4)
+    data = pd.DataFrame({"a": random.choice(list("xyz"), 300), "id": random.integers(0, 30, 300)})
+    data["y"] = random.normal(size=300)
+    fit = amce(data, "y ~ a", id="id", vcov="CR2")
+    design = np.column_stack([np.ones(300), data["a"] == "y", data["a"] == "z"]).astype(float)
+    eta, mean = by_row_matrices(design, data["id"].to_numpy(), np.eye(3)[1:])
+    assert fit.fitted is not None
+    (found,) = references(fit.fitted.plan, [np.eye(3)[1:]])
+    assert found.eta == pytest.approx(eta, rel=1e-10)
+    np.testing.assert_allclose(found.standardise @ mean @ found.standardise.T, np.eye(2), atol=1e-10)
+
+
+def noise(clusters: int, levels: int, random: np.random.Generator) -> pd.DataFrame:
+    """Effects that differ between clusters, and are zero on average."""
+    rows = clusters * 30
+    cluster = np.repeat(np.arange(clusters), 30)
+    level = random.integers(0, levels, rows)
+    outcome = random.normal(size=rows) + 0.8 * random.normal(size=(clusters, levels))[cluster, level]
+    tone = pd.Categorical.from_codes(level, list("abcdefg")[:levels])
+    return pd.DataFrame({"tone": tone, "y": outcome, "id": cluster})
+
+
+@pytest.mark.filterwarnings("ignore:Few clusters")
+def test_joint_tests_of_cr2_fits_hold_their_level_with_ten_clusters() -> None:
+    random = np.random.default_rng(10)
+    fits = [amce(noise(10, 4, random), "y ~ tone", id="id", vcov="CR2") for _ in range(100)]
+    tests = [wald(fit).frame.iloc[0] for fit in fits]
+    assert sum(test["p"] < 0.05 for test in tests) <= 11
+    assert sum(test["p_chi2"] < 0.05 for test in tests) > 15
+
+
+@pytest.mark.filterwarnings("ignore:Few clusters")
+@pytest.mark.parametrize("vcov", ["survey", "CR1", "CR2"])
+def test_tests_of_as_many_estimates_as_clusters_are_missing_with_a_sentence(vcov: str) -> None:
+    fit = amce(noise(2, 4, np.random.default_rng(2)), "y ~ tone", id="id", vcov=vcov)
+    with pytest.warns(UserWarning, match="clusters are too few"):
+        found = wald(fit).frame.iloc[0]
+    assert np.isnan(found["p"])
+    assert np.isnan(found["f"])
+
+
+@pytest.mark.filterwarnings("ignore:Few clusters")
+def test_crude_tests_of_many_estimates_are_warned_of() -> None:
+    data = noise(12, 4, np.random.default_rng(3))
+    for vcov, test in (("survey", "chi-square"), ("CR1", "F")):
+        with pytest.warns(UserWarning, match="reject too often; give the fit vcov='CR2'"):
+            assert wald(amce(data, "y ~ tone", id="id", vcov=vcov)).frame["test"].tolist() == [test]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "1 of 1 tests")
+        wald(amce(data, "y ~ tone", id="id", vcov="CR2"))
+        wald(amce(noise(15, 4, np.random.default_rng(3)), "y ~ tone", id="id", vcov="CR1"))
+
+
+@pytest.mark.filterwarnings("ignore:Few clusters")
+def test_the_wild_bootstrap_has_no_joint_test_and_says_what_has() -> None:
+    fit = amce(noise(8, 3, np.random.default_rng(1)), "y ~ tone", id="id")
+    with pytest.raises(InputError, match="one estimate at a time; give the fit itself, with vcov='CR2'"):
+        wald(wild(fit, draws=99, seed=1))
 
 
 def test_joint_tests_do_not_depend_on_the_reference() -> None:

@@ -11,11 +11,9 @@ import pytest
 from scipy.stats import norm
 
 from conjury.analysis.conjoint import amce, bootstrap, cj
-from conjury.analysis.conjoint.comparisons.multiplicity import (
-    adjust,
-    benjamini_hochberg,
+from conjury.analysis.conjoint.comparisons.multiplicity import adjust, benjamini_hochberg, holm
+from conjury.analysis.conjoint.comparisons.stepdown import (
     cluster_influence,
-    holm,
     normal_ratios,
     romano_wolf,
     signed_scores,

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, Literal, overload
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
 
 from conjury.inference.errors import InputError
 
 from ...results import Estimates
 from ...variables import listed
-from ..engines.native import regress
-from ..plan import Plan
-from ..resample import Bootstrap
+from .stepdown import Draws, draws_of, romano_wolf
 
 Method = Literal["holm", "bh", "romano_wolf"]
 METHODS = ("holm", "bh", "romano_wolf")
-_CLUSTERS_AT_A_TIME = 4_096
 
 
 @overload
@@ -66,7 +61,8 @@ def adjust(
         Columns that set families apart: "feature", "judge", or several; by default
         all rows are one family.
     draws : int
-        Draws of "romano_wolf". A `Bootstrap` brings its own, which are used instead.
+        Draws of "romano_wolf". A `Bootstrap` or `Wild` brings its own, which are used instead;
+        where signs have no more combinations, each is used once.
     seed : int, optional
         Same seed, same draws.
 
@@ -81,13 +77,25 @@ def adjust(
         For an unknown method or column, a table without p values, and where
         "romano_wolf" has nothing to resample.
 
+    Warns
+    -----
+    UserWarning
+        Where "romano_wolf" must take normal draws with fewer than 40 clusters.
+
     Notes
     -----
-    "romano_wolf" steps down through the largest absolute t ratios. Its draws are the
-    replicates of a `Bootstrap`, centred and over their standard deviation; for a fit
-    with one cluster column, sums of the clusters' influence with random signs over
-    the root of its sum of squares, which is the same in every draw; for any other fit,
-    normal draws with the correlation of its estimates.
+    "romano_wolf" steps down through the largest absolute t ratios, and never goes below ``p``. Its
+    draws are, on record in ``provenance.extra["adjusted"]["drawn"]``:
+
+    - "wild", for linear fits with one cluster column of fewer than 100 clusters: restricted wild
+      draws, whose t ratios have errors of their own, with a factor G/(G-1), whatever the fit's
+      errors. Weights are signs, or Webb's six points with fewer than 8 clusters. A `Wild` brings its own.
+    - "scores", for fits with more clusters or none: sums of the clusters' influence with
+      random signs, over the root of its sum of squares, which is the same in every draw.
+    - "replicates" of a `Bootstrap`, centred and over their standard deviation.
+    - "normal", for any other fit: normal draws with the correlation of its estimates.
+
+    For "scores" and "normal", t ratios with degrees of freedom are put on the normal scale by their p.
 
     References
     ----------
@@ -101,6 +109,10 @@ def adjust(
     resampling-based stepdown multiple testing. Statistics & Probability Letters 113,
     38-40. doi:10.1016/j.spl.2016.02.012
 
+    Cameron, A. C., Gelbach, J. B., Miller, D. L. (2008). Bootstrap-based improvements for inference
+    with clustered errors. Review of Economics and Statistics 90(3), 414-427.
+    doi:10.1162/rest.90.3.414
+
     Examples
     --------
     >>> table = pd.DataFrame({"feature": ["slur", "slur", "topic"], "p": [0.01, 0.04, 0.03]})
@@ -113,6 +125,7 @@ def adjust(
     if "p" not in frame:
         raise InputError("The table has no column 'p'; give a result that tests its estimates.")
     families = list(_families(frame, family))
+    made_by: Draws | None = None
     adjusted = np.full(len(frame), np.nan)
     p = frame["p"].to_numpy(float, na_value=np.nan)
     if method == "romano_wolf":
@@ -121,12 +134,13 @@ def adjust(
         if "z" not in frame:
             raise InputError("romano_wolf resamples estimates, and a joint test has none; use method='holm'.")
         tested = ~np.isnan(p)
-        statistic = frame["z"].to_numpy(float, na_value=np.nan)
-        ratios = _ratios(fit, tested, draws, seed)
+        made_by = draws_of(fit, tested, draws, seed)
         column = np.cumsum(tested) - 1
         for rows in families:
             rows = rows[tested[rows]]
-            adjusted[rows] = romano_wolf(statistic[rows], ratios[:, column[rows]])
+            own = column[rows]
+            stepped = romano_wolf(made_by.statistic[own], made_by.ratios[:, own], made_by.observed)
+            adjusted[rows] = np.maximum(stepped, p[rows])
     else:
         correct = holm if method == "holm" else benjamini_hochberg
         for rows in families:
@@ -136,8 +150,8 @@ def adjust(
     if isinstance(fit, pd.DataFrame):
         return made
     record: dict[str, Any] = {"method": method, "family": _names(family)}
-    if method == "romano_wolf":
-        record |= {"draws": len(fit.replicates) if isinstance(fit, Bootstrap) else draws, "seed": seed}
+    if made_by is not None:
+        record |= {"draws": len(made_by.ratios), "drawn": made_by.kind, "seed": seed}
     extra = fit.provenance.extra | {"adjusted": record}
     return replace(fit, frame=made, provenance=replace(fit.provenance, extra=extra))
 
@@ -154,111 +168,6 @@ def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
     order = np.argsort(-p, kind="stable")
     scaled = p[order] * len(p) / np.arange(len(p), 0, -1)
     return _in_place(np.minimum(np.minimum.accumulate(scaled), 1.0), order)
-
-
-def romano_wolf(statistic: np.ndarray, ratios: np.ndarray) -> np.ndarray:
-    """Adjust by step-down over the largest absolute ratio among hypotheses not yet rejected.
-
-    Parameters
-    ----------
-    statistic : ndarray, shape (m,)
-        t ratios in the data.
-    ratios : ndarray, shape (draws, m)
-        t ratios under the null hypothesis; NaN where a draw has none.
-
-    Returns
-    -------
-    ndarray, shape (m,)
-        (1 + draws at least as large) / (1 + draws), never falling along the steps.
-    """
-    order = np.argsort(-np.abs(statistic), kind="stable")
-    sizes = np.nan_to_num(np.abs(ratios[:, order]))
-    largest = np.maximum.accumulate(sizes[:, ::-1], axis=1)[:, ::-1]
-    exceeding = (largest >= np.abs(statistic[order])).sum(axis=0)
-    return _in_place(np.maximum.accumulate((1.0 + exceeding) / (1.0 + len(ratios))), order)
-
-
-def signed_scores(influence: Iterator[np.ndarray], draws: int, seed: int | None) -> np.ndarray:
-    """Sum clusters' influence with random signs, each column over the root of its sum of squares.
-
-    Parameters
-    ----------
-    influence : iterator of ndarray, each of shape (clusters, m)
-        Influence of some clusters at a time.
-    draws, seed : int
-
-    Returns
-    -------
-    ndarray, shape (draws, m)
-    """
-    random = np.random.Generator(np.random.SFC64(seed))
-    sums: np.ndarray | float = 0.0
-    squares: np.ndarray | float = 0.0
-    for part in influence:
-        n_bytes = -(-len(part) // 8)
-        bits = np.frombuffer(random.bytes(draws * n_bytes), dtype=np.uint8).reshape(draws, n_bytes)
-        positive = np.unpackbits(bits, axis=1, count=len(part))
-        sums = sums + 2 * (positive.astype(float) @ part) - part.sum(axis=0)
-        squares = squares + (part**2).sum(axis=0)
-    return np.asarray(sums / np.sqrt(squares))
-
-
-def cluster_influence(plan: Plan, rows: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the influence of some thousand clusters at a time on estimates, shape (clusters, rows).
-
-    Parameters
-    ----------
-    plan : Plan
-        With one cluster column or none.
-    rows : ndarray of bool, shape (m,)
-        The estimates wanted.
-    """
-    cells, contrasts = plan.cells, plan.contrasts[rows]
-    entries = cells.entries()
-    pieces = []
-    for block, columns in zip(plan.blocks, plan.slices, strict=True):
-        own = contrasts[:, columns]
-        touched = np.flatnonzero((own != 0).any(axis=1))
-        if len(touched):
-            fit = regress(block, plan.request.family, cells.cell_weight, cells.cell_total)
-            inside = np.flatnonzero(block.inside[entries.cell])
-            cell = entries.cell[inside]
-            residual = entries.total[inside] - entries.weight[inside] * fit.fitted[cell]
-            starts = np.searchsorted(inside, entries.starts)
-            summed = csr_array((residual, cell, starts), shape=(entries.n_units, entries.n_cells))
-            pieces.append((summed, block.design @ (fit.bread @ own[touched].T), touched))
-    for first in range(0, entries.n_units, _CLUSTERS_AT_A_TIME):
-        last = min(first + _CLUSTERS_AT_A_TIME, entries.n_units)
-        influence = np.zeros((last - first, len(contrasts)))
-        for summed, direction, touched in pieces:
-            influence[:, touched] += summed[first:last] @ direction
-        yield influence
-
-
-def normal_ratios(vcov: np.ndarray, draws: int, seed: int | None) -> np.ndarray:
-    """Draw correlated standard normals, shape (draws, m), from a covariance of shape (m, m)."""
-    scale = np.sqrt(np.diag(vcov))
-    values, vectors = np.linalg.eigh(vcov / scale / scale[:, None])
-    root = vectors * np.sqrt(np.clip(values, 0, None))
-    return np.asarray(np.random.default_rng(seed).standard_normal((draws, len(vcov))) @ root.T)
-
-
-def _ratios(fit: Estimates, tested: np.ndarray, draws: int, seed: int | None) -> np.ndarray:
-    """Make t ratios of the tested estimates under the null hypothesis, shape (draws, tested)."""
-    if isinstance(fit, Bootstrap):
-        made = fit.replicates[:, tested]
-        estimate = fit.frame["estimate"].to_numpy(float)[tested]
-        return np.asarray((made - estimate) / np.nanstd(made, axis=0, ddof=1))
-    if not isinstance(draws, Integral) or draws < 100:
-        raise InputError(f"draws is {draws!r}; give at least 100, and 2000 or more for small p values.")
-    if fit.fitted is not None and len(fit.fitted.plan.request.clusters) < 2:
-        return signed_scores(cluster_influence(fit.fitted.plan, tested), draws, seed)
-    if fit.vcov is None or fit.vcov.isna().to_numpy().any():
-        raise InputError(
-            f"The engine {fit.provenance.engine} gives no covariance between all estimates; fit with "
-            "engine='native', or adjust within a family by 'holm'."
-        )
-    return normal_ratios(fit.vcov.to_numpy(float), draws, seed)
 
 
 def _families(frame: pd.DataFrame, family: str | Sequence[str] | None) -> Iterator[np.ndarray]:

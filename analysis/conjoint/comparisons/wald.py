@@ -14,8 +14,11 @@ from conjury.inference.errors import InputError
 
 from ...results import Estimates
 from ...variables import listed
+from ..errors.wild import regressions_of
+from .htz import Reference, references
 
 _RANK_TOLERANCE = 1e-9
+_CLUSTERS_FOR_EACH = 5
 
 
 @dataclass(frozen=True)
@@ -61,26 +64,41 @@ def wald(fit: Estimates, each: str | Sequence[str] | None = None) -> Estimates:
     -------
     Estimates
         Statistic "wald": ``outcome, statistic``, the columns of ``each``, ``tested`` (how
-        many estimates), ``chi2, df, p_chi2``, and the F test ``f, df2, p``, whose
-        denominator degrees of freedom ``df2`` are the smallest of the tested
-        estimates'; for fits with normal inference they are infinite, and both p are one.
+        many estimates), ``test``, ``chi2, df, p_chi2``, and the test to go by, ``f, df2, p``.
+        ``test`` says which that is: "HTZ" for fits with ``vcov="CR2"``; "F" for other fits with
+        degrees of freedom, ``df2`` being the smallest of the tested estimates'; "chi-square"
+        for fits with normal inference, where ``df2`` is infinite and both p are one.
 
     Raises
     ------
     InputError
-        For a result without covariance, or an unknown column.
+        For a result without covariance, as of `wild`, or an unknown column.
 
     Warns
     -----
     UserWarning
-        Where the covariance has a lower rank than there are estimates: the test then
-        has as many degrees of freedom as the rank.
+        Where tested estimates depend on each other linearly: the test then has as many degrees of
+        freedom as are independent. Where clusters are too few for a test, whose ``p`` is then
+        missing. Where more than one estimate for every five clusters is tested by "F" or
+        "chi-square", which then reject too often.
+
+    Notes
+    -----
+    "HTZ" compares (eta - q + 1) / (eta q) times the Wald statistic of q estimates with F on q and
+    eta - q + 1 degrees of freedom. eta matches the variances of all entries of the covariance to those of
+    a Wishart matrix, if errors are independent and of equal variance; regressions that share
+    rows, as those of marginal means do, are taken as apart in this. Where regressions and
+    clusters both number hundreds or more, a test of all of them at once is an "F".
 
     References
     ----------
     Wald, A. (1943). Tests of statistical hypotheses concerning several parameters when
     the number of observations is large. Transactions of the AMS 54(3), 426-482.
     doi:10.1090/S0002-9947-1943-0012401-3
+
+    Pustejovsky, J. E., Tipton, E. (2018). Small-sample methods for cluster-robust variance
+    estimation and hypothesis testing in fixed effects models. Journal of Business & Economic
+    Statistics 36(4), 672-683. doi:10.1080/07350015.2016.1247004
 
     Examples
     --------
@@ -101,32 +119,35 @@ def wald(fit: Estimates, each: str | Sequence[str] | None = None) -> Estimates:
     rows = frame[frame["std_error"].notna()].reset_index(drop=True)
     text = rows[list(dict.fromkeys(["feature", *groups, *names]))].astype("string").fillna("")
     keys = [text[name] for name in names] or [pd.Series(0, index=rows.index)]
-    tests = []
+    tests: list[tuple[pd.DataFrame, pd.DataFrame, np.ndarray]] = []
     for _, members in rows.groupby(keys, sort=False):
         index = members.index.to_numpy()
         is_mean = members["statistic"].astype(str).isin(["mm", "pmm"]).all()
         inside = text.loc[index, ["feature", *groups]].agg("\r".join, axis=1).to_numpy()
         restrictions = _equalities(inside) if is_mean else np.eye(len(index))
-        if not len(restrictions):
-            continue
-        first = members.iloc[[0]][["outcome", *names]]
-        tests.append(_row(first, members, vcov[np.ix_(index, index)], restrictions))
+        if len(restrictions):
+            tests.append((members.iloc[[0]][["outcome", *names]], members, restrictions))
     if not tests:
         raise InputError("No estimate has a standard error; there is nothing to test jointly.")
-    table = pd.concat(tests, ignore_index=True)
+    contrasts = _contrasts(fit, [(members, own) for _, members, own in tests])
+    found = _references(fit, contrasts)
+    made = [
+        keys.assign(**_test(members, vcov, restrictions, contrast, reference))
+        for (keys, members, restrictions), contrast, reference in zip(tests, contrasts, found, strict=True)
+    ]
+    table = pd.concat(made, ignore_index=True)
     table.insert(1, "statistic", "wald")
-    short = table["df"] < table["tested"]
-    if short.any():
-        warnings.warn(
-            f"The covariance of the tested estimates has a lower rank than there are estimates in "
-            f"{int(short.sum())} of {len(table)} tests; these have as many degrees of freedom as the rank.",
-            stacklevel=2,
-        )
+    _warn(table, fit)
     return Estimates(table, None, replace(fit.provenance, verb="wald"))
 
 
 def covariance(fit: Estimates) -> np.ndarray:
     """Covariance of the estimates that have a standard error, or InputError where it is not known."""
+    if fit.provenance.interval == "wild":
+        raise InputError(
+            "The wild bootstrap tests one estimate at a time; give the fit itself, with vcov='CR2' where "
+            "clusters are few."
+        )
     if fit.vcov is None:
         raise InputError(
             f"The engine {fit.provenance.engine} gives no covariance of its estimates; fit with "
@@ -153,21 +174,78 @@ def _equalities(inside: np.ndarray) -> np.ndarray:
     return np.array(rows)
 
 
-def _row(
-    keys: pd.DataFrame, members: pd.DataFrame, vcov: np.ndarray, restrictions: np.ndarray
-) -> pd.DataFrame:
-    test = joint_test(
-        restrictions @ members["estimate"].to_numpy(float), restrictions @ vcov @ restrictions.T
-    )
-    f = test.chi2 / test.rank
-    df2 = float(members["df"].min()) if "df" in members else np.inf
-    p_chi2 = float(chdtrc(test.rank, test.chi2))
-    return keys.assign(
-        tested=len(restrictions),
-        chi2=test.chi2,
-        df=test.rank,
-        p_chi2=p_chi2,
-        f=f,
-        df2=df2,
-        p=p_chi2 if np.isinf(df2) else float(fdtrc(test.rank, df2, f)),
-    )
+def _contrasts(
+    fit: Estimates, tests: Sequence[tuple[pd.DataFrame, np.ndarray]]
+) -> list[np.ndarray] | list[None]:
+    """What is tested as contrasts of a fit's coefficients, each of shape (q, K); None without a fit."""
+    fitted = regressions_of(fit)
+    if fitted is None:
+        return [None] * len(tests)
+    known = fitted.plan.contrasts[fit.frame["std_error"].notna().to_numpy()]
+    return [restrictions @ known[members.index.to_numpy()] for members, restrictions in tests]
+
+
+def _references(fit: Estimates, contrasts: list[np.ndarray] | list[None]) -> list[Reference] | list[None]:
+    own = [one for one in contrasts if one is not None]
+    if fit.provenance.vcov != "CR2" or not own or fit.fitted is None:
+        return [None] * len(contrasts)
+    return references(fit.fitted.plan, own)
+
+
+def _test(
+    members: pd.DataFrame,
+    vcov: np.ndarray,
+    restrictions: np.ndarray,
+    contrasts: np.ndarray | None,
+    reference: Reference | None,
+) -> dict[str, float | str]:
+    """The columns of one test, from the covariance of all estimates, shape (m, m)."""
+    index = members.index.to_numpy()
+    estimate = restrictions @ members["estimate"].to_numpy(float)
+    vcov = restrictions @ vcov[np.ix_(index, index)] @ restrictions.T
+    rank = None if contrasts is None else int(np.linalg.matrix_rank(contrasts))
+    if reference is not None:
+        turn = reference.standardise
+        estimate, vcov, rank = turn @ estimate, turn @ vcov @ turn.T, len(turn)
+    test = joint_test(estimate, vcov)
+    q = test.rank if rank is None else rank
+    least = float(members["df"].min()) if "df" in members else np.inf
+    kind, scale, df2 = "chi-square" if np.isinf(least) else "F", 1.0, least
+    if reference is not None and not np.isnan(reference.eta):
+        kind, df2 = "HTZ", reference.eta - q + 1
+        scale = df2 / reference.eta
+    chi2 = test.chi2 if test.rank == q else np.nan
+    if np.isnan(chi2) or df2 <= 0:
+        scale, df2 = np.nan, np.nan
+    f, p_chi2 = scale * chi2 / q, float(chdtrc(q, chi2))
+    p = p_chi2 if np.isinf(df2) else float(fdtrc(q, df2, f))
+    columns = {"chi2": chi2, "df": q, "p_chi2": p_chi2, "f": f, "df2": df2, "p": p}
+    return {"tested": len(restrictions), "test": kind, **columns}
+
+
+def _warn(table: pd.DataFrame, fit: Estimates) -> None:
+    """Say which tests have fewer degrees of freedom than estimates, cannot be made, or reject too often."""
+    tests, short, lost = len(table), table["df"] < table["tested"], table["p"].isna()
+    if short.any():
+        warnings.warn(
+            f"Estimates depend on each other in {int(short.sum())} of {tests} tests, so their covariance "
+            "has a lower rank than there are estimates; these have as many degrees of freedom as the rank.",
+            stacklevel=3,
+        )
+    if lost.any():
+        warnings.warn(
+            f"{int(lost.sum())} of {tests} tests cannot be made: clusters are too few for so many estimates "
+            "at once; test fewer, or test each and take adjust(..., 'holm').",
+            stacklevel=3,
+        )
+    clusters = fit.provenance.n_clusters
+    if clusters is None:
+        return
+    crude = (table["test"] != "HTZ") & ~lost & (table["df"] * _CLUSTERS_FOR_EACH > clusters)
+    if crude.any():
+        remedy = "test fewer at once" if fit.provenance.vcov == "CR2" else "give the fit vcov='CR2'"
+        warnings.warn(
+            f"{int(crude.sum())} of {tests} tests are of more than one estimate for every "
+            f"{_CLUSTERS_FOR_EACH} of {clusters} clusters and reject too often; {remedy}.",
+            stacklevel=3,
+        )

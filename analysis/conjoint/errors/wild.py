@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ from ..plan import Plan
 
 Weights = Literal["rademacher", "webb", "mammen"]
 KINDS = ("rademacher", "webb", "mammen")
-_FEW = 12
+_FEW, _ENOUGH_SIGNS = 12, 8
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,51 @@ class Wild(Estimates):
     observed one counts as a draw where draws are random), and
     ``lower`` and ``upper`` are the outermost null values with p above alpha. Limits are infinite
     where no null value is rejected, as happens with signs on five clusters or fewer.
+
+    Attributes
+    ----------
+    ratios : ndarray, shape (draws, m)
+        What each draw has in place of ``z``; NaN for reference levels.
     """
+
+    ratios: np.ndarray = field(kw_only=True, repr=False)
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """t statistics of m contrasts, in which the same weights are drawn for all.
+
+    Attributes
+    ----------
+    statistic : ndarray, shape (m,)
+        In the data.
+    ratios : ndarray, shape (B, m)
+        Of the draws, in which the null hypothesis of each contrast holds.
+    observed : int
+        1 if the data count as one more draw, 0 if they are among the draws.
+    """
+
+    statistic: np.ndarray
+    ratios: np.ndarray
+    observed: int
+
+
+def draw_ratios(
+    plan: Plan, contrasts: np.ndarray, distance: np.ndarray, draws: int, seed: int | None
+) -> Ratios:
+    """Draw t statistics of contrasts (m, K), whose estimates have distances (m,) from their null values.
+
+    For a plan with one cluster column. Weights are signs, or six points with fewer than 8 clusters.
+    """
+    system = _system(plan, next(iter(plan.cells.clusterings)))
+    n_clusters = len(system.scores)
+    kind = "rademacher" if n_clusters >= _ENOUGH_SIGNS else "webb"
+    weights, enumerated = _weights(kind, draws, n_clusters, seed)
+    found = [system.moments(contrast, weights, True, enumerated) for contrast in contrasts]
+    both = list(zip(found, distance.tolist(), strict=True))
+    statistic = np.array([one.ratio(own) for one, own in both])
+    ratios = np.array([one.ratios(own) for one, own in both]).T
+    return Ratios(statistic, ratios.reshape(-1, len(contrasts)), int(not enumerated))
 
 
 def wild(
@@ -111,9 +155,7 @@ def wild(
     if n_clusters < 2:
         raise InputError(f"Column {name!r} holds a single cluster with outcomes; name another cluster.")
     kind = weights or ("webb" if n_clusters < _FEW else "rademacher")
-    enumerated = kind == "rademacher" and 2**n_clusters <= draws
-    random = np.random.default_rng(seed)
-    drawn = signs(n_clusters) if enumerated else draw_weights(kind, draws, n_clusters, random)
+    drawn, enumerated = _weights(kind, draws, n_clusters, seed)
     tested = fit.frame["std_error"].notna().to_numpy()
     found = [system.moments(contrast, drawn, restricted, enumerated) for contrast in plan.contrasts[tested]]
     frame = _frame(fit, tested, found, n_clusters)
@@ -127,7 +169,19 @@ def wild(
         "seed": seed,
     }
     made_by = replace(fit.provenance, id=name, n_clusters=n_clusters, vcov="CR1", interval="wild", extra=how)
-    return Wild(frame, None, made_by, fitted=fitted)
+    ratios = np.full((len(drawn), len(frame)), np.nan)
+    distance = frame["estimate"].to_numpy(float)[tested] - fit.provenance.null
+    scale = np.sqrt((n_clusters - 1) / n_clusters)
+    for column, one, own in zip(np.flatnonzero(tested), found, distance.tolist(), strict=True):
+        ratios[:, column] = scale * one.ratios(own)
+    return Wild(frame, None, made_by, fitted=fitted, ratios=ratios)
+
+
+def _weights(kind: str, draws: int, clusters: int, seed: int | None) -> tuple[np.ndarray, bool]:
+    """Weights of the clusters, shape (draws, G), and whether they are all that there are."""
+    if kind == "rademacher" and 2**clusters <= draws:
+        return signs(clusters), True
+    return draw_weights(kind, draws, clusters, np.random.default_rng(seed)), False
 
 
 @dataclass(frozen=True)
@@ -143,9 +197,13 @@ class _System:
     ) -> Moments:
         direction = self.bread @ contrast
         pull = np.zeros_like(self.scores)
+        touched = np.zeros(len(contrast), dtype=bool)
         for columns, design, counts in self.blocks:
-            pull[:, columns] = counts @ (design * (design @ direction[columns])[:, None])
-        return moments(direction, self.scores, pull, self.bread, weights, restricted, enumerated)
+            touched[columns] = (contrast[columns] != 0).any()
+            if touched[columns].any():
+                pull[:, columns] = counts @ (design * (design @ direction[columns])[:, None])
+        scores, bread = self.scores[:, touched], self.bread[np.ix_(touched, touched)]
+        return moments(direction[touched], scores, pull[:, touched], bread, weights, restricted, enumerated)
 
 
 def _system(plan: Plan, name: str) -> _System:
@@ -189,16 +247,22 @@ def _frame(fit: Estimates, tested: np.ndarray, found: Sequence[Moments], n_clust
     return keys.assign(**dict(zip(("std_error", "z", "p", "lower", "upper"), numbers, strict=True)))
 
 
-def _checked(fit: Estimates, draws: int, weights: str | None, seed: int | None) -> Fitted:
-    if not isinstance(fit, Estimates) or fit.fitted is None:
-        raise InputError("The wild bootstrap needs regressions; give a result of amce or mm, not of cregg.")
+def regressions_of(fit: Estimates) -> Fitted | None:
+    """The regressions that a result's rows are contrasts of, None where there are no such ones."""
+    if fit.fitted is None:
+        return None
     shown = fit.frame["estimate"].to_numpy(dtype=float)
     made = fit.fitted.plan.contrasts @ fit.fitted.solution.coef
-    if len(shown) != len(made) or not np.allclose(
-        np.where(np.isnan(shown), made, shown), made, equal_nan=True
-    ):
-        raise InputError("The rows of this result are not those of its regressions; give a result of amce.")
-    if fit.fitted.plan.request.family != "gaussian":
+    if len(shown) != len(made):
+        return None
+    return fit.fitted if np.allclose(np.where(np.isnan(shown), made, shown), made, equal_nan=True) else None
+
+
+def _checked(fit: Estimates, draws: int, weights: str | None, seed: int | None) -> Fitted:
+    fitted = regressions_of(fit) if isinstance(fit, Estimates) else None
+    if fitted is None:
+        raise InputError(_why_not(fit))
+    if fitted.plan.request.family != "gaussian":
         raise InputError("The wild bootstrap is for linear models; leave out family='quasibinomial'.")
     if weights is not None and weights not in KINDS:
         raise InputError(f"There are no weights {weights!r}; there are {', '.join(KINDS)}.")
@@ -206,7 +270,7 @@ def _checked(fit: Estimates, draws: int, weights: str | None, seed: int | None) 
         raise InputError(f"draws is {draws!r}; give at least 2, and 999 or more for a test at 5 percent.")
     if seed is not None and (not isinstance(seed, Integral) or seed < 0):
         raise InputError(f"seed is {seed!r}; give a whole number from 0.")
-    return fit.fitted
+    return fitted
 
 
 def _cluster_of(plan: Plan, cluster: str | None) -> str:
@@ -218,3 +282,15 @@ def _cluster_of(plan: Plan, cluster: str | None) -> str:
     if cluster is not None and cluster not in names:
         raise InputError(f"The fit has no cluster {cluster!r}; it has {', '.join(names)}.")
     return cluster or names[0]
+
+
+def _why_not(fit: object) -> str:
+    """Why a result cannot be drawn, and what to give instead."""
+    needed = "The wild bootstrap needs the regressions behind a result"
+    if isinstance(fit, Estimates) and hasattr(fit, "uncorrected"):
+        return f"{needed}, and corrected estimates have none; give their 'uncorrected', or bootstrap them."
+    if isinstance(fit, Estimates) and hasattr(fit, "replicates"):
+        return f"{needed}, and a bootstrap keeps none; give a result of amce or mm itself."
+    if isinstance(fit, Estimates) and fit.provenance.engine == "cregg":
+        return f"{needed}, and cregg keeps none; fit with engine='native'."
+    return f"{needed}; give a result of amce, mm, cj, amce_diffs or mm_diffs, as it was fitted."
