@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
 
 from conjury.inference.errors import InputError
 
+from ..conjoint.reliability.agreement import clustered_share
+from ..conjoint.reliability.repeats import SWAPPED, find_repeats
 from .check import Check, Question, Verdict, lowest, who
-from .judged import Judged, attempt, codes, first_chosen, tidy
+from .judged import Judged, attempt, tidy
 
 QUESTION = Question(
     "repeat_agreement",
@@ -48,70 +49,28 @@ def repeat_agreement(judged: Sequence[Judged], alpha: float) -> Check:
     return QUESTION.answer(table, verdict, finding, notes)
 
 
-def match_repeats(
-    respondent: np.ndarray, profiles: np.ndarray, again: np.ndarray, profiles_again: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Find the first presentation of each repeated pair, whichever way round it was shown.
-
-    Parameters
-    ----------
-    respondent : ndarray of int, shape (pairs,)
-    profiles : ndarray of int, shape (pairs, 2)
-        Numbers of the profiles in A and B.
-    again : ndarray of int, shape (repeats,)
-    profiles_again : ndarray of int, shape (repeats, 2)
-
-    Returns
-    -------
-    tuple of ndarray, each of shape (matched,)
-        Row among pairs, row among repeats, and whether sides were swapped.
-
-    Examples
-    --------
-    >>> found = match_repeats(np.array([0]), np.array([[4, 7]]), np.array([0]), np.array([[7, 4]]))
-    >>> [part.tolist() for part in found]
-    [[0], [0], [True]]
-    """
-    first, second = (
-        pd.DataFrame(
-            {"who": unit, "low": each.min(axis=1), "high": each.max(axis=1), "row": np.arange(len(each))}
-        )
-        for unit, each in ((respondent, profiles), (again, profiles_again))
-    )
-    keys = ["who", "low", "high"]
-    found = second.merge(first.drop_duplicates(keys), on=keys, suffixes=("_again", ""))
-    row, row_again = found["row"].to_numpy(), found["row_again"].to_numpy()
-    return row, row_again, profiles[row, 0] != profiles_again[row_again, 0]
-
-
 def _of_judge(group: Judged, alpha: float) -> pd.DataFrame:
     both = pd.concat([group.rows, group.repeats])
     identified = both["profile_id"].notna().all()
-    content = ["profile_id"] if identified else [*group.attributes, *group.stimuli]
-    profile = (
-        both.groupby(content, sort=False, dropna=False, observed=True).ngroup().to_numpy().reshape(-1, 2)
-    )
-    unit = codes(both["judge_id"]).reshape(-1, 2)[:, 0]
-    n = len(group.rows) // 2
-    row, again, swapped = match_repeats(unit[:n], profile[:n], unit[n:], profile[n:])
-    outcome = group.repeats[group.outcome].to_numpy(dtype=float, na_value=np.nan)
-    second = first_chosen(outcome)[again]
-    one, two = group.first_chosen[row], np.where(swapped, 1 - second, second)
-    known = ~np.isnan(one) & ~np.isnan(two)
-    if not known.any():
+    content = None if identified else [*group.attributes, *group.stimuli]
+    found = find_repeats(both, outcome=group.outcome, features=content)
+    n = len(group.rows)
+    pairs = found.pairs[(found.pairs["row_a"] < n) & (found.pairs["row_a_again"] >= n)]
+    known = pairs[pairs["same"].notna()]
+    if known.empty:
         raise InputError("no repeated pair has a first presentation with an answer to both.")
-    agreed, repeats = int((one == two)[known].sum()), int(known.sum())
-    limits = binomtest(agreed, repeats).proportion_ci(1 - alpha)
-    share = agreed / repeats
+    _, unit = np.unique(known["unit"], return_inverse=True)
+    same = known["same"].to_numpy()
+    share = clustered_share(np.bincount(unit, same), np.bincount(unit).astype(float), alpha)
     return pd.DataFrame(
         {
-            "repeats": [repeats],
-            "unmatched": [len(group.repeats) // 2 - len(row)],
-            "swapped": [int(swapped[known].sum())],
-            "agreed": [agreed],
-            "estimate": [share],
-            "lower": [float(limits.low)],
-            "upper": [float(limits.high)],
-            "random_share": [min(2 * (1 - share), 1.0)],
+            "repeats": [len(known)],
+            "unmatched": [len(found.unmatched)],
+            "swapped": [int((known["sides"] == SWAPPED).sum())],
+            "agreed": [int(same.sum())],
+            "estimate": [share.estimate],
+            "lower": [share.lower],
+            "upper": [share.upper],
+            "random_share": [min(2 * (1 - share.estimate), 1.0)],
         }
     )

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from conjury.analysis.conjoint.reliability.estimate import reliability
 from conjury.analysis.diagnostics.answers import answers
 from conjury.analysis.diagnostics.attention_filters import attention_filters
 from conjury.analysis.diagnostics.carry_over import carry_over, repeated_sides
@@ -162,6 +163,23 @@ def test_repeats_answered_at_random_are_found(study: Study, people: pd.DataFrame
 def test_agreement_is_counted_by_profile_and_not_by_side(study: Study, people: pd.DataFrame) -> None:
     same_side = decide(people, np.ones(len(people) // 2, dtype=bool), 1.0)
     assert repeat_agreement(split(study, same_side), 0.05).table.loc[0, "agreed"] == 0
+
+
+def test_agreement_is_that_of_reliability(study: Study, people: pd.DataFrame) -> None:
+    task = people["task"].to_numpy(dtype=int)
+    swapped = {"A": "B", "B": "A"}
+    again = people[(task > 1) & (task < 4)].assign(
+        repeat=True,
+        task=lambda t: t["task"] + 20,
+        pair_id=lambda t: t["pair_id"].astype(str) + "_again",
+        position=lambda t: t["position"].map(swapped).astype(people["position"].dtype),
+    )
+    several = pd.concat([people, again.iloc[:600]], ignore_index=True)
+    row = repeat_agreement(split(study, several), 0.05).table.iloc[0]
+    expected = reliability(several, seed=1, draws=2).frame.iloc[0]
+    assert row["repeats"] == expected["n_compared"] == 600
+    assert row["estimate"] == expected["agreement"]
+    assert row[["lower", "upper"]].tolist() == expected[["wilson_lower", "wilson_upper"]].tolist()
 
 
 def test_straight_liners_are_found(study: Study, people: pd.DataFrame) -> None:
