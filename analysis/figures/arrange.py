@@ -96,7 +96,7 @@ def arrange(
     titles = {
         panel: wrap(panel, room - 0.2, PANEL_TITLE, bold=True) if is_tight else panel for panel in panels
     }
-    is_wrapped = is_tight or any("\n" in text for panel in panels for text in texts[panel].values())
+    is_wrapped = is_tight or any(texts[panel] != dict(names[panel]) for panel in panels)
     rows = [measure(panel, texts[panel]) for panel in panels]
     beyond = [more_lines(titles[panel], PANEL_TITLE) for panel in panels]
     return Layout(
@@ -111,11 +111,11 @@ def arrange(
     )
 
 
-def set_panel_title(axes: Axes, title: str, outdent: float) -> None:
+def set_panel_title(axes: Axes, title: str, outdent: float, pad: float = 4) -> None:
     """Head a panel, ``outdent`` inches left of its axes."""
     from matplotlib.transforms import ScaledTranslation
 
-    text = axes.set_title(title, loc="left", fontweight="bold", pad=4)
+    text = axes.set_title(title, loc="left", fontweight="bold", pad=pad)
     if outdent:
         scale = axes.figure.dpi_scale_trans
         text.set_transform(text.get_transform() + ScaledTranslation(-outdent, 0, scale))

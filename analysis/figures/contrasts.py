@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,13 +11,17 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from .arrange import PANEL_TITLE
 from .coefficients import is_reference
-from .grid import CELL, FILLED, HALF, HOLLOW, Grid, add_key, draw_grid, signed, states_of
+from .fitting import HEADING, heading, inches, more_lines, wrap
+from .grid import FILLED, HALF, HOLLOW, Grid, add_key, draw_grid, signed, states_of
 from .labels import LabelKey, Labels, display_order, refuse_repeats, series_labels
 from .theme import TWO_COLUMNS, new_figure, styled, theme_named
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+_ROW_LABELS = 1.5  # inches that labels of rows take where they are short
 
 
 def contrast_plot(
@@ -60,17 +65,22 @@ def contrast_plot(
         raise InputError("A matrix of contrasts shows one feature; keep the rows of one.")
     look, named = theme_named(theme), Labels(labels)
     grids = _matrices(frame, named, alpha)
-    across = min(len(grids), 2)
+    first, feature = grids[0], named.feature(frame["feature"].iloc[0])
+    each = 0.5 * len(first.columns) + max(_ROW_LABELS, first.left + 0.2)
+    across = min(len(grids), 2 if each <= TWO_COLUMNS / 2 or first.left <= _ROW_LABELS else 1)
     down = -(-len(grids) // across)
-    height = down * (CELL * len(grids[0].rows) + 0.95) + 0.45 + (0.28 if title else 0)
-    width = min(TWO_COLUMNS, across * (0.5 * len(grids[0].columns) + 1.5) + 0.4)
+    width = max(min(TWO_COLUMNS, across * each + 0.4), 4.6)
+    grids, outdent = _headed(grids, width / across, 0.5 * len(first.columns))
+    beyond = max(more_lines(grid.title, PANEL_TITLE) for grid in grids) + first.below.depth
+    below = wrap(f"{feature}: row minus column (dots: size of the difference)", width - 0.2)
+    title = heading(title, width)
+    height = down * (first.cell * len(first.rows) + 0.95 + beyond) + 0.45 + more_lines(below)
     with styled(look):
-        figure = new_figure(max(width, 4.6), height)
+        figure = new_figure(width, height + (0.28 if title else 0) + more_lines(title, HEADING))
         largest = float(np.nanmax(np.abs(frame["estimate"].to_numpy(float)), initial=0.0))
         for position, grid in enumerate(grids):
-            draw_grid(figure.add_subplot(down, across, position + 1), grid, look, largest)
-        feature = named.feature(frame["feature"].iloc[0])
-        figure.supxlabel(f"{feature}: row minus column (dots: size of the difference)", fontsize=8.5)
+            draw_grid(figure.add_subplot(down, across, position + 1), grid, look, largest, outdent)
+        figure.supxlabel(below, fontsize=8.5)
         add_key(figure, look, _states(frame, alpha), title)
     return figure
 
@@ -151,15 +161,21 @@ def significance_plot(
         order = display_order(shown.loc[shown["feature"].astype(str) == feature, "level"])
         rows = [named.level(feature, level) for level in order]
         grids.append(Grid(table[table["feature"] == feature], rows, columns, named.feature(feature)))
-    heights = [CELL * len(grid.rows) + 0.3 for grid in grids]
-    width = TWO_COLUMNS if len(columns) > 4 else 2.6 + 0.8 * len(columns)
+    left = max(grid.left for grid in grids)
+    wide = 2.6 + 0.8 * len(columns) + max(0.0, left - _ROW_LABELS)
+    width = TWO_COLUMNS if len(columns) > 4 else min(max(wide, 4.8), TWO_COLUMNS)
+    grids, outdent = _headed(grids, width, width - left - 0.4)
+    heights = [grid.cell * len(grid.rows) + 0.3 + more_lines(grid.title, PANEL_TITLE) for grid in grids]
+    depth = grids[0].below.depth if len(columns) > 1 else 0.0
+    title = heading(title, width)
+    above = (0.28 if title else 0) + more_lines(title, HEADING)
     with styled(look):
-        figure = new_figure(max(width, 4.8), sum(heights) + 1.3 + (0.28 if title else 0))
+        figure = new_figure(width, sum(heights) + 1.3 + depth + above)
         places = figure.add_gridspec(len(grids), 1, height_ratios=heights)
         largest = float(np.nanmax(np.abs(table["estimate"].to_numpy(float)), initial=0.0))
         for position, grid in enumerate(grids):
             axes = figure.add_subplot(places[position])
-            draw_grid(axes, grid, look, largest)
+            draw_grid(axes, grid, look, largest, outdent)
             if len(columns) == 1 or position + 1 < len(grids):
                 axes.set_xticklabels([])
         add_key(figure, look, _states(frame, alpha), title)
@@ -205,6 +221,15 @@ def _matrices(frame: pd.DataFrame, named: Labels, alpha: float) -> list[Grid]:
         Grid(table[table["by"].astype(str) == name], rows, columns, named.level("by", name))
         for name in groups
     ]
+
+
+def _headed(grids: list[Grid], room: float, bare: float) -> tuple[list[Grid], float]:
+    """Break headings that do not fit axes of ``bare`` inches; they start left of these by the labels."""
+    left = max(grid.left for grid in grids)
+    if left <= _ROW_LABELS or all(inches(grid.title, PANEL_TITLE, bold=True) <= bare for grid in grids):
+        return grids, 0.0
+    titles = [wrap(grid.title, room - 0.3, PANEL_TITLE, bold=True) for grid in grids]
+    return [replace(grid, title=title) for grid, title in zip(grids, titles, strict=True)], left
 
 
 def _states(frame: pd.DataFrame, alpha: float) -> list[tuple[str, str]]:

@@ -10,8 +10,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from .arrange import split_into_columns
+from .arrange import arrange, set_panel_title
 from .coefficients import axis_label, is_reference
+from .fitting import HEADING, heading, lines_high, more_lines
 from .labels import LabelKey, Labels, display_order, refuse_repeats, series_labels
 from .theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
 
@@ -83,22 +84,31 @@ def equivalence_plot(
         for feature in display_order(shown["feature"])
     ]
     rows = [shown[(shown["feature"].astype(str) == f) & (series == who)] for _, f, who in panels]
-    heights = [_ROW * len(own) + _FURNITURE for own in rows]
-    columns = split_into_columns(heights)
-    body = max(sum(heights[i] for i in column) for column in columns)
+    heads = [head for head, _, _ in panels]
+    layout = arrange(
+        heads,
+        {head: _names(own, feature, named) for (head, feature, _), own in zip(panels, rows, strict=True)},
+        lambda _, texts: len(texts) * max(_ROW, 0.06 + max(map(lines_high, texts.values()))),
+        furniture=_FURNITURE,
+        width=TWO_COLUMNS,
+    )
+    title, xlabel = heading(title, layout.width), f"{axis_label(frame)} (band: too small to matter)"
     verdicts = display_order(shown["verdict"])
     with styled(look):
-        figure = new_figure(TWO_COLUMNS, body + 0.75 + (0.28 if title else 0))
-        outer = figure.add_gridspec(1, len(columns))
-        for position, column in enumerate(columns):
-            ratios = [_ROW * len(rows[i]) for i in column]
-            inner = outer[position].subgridspec(len(column), 1, height_ratios=ratios)
+        height = layout.body + 0.75 + (0.28 if title else 0) + more_lines(title, HEADING)
+        figure = new_figure(layout.width, height)
+        outer = figure.add_gridspec(1, len(layout.columns))
+        for position, column in enumerate(layout.columns):
+            inner = outer[position].subgridspec(
+                len(column), 1, height_ratios=[layout.rows[i] for i in column]
+            )
             for place, index in enumerate(column):
                 axes = figure.add_subplot(inner[place])
-                _draw(axes, rows[index], panels[index][0], panels[index][1], named, look)
+                _draw(axes, rows[index], list(layout.texts[heads[index]].values()), look)
+                set_panel_title(axes, layout.titles[heads[index]], layout.outdent[position])
                 axes.set_xlim(*_limits(shown if share_x else rows[index]))
                 axes.locator_params(axis="x", nbins=5)
-        figure.supxlabel(f"{axis_label(frame)} (band: too small to matter)", fontsize=8.5)
+        figure.supxlabel(xlabel, fontsize=8.5)
         _add_key(figure, verdicts, look, title)
     return figure
 
@@ -133,7 +143,11 @@ def _style(verdict: str, look: Theme) -> tuple[str, str]:
     return found.get(verdict, (look.muted, "X"))
 
 
-def _draw(axes: Axes, rows: pd.DataFrame, title: str, feature: str, named: Labels, look: Theme) -> None:
+def _names(rows: pd.DataFrame, feature: str, named: Labels) -> dict[str, str]:
+    return {str(level): named.level(feature, level) for level in rows["level"]}
+
+
+def _draw(axes: Axes, rows: pd.DataFrame, texts: list[str], look: Theme) -> None:
     low, high = float(rows["bound_lower"].iloc[0]), float(rows["bound_upper"].iloc[0])
     axes.axvspan(low, high, color=look.grid, linewidth=0, zorder=0)
     axes.axvline((low + high) / 2, color=look.muted, linewidth=0.9, zorder=1)
@@ -143,10 +157,9 @@ def _draw(axes: Axes, rows: pd.DataFrame, title: str, feature: str, named: Label
             y, row["equivalence_lower"], row["equivalence_upper"], color=color, linewidth=1.3, zorder=3
         )
         axes.plot(row["estimate"], y, marker, markersize=4.6, color=color, zorder=4)
-    axes.set_yticks(range(len(rows)), [named.level(feature, level) for level in rows["level"]])
+    axes.set_yticks(range(len(rows)), texts)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.set_title(title, loc="left", fontweight="bold", pad=4)
 
 
 def _add_key(figure: Figure, verdicts: list[str], look: Theme, title: str | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from .arrange import split_into_columns
+from .arrange import Layout, arrange, set_panel_title
+from .fitting import HEADING, heading, inches, lines_high, more_lines, wrap
 from .labels import LabelKey, Labels, display_order, refuse_repeats
 from .theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
 
@@ -85,19 +86,24 @@ def errors_plot(
     choices = display_order(frame["choice"])
     styles = _styles(frame, look)
     features = display_order(frame["feature"])
-    heights = [
-        PANEL_FURNITURE + _row(choices) * frame.loc[_is(frame, name), "level"].nunique() for name in features
-    ]
-    columns = split_into_columns(heights)
-    body = max(sum(heights[k] for k in column) for column in columns)
-    ratios = ratio_ranges(frame)
-    below = 0.55 + CELL * len(ratios)
-    legend = 0.17 * -(-len(choices) // 3)
+    layout = arrange(
+        [words.feature(name) for name in features],
+        {words.feature(name): _tick_labels(frame[_is(frame, name)], words) for name in features},
+        lambda _, texts: len(texts) * _row(choices, texts.values()),
+        furniture=PANEL_FURNITURE,
+        width=TWO_COLUMNS,
+    )
+    body = layout.body + (0.12 * max(map(len, layout.columns)) if layout.is_wrapped else 0.0)
+    ratios, title = ratio_ranges(frame), heading(title, TWO_COLUMNS)
+    cell = (TWO_COLUMNS - 0.3 - max(map(inches, ratios.index), default=0.0)) / len(features)
+    under = [wrap(words.feature(name), cell - 0.1) for name in features]
+    below = 0.55 + CELL * len(ratios) + max(map(more_lines, under))
+    legend = 0.17 * -(-len(choices) // 3) + more_lines(title, HEADING)
     with styled(look):
         figure = new_figure(TWO_COLUMNS, body + below + legend + (0.5 if title else 0.25))
         grid = figure.add_gridspec(2, 1, height_ratios=[body, below])
-        _draw_effects(figure, grid[0], frame, columns, heights, words, styles, look)
-        _draw_ratios(figure.add_subplot(grid[1]), ratios, words, look)
+        _draw_effects(figure, grid[0], frame, layout, words, styles, look)
+        _draw_ratios(figure.add_subplot(grid[1]), ratios, under, look)
         _add_legend(figure, styles, look, title)
     return figure
 
@@ -148,9 +154,23 @@ def _is(frame: pd.DataFrame, feature: str) -> np.ndarray:
     return (frame["feature"].astype("string") == feature).to_numpy(bool)
 
 
-def _row(choices: list[str]) -> float:
+def _row(choices: Sequence[str], texts: Iterable[str]) -> float:
     """Inches of one effect."""
-    return ROW_MARGIN + STEP * len(choices)
+    return max(ROW_MARGIN + STEP * len(choices), 0.05 + max(map(lines_high, texts)))
+
+
+def _tick_labels(here: pd.DataFrame, words: Labels) -> dict[str, str]:
+    """Each level with its estimate in a line of its own."""
+    feature, center = here["feature"].iloc[0], _centers(here)
+    return {
+        level: f"{words.level(feature, level)}\n{_number(center[level])}"
+        for level in display_order(here["level"])
+    }
+
+
+def _centers(here: pd.DataFrame) -> pd.Series[float]:
+    """Estimate of the first choice, by level."""
+    return here.drop_duplicates("level").set_index("level")["estimate"].rename(str).astype(float)
 
 
 def _styles(frame: pd.DataFrame, look: Theme) -> dict[str, _Style]:
@@ -174,30 +194,31 @@ def _draw_effects(
     figure: Figure,
     place: SubplotSpec,
     frame: pd.DataFrame,
-    columns: list[list[int]],
-    heights: list[float],
+    layout: Layout,
     words: Labels,
     styles: dict[str, _Style],
     look: Theme,
 ) -> None:
     features = display_order(frame["feature"])
-    outer = place.subgridspec(1, len(columns))
-    for position, column in enumerate(columns):
+    outer = place.subgridspec(1, len(layout.columns))
+    heights = layout.rows if layout.is_wrapped else layout.heights
+    for position, column in enumerate(layout.columns):
         inner = outer[position].subgridspec(len(column), 1, height_ratios=[heights[k] for k in column])
         for row, index in enumerate(column):
             axes = figure.add_subplot(inner[row])
-            _draw_panel(axes, frame[_is(frame, features[index])], words, styles, look)
-            axes.set_title(words.feature(features[index]), loc="left", fontweight="bold", pad=4)
+            panel = words.feature(features[index])
+            _draw_panel(axes, frame[_is(frame, features[index])], layout.texts[panel], styles, look)
+            set_panel_title(axes, layout.titles[panel], layout.outdent[position])
         axes.set_xlabel("Distance from the estimate")
 
 
 def _draw_panel(
-    axes: Axes, here: pd.DataFrame, words: Labels, styles: dict[str, _Style], look: Theme
+    axes: Axes, here: pd.DataFrame, texts: Mapping[str, str], styles: dict[str, _Style], look: Theme
 ) -> None:
-    feature, levels = here["feature"].iloc[0], display_order(here["level"])
-    height = _row(list(styles))
+    levels = display_order(here["level"])
+    height = _row(list(styles), texts.values())
     y_of = {level: (k + 0.5) * height for k, level in enumerate(levels)}
-    center = here.drop_duplicates("level").set_index("level")["estimate"].rename(str).astype(float)
+    center = _centers(here)
     reach = 1.04 * _reach(here, center)
     for position, (choice, style) in enumerate(styles.items()):
         one = here[(here["choice"].astype("string") == choice).to_numpy(bool)]
@@ -218,8 +239,7 @@ def _draw_panel(
             axes.vlines(
                 -center[level], k * height, (k + 1) * height, look.foreground, linewidth=1.1, zorder=2
             )
-    named = [f"{words.level(feature, level)}\n{_number(center[level])}" for level in levels]
-    axes.set_yticks(list(y_of.values()), named)
+    axes.set_yticks(list(y_of.values()), [texts[level] for level in levels])
     axes.set_xlim(-reach, reach)
     axes.set_ylim(height * len(levels), 0)
     axes.locator_params(axis="x", nbins=4)
@@ -239,7 +259,7 @@ def _reach(here: pd.DataFrame, center: pd.Series[float]) -> float:
     return float(away[np.isfinite(away)].max(initial=1e-6))
 
 
-def _draw_ratios(axes: Axes, ratios: pd.DataFrame, words: Labels, look: Theme) -> None:
+def _draw_ratios(axes: Axes, ratios: pd.DataFrame, names: Sequence[str], look: Theme) -> None:
     """A grid of choices by features: the range of ratios in digits, the largest as depth of colour."""
     from matplotlib.patches import Rectangle
 
@@ -255,7 +275,7 @@ def _draw_ratios(axes: Axes, ratios: pd.DataFrame, words: Labels, look: Theme) -
             axes.text(column + 0.5, row + 0.5, shown, ha="center", va="center", fontsize=7.5)
     axes.set_xlim(0, len(features))
     axes.set_ylim(len(ratios), 0)
-    axes.set_xticks(np.arange(len(features)) + 0.5, [words.feature(name) for name in features])
+    axes.set_xticks(np.arange(len(features)) + 0.5, names)
     axes.set_yticks(np.arange(len(ratios)) + 0.5, list(ratios.index))
     axes.tick_params(length=0, labeltop=False)
     axes.spines[:].set_visible(False)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 
@@ -14,6 +16,7 @@ TEXT = 8.5
 HEADING = 10.5
 LINE = 1.2  # height of a line, in font sizes
 LONGEST_LABEL = 2.6
+LONGEST_COLUMN = 1.9
 _PIECE = re.compile(r"(?:\([^()\s]{1,12}(?: [^()\s]{1,12}){0,2}\)|[^\s/]*/(?=\S)|\S+?(?=/|\s|$)|/)\s*")
 _WIDEST_LETTER = 1.1
 _HANDLE, _GAP = 2.6, 1.4
@@ -115,3 +118,41 @@ def legend_columns(names: Sequence[str], width: float, most: int) -> int:
         if sum(widths) + _GAP * em * (n_columns - 1) + 2 * em <= width:
             return n_columns
     return 1
+
+
+@dataclass(frozen=True)
+class ColumnLabels:
+    """Labels below the columns of a grid.
+
+    Attributes
+    ----------
+    texts : list of str
+        Labels, broken into lines.
+    rotation : int
+        Degrees by which they are turned.
+    align : {"center", "right"}
+        What stands below the middle of a column.
+    depth : float
+        Inches that labels on end reach down; 0 for others.
+    """
+
+    texts: list[str]
+    rotation: int
+    align: Literal["center", "right"]
+    depth: float
+
+
+def column_labels(names: Sequence[str], *, upright: bool, slant: int) -> ColumnLabels:
+    """Set labels of columns upright, slanted, or, where one is long, on end in several lines.
+
+    Examples
+    --------
+    >>> column_labels(["a", "b"], upright=True, slant=30).rotation
+    0
+    >>> column_labels(["word " * 12] * 2, upright=False, slant=30).rotation
+    90
+    """
+    if all(inches(name) <= LONGEST_COLUMN for name in names):
+        return ColumnLabels(list(names), 0 if upright else slant, "center" if upright else "right", 0.0)
+    texts = [wrap(name, LONGEST_COLUMN) for name in names]
+    return ColumnLabels(texts, 90, "center", max(map(inches, texts)))

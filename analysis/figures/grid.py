@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from .arrange import set_panel_title
+from .fitting import LONGEST_LABEL, ColumnLabels, column_labels, inches, lines_high, wrap
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -39,9 +42,33 @@ class Grid:
     columns: list[str]
     title: str = ""
 
+    @property
+    def texts(self) -> list[str]:
+        """Labels of the rows, broken into lines."""
+        return [wrap(row, LONGEST_LABEL) for row in self.rows]
 
-def draw_grid(axes: Axes, grid: Grid, look: Theme, largest: float) -> None:
-    """Draw a grid of dots with their estimates below; ``largest`` is the estimate with the largest dot."""
+    @property
+    def below(self) -> ColumnLabels:
+        """Labels of the columns."""
+        short = max(map(len, self.columns), default=0) <= 6
+        return column_labels(self.columns, upright=short, slant=35)
+
+    @property
+    def cell(self) -> float:
+        """Inches of a row."""
+        return max(CELL, 0.1 + max(map(lines_high, self.texts), default=0.0))
+
+    @property
+    def left(self) -> float:
+        """Inches of the labels of the rows."""
+        return max(map(inches, self.texts), default=0.0)
+
+
+def draw_grid(axes: Axes, grid: Grid, look: Theme, largest: float, outdent: float = 0.0) -> None:
+    """Draw a grid of dots with their estimates below.
+
+    ``largest`` is the estimate with the largest dot; the heading starts ``outdent`` inches left.
+    """
     place = {
         name: {label: k for k, label in enumerate(getattr(grid, name + "s"))} for name in ("row", "column")
     }
@@ -60,20 +87,15 @@ def draw_grid(axes: Axes, grid: Grid, look: Theme, largest: float) -> None:
             axes.scatter(x, y - 0.14, s=size * 0.16, zorder=4, color=color, linewidths=0)
         quiet = look.muted if dot.state == HOLLOW else look.foreground
         axes.text(x, y + 0.33, signed(estimate), ha="center", va="center", fontsize=6.8, color=quiet)
-    upright = max(map(len, grid.columns), default=0) <= 6
-    axes.set_xticks(
-        range(len(grid.columns)),
-        grid.columns,
-        rotation=0 if upright else 35,
-        ha="center" if upright else "right",
-    )
-    axes.set_yticks(range(len(grid.rows)), grid.rows)
+    below = grid.below
+    axes.set_xticks(range(len(grid.columns)), below.texts, rotation=below.rotation, ha=below.align)
+    axes.set_yticks(range(len(grid.rows)), grid.texts)
     axes.set_xlim(-0.5, len(grid.columns) - 0.5)
     axes.set_ylim(len(grid.rows) - 0.5, -0.5)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     if grid.title:
-        axes.set_title(grid.title, loc="left", fontweight="bold", pad=5)
+        set_panel_title(axes, grid.title, outdent, pad=5)
 
 
 def add_key(figure: Figure, look: Theme, states: Sequence[tuple[str, str]], title: str | None) -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from .fitting import LONGEST_LABEL, heading, lines_high, wrap
 from .labels import LabelKey, Labels
 from .theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
 
@@ -80,8 +81,9 @@ def power_plot(
     panel = "effect" if shown == "power" else "wanted"
     panels = list(dict.fromkeys(curves[panel]))
     lines = _lines(curves, words)
+    title, legend = heading(title, TWO_COLUMNS), sum(lines_high(label) + 0.06 for label in lines.values())
     with styled(look):
-        figure = new_figure(TWO_COLUMNS, 3.1)
+        figure = new_figure(TWO_COLUMNS, max(3.1, legend + 0.3))
         axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for ax, value in zip(axes, panels, strict=True):
             _draw(ax, curves[curves[panel] == value], lines, shown, look)
@@ -163,7 +165,10 @@ def _lines(curves: pd.DataFrame, words: Labels) -> dict[str, str]:
     drawn: dict[bytes, list[str]] = {}
     for name, rows in curves.groupby("feature", sort=False, observed=True):
         drawn.setdefault(rows["value"].to_numpy(float).round(9).tobytes(), []).append(str(name))
-    return {names[0]: ",\n".join(words.feature(name) for name in names) for names in drawn.values()}
+    return {
+        names[0]: ",\n".join(wrap(words.feature(name), LONGEST_LABEL) for name in names)
+        for names in drawn.values()
+    }
 
 
 def _draw(ax: Axes, curves: pd.DataFrame, lines: Mapping[str, str], shown: Show, look: Theme) -> None:

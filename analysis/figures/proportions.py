@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from .fitting import HEADING, LONGEST_LABEL, column_labels, heading, inches, lines_high, more_lines, wrap
 from .labels import LabelKey, Labels, display_order, refuse_repeats
 from .theme import TWO_COLUMNS, new_figure, styled, theme_named
 
@@ -59,8 +60,14 @@ def proportions_plot(
     share = two_way(frame)
     look, named = theme_named(theme), Labels(labels)
     columns = [named.level(share.columns.name, value) for value in share.columns]
-    upright = sum(map(len, columns)) <= LONGEST_UPRIGHT
-    height = 0.85 + 0.3 * len(share) + (0.28 if title else 0) + (0 if upright else 0.6)
+    rows = [wrap(named.level(share.index.name, value), LONGEST_LABEL) for value in share.index]
+    below = column_labels(columns, upright=sum(map(len, columns)) <= LONGEST_UPRIGHT, slant=30)
+    body = len(share) * max(0.3, 0.08 + max(map(lines_high, rows)))
+    side = wrap(named.feature(share.index.name), max(body, 1.2), bold=True)
+    under = wrap(named.feature(share.columns.name), TWO_COLUMNS - max(map(inches, rows)) - 0.8, bold=True)
+    title = heading(title, TWO_COLUMNS)
+    turned = below.depth or (0.6 if below.rotation else 0)
+    height = 0.85 + body + (0.28 if title else 0) + turned + more_lines(title, HEADING) + more_lines(under)
     with styled(look):
         figure = new_figure(TWO_COLUMNS, height)
         axes = figure.add_subplot()
@@ -71,19 +78,17 @@ def proportions_plot(
         _write_shares(axes, percent, top, look)
         axes.set_xticks(
             np.arange(len(columns)) + 0.5,
-            columns,
-            rotation=0 if upright else 30,
-            ha="center" if upright else "right",
+            below.texts,
+            rotation=below.rotation,
+            ha=below.align,
         )
-        axes.set_yticks(
-            np.arange(len(share)) + 0.5, [named.level(share.index.name, value) for value in share.index]
-        )
+        axes.set_yticks(np.arange(len(share)) + 0.5, rows)
         axes.set_ylim(len(share), 0)
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-        axes.set_ylabel(named.feature(share.index.name), fontweight="bold")
-        axes.set_xlabel(named.feature(share.columns.name), fontweight="bold")
-        figure.supxlabel(_of_what(share, named), fontsize=8.5)
+        axes.set_ylabel(side, fontweight="bold")
+        axes.set_xlabel(under, fontweight="bold")
+        figure.supxlabel(wrap(_of_what(share, named), TWO_COLUMNS - 0.2), fontsize=8.5)
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
     return figure

@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from .fitting import HEADING, LONGEST_LABEL, heading, lines_high, more_lines, wrap
 from .labels import LabelKey, Labels, one_prompt, refuse_repeats, words
 from .theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
 
@@ -110,8 +111,12 @@ def published_plot(
     rows = list(dict.fromkeys(zip(shown["feature"], shown["level"], strict=True)))
     sources = [name for name in SOURCE_NAMES if name in set(shown["source"])]
     sources += [name for name in dict.fromkeys(shown["source"]) if name not in SOURCE_NAMES]
+    texts = [wrap(named.both(f, v), LONGEST_LABEL) for f, v in rows]
+    row = max(0.34, 0.06 + max(map(lines_high, texts)))
+    title = heading(title, TWO_COLUMNS)
+    above = (0.28 if title else 0) + more_lines(title, HEADING)
     with styled(look):
-        figure = new_figure(TWO_COLUMNS, 1.1 + 0.34 * len(rows) + (0.28 if title else 0))
+        figure = new_figure(TWO_COLUMNS, 1.1 + row * len(rows) + above)
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.25, 1])
         for position, source in enumerate(sources):
             one = shown[shown["source"] == source].set_index(["feature", "level"]).reindex(rows)
@@ -119,7 +124,7 @@ def published_plot(
             _draw_source(left, one, y, look, position, SOURCE_NAMES.get(source, words(source)))
             if source != PRINTED:
                 _draw_differences(right, one, y, look, position)
-        _dress(left, right, rows, named, look)
+        _dress(left, right, texts, look)
         legend = figure.legend(
             *left.get_legend_handles_labels(), loc="outside upper left", ncols=3, frameon=False,
             title=title, alignment="left", labelcolor=look.foreground,
@@ -161,8 +166,8 @@ def _draw_differences(axes: Axes, one: pd.DataFrame, y: np.ndarray, look: Theme,
     )
 
 
-def _dress(left: Axes, right: Axes, rows: list[tuple[str, str]], named: Labels, look: Theme) -> None:
-    left.set_yticks(range(len(rows)), [named.both(f, v) for f, v in rows])
+def _dress(left: Axes, right: Axes, rows: list[str], look: Theme) -> None:
+    left.set_yticks(range(len(rows)), rows)
     left.set_ylim(len(rows) - 0.5, -0.5)
     left.set_title("Estimates", loc="left", fontweight="bold")
     left.set_xlabel("Average marginal component effect")

@@ -12,6 +12,7 @@ from conjury.inference.errors import InputError
 
 from .choose import series_in_words
 from .coefficients import coefficient_plot
+from .fitting import HEADING, heading, lines_high, more_lines, wrap
 from .labels import LabelKey, Labels
 from .marginal_means import marginal_means_plot
 from .theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 SIDES = {"swapped": "sides swapped", "same": "as before", "either": "drawn anew"}
 SHARES = {"same_profile": "Same profile", "always_a": "Always A", "always_b": "Always B"}
 SERIES = "series_in_words"
+LONGEST_JUDGE = 2.0
 
 
 def reliability_plot(
@@ -71,9 +73,16 @@ def reliability_plot(
     rows = _row_names(position, labels)
     frame = frame.assign(row=_row_names(frame, labels))
     unanswered = frame[frame["sides"] != "either"].groupby("row")["n_unanswered"].sum()
-    shown = [f"{row}\n({lost} unanswered)" if (lost := int(unanswered.get(row, 0))) else row for row in rows]
+    told = {row: wrap(row, LONGEST_JUDGE) for row in rows}
+    shown = [
+        f"{told[row]}\n({lost} unanswered)" if (lost := int(unanswered.get(row, 0))) else told[row]
+        for row in rows
+    ]
+    high = max(0.42, 0.1 + max(map(lines_high, shown)))
+    title = heading(title, TWO_COLUMNS)
+    above = (0.28 if title else 0) + more_lines(title, HEADING)
     with styled(look):
-        figure = new_figure(TWO_COLUMNS, 1.35 + 0.42 * len(rows) + (0.28 if title else 0))
+        figure = new_figure(TWO_COLUMNS, 1.35 + high * len(rows) + above)
         left, right = figure.subplots(1, 2, sharey=True)
         _draw_agreement(left, frame, rows, look)
         _draw_shares(right, position, look)
