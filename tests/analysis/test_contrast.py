@@ -15,8 +15,10 @@ from conjury.analysis import wishart
 from conjury.analysis.conjoint import amce, amce_diffs, bootstrap, cj, mm, mm_diffs
 from conjury.analysis.conjoint.comparisons.contrast import contrast
 from conjury.analysis.conjoint.comparisons.htz import references
+from conjury.analysis.conjoint.comparisons.interaction import interaction
 from conjury.analysis.conjoint.comparisons.wald import joint_test, wald
 from conjury.analysis.conjoint.errors.wild import wild
+from conjury.analysis.results import Estimates
 from conjury.inference.errors import InputError
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
@@ -379,3 +381,69 @@ def test_unknown_columns_and_missing_covariance_are_refused() -> None:
         wald(fit, each="prompt")
     with pytest.raises(InputError, match="no covariance"):
         wald(type(fit)(fit.frame, None, fit.provenance))
+
+
+def answered_twice(respondents: int = 60, seed: int = 5) -> pd.DataFrame:
+    """Respondents judge pairs, and see their first pair again with its sides changed; some answers slip."""
+    random = np.random.default_rng(seed)
+    tables = []
+    for number in range(respondents):
+        tone = random.choice(["calm", "sharp", "rude"], 10)
+        topic = random.choice(["work", "sport"], 10)
+        better = (0.8 * (tone == "calm") + random.normal(size=10)).reshape(5, 2)
+        picked = (better == better.max(axis=1, keepdims=True)).ravel()
+        order = [*range(10), 1, 0]
+        slips = np.repeat(random.random(6) < 0.1, 2)
+        pair = np.repeat([f"{number}_{i}" for i in range(6)], 2)
+        tables.append(
+            pd.DataFrame(
+                {
+                    "judge_id": f"r{number}",
+                    "pair_id": pair,
+                    "position": ["A", "B"] * 6,
+                    "repeat": [False] * 10 + [True] * 2,
+                    "repeat_of": [None] * 10 + [f"{number}_0"] * 2,
+                    "tone": tone[order],
+                    "topic": topic[order],
+                    "chosen": (picked[order] != slips).astype(float),
+                }
+            )
+        )
+    data = pd.concat(tables, ignore_index=True)
+    data["tone"] = pd.Categorical(data["tone"], ["calm", "sharp", "rude"])
+    return data.assign(topic=data["topic"].astype("category"))
+
+
+def corrected(correct: Any, reference: str = "calm", vcov: str = "CR2", respondents: int = 60) -> Estimates:
+    return amce(
+        answered_twice(respondents),
+        "chosen ~ tone + topic",
+        id="judge_id",
+        vcov=vcov,
+        correct=correct,
+        reference={"tone": reference},
+    )
+
+
+@pytest.mark.parametrize("vcov", ["survey", "CR1", "CR2"])
+@pytest.mark.parametrize("correct", ["reliability", 0.1])
+def test_contrasts_of_corrected_effects_equal_those_with_that_reference(correct: Any, vcov: str) -> None:
+    found = contrast(corrected(correct, vcov=vcov), "tone", "rude", "sharp").frame.iloc[0]
+    expected = row(corrected(correct, "sharp", vcov).frame, level="rude")
+    columns = NUMBERS if vcov == "survey" else [*NUMBERS, "df"]
+    np.testing.assert_allclose(found[columns].astype(float), expected[columns].astype(float), rtol=1e-8)
+
+
+def test_contrasts_do_not_mix_swapping_errors() -> None:
+    with pytest.raises(InputError, match="several swapping errors"):
+        contrast(corrected("by_level", respondents=300), "tone", "rude", "sharp")
+
+
+def test_contrasts_of_interactions_and_wild_bootstraps_say_what_to_do_instead() -> None:
+    crossed = interaction(POSTS, PLAIN, "tone", "reply", id="respondent")
+    with pytest.raises(InputError, match="Interactions are contrasts already"):
+        contrast(crossed, "tone", "rude", "sharp")
+    fit = amce(noise(25, 3, np.random.default_rng(1)), "y ~ tone", id="id")
+    with pytest.raises(InputError, match=r"wild\(contrast\(fit"):
+        contrast(wild(fit, draws=99, seed=1), "tone", "b", "c")
+    assert wild(contrast(fit, "tone", "b", "c"), draws=99, seed=1).frame["p"].notna().all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from scipy.special import expit
 
 from conjury.analysis.conjoint import amce, amce_diffs, mm
+from conjury.analysis.conjoint.comparisons.contrast import contrast
 from conjury.analysis.conjoint.comparisons.target import pamce, pmm, target_sensitivity
 from conjury.analysis.conjoint.comparisons.target_weights import target_weights
 from conjury.analysis.conjoint.comparisons.wald import wald
@@ -242,3 +244,34 @@ def test_rows_without_a_choice_are_clusters_of_their_own() -> None:
         rtol=1e-9,
     )
     assert found.provenance.id is None
+
+
+def test_choices_that_several_columns_identify_are_the_clusters() -> None:
+    data = pd.concat([drawn(150, 4).assign(prompt_id=1), drawn(150, 5).assign(prompt_id=2)])
+    both = data.assign(choice=1000 * data["prompt_id"] + data["pair_id"]).reset_index(drop=True)
+    pair = ["prompt_id", "pair_id"]
+    found = pamce(both, FORMULA, TARGET, pair=pair)
+    expected = pamce(both, FORMULA, TARGET, pair="choice")
+    pd.testing.assert_frame_equal(found.frame, expected.frame)
+    assert (found.provenance.id, found.provenance.n_clusters) == ("prompt_id x pair_id", 300)
+    one, other = (target_sensitivity(both, FORMULA, TARGET, pair=own) for own in (pair, "choice"))
+    pd.testing.assert_frame_equal(one.frame, other.frame)
+
+
+@pytest.mark.parametrize("estimate", [pamce, target_sensitivity])
+def test_contrasts_under_a_target_equal_those_with_that_reference(estimate: Any) -> None:
+    data = drawn(300, 11)
+    found = contrast(estimate(data, FORMULA, TARGET), "a", "z", "y").frame.iloc[0]
+    refit = estimate(data, FORMULA, TARGET, reference={"a": "y"}).frame.query("level == 'z'").iloc[0]
+    assert found["statistic"] == refit["statistic"]
+    columns = ["estimate", "std_error", "p"]
+    np.testing.assert_allclose(found[columns].astype(float), refit[columns].astype(float), rtol=1e-8)
+    every = contrast(estimate(data, FORMULA, TARGET), "a").frame
+    assert every["reference"].tolist() == ["x", "x", "y"]
+
+
+def test_contrasts_of_population_means_are_named_so() -> None:
+    means = pmm(drawn(200, 12), FORMULA, TARGET)
+    found = contrast(means, "b", "v", "u").frame.iloc[0]
+    rows = means.frame[means.frame["feature"] == "b"]["estimate"].to_numpy()
+    assert (found["statistic"], found["estimate"]) == ("pmm_contrast", pytest.approx(rows[1] - rows[0]))

@@ -15,6 +15,7 @@ from conjury.inference.errors import InputError
 from ...results import Estimates, check_alpha, row_labels, tidy
 from ...variables import listed
 from ..engines.solution import assemble
+from ..reliability.correction import Corrected
 from .spaces import Space, space_of
 
 Level = str | bool
@@ -36,8 +37,9 @@ def contrast(
     Parameters
     ----------
     fit : Estimates
-        From `amce`, `mm`, `cj` with ``by``, `amce_diffs`, `mm_diffs`, or a bootstrap of
-        them; the engine cregg keeps no covariance and cannot be contrasted.
+        From `amce`, `mm`, `cj` with ``by``, `amce_diffs`, `mm_diffs`, `pamce`, `pmm`,
+        `target_sensitivity`, or a bootstrap of them; the engine cregg keeps no covariance
+        and cannot be contrasted.
     feature : str
     level, reference : str, optional
         ``level`` minus ``reference``. With one of them, every other level takes the
@@ -55,19 +57,23 @@ def contrast(
         The tidy columns, with a first column ``reference`` where levels are compared, and
         ``by`` where there are groups. Statistic "amce" for effects, "mm_contrast" for
         differences of two marginal means; "amce_difference", "mm_difference" and
-        "mm_contrast_difference" between groups. Covariances, also between groups that
+        "mm_contrast_difference" between groups; with a leading "p" where a target
+        distribution was given. Covariances, also between groups that
         share clusters, are kept in ``vcov``.
 
     Raises
     ------
     InputError
-        For unknown features, levels and groups, and fits without covariance.
+        For unknown features, levels and groups, fits without covariance, wild bootstraps,
+        interactions, and estimates corrected by several swapping errors.
 
     Notes
     -----
     Where features restrict each other, a contrast averages with equal weight over the
     partner's levels that occur with both levels, so that it equals `amce` with that
-    reference. A bootstrap is contrasted by its covariance and normal intervals.
+    reference. A bootstrap is contrasted by its covariance and normal intervals; estimates
+    corrected by one swapping error by theirs, with the degrees of freedom of the contrast
+    as observed.
 
     Examples
     --------
@@ -97,11 +103,12 @@ def contrast(
         )
         return _on_record(assemble(plan, fit.fitted.solution), fit)
     estimate, vcov = _of_rows(fit, contrasts)
-    frame = tidy(keys, estimate, np.sqrt(np.diag(vcov)), size)
+    df = _df_of_rows(fit, contrasts)
+    frame = tidy(keys, estimate, np.sqrt(np.diag(vcov)), size, df=df)
     known = frame["std_error"].notna().to_numpy()
     labels = row_labels(keys[known])
     found = pd.DataFrame(vcov[np.ix_(known, known)], index=labels, columns=labels)
-    made = replace(fit.provenance, alpha=size, null=0.0, interval="normal")
+    made = replace(fit.provenance, alpha=size, null=0.0, interval="normal" if df is None else "t")
     return _on_record(Estimates(frame, found, made), fit)
 
 
@@ -181,8 +188,10 @@ def _keys(space: Space, fit: Estimates, pairs: Sequence[tuple[Pair, Pair]]) -> p
     grouped = space.groups != ((),)
     compared = space.is_difference or pairs[0][0][1] is not None
     against_level = pairs[0][1][1] is not None
+    given = str(first["statistic"])
     kind = ("mm_contrast" if against_level else "mm") if space.is_mean else "amce"
-    statistic = kind + "_difference" if compared else kind
+    kind = f"p{kind}" if given.startswith(("pamce", "pmm")) else kind
+    statistic = kind + "_difference" if compared or given.endswith("_difference") else kind
     keys = pd.DataFrame(
         {
             "outcome": first["outcome"],
@@ -219,3 +228,15 @@ def _of_rows(fit: Estimates, contrasts: np.ndarray) -> tuple[np.ndarray, np.ndar
     estimate[lost] = np.nan
     vcov[lost, :] = vcov[:, lost] = np.nan
     return estimate, vcov
+
+
+def _df_of_rows(fit: Estimates, contrasts: np.ndarray) -> np.ndarray | None:
+    """Degrees of freedom, shape (r,), of combinations of a table's m rows; None if it has none."""
+    if "df" not in fit.frame:
+        return None
+    if isinstance(fit, Corrected) and fit.uncorrected.fitted is not None:
+        fitted = fit.uncorrected.fitted
+        if fitted.solution.df is not None:
+            return fitted.solution.df(contrasts @ np.nan_to_num(fitted.plan.contrasts))
+    df = fit.frame["df"].to_numpy(float, na_value=np.nan)
+    return np.fmin.reduce(np.where(contrasts != 0, df, np.inf), axis=1)

@@ -99,7 +99,7 @@ def equivalence(
     Raises
     ------
     InputError
-        For bounds that do not enclose 0, or a table without estimates and errors.
+        For bounds that do not enclose 0, a table without estimates and errors, or a result of `wild`.
 
     Notes
     -----
@@ -119,6 +119,11 @@ def equivalence(
     >>> equivalence(table, 0.02)["verdict"].tolist()
     ['equivalent', 'different', 'different, too small to matter', 'undecided']
     """
+    if not isinstance(fit, pd.DataFrame) and fit.provenance.interval == "wild":
+        raise InputError(
+            "Equivalence is tested by standard errors, in whose place the wild bootstrap draws; give the fit "
+            "itself, with vcov='CR2' where clusters are few."
+        )
     frame = fit if isinstance(fit, pd.DataFrame) else fit.frame
     missing = next((name for name in ("estimate", "std_error", "p") if name not in frame), None)
     if missing is not None:

@@ -14,6 +14,7 @@ from ...formula import parse
 from ...results import Estimates
 from ...variables import listed
 from ..plan import Plan, groups_of, level_contrast, occurring
+from ..reliability.correction import Corrected
 
 MEANS = ("mm", "cj_mm", "mm_diffs")
 DIFFERENCES = ("amce_diffs", "mm_diffs")
@@ -161,6 +162,7 @@ def space_of(fit: Estimates, feature: str) -> Space:
             "The engine cregg keeps no covariance to contrast with; fit with engine='native' or 'survey', or "
             "give cregg another reference."
         )
+    _check(fit)
     if "statistic" not in frame or "estimate" not in frame or "feature" not in frame or "reference" in frame:
         raise InputError("contrast needs a fit of amce, mm, cj, amce_diffs or mm_diffs.")
     named = list(dict.fromkeys(frame["feature"].astype(str)))
@@ -178,6 +180,24 @@ def space_of(fit: Estimates, feature: str) -> Space:
     return _row_space(fit, feature, plan)
 
 
+def _check(fit: Estimates) -> None:
+    """Refuse results whose contrasts would be of something else than the result is."""
+    if fit.provenance.interval == "wild":
+        raise InputError(
+            "Contrasts of a wild bootstrap have draws of their own; give wild(contrast(fit, ...)) the fit."
+        )
+    if isinstance(fit, Corrected) and len(fit.tau) > 1:
+        raise InputError(
+            "These estimates are corrected by several swapping errors, which a contrast would mix; correct "
+            "again with reference={feature: level}, or by one swapping error."
+        )
+    if "statistic" in fit.frame and fit.frame["statistic"].astype(str).isin(["acie", "amie"]).any():
+        raise InputError(
+            "Interactions are contrasts already; contrast the effects of conditional_amce, or name another "
+            "reference in interaction."
+        )
+
+
 def _row_space(fit: Estimates, feature: str, plan: Plan | None) -> RowSpace:
     made = fit.provenance
     if any(feature in pair for pair in parse(made.formula).restrictions):
@@ -186,7 +206,7 @@ def _row_space(fit: Estimates, feature: str, plan: Plan | None) -> RowSpace:
             "contrast a fit, or bootstrap amce with that reference."
         )
     kinds = set(fit.frame["statistic"].astype(str))
-    is_difference = all(kind.endswith("_difference") for kind in kinds)
+    is_difference = "by" in fit.frame and all(kind.endswith("_difference") for kind in kinds)
     columns = ["feature", "level", *(name for name in (*made.by, "by") if name in fit.frame)]
     rows = fit.frame.assign(**{name: fit.frame[name].astype(str) for name in columns})
     own = rows[rows["feature"] == feature]
@@ -198,6 +218,9 @@ def _row_space(fit: Estimates, feature: str, plan: Plan | None) -> RowSpace:
     if is_difference:
         groups.insert(0, (str(own["by"].iloc[0]).removeprefix(f"{groups[0][0]} - "),))
     is_mean = all(kind.startswith(("mm", "pmm")) for kind in kinds)
-    if not is_mean and is_difference:
+    if not is_mean and plan is not None:
+        known = {plan.request.label(name): own for name, own in plan.cells.levels.items()}
+        levels = [str(level) for level in known[feature]]
+    elif not is_mean and is_difference:
         levels.insert(0, "(reference)")
     return RowSpace(rows, feature, tuple(levels), tuple(groups), by, is_mean, is_difference, plan)

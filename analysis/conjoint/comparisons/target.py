@@ -14,15 +14,22 @@ from conjury.inference.errors import InputError
 
 from ...formula import Formula, parse
 from ...results import Estimates
-from ...variables import require_column, weights_column
 from ..engines.solution import assemble, solve
-from ..support import warn_of_few_clusters
 from ..plan import Plan
-from ..request import Request, make_request, require_frame
+from ..request import require_frame
 from ..run import plan_for
+from ..support import warn_of_few_clusters
+from .stacking import (
+    ROW_OF_DATA,
+    WEIGHTED_FOR,
+    WEIGHTED_TO,
+    own_rows,
+    stack_rows,
+    stacked_request,
+    with_choice,
+)
 from .target_weights import Distribution, TargetWeights, pair_columns, target_weights
 
-_OF, _UNDER, _WEIGHT, _ROW = "weighted_for", "weighted_to", "target_weight", "row_of_data"
 _FEW = 0.1
 
 
@@ -56,7 +63,8 @@ def pamce(
         table with a column for each attribute and ``probability``. Attributes that are
         left out keep the design's distribution.
     id : str or list of str, optional
-        Cluster columns; by default the choice, where it is known, else the row.
+        Cluster columns; by default the choice, that is ``pair``, all of its columns together,
+        and the row with ``opponent=False``.
     pair : str or sequence of str, optional
         Columns that identify a choice between two profiles, by default ``pair`` or
         ``pair_id``. Models that share pairs need their own columns too, such as
@@ -190,15 +198,20 @@ def target_sensitivity(
             frame, parsed.features, against, pair=pair, opponent=opponent, design=design
         ).weight
     _warn_of_few(made)
-    request = _request("cj_amce", parsed, frame, id, pair, opponent, [_UNDER, _OF], options)
+    frame, clusters = with_choice(frame, id, pair_columns(frame, pair) if opponent else [])
+    request = stacked_request("cj_amce", parsed, clusters, [WEIGHTED_TO, WEIGHTED_FOR], options)
     weights = {"target": made.weight, "against": other}
-    plan = plan_for(request, _stacked(frame, request, weights, options.get("weights")))
+    plan = plan_for(request, stack_rows(frame, request, weights, options.get("weights")))
     warn_of_few_clusters(plan)
-    kept = _own_rows(plan) & ~plan.is_reference
-    under = plan.keys[_UNDER].to_numpy()
+    kept = own_rows(plan) & ~plan.is_reference
+    under = plan.keys[WEIGHTED_TO].to_numpy()
     first, second = (np.flatnonzero(kept & (under == name)) for name in ("target", "against"))
     contrasts = plan.contrasts[first] - plan.contrasts[second]
-    keys = plan.keys.iloc[first].drop(columns=["by", _UNDER, _OF]).assign(statistic="pamce_difference")
+    keys = (
+        plan.keys.iloc[first]
+        .drop(columns=["by", WEIGHTED_TO, WEIGHTED_FOR])
+        .assign(statistic="pamce_difference")
+    )
     found = _solved(plan, contrasts, keys, np.zeros(len(first), dtype=bool))
     return _on_record(found, "target_sensitivity", made, (), id, options)
 
@@ -219,12 +232,13 @@ def _population(
     parsed = _plain(formula).without(groups)
     made = target_weights(frame, parsed.features, target, pair=pair, opponent=opponent, design=design)
     _warn_of_few(made)
-    request = _request(verb, parsed, frame, id, pair, opponent, [*groups, _OF], options)
-    plan = plan_for(request, _stacked(frame, request, {"target": made.weight}, options.get("weights")))
+    frame, clusters = with_choice(frame, id, pair_columns(frame, pair) if opponent else [])
+    request = stacked_request(verb, parsed, clusters, [*groups, WEIGHTED_FOR], options)
+    plan = plan_for(request, stack_rows(frame, request, {"target": made.weight}, options.get("weights")))
     warn_of_few_clusters(plan)
-    kept = _own_rows(plan)
+    kept = own_rows(plan)
     statistic = "pamce" if verb == "cj_amce" else "pmm"
-    keys = plan.keys[kept].drop(columns=["by", _OF]).assign(statistic=statistic)
+    keys = plan.keys[kept].drop(columns=["by", WEIGHTED_FOR]).assign(statistic=statistic)
     if groups:
         keys.insert(0, "by", keys[groups].astype(str).agg("***".join, axis=1))
     found = _solved(plan, plan.contrasts[kept], keys, plan.is_reference[kept])
@@ -240,57 +254,6 @@ def _plain(formula: str | Formula) -> Formula:
             "independently, so join the two into one column."
         )
     return parsed
-
-
-def _request(
-    verb: str,
-    formula: Formula,
-    data: pd.DataFrame,
-    id: Any,
-    pair: str | Sequence[str] | None,
-    opponent: bool,
-    by: Sequence[str],
-    options: dict[str, Any],
-) -> Request:
-    """The request that is put to the stacked rows."""
-    if options.get("engine", "native") != "native":
-        raise InputError("Only the native engine keeps the covariance of stacked rows; leave engine out.")
-    choice = pair_columns(data, pair) if opponent else []
-    clusters = id or (choice[0] if len(choice) == 1 else _ROW)
-    return make_request(verb, formula, **(options | {"id": clusters, "by": list(by), "weights": _WEIGHT}))
-
-
-def _stacked(
-    data: pd.DataFrame, request: Request, weights: dict[str, np.ndarray], given: str | None
-) -> pd.DataFrame:
-    """Stack the rows once for each feature and distribution, with the weights that are meant for it."""
-    features, added = request.formula.features, (_OF, _UNDER, _WEIGHT, _ROW)
-    for name in added:
-        if name in data:
-            raise InputError(f"The data have a column {name!r}, which is needed for weighting; rename it.")
-    named = [request.formula.outcome, *features, *request.by, *request.clusters]
-    columns = [name for name in dict.fromkeys(named) if name not in added]
-    for name in columns:
-        require_column(data, name)
-    if given is not None:
-        require_column(data, given)
-    own = np.ones(len(data)) if given is None else weights_column(data, given)
-    size = len(features)
-    rows = np.tile(np.arange(len(data)), len(weights) * size)
-    stacked = data[columns].take(rows).reset_index(drop=True)
-    of = np.repeat(np.tile(np.arange(size), len(weights)), len(data))
-    under = np.repeat(np.arange(len(weights)), size * len(data))
-    stacked[_ROW] = rows
-    stacked[_OF] = pd.Categorical.from_codes(of, pd.Index(features))
-    stacked[_UNDER] = pd.Categorical.from_codes(under, pd.Index(list(weights)))
-    stacked[_WEIGHT] = np.concatenate([(weight * own[:, None]).T.ravel() for weight in weights.values()])
-    return stacked
-
-
-def _own_rows(plan: Plan) -> np.ndarray:
-    """Flag the rows, shape (m,), about the feature that their weights are for."""
-    meant = plan.keys[_OF].astype(str).map(plan.request.label).to_numpy()
-    return np.asarray(plan.keys["feature"].astype(str).to_numpy() == meant)
 
 
 def _solved(plan: Plan, contrasts: np.ndarray, keys: pd.DataFrame, flags: np.ndarray) -> Estimates:
@@ -313,7 +276,7 @@ def _on_record(
     n_rows, n_used = before.n_rows, before.n_used
     copies = n_rows // len(made.weight)
     changes: dict[str, Any] = {"n_rows": n_rows // copies, "n_used": n_used // copies, "extra": extra}
-    if before.id == _ROW:
+    if before.id == ROW_OF_DATA:
         changes |= {"id": None, "n_clusters": None}
         extra.pop("clusters", None)
     weights = options.get("weights")
