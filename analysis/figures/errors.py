@@ -96,7 +96,7 @@ def errors_plot(
     body = layout.body + (0.12 * max(map(len, layout.columns)) if layout.is_wrapped else 0.0)
     ratios, title = ratio_ranges(frame), heading(title, TWO_COLUMNS)
     cell = (TWO_COLUMNS - 0.3 - max(map(inches, ratios.index), default=0.0)) / len(features)
-    under = [wrap(words.feature(name), cell - 0.1) for name in features]
+    under = [wrap(words.feature(name), cell - 0.04) for name in features]
     below = 0.55 + CELL * len(ratios) + max(map(more_lines, under))
     legend = 0.17 * -(-len(choices) // 3) + more_lines(title, HEADING)
     with styled(look):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -53,8 +53,8 @@ def wrap(text: str, width: float, size: float = TEXT, *, bold: bool = False) -> 
     --------
     >>> wrap("Short", 2)
     'Short'
-    >>> wrap("Suburban neighborhood with mix of shops, houses, businesses", 2.4).splitlines()
-    ['Suburban neighborhood with', 'mix of shops, houses, businesses']
+    >>> len(wrap("Suburban neighborhood with houses, offices and many shops", 2.4).splitlines())
+    2
     """
     return "\n".join(_wrap_line(line, width, size, bold) for line in text.split("\n"))
 
@@ -62,11 +62,7 @@ def wrap(text: str, width: float, size: float = TEXT, *, bold: bool = False) -> 
 def _wrap_line(line: str, width: float, size: float, bold: bool) -> str:
     if len(line) * size * _WIDEST_LETTER / 72 <= width or _width(line, size, bold) <= width:
         return line
-    pieces = [
-        part
-        for piece in _PIECE.findall(line)
-        for part in ([piece] if _width(piece.rstrip(), size, bold) <= width else piece)
-    ]
+    pieces = [part for piece in _PIECE.findall(line) for part in _parts(piece, width, size, bold)]
     fewest = _fill(pieces, width, size, bold)
     longest = max(_width(piece.rstrip(), size, bold) for piece in pieces)
     shortest = max(longest, _width(line, size, bold) / len(fewest))
@@ -77,7 +73,17 @@ def _wrap_line(line: str, width: float, size: float, bold: bool) -> str:
     return "\n".join(fewest)
 
 
-def _fill(pieces: Sequence[str], width: float, size: float, bold: bool) -> list[str]:
+def _parts(piece: str, width: float, size: float, bold: bool) -> list[str]:
+    """A piece, or where it alone is wider than a line its words, and of these what fits a line."""
+    parts: list[str] = []
+    for word in [piece] if _width(piece.rstrip(), size, bold) <= width else re.findall(r"\S+\s*", piece):
+        bare = word.rstrip()
+        *lines, last = [bare] if _width(bare, size, bold) <= width else _fill(bare, width, size, bold)
+        parts += [*lines, last + word[len(bare) :]]
+    return parts
+
+
+def _fill(pieces: Iterable[str], width: float, size: float, bold: bool) -> list[str]:
     lines, current = [], ""
     for piece in pieces:
         if current.strip() and _width((current + piece).rstrip(), size, bold) > width:
