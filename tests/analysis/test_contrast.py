@@ -321,12 +321,15 @@ def test_tests_of_as_many_estimates_as_clusters_are_missing_with_a_sentence(vcov
 def test_crude_tests_of_many_estimates_are_warned_of() -> None:
     data = noise(12, 4, np.random.default_rng(3))
     for vcov, test in (("survey", "chi-square"), ("CR1", "F")):
-        with pytest.warns(UserWarning, match="reject too often; give the fit vcov='CR2'"):
+        with pytest.warns(UserWarning, match="reject too often; test a fit with vcov='CR2'"):
             assert wald(amce(data, "y ~ tone", id="id", vcov=vcov)).frame["test"].tolist() == [test]
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "1 of 1 tests")
         wald(amce(data, "y ~ tone", id="id", vcov="CR2"))
         wald(amce(noise(15, 4, np.random.default_rng(3)), "y ~ tone", id="id", vcov="CR1"))
+    drawn = bootstrap(amce, data, "y ~ tone", unit="id", draws=50, seed=1)
+    with pytest.warns(UserWarning, match="5 of 12 clusters"):
+        wald(drawn)
 
 
 @pytest.mark.filterwarnings("ignore:Few clusters")

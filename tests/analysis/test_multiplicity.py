@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import stdtr
 from scipy.stats import norm
 
 from conjury.analysis.conjoint import amce, bootstrap, cj
@@ -19,6 +21,7 @@ from conjury.analysis.conjoint.comparisons.stepdown import (
     signed_scores,
 )
 from conjury.analysis.conjoint.comparisons.wald import wald
+from conjury.analysis.conjoint.errors.wild import wild
 from conjury.inference.errors import InputError
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
@@ -167,6 +170,76 @@ def test_familywise_error_of_correlated_judges_is_near_alpha() -> None:
         fit = cj(judged(4, 150, seed), FORMULA, id="pair_id", by="judge")
         rejected += adjust(fit, "romano_wolf", draws=400, seed=seed).frame["p_adjusted"].min() < 0.05
     assert rejected <= 8
+
+
+def few_clusters(clusters: int, random: np.random.Generator) -> pd.DataFrame:
+    """Effects of four features that differ between clusters, and are zero on average."""
+    rows = clusters * 40
+    cluster = np.repeat(np.arange(clusters), 40)
+    outcome = random.normal(size=rows)
+    columns = {}
+    for name in "abcd":
+        code = random.integers(0, 3, rows)
+        outcome = outcome + 0.8 * random.normal(size=(clusters, 3))[cluster, code]
+        columns[name] = pd.Categorical.from_codes(code, list("xyz"))
+    return pd.DataFrame(columns).assign(y=outcome, id=cluster)
+
+
+@pytest.mark.filterwarnings("ignore:Few clusters")
+@pytest.mark.parametrize("vcov", ["CR2", "survey"])
+def test_familywise_error_is_near_alpha_with_ten_clusters(vcov: str) -> None:
+    random = np.random.default_rng(10)
+    rejected = 0
+    for seed in range(100):
+        fit = amce(few_clusters(10, random), "y ~ a + b + c + d", id="id", vcov=vcov)
+        found = adjust(fit, "romano_wolf", draws=399, seed=seed).frame.dropna(subset="p")
+        assert (found["p_adjusted"] >= found["p"]).all()
+        rejected += found["p_adjusted"].min() < 0.05
+    assert rejected <= 11
+
+
+@pytest.mark.filterwarnings("ignore:Few clusters")
+def test_wild_bootstraps_are_adjusted_by_their_own_draws() -> None:
+    fit = amce(few_clusters(7, np.random.default_rng(2)), "y ~ a + b", id="id", vcov="CR2")
+    drawn = wild(fit, draws=499, seed=3)
+    result = adjust(drawn, "romano_wolf")
+    found = result.frame.dropna(subset="p")
+    assert (found["p_adjusted"] >= found["p"]).all()
+    first = found["z"].abs().idxmax()
+    larger = (np.nanmax(np.abs(drawn.ratios), axis=1) >= abs(found.loc[first, "z"])).sum()
+    assert found.loc[first, "p_adjusted"] == pytest.approx((larger + 1) / 500)
+    alone = adjust(drawn, "romano_wolf", family=["feature", "level"]).frame.dropna(subset="p")
+    np.testing.assert_allclose(alone["p_adjusted"], alone["p"])
+    assert result.provenance.extra["adjusted"]["drawn"] == "wild"
+    assert result.provenance.extra["adjusted"]["draws"] == 499
+
+
+@pytest.mark.filterwarnings("ignore:Few clusters")
+def test_draws_are_restudentised_below_a_hundred_clusters_only() -> None:
+    random = np.random.default_rng(5)
+    for clusters, drawn in ((99, "wild"), (100, "scores")):
+        fit = amce(few_clusters(clusters, random), "y ~ a", id="id", vcov="CR1")
+        made = adjust(fit, "romano_wolf", draws=200, seed=1).provenance
+        assert made.extra["adjusted"]["drawn"] == drawn
+
+
+def test_degrees_of_freedom_count_where_draws_are_normal() -> None:
+    fit = amce(DATA, FORMULA, id="pair_id", vcov="CR1")
+    few = replace(fit, fitted=None, frame=fit.frame.assign(p=2 * stdtr(5, -fit.frame["z"].abs()), df=5.0))
+    found = adjust(few, "romano_wolf", draws=4000, seed=1).frame.dropna(subset="p")
+    assert (found["p_adjusted"] >= found["p"]).all()
+    normal = adjust(replace(fit, fitted=None), "romano_wolf", draws=4000, seed=1).frame.dropna(subset="p")
+    assert (found["p_adjusted"] >= normal["p_adjusted"]).all()
+    assert found["p_adjusted"].min() > 1.5 * normal["p_adjusted"].min()
+
+
+@pytest.mark.filterwarnings("ignore:Few clusters")
+def test_normal_draws_of_few_clusters_are_warned_of() -> None:
+    data = few_clusters(10, np.random.default_rng(6))
+    drawn = bootstrap(amce, data, "y ~ a", unit="id", draws=100, seed=1)
+    with pytest.warns(UserWarning, match="normal draws and 10 clusters"):
+        found = adjust(drawn, "romano_wolf").frame.dropna(subset="p")
+    assert (found["p_adjusted"] >= found["p"]).all()
 
 
 def test_what_cannot_be_adjusted_is_refused() -> None:

@@ -9,6 +9,8 @@ from conjury.analysis.conjoint.amce import amce
 from conjury.analysis.conjoint.differences import amce_diffs
 from conjury.analysis.conjoint.errors.wild import wild
 from conjury.analysis.conjoint.marginal_means import mm
+from conjury.analysis.conjoint.reliability.correction import Corrected
+from conjury.analysis.conjoint.resample import bootstrap
 from conjury.analysis.wild_cluster import draw_weights, limits, moments, signs
 from conjury.inference.errors import InputError
 
@@ -207,3 +209,24 @@ def test_the_level_holds_closely_over_many_studies() -> None:
     clustered, bootstrapped = rejections(4000, seed=12, draws=399)
     assert clustered > 0.1
     assert abs(bootstrapped - 0.05) < 0.015
+
+
+def test_ratios_of_draws_give_the_p_values() -> None:
+    made = wild(mm(stimuli(), FORMULA, id="site", h0=0.5), draws=199, seed=4)
+    tested = made.frame["p"].notna().to_numpy()
+    larger = np.abs(made.ratios[:, tested]) >= made.frame["z"].abs().to_numpy()[tested] * (1 - 1e-9)
+    np.testing.assert_allclose((larger.sum(axis=0) + 1) / 200, made.frame["p"].to_numpy()[tested])
+
+
+def test_what_keeps_no_regressions_is_refused_with_its_own_remedy() -> None:
+    data = stimuli().assign(pair_id=lambda d: np.arange(len(d)) // 2)
+    drawn = bootstrap(amce, data, FORMULA, unit="site", draws=50, seed=1)
+    with pytest.raises(InputError, match="a bootstrap keeps none"):
+        wild(drawn)
+    fit = amce(data, FORMULA, id="site")
+    known = Corrected(
+        fit.frame, fit.vcov, fit.provenance, uncorrected=fit, tau=pd.DataFrame({"group": ["given"]})
+    )
+    with pytest.raises(InputError, match="give their 'uncorrected'"):
+        wild(known)
+    assert wild(known.uncorrected, draws=99, seed=1).frame["p"].notna().any()

@@ -237,6 +237,6 @@ def _df_of_rows(fit: Estimates, contrasts: np.ndarray) -> np.ndarray | None:
     if isinstance(fit, Corrected) and fit.uncorrected.fitted is not None:
         fitted = fit.uncorrected.fitted
         if fitted.solution.df is not None:
-            return fitted.solution.df(contrasts @ np.nan_to_num(fitted.plan.contrasts))
+            return np.asarray(fitted.solution.df(contrasts @ np.nan_to_num(fitted.plan.contrasts)))
     df = fit.frame["df"].to_numpy(float, na_value=np.nan)
-    return np.fmin.reduce(np.where(contrasts != 0, df, np.inf), axis=1)
+    return np.asarray(np.fmin.reduce(np.where(contrasts != 0, df, np.inf), axis=1))

@@ -18,6 +18,7 @@ from ..engines.native import regress
 from ..errors.wild import Wild, draw_ratios, regressions_of
 from ..plan import Plan
 from ..resample import Bootstrap
+from .wald import clusters_of
 
 FEW_CLUSTERS, VERY_FEW = 100, 40
 _CLUSTERS_AT_A_TIME = 4_096
@@ -59,7 +60,7 @@ def draws_of(fit: Estimates, tested: np.ndarray, draws: int, seed: int | None) -
     if not isinstance(draws, Integral) or draws < 100:
         raise InputError(f"draws is {draws!r}; give at least 100, and 2000 or more for small p values.")
     fitted = regressions_of(fit)
-    clusters = fit.provenance.n_clusters
+    clusters = clusters_of(fit)
     few = clusters is not None and clusters < FEW_CLUSTERS
     plan = None if fitted is None else fitted.plan
     crossed = plan is not None and len(plan.request.clusters) > 1
@@ -83,7 +84,7 @@ def draws_of(fit: Estimates, tested: np.ndarray, draws: int, seed: int | None) -
 
 
 def _warn_of_few(fit: Estimates) -> None:
-    clusters = fit.provenance.n_clusters
+    clusters = clusters_of(fit)
     if clusters is not None and clusters < VERY_FEW:
         warnings.warn(
             f"romano_wolf rests on normal draws and {clusters} clusters, so it rejects too often; adjust "

@@ -162,6 +162,12 @@ def covariance(fit: Estimates) -> np.ndarray:
     return vcov
 
 
+def clusters_of(fit: Estimates) -> int | None:
+    """Clusters behind a result, of crossed ones the fewest, or units of a bootstrap; None for rows."""
+    found: int | None = fit.provenance.extra.get("n_units", fit.provenance.n_clusters)
+    return found
+
+
 def _equalities(inside: np.ndarray) -> np.ndarray:
     """Contrasts, shape (r, q), of the levels of each feature, in each group, with the first of them."""
     rows = []
@@ -238,12 +244,12 @@ def _warn(table: pd.DataFrame, fit: Estimates) -> None:
             "at once; test fewer, or test each and take adjust(..., 'holm').",
             stacklevel=3,
         )
-    clusters = fit.provenance.n_clusters
+    clusters = clusters_of(fit)
     if clusters is None:
         return
     crude = (table["test"] != "HTZ") & ~lost & (table["df"] * _CLUSTERS_FOR_EACH > clusters)
     if crude.any():
-        remedy = "test fewer at once" if fit.provenance.vcov == "CR2" else "give the fit vcov='CR2'"
+        remedy = "test fewer at once" if fit.provenance.vcov == "CR2" else "test a fit with vcov='CR2'"
         warnings.warn(
             f"{int(crude.sum())} of {tests} tests are of more than one estimate for every "
             f"{_CLUSTERS_FOR_EACH} of {clusters} clusters and reject too often; {remedy}.",
