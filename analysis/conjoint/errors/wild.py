@@ -212,13 +212,14 @@ def _system(plan: Plan, name: str) -> _System:
     weight, total = cells.entries(clusters.code, clusters.n).matrices()
     used = np.asarray(weight.sum(axis=1)).ravel() > 0
     weight, total = weight[used], total[used]
+    weight.sum_duplicates()
     fits: list[Regression] = []
     scores, blocks = [], []
     for block, columns in zip(plan.blocks, plan.slices, strict=True):
         fit = regress(block, "gaussian", cells.cell_weight, cells.cell_total)
         fits.append(fit)
         scores.append(total @ block.design - weight @ (block.design * fit.fitted[:, None]))
-        blocks.append((columns, block.design, weight))
+        blocks.append((columns, block.design[block.inside], weight[:, block.inside]))
     return _System(block_diag(*[fit.bread for fit in fits]), np.hstack(scores), blocks)
 
 
