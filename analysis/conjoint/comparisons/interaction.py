@@ -16,11 +16,11 @@ from ...results import Estimates, row_labels
 from ...variables import listed
 from ..cj import cj
 from ..engines.solution import assemble, solve
-from ..support import warn_of_few_clusters
 from ..plan import Block, Plan, occurring
 from ..request import make_request
 from ..run import plan_for
 from ..source import Data
+from ..support import warn_of_few_clusters
 
 Kind = Literal["acie", "amie"]
 Distribution = Literal["design", "uniform"] | Mapping[str, Mapping[str, float]]
