@@ -26,6 +26,7 @@ import numpy as np
 from .cells import Entries
 
 _FULL_LEVERAGE = 1e-8
+_NO_LEVERAGE = 1e-14
 _NUMBERS_AT_A_TIME = 2_000_000
 
 
@@ -37,10 +38,10 @@ class Leverage:
     ----------
     root : ndarray, shape (k, r)
         L, with the inverse cross products M = L L'.
-    values : ndarray, shape (g, r)
-        Eigenvalues of B_g, between 0 and 1.
-    vectors : ndarray, shape (g, r, r)
-        Eigenvectors of B_g, in columns.
+    values : ndarray, shape (g, d)
+        Eigenvalues of B_g, between 0 and 1: all r, or those of clusters of at most d rows.
+    vectors : ndarray, shape (g, r, d)
+        Eigenvectors of B_g, in columns; zero where the eigenvalue is.
     """
 
     root: np.ndarray
@@ -48,14 +49,13 @@ class Leverage:
     vectors: np.ndarray
 
     def apply(self, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-        """Multiply functions of B_g, given by eigenvalues (g, r), with vectors (g, r) or (g, r, m)."""
-        turned = np.einsum("gji,gj...->gi...", self.vectors, vectors)
-        shape = weights.shape + (1,) * (turned.ndim - 2)
-        return np.asarray(np.einsum("gij,gj...->gi...", self.vectors, weights.reshape(shape) * turned))
+        """Multiply functions of B_g, given by eigenvalues (g, d), with vectors (g, r) in its column space."""
+        turned = np.einsum("gji,gj->gi", self.vectors, vectors)
+        return np.asarray(np.einsum("gij,gj->gi", self.vectors, weights * turned))
 
     @property
     def inverse_root(self) -> np.ndarray:
-        """Eigenvalues of (I - B_g)^(-1/2), 0 where a cluster alone determines a direction, shape (g, r)."""
+        """Eigenvalues of (I - B_g)^(-1/2), 0 where a cluster alone determines a direction, shape (g, d)."""
         left = 1.0 - self.values
         full = left < _FULL_LEVERAGE
         return np.where(full, 0.0, 1.0 / np.sqrt(np.where(full, 1.0, left)))
@@ -65,7 +65,7 @@ class Leverage:
 
         Returns
         -------
-        spread : ndarray, shape (g, r, m)
+        spread : ndarray, shape (g, d, m)
             (I - B_g)^(-1/2) L' c in the eigenvectors of B_g; with ``values`` as weights, its inner
             products are those of the clusters' own coefficients of error.
         moved : ndarray, shape (g, m, r)
@@ -97,10 +97,32 @@ def leverage(entries: Entries, design: np.ndarray, root: np.ndarray, first: int,
     """
     turned = design @ root
     r = root.shape[1]
+    sizes = np.diff(entries.starts[first : last + 1])
+    if 2 * sizes.max(initial=0) <= r:
+        return _leverage_of_rows(entries, turned, root, first, sizes)
     inner = (turned[:, :, None] * turned[:, None, :]).reshape(-1, r * r)
     share = (entries.matrix(entries.weight, first, last) @ inner).reshape(-1, r, r)
     values, vectors = np.linalg.eigh(share)
     return Leverage(root, np.clip(values, 0.0, 1.0), vectors)
+
+
+def _leverage_of_rows(
+    entries: Entries, turned: np.ndarray, root: np.ndarray, first: int, sizes: np.ndarray
+) -> Leverage:
+    """Leverage of clusters of few rows each (sizes, shape (g,)), from the cross products of their rows."""
+    start = entries.starts[first]
+    unit = np.repeat(np.arange(len(sizes)), sizes)
+    rows = slice(start, start + len(unit))
+    place = np.arange(len(unit)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    own = np.zeros((len(sizes), max(1, sizes.max(initial=0)), turned.shape[1]))
+    own[unit, place] = turned[entries.cell[rows]] * np.sqrt(entries.weight[rows])[:, None]
+    values, vectors = np.linalg.eigh(own @ own.transpose(0, 2, 1))
+    values = np.clip(values, 0.0, 1.0)
+    positive = values > _NO_LEVERAGE
+    scale = np.where(positive, 1.0 / np.sqrt(np.where(positive, values, 1.0)), 0.0)
+    return Leverage(
+        root, np.where(positive, values, 0.0), own.transpose(0, 2, 1) @ (vectors * scale[:, None])
+    )
 
 
 def leverages(

@@ -197,6 +197,24 @@ def test_differences_between_groups_have_the_cr2_errors_of_one_regression_with_i
         assert row.df == pytest.approx(df, rel=1e-9)
 
 
+def test_clusters_of_few_rows_have_the_cr2_errors_of_the_definition() -> None:
+    data = stimuli().head(240).dropna(subset="chosen").reset_index(drop=True)
+    data["task"] = np.arange(len(data)) // 2
+    x = np.column_stack(
+        [np.ones(len(data)), *(data["tone"] == tone for tone in data["tone"].cat.categories[1:])]
+    )
+    x = np.column_stack([x, *(data["author"] == name for name in data["author"].cat.categories[1:])]).astype(
+        float
+    )
+    x = np.column_stack([x, data["reply"] == data["reply"].cat.categories[1]]).astype(float)
+    fit = amce(data, FORMULA, id="task", vcov="CR2")
+    shown = fit.frame.dropna(subset="std_error")
+    for row, contrast in zip(shown.itertuples(), np.eye(x.shape[1])[1:], strict=True):
+        error, df = dense_cr2(data["chosen"].to_numpy(float), x, data["task"].to_numpy(), contrast)
+        assert row.std_error == pytest.approx(error, rel=1e-9)
+        assert row.df == pytest.approx(df, rel=1e-9)
+
+
 def test_a_cluster_that_alone_holds_a_level_leaves_cr2_finite() -> None:
     data = pd.DataFrame(
         {"y": [1.0, 0, 1, 1, 0, 1, 0, 1], "a": list("xyxyxyzz"), "g": [1, 1, 2, 2, 3, 3, 4, 4]}

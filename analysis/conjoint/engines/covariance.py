@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import block_diag
 
 from ...cells import Entries
 from ...clusters import Clusters, intersections
-from ...leverage import Leverage, Satterthwaite, adjusted_scores, leverage, root_of
+from ...leverage import Satterthwaite, adjusted_scores, leverages, root_of
 from ...linear import Regression
 from ...vcov import meat, positive_semidefinite, row_meat, sandwich, small_sample_scale
 from ..plan import Plan
 
 Df = Callable[[np.ndarray], np.ndarray]
-_NUMBERS_AT_A_TIME = 2_000_000
 _MOST_CLUSTERS = 1_000
 
 
@@ -166,33 +164,39 @@ class _BiasReduced:
         self._means = [fit.fitted[block.inside] for block, fit in zip(plan.blocks, fits, strict=True)]
         self._roots = [root_of(fit.bread) for fit in fits]
 
-    def _chunks(self) -> Iterator[tuple[int, int, list[Leverage]]]:
-        size = max(1, _NUMBERS_AT_A_TIME // max(root.shape[1] for root in self._roots) ** 2)
-        ends = [*range(0, self._n_units, size), self._n_units]
-        for first, last in pairwise(ends):
-            inside = zip(self._parts, self._designs, self._roots, strict=True)
-            yield first, last, [leverage(*one, first, last) for one in inside]
-
     def vcov(self) -> np.ndarray:
         """Covariance of all coefficients, shape (K, K)."""
-        summed = np.zeros((self._slices[-1].stop,) * 2)
-        for first, last, found in self._chunks():
+        summed, first = np.zeros((self._slices[-1].stop,) * 2), 0
+        for found in leverages(self._parts, self._designs, self._roots):
+            last = first + len(found[0].values)
             scores = [
                 adjusted_scores(own, _scores(part, design, mean, first, last))
                 for own, part, design, mean in zip(
                     found, self._parts, self._designs, self._means, strict=True
                 )
             ]
-            stacked = np.hstack(scores)
+            stacked, first = np.hstack(scores), last
             summed += stacked.T @ stacked
         return summed
 
     def df(self, contrasts: np.ndarray) -> np.ndarray:
         """Satterthwaite's degrees of freedom of contrasts (m, K), shape (m,)."""
-        wanted = np.nan_to_num(contrasts)
-        sums = Satterthwaite([root.shape[1] for root in self._roots], len(wanted))
-        for _, _, found in self._chunks():
-            sums.add(found, [wanted[:, columns] for columns in self._slices])
+        wanted, df = np.nan_to_num(contrasts), np.full(len(contrasts), np.nan)
+        touched = np.array([(wanted[:, columns] != 0).any(axis=1) for columns in self._slices]).T
+        for pattern in np.unique(touched, axis=0):
+            rows, chosen = (touched == pattern).all(axis=1), np.flatnonzero(pattern)
+            if len(chosen):
+                df[rows] = self._df_within(wanted[rows], chosen)
+        return df
+
+    def _df_within(self, contrasts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """Degrees of freedom of contrasts that touch the chosen blocks alone."""
+        parts, designs, roots = (
+            [each[i] for i in chosen] for each in (self._parts, self._designs, self._roots)
+        )
+        sums = Satterthwaite([root.shape[1] for root in roots], len(contrasts))
+        for found in leverages(parts, designs, roots):
+            sums.add(found, [contrasts[:, self._slices[i]] for i in chosen])
         return sums.df
 
 
