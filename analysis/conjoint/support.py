@@ -41,7 +41,9 @@ def warn_of_few_clusters(plan: Plan) -> None:
             crossed = len(plan.cells.clusterings) > 1
             remedy = f"so {REMEDY_CROSSED if crossed else REMEDY_CR2 if reduced else REMEDY}"
         warnings.warn(
-            f"Few clusters of {name!r}: {told}; {remedy}, or add to {name!r}.", FewClusters, stacklevel=4
+            f"Few clusters of {name!r}: {told}; {remedy}, or use more values of {name!r}.",
+            FewClusters,
+            stacklevel=4,
         )
 
 

@@ -46,7 +46,7 @@ def _crossed(plan: Plan, fits: list[Regression], kind: str) -> np.ndarray:
         warnings.warn(
             f"The covariance by {plan.request.id} is not positive semi-definite; negative eigenvalues were "
             "set to zero. Compare it with errors by each column alone, and with the pigeonhole bootstrap.",
-            stacklevel=2,
+            stacklevel=7,
         )
     return repaired
 
