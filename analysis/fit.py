@@ -57,6 +57,16 @@ class Options:
             raise InputError(f"draws is {self.draws}; give 0 for no bootstrap, or 2 and more.")
         if self.seed < 0:
             raise InputError(f"seed is {self.seed}; give a whole number of 0 or more.")
+        if self.vcov is not None:
+            self.check_clusters(self.vcov)
+
+    def check_clusters(self, convention: str) -> None:
+        """Refuse clusters (``id``) beside errors of independent rows, which would leave them out."""
+        if self.id and _is_independent(convention):
+            raise InputError(
+                f"vcov {convention} takes rows as independent, so the clusters by {', '.join(self.id)} (id) "
+                "would not be used; leave id out, or choose survey or one of CR0 to CR2."
+            )
 
 
 @dataclass(frozen=True)
@@ -130,8 +140,10 @@ def fit_study(
     Raises
     ------
     InputError
-        When no group can carry an analysis; the first group's reason is given.
+        When no group can carry an analysis (the first group's reason is given), or clusters are named
+        for errors that use none.
     """
+    options.check_clusters(options.vcov or study.clusters.vcov)
     found = Fitted()
     split = []
     for group in groups(variants):
@@ -208,11 +220,15 @@ def answers(variants: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return counted.rename("n").reset_index()
 
 
+def _is_independent(vcov: str) -> bool:
+    return vcov.startswith("HC")
+
+
 def _arguments(study: Study, analysis: Analysis, kind: str, options: Options) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     vcov = options.vcov or study.clusters.vcov
     if analysis.verb not in COUNTS:
-        arguments["id"] = None if vcov.startswith("HC") else list(options.id or study.clusters.of(kind))
+        arguments["id"] = None if _is_independent(vcov) else list(options.id or study.clusters.of(kind))
         if analysis.verb != "cj_anova":
             arguments["vcov"] = vcov
     if analysis.by:

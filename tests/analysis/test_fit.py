@@ -102,6 +102,17 @@ def test_rows_can_be_taken_as_independent(study: Study, choices: pd.DataFrame) -
     np.testing.assert_allclose(table["std_error"], expected["std_error"], rtol=1e-12)
 
 
+def test_clusters_beside_errors_of_independent_rows_are_refused(study: Study, choices: pd.DataFrame) -> None:
+    for convention in ("HC0", "HC2"):
+        with pytest.raises(
+            InputError, match=f"{convention} takes rows as independent.*by text .id.*leave id"
+        ):
+            Options(draws=0, id=("text",), vcov=convention)
+    robust = study.model_copy(update={"clusters": Clusters(human="judge_id", model="pair_id", vcov="HC3")})
+    with pytest.raises(InputError, match="HC3 takes rows as independent"):
+        fit_study(robust, {"": choices}, Options(draws=0, id=("text",)))
+
+
 def test_a_study_may_name_several_cluster_columns(study: Study, choices: pd.DataFrame) -> None:
     crossed = study.model_copy(
         update={"clusters": Clusters(human="judge_id", model=["text", "user"], vcov="CR1")}
