@@ -79,7 +79,7 @@ def attribute_independence(study: Study, judged: Sequence[Judged], alpha: float,
 
 
 def _of_design(study: Study, group: Judged, rng: np.random.Generator) -> pd.DataFrame:
-    draw = how_drawn(study, group.shown["profile_id"])
+    draw = how_drawn(study, group.shown)
     rows = []
     shares = {name: np.array(list(each.values())) for name, each in probabilities(study).items()}
     level = {

@@ -65,7 +65,7 @@ def effective_rows(rows: np.ndarray, clustered: np.ndarray, independent: np.ndar
 
 
 def _of_judge(study: Study, group: Judged) -> pd.DataFrame:
-    drawn = how_drawn(study, group.shown["profile_id"]).population is not None
+    drawn = how_drawn(study, group.shown).population is not None
     frames = []
     for name, shares in probabilities(study).items():
         levels = list(shares)

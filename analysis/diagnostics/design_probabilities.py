@@ -79,7 +79,7 @@ def _verdict(test: object, alpha: float) -> Verdict:
 
 
 def _of_design(study: Study, group: Judged, rng: np.random.Generator, alpha: float) -> pd.DataFrame:
-    draw = how_drawn(study, group.shown["profile_id"])
+    draw = how_drawn(study, group.shown)
     frames = []
     for name, shares in probabilities(study).items():
         counted = group.shown[name].astype("string").value_counts()

@@ -61,18 +61,23 @@ def probabilities(study: Study) -> dict[str, dict[str, float]]:
     }
 
 
-def how_drawn(study: Study, profile_id: pd.Series) -> Draw:
+def how_drawn(study: Study, shown: pd.DataFrame) -> Draw:
     """Tell from the profiles shown whether they were drawn without replacement.
 
-    They were where no profile came a second time before all had come once, and all are equally likely.
+    They were where no profile came a second time before all had come once, and all are equally
+    likely. Profiles are told apart by attributes and stimuli, not by ``profile_id``, which may number
+    presentations.
     """
-    population = prod(len(a.levels) for a in study.attributes) * prod(s.count for s in study.stimuli)
+    n = len(shown)
+    names = [*(a.id for a in study.attributes), *(s.id for s in study.stimuli)]
     uniform = all(np.ptp(list(shares.values())) < 1e-9 for shares in probabilities(study).values())
-    n = len(profile_id)
-    if not uniform or profile_id.isna().any() or profile_id.nunique() < 2:
+    if not uniform or any(name not in shown or shown[name].isna().any() for name in names):
         return Draw(n, None)
-    most = int(profile_id.value_counts().max())
-    return Draw(n, population if most <= -(-n // population) else None)
+    population = prod(len(a.levels) for a in study.attributes) * prod(s.count for s in study.stimuli)
+    came = shown.groupby(names, observed=True, sort=False).size()
+    fewest = int(came.min()) if len(came) == population else 0
+    in_rounds = fewest >= n // population and came.max() <= -(-n // population)
+    return Draw(n, population if in_rounds else None)
 
 
 def draw_counts(probability: np.ndarray, draw: Draw, draws: int, rng: np.random.Generator) -> np.ndarray:

@@ -118,7 +118,7 @@ def test_levels_that_fit_too_well_want_a_look(study: Study, model: pd.DataFrame)
 
 def test_sampling_without_replacement_is_no_misfit(study: Study) -> None:
     shown = simulate(study, 2, judges=["gpt4o"], prompts=["baseline"], pairs=80_000, truth=False).choices
-    draw = how_drawn(study, shown["profile_id"])
+    draw = how_drawn(study, shown)
     assert draw == Draw(160_000, 210_000)
     found = design_probabilities(study, split(study, shown), 0.05, 1)
     assert found.verdict == "pass"
@@ -137,9 +137,10 @@ def test_draws_have_the_variance_of_their_scheme() -> None:
         assert drawn.mean() == pytest.approx(3 * draw.variance_factor, rel=0.08)
 
 
-def test_profiles_drawn_with_replacement_are_told_apart(study: Study, people: pd.DataFrame) -> None:
-    assert how_drawn(study, pd.Series([1, 2, 2, 3])).population is None
-    assert how_drawn(study, pd.Series([1, 2, 4, 3])).population == 210_000
+def test_profiles_drawn_with_replacement_are_told_apart(study: Study, model: pd.DataFrame) -> None:
+    assert how_drawn(study, model).population == 210_000
+    again = pd.concat([model, model.iloc[:1]])
+    assert how_drawn(study, again).population is None
 
 
 def test_attributes_that_hang_together_are_found(study: Study, model: pd.DataFrame) -> None:

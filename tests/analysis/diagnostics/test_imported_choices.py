@@ -1,0 +1,99 @@
+"""Checks of choices as a survey export gives them: few profiles, every presentation with a number."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from golden import SHARED
+
+from conjury.analysis.diagnostics.attribute_independence import attribute_independence
+from conjury.analysis.diagnostics.design_probabilities import design_probabilities
+from conjury.analysis.diagnostics.judged import split
+from conjury.analysis.diagnostics.randomness import how_drawn
+from conjury.inference.files import write_table
+from conjury.inference.humans.draft import draft_study
+from conjury.inference.humans.qualtrics import Survey, read_qualtrics
+from conjury.inference.prepare import load_choices
+from conjury.inference.study import Study, load_study
+
+EXPORT = SHARED / "peers" / "projoint_example1_qualtrics.csv.gz"
+LEVELS = {"price": ["low", "high"], "colour": ["red", "blue", "green"]}
+TASKS = 4
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    rows = [(name, level) for name, levels in LEVELS.items() for level in levels]
+    labels = pd.DataFrame(rows, columns=["attribute", "level"])
+    labels = labels.assign(attribute_id=labels["attribute"], level_id=labels["level"])
+    survey = Survey(pd.DataFrame(), labels, 150, TASKS, False, ())
+    path = tmp_path_factory.mktemp("survey") / "survey.yaml"
+    path.write_text(draft_study(survey, "survey", "export.csv"), encoding="utf-8")
+    return load_study(path)
+
+
+def presented(profiles: pd.DataFrame, seed: int = 1) -> pd.DataFrame:
+    """Choices at random between profiles in the order A, B, A, B, ..., each with a number of its own."""
+    n = len(profiles)
+    first = np.random.default_rng(seed).integers(0, 2, n // 2)
+    task = np.arange(n) // 2
+    return profiles.assign(
+        judge_id=pd.array([f"r{number}" for number in task // TASKS], dtype="string"),
+        judge_kind="human",
+        prompt_id=pd.array([pd.NA] * n, dtype="string"),
+        pair_id=pd.array([f"p{number}" for number in task], dtype="string"),
+        task=task % TASKS + 1,
+        position=pd.Categorical(["A", "B"] * (n // 2)),
+        profile_id=np.arange(1, n + 1),
+        chosen=pd.array(np.column_stack([first, 1 - first]).ravel(), dtype="Int8"),
+        status="ok",
+        repeat=False,
+    )
+
+
+def drawn_independently(n: int, seed: int = 1) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {name: pd.Categorical(rng.choice(levels, n), levels) for name, levels in LEVELS.items()}
+    )
+
+
+def drawn_in_rounds(rounds: int) -> pd.DataFrame:
+    every = pd.DataFrame(list(product(*LEVELS.values())), columns=list(LEVELS))
+    table = pd.concat([every] * rounds, ignore_index=True)
+    return table.astype({name: pd.CategoricalDtype(levels) for name, levels in LEVELS.items()})
+
+
+def test_profiles_are_told_apart_by_content_where_every_presentation_has_a_number(study: Study) -> None:
+    assert how_drawn(study, presented(drawn_independently(1200))).population is None
+    rounds = drawn_in_rounds(200)
+    assert how_drawn(study, presented(rounds)).population == 6
+    assert how_drawn(study, presented(rounds).iloc[:-3]).population == 6
+    lacking = rounds[~((rounds["price"] == "low") & (rounds["colour"] == "red"))]
+    assert how_drawn(study, presented(lacking)).population is None
+
+
+def test_independent_draws_with_numbered_presentations_pass(study: Study) -> None:
+    for seed in range(5):
+        judged = split(study, presented(drawn_independently(1200, seed)))
+        probabilities = design_probabilities(study, judged, 0.001, 1)
+        assert probabilities.verdict == "pass"
+        assert "drawn independently" in probabilities.finding
+        assert attribute_independence(study, judged, 0.001, 1).verdict == "pass"
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not EXPORT.is_file(), reason="no reference tables of peers")
+def test_a_public_export_with_random_profiles_shows_no_dependence(tmp_path: Path) -> None:
+    survey = read_qualtrics(EXPORT)
+    path = tmp_path / "export.yaml"
+    path.write_text(draft_study(survey, "export", "export.csv"), encoding="utf-8")
+    study = load_study(path)
+    write_table(survey.choices, tmp_path / "choices.parquet")
+    judged = split(study, load_choices(study, tmp_path / "choices.parquet"))
+    assert "drawn independently" in design_probabilities(study, judged, 0.05, 1).finding
+    assert attribute_independence(study, judged, 0.05, 1).verdict == "pass"
