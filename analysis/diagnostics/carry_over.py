@@ -20,11 +20,16 @@ QUESTION = Question(
     "carry_over",
     "Carry-over between tasks",
     "Is a choice free of what was shown and chosen in the task before?",
-    "Estimate AMCEs from first tasks alone beside all tasks, put more distance between tasks, and keep "
-    "a level from coming twice in a row by design.",
+    "Estimate AMCEs from first tasks alone beside all tasks.",
 )
 SIDE = "same side as in the task before"
 SHOWN = "level was shown in the task before"
+REMEDIES = {
+    SIDE: "Estimate AMCEs from first tasks alone beside all tasks, draw the sides anew in every task, and "
+    "look at respondents who keep to one side.",
+    SHOWN: "Estimate AMCEs from first tasks alone beside all tasks, and keep a level from coming twice in a "
+    "row, or put something else between tasks, where the questionnaire is used again.",
+}
 
 
 def carry_over(judged: Sequence[Judged], alpha: float) -> Check:
@@ -35,7 +40,7 @@ def carry_over(judged: Sequence[Judged], alpha: float) -> Check:
     done, notes = attempt(people, lambda group: _of_panel(group, alpha))
     if not done:
         return QUESTION.not_applicable(" ".join(notes))
-    return judge_differences(QUESTION, done, notes, alpha, "a trace of the task before", "test")
+    return judge_differences(QUESTION, done, notes, alpha, "a trace of the task before", "test", REMEDIES)
 
 
 def repeated_sides(first: np.ndarray, respondent: np.ndarray) -> tuple[float, float, int]:

@@ -56,9 +56,20 @@ class Question:
     text: str
     remedy: str
 
-    def answer(self, table: pd.DataFrame, verdict: Verdict, finding: str, notes: Sequence[str] = ()) -> Check:
-        """Answer with a table, a verdict and a finding; notes say what was left out."""
-        remedy = self.remedy if verdict in ("look", "fail") else ""
+    def answer(
+        self,
+        table: pd.DataFrame,
+        verdict: Verdict,
+        finding: str,
+        notes: Sequence[str] = (),
+        remedy: str | None = None,
+    ) -> Check:
+        """Answer with a table, a verdict and a finding.
+
+        Notes say what was left out; ``remedy`` stands in for the question's own where what was found
+        calls for another.
+        """
+        remedy = (self.remedy if remedy is None else remedy) if verdict in ("look", "fail") else ""
         said = " ".join([finding, *dict.fromkeys(notes)])
         return Check(self.name, self.title, self.text, table, verdict, said, remedy, len(table) > 0)
 
@@ -107,6 +118,17 @@ def said_p(p: float) -> str:
     ('p = 0.031', 'p < 0.001')
     """
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def many(n: int, thing: str, things: str | None = None) -> str:
+    """Count things, the plural in "s" unless it is given.
+
+    Examples
+    --------
+    >>> many(1, "rule"), many(1200, "rule")
+    ('1 rule', '1,200 rules')
+    """
+    return f"{n:,} {thing if n == 1 else things or thing + 's'}"
 
 
 def who(row: pd.Series) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from ..results import inference
-from .check import Check, Question, Verdict, adjusted, highest, lowest, said_p, who
+from .check import Check, Question, Verdict, adjusted, highest, lowest, many, said_p, who
 from .judged import Judged, tidy
 from .wald import joint_test
 
@@ -52,11 +52,14 @@ def judge_differences(
     alpha: float,
     what: str,
     test: str | None = None,
+    remedies: Mapping[str, str] | None = None,
 ) -> Check:
     """Answer a question from difference frames of judges; ``test`` names the column of further tests.
 
-    The joint tests are adjusted over judges and tests. A joint rejection gives "look"; "fail" needs
-    a difference above 0.05 whose own p value survives adjustment over the levels beside it.
+    ``remedies`` says what to do about each of these tests, where that differs. The joint tests are
+    adjusted over judges and tests. A joint rejection gives "look"; "fail" needs a difference above
+    0.05 whose own p value survives adjustment over the levels beside it. The difference that the
+    finding names is the largest among those that cause the verdict.
     """
     table = tidy(done)
     keys = ["judge", "prompt", *([test] if test else [])]
@@ -68,18 +71,31 @@ def judge_differences(
         return question.answer(table, "look", f"There are too few clusters to test {what}.", notes)
     worst = lowest(tests, tests["p_joint_adjusted"])
     rejected = tests["p_joint_adjusted"] < alpha
-    largest = highest(table, table["estimate"].abs())
-    named = f" ({worst[test]})" if test else ""
+    verdict, cause, those = _gravest(table, alpha)
+    largest = highest(cause, cause["estimate"].abs())
     finding = (
-        f"{int(rejected.sum())} of {len(tests)} joint tests find {what}; smallest adjusted "
-        f"{said_p(float(worst['p_joint_adjusted']))}{named}, {who(worst)}. The largest difference is "
-        f"{largest['estimate']:+.3f} ({largest['feature']} = {largest['level']}, {who(largest)}; "
+        f"{int(rejected.sum())} of {many(len(tests), 'joint test')} {'finds' if len(tests) == 1 else 'find'} "
+        f"{what}; smallest adjusted {said_p(float(worst['p_joint_adjusted']))}{_named(worst, test)}, "
+        f"{who(worst)}. The largest difference{those} is {largest['estimate']:+.3f} "
+        f"({largest['feature']} = {largest['level']}, {who(largest)}; "
         f"{said_p(float(largest['p_adjusted']))} adjusted over its levels)."
     )
-    severe = (
-        (table["p_joint_adjusted"] < alpha)
-        & (table["p_adjusted"] < alpha)
-        & (table["estimate"].abs() > LARGE)
-    )
-    verdict: Verdict = "fail" if severe.any() else "look" if rejected.any() else "pass"
-    return question.answer(table, verdict, finding, notes)
+    remedy = None
+    if remedies is not None and test is not None:
+        remedy = " ".join(remedies[name] for name in dict.fromkeys(tests.loc[rejected, test]))
+    return question.answer(table, verdict, finding, notes, remedy)
+
+
+def _gravest(table: pd.DataFrame, alpha: float) -> tuple[Verdict, pd.DataFrame, str]:
+    """Verdict on differences, the rows that cause it, and what these rows are called."""
+    rejected = table["p_joint_adjusted"] < alpha
+    severe = rejected & (table["p_adjusted"] < alpha) & (table["estimate"].abs() > LARGE)
+    if severe.any():
+        return "fail", table[severe], f" that holds after adjustment and exceeds {LARGE:g}"
+    if rejected.any():
+        return "look", table[rejected], " where a joint test rejects"
+    return "pass", table, ""
+
+
+def _named(row: pd.Series, test: str | None) -> str:
+    return f" ({row[test]})" if test else ""

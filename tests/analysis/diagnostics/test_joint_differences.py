@@ -1,0 +1,71 @@
+"""The verdict on differences of effects and the difference that is named as its reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.diagnostics.carry_over import REMEDIES, SHOWN, SIDE
+from conjury.analysis.diagnostics.check import Check, Question
+from conjury.analysis.diagnostics.joint_differences import difference_frame, judge_differences
+from conjury.analysis.diagnostics.judged import Judged, split
+from conjury.inference.simulate import simulate
+from conjury.inference.study import load_study
+
+QUESTION = Question("order", "Order", "Are they the same?", "Do both.")
+
+
+@pytest.fixture(scope="module")
+def group() -> Judged:
+    study = load_study("moderation")
+    made = simulate(study, 1, judges=["gpt4o"], prompts=["baseline"], pairs=20, truth=False)
+    return split(study, made.choices)[0]
+
+
+def of_judge(
+    group: Judged, judge: str, differences: dict[str, float], errors: list[float]
+) -> tuple[Judged, pd.DataFrame]:
+    keys = pd.DataFrame({"feature": "f", "level": list(differences)})
+    estimate = np.array(list(differences.values()))
+    return replace(group, judge=judge), difference_frame(
+        keys, estimate, np.diag(errors) ** 2, clusters=1000, alpha=0.05
+    )
+
+
+def named(check: Check) -> str:
+    return check.finding.split("largest difference")[1]
+
+
+def test_the_difference_named_is_one_that_causes_the_failure(group: Judged) -> None:
+    precise = of_judge(group, "precise", {"true": 0.09, "null": 0.001}, [0.01, 0.01])
+    noisy = of_judge(group, "noisy", {"chance": -0.3, "null": 0.01}, [0.2, 0.2])
+    found = judge_differences(QUESTION, [precise, noisy], [], 0.05, "differences")
+    assert found.verdict == "fail"
+    assert "+0.090 (f = true, precise" in named(found)
+
+
+def test_the_difference_named_lies_where_a_joint_test_rejects(group: Judged) -> None:
+    precise = of_judge(group, "precise", {"true": 0.04, "null": 0.001}, [0.005, 0.005])
+    noisy = of_judge(group, "noisy", {"chance": -0.3, "null": 0.01}, [0.2, 0.2])
+    found = judge_differences(QUESTION, [precise, noisy], [], 0.05, "differences")
+    assert found.verdict == "look"
+    assert "+0.040 (f = true, precise" in named(found)
+
+
+def test_without_a_rejection_the_largest_of_all_is_named(group: Judged) -> None:
+    noisy = of_judge(group, "noisy", {"chance": -0.3, "null": 0.01}, [0.2, 0.2])
+    found = judge_differences(QUESTION, [noisy], [], 0.05, "differences")
+    assert found.verdict == "pass"
+    assert "-0.300" in named(found)
+    assert found.finding.startswith("0 of 1 joint test finds")
+
+
+def test_the_remedy_is_that_of_the_test_that_rejects(group: Judged) -> None:
+    judge, side = of_judge(group, "panel", {"same": 0.1}, [0.01])
+    _, shown = of_judge(group, "panel", {"before": 0.001}, [0.01])
+    table = pd.concat([side.assign(test=SIDE), shown.assign(test=SHOWN)])
+    found = judge_differences(QUESTION, [(judge, table)], [], 0.05, "traces", "test", REMEDIES)
+    assert found.remedy == REMEDIES[SIDE]
