@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from conjury.analysis.fit import Fitted, Options
 
 console = Console(highlight=False, markup=False, soft_wrap=True)
+NOTES = 20  # notes that are printed; all are in the manifest
 DIFFERENCE = "published_difference"
 
 
@@ -76,9 +77,11 @@ def fit_choices(loaded: Variants, out: Path, options: Options) -> None:
 
     study = loaded.study
     n_groups = sum(1 for _ in groups(loaded.choices))
+    asked = "judge and prompt" if n_groups == 1 else "combinations of judge, prompt and variant"
+    analyses = f"{len(study.analyses)} {'analysis' if len(study.analyses) == 1 else 'analyses'}"
     console.print(
-        f"{study.title}: {sum(map(len, loaded.choices.values())):,} rows, {n_groups} judges, prompts and "
-        f"variants, {len(study.analyses)} analyses, {options.draws:,} bootstrap draws each."
+        f"{study.title}: {sum(map(len, loaded.choices.values())):,} rows, {n_groups} {asked}, {analyses}, "
+        f"{options.draws:,} bootstrap draws each."
     )
     simulated = any(is_simulated(choices).any() for choices in loaded.choices.values())
     with ResultsFolder(out).replaced(loaded.files.values()) as draft:
@@ -95,8 +98,12 @@ def fit_choices(loaded: Variants, out: Path, options: Options) -> None:
             "notes": list(dict.fromkeys(loaded.notes() + fitted.notes)),
         }
         draft.write(tables, manifest, loaded.choices)
+        used = {made["name"]: len(made["groups"]) for made in fitted.analyses}
         for name, table in tables.items():
-            console.print(f"  {name}: {len(table):,} rows")
+            absent = n_groups - used.get(name, n_groups)
+            left_out = f", {absent} of {n_groups} groups LEFT OUT" if absent else ""
+            console.print(f"  {name}: {len(table):,} rows{left_out}")
+        _print_notes(manifest["notes"], out)
         undrawn = _draw_figures(draft.path)
         draft.write({}, manifest | {"notes": [*manifest["notes"], *undrawn]})
     console.print(f"Results in {out}")
@@ -140,6 +147,15 @@ def _published(study: Study, fitted: Fitted) -> dict[str, pd.DataFrame]:
     if not judges & set(printed["judge"]):
         return {"published": printed}
     return {"published": printed, DIFFERENCE: beside_published(printed, fitted.tables["amce"])}
+
+
+def _print_notes(notes: Sequence[str], out: Path) -> None:
+    """Print what should be known about the fit, what was left out first."""
+    ordered = sorted(notes, key=lambda note: "left out" not in note)
+    for note in ordered[:NOTES]:
+        console.print(f"  Note: {note}")
+    if len(notes) > NOTES:
+        console.print(f"  {len(notes) - NOTES} more notes in {out / 'manifest.json'}")
 
 
 def _draw_figures(results: Path) -> list[str]:

@@ -25,13 +25,15 @@ def read_choices(
     levels: Levels | str | Path | None = None,
     aliases: Mapping[str, str] | None = None,
     usual_names: Mapping[str, str] | None = None,
+    judge_kinds: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     r"""Read a tidy table of forced choices, one row per judge, pair and profile.
 
     Needed are ``pair_id``, ``position``, ``chosen`` and the attributes. What else the contract declares is
-    filled in where it is absent: ``judge_id`` with "judge"; ``judge_kind`` with human where ``task``
-    numbers a respondent's tasks, else model; ``status`` with ok, or missing where ``chosen`` is empty;
-    ``repeat`` with false; the others with missing values (a missing ``sample`` is a judge's only answer).
+    filled in where it is absent: ``judge_id`` with "judge"; ``judge_kind`` with that of ``judge_kinds``, for
+    judges not named there with human where ``task`` numbers a respondent's tasks, else model; ``status``
+    with ok, or missing where ``chosen`` is empty; ``repeat`` with false; the others with missing values (a
+    missing ``sample`` is a judge's only answer).
     Two further columns have a meaning where they occur: ``origin`` is "simulated" in rows that a simulator
     made, ``panel`` names the human panel of a respondent where there are several.
 
@@ -42,6 +44,7 @@ def read_choices(
     levels : level order of further label columns, or a levels file; the study's own order comes first
     aliases : names in the file to names of the contract, such as ``{"model": "judge_id"}``; each must occur
     usual_names : further such names, used where the file has them and not the contract's own
+    judge_kinds : kinds of judges by their id, for a file without ``judge_kind``
 
     Returns
     -------
@@ -80,7 +83,7 @@ def read_choices(
     require_columns(frame, ["pair_id", "position", "chosen", *attributes], source)
     if frame.empty:
         raise InputError(f"{source}: the table has no rows; write one row for each profile shown.")
-    filled, assumed = _fill(frame, source)
+    filled, assumed = _fill(frame, source, judge_kinds or {})
     valid = validate(filled, "choices", source)
     declared = [*fields, *attributes]
     choices = valid[[*declared, *(name for name in valid if name not in declared)]]
@@ -113,7 +116,23 @@ def _rename(frame: pd.DataFrame, aliases: Mapping[str, str], source: str) -> pd.
     return frame.rename(columns=dict(aliases))
 
 
-def _fill(frame: pd.DataFrame, source: str) -> tuple[pd.DataFrame, list[str]]:
+def _judge_kinds(
+    frame: pd.DataFrame, source: str, known: Mapping[str, str]
+) -> tuple[pd.Series[str], list[str]]:
+    """Tell the kind of every judge of a file that does not; the second value says what was assumed."""
+    kinds = frame["judge_id"].astype("string").map(known).astype("string")
+    rest, note = kinds.isna(), f"{Path(source).name}: there is no judge_kind, so "
+    if not rest.any():
+        return kinds, [f"{note}the kinds of all judges are those of the study."]
+    others = frame[rest]
+    kind = "human" if "task" in others and others["task"].notna().any() else "model"
+    if kind == "model":
+        _refuse_respondents(others, source)
+    who = "all judges" if rest.all() else "judges that the study names are of its kinds, and all others"
+    return kinds.fillna(kind), [f"{note}{who} are taken as '{kind}'."]
+
+
+def _fill(frame: pd.DataFrame, source: str, judge_kinds: Mapping[str, str]) -> tuple[pd.DataFrame, list[str]]:
     """Add the columns that the file may leave out; the second value says what was assumed."""
     filled, file = frame.copy(), Path(source).name
     notes = []
@@ -123,11 +142,8 @@ def _fill(frame: pd.DataFrame, source: str) -> tuple[pd.DataFrame, list[str]]:
             f"{file}: there is no judge_id, so all rows are taken as one judge named '{DEFAULT_JUDGE}'."
         )
     if "judge_kind" not in frame:
-        kind = "human" if "task" in frame and frame["task"].notna().any() else "model"
-        if kind == "model":
-            _refuse_respondents(filled, source)
-        filled["judge_kind"] = kind
-        notes.append(f"{file}: there is no judge_kind, so all judges are taken as '{kind}'.")
+        filled["judge_kind"], assumed = _judge_kinds(filled, source, judge_kinds)
+        notes += assumed
     if "status" not in frame:
         filled["chosen"] = coerce(frame["chosen"], "binary", source)
         filled["status"] = np.where(filled["chosen"].isna(), "missing", "ok")

@@ -55,7 +55,8 @@ def load_choices(
     if Path(path).is_dir():
         raise InputError(f"{path}: this is a folder; name a file in it.")
     further = {**derived, **resolve_levels(path, levels)}
-    choices = read_choices(path, attributes, further, renames, study.column_aliases)
+    judge_kinds = {judge.id: judge.kind for judge in study.judges}
+    choices = read_choices(path, attributes, further, renames, study.column_aliases, judge_kinds)
     notes = [note.replace(str(path), Path(path).name) for note in choices.attrs.get("notes", [])]
     choices = _name_prompts(study, choices)
     choices = _name_stimuli(study, choices, str(path))
@@ -98,6 +99,11 @@ def select_rows(choices: pd.DataFrame, judge: str | None = None, prompt: str | N
         known = column.unique().tolist()
         if wanted not in known:
             held = listed(repr(name) for name in known)
+            if column.name == "judge" and (choices["judge_id"].astype("string") == wanted).any():
+                raise InputError(
+                    f"The choices of judge_id {wanted!r} have judge_kind 'human', so they are those of the "
+                    f"panel {held}; write model into judge_kind, or ask for that panel."
+                )
             hint = did_you_mean(wanted, known)
             raise InputError(f"The choices hold no {column.name} {wanted!r}{hint}; they hold {held}.")
         choices = choices[(column == wanted).to_numpy()]

@@ -26,6 +26,8 @@ from conjury.cli.commands import fit_choices
 from conjury.cli.loading import load_variants
 from conjury.inference.errors import InputError
 from conjury.inference.files import read_table
+from conjury.inference.simulate import simulate
+from conjury.inference.study import load_study
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 ESTIMATES = ["amce", "mm", "amce_speech", "amce_slur", "amce_by_identity"]
@@ -311,6 +313,23 @@ def test_every_analysis_with_a_figure_is_drawn_whatever_its_name(
     study = loaded.study.model_copy(update={"analyses": [effects]})
     fit_choices(replace(loaded, study=study), tmp_path / "out", Options(draws=0))
     assert (tmp_path / "out" / "figures" / "effects_on_review.png").is_file()
+
+
+def test_groups_that_are_left_out_are_counted_and_named_on_the_terminal(
+    short_study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = simulate(
+        load_study("moderation"), 1, pairs=60, judges=["gpt4o"], prompts=["baseline"], truth=False
+    ).choices
+    alone = made.head(2).assign(judge_id="gemini_2_5_flash")
+    pd.concat([made, alone], ignore_index=True).drop(columns="judge_kind").to_parquet(tmp_path / "c.parquet")
+    loaded = load_variants(str(short_study), tmp_path / "c.parquet", None, None, None, None, None)
+    fit_choices(loaded, tmp_path / "out", Options(draws=0))
+    printed = capsys.readouterr().out
+    assert "2 combinations of judge, prompt and variant, 1 analysis, 0 bootstrap" in printed
+    assert "amce: 24 rows, 1 of 2 groups LEFT OUT" in printed
+    assert "  Note: amce, gemini_2_5_flash baseline: " in printed
+    assert "c.parquet: there is no judge_kind, so the kinds of all judges are those of the study." in printed
 
 
 def test_report_of_the_study_is_one_page(folder: Path, conjury: Run, tmp_path: Path) -> None:

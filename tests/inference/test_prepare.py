@@ -199,6 +199,30 @@ def respondents(n: int) -> pd.DataFrame:
     return pd.concat([pairs().assign(judge_id=f"r{number}") for number in range(n)])
 
 
+def test_judges_that_the_study_names_are_of_its_kind_though_the_file_numbers_tasks(
+    study: Study, tmp_path: Path
+) -> None:
+    judges = ["gpt4o"] * 4 + ["r1"] * 4
+    frame = pairs(4).assign(judge_id=judges, task=[1, 1, 2, 2] * 2)
+    choices = load_choices(study, written(frame, tmp_path))
+    assert choices["judge_kind"].tolist() == ["model"] * 4 + ["human"] * 4
+    assert choices.attrs["notes"] == [
+        "choices.csv: there is no judge_kind, so judges that the study names are of its kinds, and all "
+        "others are taken as 'human'."
+    ]
+    named = load_choices(study, written(frame.assign(judge_id="gpt4o"), tmp_path))
+    assert set(named["judge_kind"]) == {"model"}
+    assert named.attrs["notes"] == [
+        "choices.csv: there is no judge_kind, so the kinds of all judges are those of the study."
+    ]
+
+
+def test_a_model_that_is_marked_human_is_refused_by_its_kind(study: Study, tmp_path: Path) -> None:
+    frame = pairs().assign(judge_id="gpt4o", judge_kind="human")
+    with pytest.raises(InputError, match=r"'gpt4o' have judge_kind 'human'.*write model into judge_kind"):
+        select_rows(load_choices(study, written(frame, tmp_path)), judge="gpt4o")
+
+
 def test_many_judges_with_few_pairs_are_not_taken_as_models(study: Study, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"'judge_kind' is missing, and 11 judges with about 2 pairs each"):
         load_choices(study, written(respondents(11), tmp_path))
