@@ -138,7 +138,7 @@ def _checks(
         "attribute_independence": lambda: attribute_independence.attribute_independence(
             study, judged, alpha, seed
         ),
-        "impossible_profiles": lambda: impossible_profiles.impossible_profiles(study, judged),
+        "impossible_profiles": lambda: impossible_profiles.impossible_profiles(study, judged, alpha),
         "position_share": lambda: position_share.position_share(judged, alpha),
         "profile_order": lambda: profile_order.profile_order(judged, alpha),
         "task_order": lambda: task_order.task_order(judged, alpha),

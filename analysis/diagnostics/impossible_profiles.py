@@ -6,36 +6,81 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from scipy.stats import poisson
 
 from conjury.inference.study import Study
 
-from .check import Check, Question, highest, who
+from .check import Check, Question, adjusted, highest, many, said_p, who
 from .judged import Judged, designs, tidy
+from .randomness import probabilities
 
 QUESTION = Question(
     "impossible_profiles",
     "Profiles that should not occur",
-    "Does every pair hold two different profiles that the study can draw?",
-    "Correct the join of attributes to profiles or the reading of the file; leave these pairs out until "
-    "their attributes are known.",
+    "Does every pair hold profiles that the study can draw, and the same one twice no more than by chance?",
+    "Leave these pairs out until their attributes are known.",
 )
-RARE = 0.001  # a larger share of broken pairs fails
+RARE = 0.001  # a larger share of broken pairs, beyond what chance gives, fails
+UNKNOWN = "attribute missing or of an unknown level"
+SAME = "both profiles of a pair the same"
+VARIES = "profile_id with differing attributes"
+REMEDIES = {
+    UNKNOWN: "Correct the reading of the file, or add the level to the study.",
+    SAME: "Report AMCEs without these pairs, which tell nothing about attributes, and look for what makes "
+    "them more frequent than independent draws: rows that were joined to themselves, or a fault in the draw.",
+    VARIES: "Correct the join of attributes to profiles, or give every presentation a profile_id of its own.",
+}
+STIMULUS = "Correct the join of texts and authors to profiles, or their ids, which begin with the level."
 
 
-def impossible_profiles(study: Study, judged: Sequence[Judged]) -> Check:
-    """Count what breaks the rules of the design, in every design."""
-    table = tidy((g, counted) for m in designs(judged) for counted in [_of_design(study, m[0])] for g in m)
-    broken = table[table["n"] > 0]
+def impossible_profiles(study: Study, judged: Sequence[Judged], alpha: float) -> Check:
+    """Count what breaks the rules of the design, in every design.
+
+    Two profiles drawn independently are the same now and then, so that rule is broken only where
+    such pairs are more frequent than the design's probabilities give (Poisson test at ``alpha``,
+    adjusted over designs). All other rules expect no case.
+    """
+    groups = designs(judged)
+    tables = [_of_design(study, members[0]).assign(design=k) for k, members in enumerate(groups)]
+    counted = pd.concat(tables, ignore_index=True)
+    p = poisson.sf(counted["n"] - 1, counted["expected"])
+    by_chance = counted["expected"].to_numpy() > 0
+    counted["p_adjusted"] = np.where(by_chance, adjusted(np.where(by_chance, p, np.nan)), p)
+    table = tidy(
+        (g, counted[counted["design"] == k].drop(columns="design"))
+        for k, members in enumerate(groups)
+        for g in members
+    )
+    rules = table["rule"].nunique()
+    broken = table[table["p_adjusted"] < alpha]
     if broken.empty:
-        finding = f"No profile breaks any of {table['rule'].nunique()} rules of the design."
-        return QUESTION.answer(table, "pass", finding)
+        return QUESTION.answer(
+            table, "pass", f"None of {many(rules, 'rule')} of the design is broken.{_same_by_chance(table)}"
+        )
     most = highest(broken, broken["n"])
     finding = (
-        f"{most['n']:,} of {most['of']:,}: {most['rule']} ({who(most)}; for example {most['example']}); "
-        f"{broken['rule'].nunique()} of {table['rule'].nunique()} rules are broken."
+        f"{most['n']:,} of {most['of']:,}: {most['rule']} ({who(most)}; for example {most['example']}"
+        f"{_beyond(most)}); {broken['rule'].nunique()} of {many(rules, 'rule')} "
+        f"{'is' if broken['rule'].nunique() == 1 else 'are'} broken."
     )
-    share = float((broken["n"] / broken["of"]).max())
-    return QUESTION.answer(table, "fail" if share > RARE else "look", finding)
+    share = float(((broken["n"] - broken["expected"]) / broken["of"]).max())
+    remedy = " ".join(dict.fromkeys(REMEDIES.get(rule, STIMULUS) for rule in broken["rule"]))
+    return QUESTION.answer(
+        table, "fail" if share > RARE else "look", finding, remedy=f"{remedy} {QUESTION.remedy}"
+    )
+
+
+def expected_same(study: Study, stimuli: Sequence[str]) -> float:
+    """Probability that two profiles drawn independently are the same, by attributes and some stimuli.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_study
+    >>> round(1 / expected_same(load_study("moderation"), ["text", "user"]))
+    210000
+    """
+    same = [sum(share**2 for share in each.values()) for each in probabilities(study).values()]
+    return float(np.prod(same + [1 / s.count for s in study.stimuli if s.id in stimuli]))
 
 
 def rules_broken(study: Study, shown: pd.DataFrame) -> dict[str, np.ndarray]:
@@ -57,13 +102,13 @@ def rules_broken(study: Study, shown: pd.DataFrame) -> dict[str, np.ndarray]:
     unknown = np.zeros(len(shown), dtype=bool)
     for name in names:
         unknown |= ~shown[name].astype("string").isin(study.levels(name)).to_numpy(dtype=bool)
-    broken = {"attribute missing or of an unknown level": unknown}
+    broken = {UNKNOWN: unknown}
     same = np.ones(len(shown) // 2, dtype=bool)
     for name in [*names, *stimuli]:
         number = pd.factorize(shown[name])[0].reshape(-1, 2)
         same &= number[:, 0] == number[:, 1]
     if stimuli or not study.stimuli:
-        broken["both profiles of a pair the same"] = same
+        broken[SAME] = same
     for stimulus in study.stimuli:
         if stimulus.id in stimuli:
             owner = shown[stimulus.id].astype("string").str.replace(r"_\d+$", "", regex=True)
@@ -76,11 +121,12 @@ def rules_broken(study: Study, shown: pd.DataFrame) -> dict[str, np.ndarray]:
         content = [pd.factorize(shown[name])[0] for name in names]
         by_profile = pd.DataFrame(dict(enumerate(content))).groupby(shown["profile_id"].to_numpy())
         varies = (by_profile.transform("min") != by_profile.transform("max")).any(axis=1).to_numpy()
-        broken["profile_id with differing attributes"] = varies
+        broken[VARIES] = varies
     return broken
 
 
 def _of_design(study: Study, group: Judged) -> pd.DataFrame:
+    chance = expected_same(study, group.stimuli)
     rows = []
     for rule, flags in rules_broken(study, group.shown).items():
         step = len(group.shown) // len(flags)
@@ -90,7 +136,29 @@ def _of_design(study: Study, group: Judged) -> pd.DataFrame:
                 "rule": rule,
                 "n": int(flags.sum()),
                 "of": len(flags),
+                "expected": len(flags) * chance if rule == SAME else 0.0,
                 "example": f"pair {pair}" if pair else "",
             }
         )
     return pd.DataFrame(rows)
+
+
+def _beyond(row: pd.Series) -> str:
+    if row["expected"] == 0:
+        return ""
+    return f"; {_rounded(row['expected'])} expected by chance, {said_p(float(row['p_adjusted']))}"
+
+
+def _same_by_chance(table: pd.DataFrame) -> str:
+    same = table[(table["rule"] == SAME) & (table["n"] > 0)]
+    if same.empty:
+        return ""
+    most = highest(same, same["n"])
+    return (
+        f" {many(int(most['n']), 'pair holds', 'pairs hold')} the same profile twice ({who(most)}), where "
+        f"independent draws give {_rounded(most['expected'])}."
+    )
+
+
+def _rounded(expected: float) -> str:
+    return f"{expected:,.1f}" if expected >= 1 else f"{expected:.1g}"

@@ -154,15 +154,18 @@ def test_attributes_that_hang_together_are_found(study: Study, model: pd.DataFra
 
 
 def test_impossible_profiles_are_counted(study: Study, model: pd.DataFrame) -> None:
-    assert impossible_profiles(study, split(study, model)).verdict == "pass"
+    assert impossible_profiles(study, split(study, model), 0.05).verdict == "pass"
     shown = model.copy()
     columns = [*(a.id for a in study.attributes), "text", "user", "profile_id"]
     shown.loc[1, columns] = shown.loc[0, columns]
-    found = impossible_profiles(study, split(study, shown))
+    found = impossible_profiles(study, split(study, shown), 0.05)
     assert found.verdict == "look"
     assert found.table.set_index("rule").loc["both profiles of a pair the same", "n"] == 1
     foreign = model.assign(text="sport_03")
-    assert impossible_profiles(study, split(study, foreign)).verdict == "fail"
+    mismatched = impossible_profiles(study, split(study, foreign), 0.05)
+    assert mismatched.verdict == "fail"
+    assert "join of texts and authors" in mismatched.remedy
+    assert "draw" not in mismatched.remedy
 
 
 def test_judges_of_the_same_pairs_share_a_design(study: Study) -> None:

@@ -12,6 +12,7 @@ from golden import SHARED
 
 from conjury.analysis.diagnostics.attribute_independence import attribute_independence
 from conjury.analysis.diagnostics.design_probabilities import design_probabilities
+from conjury.analysis.diagnostics.impossible_profiles import SAME, impossible_profiles
 from conjury.analysis.diagnostics.judged import split
 from conjury.analysis.diagnostics.randomness import how_drawn
 from conjury.inference.files import write_table
@@ -86,6 +87,20 @@ def test_independent_draws_with_numbered_presentations_pass(study: Study) -> Non
         assert attribute_independence(study, judged, 0.001, 1).verdict == "pass"
 
 
+def test_a_pair_of_the_same_profile_is_no_error_where_chance_gives_as_many(study: Study) -> None:
+    found = impossible_profiles(study, split(study, presented(drawn_independently(1200))), 0.05)
+    row = found.table.set_index("rule").loc[SAME]
+    assert row["expected"] == pytest.approx(600 / 6)
+    assert row["n"] > 50
+    assert (found.verdict, found.remedy) == ("pass", "")
+    assert "the same profile twice" in found.finding
+    profiles = drawn_independently(1200)
+    doubled = profiles.iloc[np.where(np.arange(1200) % 10 == 1, np.arange(1200) - 1, np.arange(1200))]
+    too_many = impossible_profiles(study, split(study, presented(doubled.reset_index(drop=True))), 0.05)
+    assert too_many.verdict == "fail"
+    assert "more frequent than independent draws" in too_many.remedy
+
+
 @pytest.mark.shared
 @pytest.mark.skipif(not EXPORT.is_file(), reason="no reference tables of peers")
 def test_a_public_export_with_random_profiles_shows_no_dependence(tmp_path: Path) -> None:
@@ -97,3 +112,4 @@ def test_a_public_export_with_random_profiles_shows_no_dependence(tmp_path: Path
     judged = split(study, load_choices(study, tmp_path / "choices.parquet"))
     assert "drawn independently" in design_probabilities(study, judged, 0.05, 1).finding
     assert attribute_independence(study, judged, 0.05, 1).verdict == "pass"
+    assert impossible_profiles(study, judged, 0.05).verdict == "pass"
