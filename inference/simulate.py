@@ -29,7 +29,7 @@ from .design import (
     with_swapped_repeat,
 )
 from .errors import InputError
-from .rater_models import RaterModel, read_truth_table, select_raters, utilities
+from .rater_models import COLUMNS, RaterModel, read_truth_table, select_raters, utilities
 from .stimuli import stimulus_effects, stimulus_utility
 from .streams import stream
 from .study import Study
@@ -120,7 +120,8 @@ def simulate(
     Raises
     ------
     InputError
-        For a bad truth table, unknown judges and prompts, or shares and counts out of range.
+        For a truth table that is missing or bad, unknown judges and prompts, or shares and counts out of
+        range.
 
     Examples
     --------
@@ -130,7 +131,7 @@ def simulate(
     100
     """
     _check_repeats(swapped_share, samples, noise)
-    source = study.folder / "truth.csv" if raters is None else raters
+    source = _truth_table(study) if raters is None else raters
     chosen = select_raters(read_truth_table(source, study), judges, prompts)
     if noise is not None:
         chosen = [replace(rater, noise=noise) if rater.kind == "model" else rater for rater in chosen]
@@ -171,6 +172,18 @@ class _World:
         shown = self.profiles.iloc[rows.reshape(-1)]
         codes = _codes(self.study, self.profiles, rows.reshape(-1))
         return stimulus_utility(self.study, rater, shown, codes, self.stimulus_seed).reshape(rows.shape)
+
+
+def _truth_table(study: Study) -> Path:
+    """Find the truth table of a study beside its file."""
+    path = study.folder / "truth.csv"
+    if not path.is_file():
+        raise InputError(
+            f"Study {study.name!r} has no truth table, so its choices cannot be simulated; write the "
+            f"part-worths of at least one judge to truth.csv beside the study file, with the columns "
+            f"{', '.join(COLUMNS)}."
+        )
+    return path
 
 
 def _check_repeats(swapped_share: float, samples: int, noise: float | None) -> None:

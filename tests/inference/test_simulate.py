@@ -1,3 +1,4 @@
+import shutil
 import time
 from itertools import pairwise
 
@@ -267,6 +268,17 @@ def test_a_bad_truth_file_is_refused_with_its_line(
     path.write_text("")
     with pytest.raises(InputError, match="cannot be read"):
         read_truth_table(path, study)
+
+
+def test_a_study_without_truth_table_cannot_be_simulated(
+    study: Study, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("untold")
+    shutil.copytree(study.folder, folder, dirs_exist_ok=True)
+    (folder / "truth.csv").unlink()
+    told = "'moderation' has no truth table, so its choices cannot be simulated; write .* judge, judge_kind"
+    with pytest.raises(InputError, match=told):
+        simulate(load_study(folder), seed=1)
 
 
 def test_an_unreachable_reliability_is_refused(study: Study) -> None:
