@@ -24,7 +24,7 @@ from .r_values import conversion_rules
 logger = logging.getLogger(__name__)
 logging.getLogger("rpy2").addHandler(logging.NullHandler())  # no remarks on a missing R on the terminal
 
-PACKAGES = ("survey", "sandwich", "lmtest", "lme4", "cregg")
+PACKAGES = ("survey", "sandwich", "lmtest", "clubSandwich", "lme4", "cregg")
 REMEDIES = {
     "rpy2": "pip install 'conjury[r]'",
     "R": "apt-get install r-base-core, or see r-project.org",
@@ -114,7 +114,7 @@ def remedy(part: str) -> str:
     >>> remedy("rpy2")
     "pip install 'conjury[r]'"
     """
-    return REMEDIES.get(part, f'apt-get install r-cran-{part}, or install.packages("{part}") in R')
+    return REMEDIES.get(part, f'apt-get install r-cran-{part.lower()}, or install.packages("{part}") in R')
 
 
 def require(*packages: str) -> None:

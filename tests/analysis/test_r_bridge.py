@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ import pytest
 from conjury.analysis import r
 from conjury.cli.doctor import findings
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
+from conjury.inference.paths import R_SOURCES
 
 
 def there_and_back(frame: pd.DataFrame) -> pd.DataFrame:
@@ -172,6 +174,15 @@ def test_dtypes_that_r_does_not_take_are_refused() -> None:
 def test_a_missing_r_package_is_named_with_its_remedy() -> None:
     with pytest.raises(MissingDependency, match=r"nosuchpackage is not installed; install it with"):
         r.require("nosuchpackage")
+
+
+def test_every_package_that_the_r_side_calls_is_looked_for() -> None:
+    called = {
+        name for file in R_SOURCES.glob("*.R") for name in re.findall(r"(\w+)::", file.read_text("utf-8"))
+    }
+    shipped_with_r = {"base", "stats", "utils", "graphics", "grDevices", "methods"}
+    assert called - shipped_with_r <= set(r.PACKAGES)
+    assert r.remedy("clubSandwich").startswith("apt-get install r-cran-clubsandwich, or install.packages(")
 
 
 def test_the_remedy_in_the_message_is_the_one_that_doctor_shows() -> None:
