@@ -232,7 +232,7 @@ def describe_run(command: Iterable[str], engines: Iterable[str] = ()) -> dict[st
         "conjury": version("conjury"),
         "commit": _commit(),
         "python": platform.python_version(),
-        "packages": {name: found for name in PACKAGES if (found := _version(name))},
+        "packages": {name: found for name in PACKAGES if (found := installed(name))},
         "r": _r_versions() if set(engines) & set(R_ENGINES) else None,
         "command": shlex.join(map(without_folder, command)),
     }
@@ -274,7 +274,8 @@ def _r_versions() -> dict[str, str | None]:
     return {"R": found.r, **{name: number for name, number in found.packages.items() if number}}
 
 
-def _version(package: str) -> str | None:
+def installed(package: str) -> str | None:
+    """Version of an installed Python package; None where it is absent."""
     try:
         return version(package)
     except PackageNotFoundError:

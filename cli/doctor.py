@@ -5,12 +5,13 @@ from __future__ import annotations
 import platform
 import shutil
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 
 from rich.console import Console
 from rich.table import Table
 
 from conjury.analysis.r import PACKAGES, available, remedy
+from conjury.analysis.store import installed
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def findings() -> list[Finding]:
         Finding(
             "Quarto", _on_path("quarto"), "quarto.org; without it reports are rendered in a simpler layout"
         ),
-        *(Finding(name, _version(name), remedy) for name, remedy in EXTRAS.items()),
+        *(Finding(name, installed(name), remedy) for name, remedy in EXTRAS.items()),
     ]
 
 
@@ -55,13 +56,6 @@ def examine() -> None:
     for finding in findings():
         table.add_row(finding.part, finding.found or "missing", "" if finding.found else finding.remedy)
     Console(highlight=False, markup=False).print(table)
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def _on_path(program: str) -> str | None:

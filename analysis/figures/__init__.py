@@ -8,6 +8,7 @@ from .interactions import interaction_alt, interaction_plot
 from .marginal_means import marginal_means_alt, marginal_means_plot
 from .proportions import proportions_plot
 from .published import beside_published, published_alt, published_plot
+from .target import target_alt, target_plot
 from .theme import save, save_variants
 from .truth import truth_alt, truth_plot
 
@@ -29,6 +30,8 @@ __all__ = [
     "published_plot",
     "save",
     "save_variants",
+    "target_alt",
+    "target_plot",
     "truth_alt",
     "truth_plot",
 ]

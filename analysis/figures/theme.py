@@ -17,7 +17,6 @@ from conjury.inference.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ONE_COLUMN = 3.5
 TWO_COLUMNS = 7.2
 PAGE_HEIGHT = 9.6
 FONTS = ("Source Sans 3", "Inter", "Helvetica Neue", "Arial", "Liberation Sans", "DejaVu Sans")
