@@ -34,9 +34,8 @@ def import_choices(
 ) -> None:
     """Read an export, write its choices, say what was found, and draft a study file on request."""
     from conjury.inference.files import write_table
+    from conjury.inference.humans import draft_study, read_qualtrics
     from conjury.inference.humans.attributes import make_ids
-    from conjury.inference.humans.draft import draft_study
-    from conjury.inference.humans.qualtrics import read_qualtrics
 
     if form not in FORMATS:
         raise InputError(f"--format {form!r} is unknown; use {', '.join(FORMATS)}.")

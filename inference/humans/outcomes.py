@@ -61,7 +61,7 @@ def order_outcomes(export: Export, columns: Sequence[str]) -> list[str]:
     if len(columns) != len(export.tasks):
         raise InputError(
             f"{export.source}: for {len(export.tasks)} tasks the number of outcomes is {len(columns)}; name "
-            "one column for each task, and the repeated task apart from them."
+            "one column for each task, and the repeated task apart from them as `repeated` (--repeated)."
         )
     ends = {int(match[1]): name for name in columns if (match := re.search(r"(\d+)\D*$", name)) is not None}
     return [ends[task] for task in export.tasks] if set(ends) == set(export.tasks) else list(columns)

@@ -12,9 +12,8 @@ from golden import SHARED
 
 from conjury.inference.errors import InputError
 from conjury.inference.files import write_table
+from conjury.inference.humans import Survey, draft_study, read_qualtrics
 from conjury.inference.humans.attributes import make_ids
-from conjury.inference.humans.draft import draft_study
-from conjury.inference.humans.qualtrics import Survey, read_qualtrics
 from conjury.inference.prepare import load_choices
 from conjury.inference.study import load_study
 from conjury.inference.tables import validate
@@ -239,7 +238,10 @@ def test_a_level_that_the_labels_lack_is_refused_with_its_cell(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"outcomes": ["vote1"]}, "for 2 tasks the number of outcomes is 1; name one column for each task"),
+        (
+            {"outcomes": ["vote1"]},
+            "one column for each task, and the repeated task apart from them as `repeated` (--repeated)",
+        ),
         ({"outcomes": ["vote1", "vote3"]}, "column 'vote3' is missing (did you mean 'vote2'?)"),
         ({"prefix": "K"}, "no columns such as K-1-1-1; name one prefix of F"),
         ({"first": "Post C", "second": "Post D"}, "no answer in vote1 and so on is 'Post C' or 'Post D'"),
