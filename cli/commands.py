@@ -76,6 +76,7 @@ def fit_choices(loaded: Variants, out: Path, options: Options) -> None:
     from conjury.inference.prepare import is_simulated
 
     study = loaded.study
+    loaded.require("--id", options.id)
     n_groups = sum(1 for _ in groups(loaded.choices))
     asked = "judge and prompt" if n_groups == 1 else "combinations of judge, prompt and variant"
     analyses = f"{len(study.analyses)} {'analysis' if len(study.analyses) == 1 else 'analyses'}"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from conjury.inference.columns import did_you_mean
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.study import Study, load_study
 
@@ -21,7 +23,12 @@ if TYPE_CHECKING:
     from conjury.analysis.robustness import Robustness
 
 WORDS = {"pass": "passes", "look": "LOOK", "fail": "FAILS", "not_applicable": "-"}
-COUNTED = {"pass": "pass", "look": "need a look", "fail": "fail", "not_applicable": "do not apply"}
+COUNTED = {
+    "pass": ("passes", "pass"),
+    "look": ("needs a look", "need a look"),
+    "fail": ("fails", "fail"),
+    "not_applicable": ("does not apply", "do not apply"),
+}
 
 
 def diagnose_choices(
@@ -38,8 +45,10 @@ def diagnose_choices(
 ) -> None:
     """Check a study's choices and add tables and figures of the checks to the results folder."""
     from conjury.analysis.diagnostics.diagnose import NAMES, diagnose
+    from conjury.analysis.results import check_alpha
     from conjury.analysis.store import ResultsFolder, describe_run
 
+    check_alpha(alpha)
     known = load_study(study)
     folder = ResultsFolder(results)
     if data is None and not folder.manifest:
@@ -48,6 +57,7 @@ def diagnose_choices(
             "choices with --data."
         )
     choices, source = choose(folder, study, data, levels, renames, judge, prompt)
+    _check_filters(choices, filters)
     console.print(f"{known.title}: {len(NAMES)} checks of {len(choices):,} rows of {data or results}")
     with show_progress(len(NAMES)) as step:
         checks = diagnose(known, choices, alpha=alpha, seed=seed, filters=filters, progress=step)
@@ -79,6 +89,15 @@ def diagnose_choices(
         f"Tables and figures of {sum(c.figure for c in checks)} checks in {results}; render them with "
         f"`conjury report diagnostics --results {results}`."
     )
+
+
+def _check_filters(choices: pd.DataFrame, filters: Sequence[str] | None) -> None:
+    stray = next((name for name in filters or () if name not in choices), None)
+    if stray is not None:
+        raise InputError(
+            f"--filter {stray}: the choices have no column {stray!r}{did_you_mean(stray, choices.columns)}; "
+            "name the column of an attention check."
+        )
 
 
 def summary(checks: Sequence[Check]) -> pd.DataFrame:
@@ -143,5 +162,10 @@ def _print(checks: Sequence[Check]) -> None:
         console.print(f"        {check.finding}")
         if check.remedy:
             console.print(f"        What to do: {check.remedy}")
-    counts = [f"{sum(c.verdict == v for c in checks)} {words}" for v, words in COUNTED.items()]
-    console.print(f"\n{', '.join(counts)}.")
+    console.print(f"\n{counted(checks)}.")
+
+
+def counted(checks: Sequence[Check]) -> str:
+    """Count the verdicts of checks in words, such as "12 pass, 1 needs a look"."""
+    numbers: Counter[str] = Counter(check.verdict for check in checks)
+    return ", ".join(f"{numbers[v]} {one if numbers[v] == 1 else more}" for v, (one, more) in COUNTED.items())

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from conjury.inference.columns import did_you_mean
 from conjury.inference.errors import InputError
 from conjury.inference.study import Study, load_study
 
@@ -31,6 +32,16 @@ class Variants:
             describe_file(file, self.rows[name], name, len(self.choices[name]))
             for name, file in self.files.items()
         ]
+
+    def require(self, option: str, columns: Iterable[str]) -> None:
+        """Refuse columns of an option that any of the files lacks."""
+        for name, choices in self.choices.items():
+            stray = next((column for column in columns if column not in choices), None)
+            if stray is not None:
+                hint = did_you_mean(stray, choices.columns)
+                raise InputError(
+                    f"{option} {stray}: {self.files[name]} has no column {stray!r}{hint}; correct the name."
+                )
 
     def notes(self) -> list[str]:
         """What was assumed in reading, and that choices are simulated, where they are."""

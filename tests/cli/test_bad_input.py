@@ -97,6 +97,14 @@ def test_a_feature_of_one_level_is_refused_by_name(made: pd.DataFrame, refused: 
     assert "gpt4o baseline" in told
 
 
+def test_cluster_columns_that_the_file_lacks_are_refused_before_any_work(
+    made: pd.DataFrame, refused: Refused
+) -> None:
+    made.to_csv("choices.csv", index=False)
+    told = refused(*FIT, "choices.csv", "--id", "txt")
+    assert "--id txt: choices.csv has no column 'txt' (did you mean 'text'?); correct" in told
+
+
 def test_a_single_pair_is_refused(made: pd.DataFrame, refused: Refused) -> None:
     made.head(2).to_csv("choices.csv", index=False)
     assert "gpt4o baseline" in refused(*FIT, "choices.csv")

@@ -7,9 +7,12 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from conjury.analysis.diagnostics.check import Check, Verdict
 from conjury.analysis.diagnostics.diagnose import NAMES
+from conjury.cli.diagnosing import counted
 from conjury.inference.files import read_table
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -93,7 +96,10 @@ def test_results_of_a_fit_are_kept_and_their_choices_used(
         (["--results", "nowhere"], "run `conjury fit` first, or name the choices with --data"),
         (["--data", "choices.parquet", "--judge", "gpt5"], "no judge 'gpt5'"),
         (["--data", "choices.parquet", "--alpha", 2], "alpha is 2.0"),
-        (["--data", "choices.parquet", "--filter", "awake"], "no column 'awake'"),
+        (
+            ["--data", "choices.parquet", "--filter", "awake"],
+            "--filter awake: the choices have no column 'awake'",
+        ),
         (["--data", "absent.parquet"], "absent.parquet"),
     ],
 )
@@ -104,3 +110,10 @@ def test_bad_input_ends_with_one_sentence(
     assert found.returncode == 2
     assert complaint in found.stderr
     assert len(found.stderr.strip().splitlines()) == 1
+    assert found.stdout == ""
+
+
+def test_one_check_is_counted_in_the_singular() -> None:
+    verdicts: tuple[Verdict, ...] = ("look", "pass", "pass", "fail")
+    checks = [Check("a", "A", "?", pd.DataFrame(), verdict, "", "", False) for verdict in verdicts]
+    assert counted(checks) == "2 pass, 1 needs a look, 1 fails, 0 do not apply"
