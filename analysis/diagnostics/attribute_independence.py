@@ -18,8 +18,11 @@ QUESTION = Question(
     "attribute_independence",
     "Independence of attributes",
     "Does the level of one attribute tell nothing about the level of another?",
-    "Name restricted combinations in the formula (as in slur * topic), so that effects are averaged over "
-    "combinations that occur, and report marginal means with care: they mix the attributes.",
+    "Look in the program that drew the profiles, and in the join of attributes to profiles, for what ties "
+    "these attributes together, and report marginal means with care: they mix the attributes.",
+)
+CLOSER = (
+    "If profiles were drawn by a quota or block design, say so beside the results; AMCEs keep their meaning."
 )
 
 
@@ -75,7 +78,19 @@ def attribute_independence(study: Study, judged: Sequence[Judged], alpha: float,
     if p < alpha and closer:
         finding += " They are more evenly crossed than random draws would be."
     verdict: Verdict = "pass" if not p < alpha else "look" if closer or p >= min(0.001, alpha) else "fail"
-    return QUESTION.answer(table, verdict, finding)
+    return QUESTION.answer(table, verdict, finding, remedy=CLOSER if closer else _remedy(furthest))
+
+
+def _remedy(pair: pd.Series) -> str:
+    """What to do about two dependent attributes; where combinations never occur, a formula with both."""
+    if not pair["empty_cells"]:
+        return QUESTION.remedy
+    return (
+        f"Combinations of {pair['feature']} and {pair['partner']} that never occur were probably "
+        f"restricted by design: write {pair['feature']} * {pair['partner']} in the formula, so that effects "
+        "are averaged over combinations that occur, and report marginal means with care: they mix the "
+        "attributes."
+    )
 
 
 def _of_design(study: Study, group: Judged, rng: np.random.Generator) -> pd.DataFrame:

@@ -151,6 +151,12 @@ def test_attributes_that_hang_together_are_found(study: Study, model: pd.DataFra
     found = attribute_independence(study, split(study, broken), 0.05, 1)
     assert found.verdict == "fail"
     assert "curse and engagement" in found.finding
+    assert "program that drew the profiles" in found.remedy
+    restricted = ~((model["curse"] == "curse") & (model["engagement"] == "low")).to_numpy().reshape(-1, 2)
+    without = attribute_independence(
+        study, split(study, model[np.repeat(restricted.all(axis=1), 2)]), 0.05, 1
+    )
+    assert "write curse * engagement in the formula" in without.remedy
 
 
 def test_impossible_profiles_are_counted(study: Study, model: pd.DataFrame) -> None:
