@@ -11,9 +11,9 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from .check import SEVERITY, Check, Question, highest
+from .group_effects import group_effects
 from .joint_differences import difference_frame, judge_differences
 from .judged import Judged, attempt, codes
-from .wald import group_effects
 
 QUESTION = Question(
     "attention_filters",

@@ -11,10 +11,10 @@ from conjury.inference.errors import InputError
 
 from ..conjoint import amce
 from .check import Check, Question
+from .group_effects import cluster_count, errors_of
 from .joint_differences import difference_frame, judge_differences
 from .judged import Judged, attempt, codes
 from .task_order import MODELS, has_tasks
-from .wald import cluster_count, errors_of
 
 QUESTION = Question(
     "carry_over",

@@ -9,8 +9,8 @@ import pandas as pd
 
 from ..results import inference
 from .check import Check, Question, Verdict, adjusted, highest, lowest, many, said_p, who
+from .group_effects import hotelling_test
 from .judged import Judged, tidy
-from .wald import joint_test
 
 LARGE = 0.05  # a difference of effects, in choice probability, that changes what a reader concludes
 
@@ -29,7 +29,7 @@ def difference_frame(
     clusters : int
     alpha : float
     """
-    joint = joint_test(estimate, vcov, clusters)
+    joint = hotelling_test(estimate, vcov, clusters)
     std_error = np.sqrt(np.clip(np.diag(vcov), 0, None))
     found = inference(estimate, std_error, alpha)
     return keys.assign(

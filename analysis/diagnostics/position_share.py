@@ -11,8 +11,8 @@ from conjury.inference.errors import InputError
 
 from ..results import inference
 from .check import Check, Question, adjusted, highest, said_p, who
+from .group_effects import clustered_mean
 from .judged import Judged, attempt, tidy
-from .wald import clustered_mean
 
 QUESTION = Question(
     "position_share",

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from .check import Check, Question
+from .group_effects import group_effects
 from .joint_differences import difference_frame, judge_differences
 from .judged import Judged, attempt
-from .wald import group_effects
 
 QUESTION = Question(
     "profile_order",

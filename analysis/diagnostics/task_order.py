@@ -11,9 +11,9 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from .check import Check, Question
+from .group_effects import GroupEffects, group_effects
 from .joint_differences import difference_frame, judge_differences
 from .judged import Judged, attempt
-from .wald import GroupEffects, group_effects
 
 QUESTION = Question(
     "task_order",

@@ -11,6 +11,7 @@ from conjury.analysis.diagnostics.answers import answers
 from conjury.analysis.diagnostics.attention_filters import attention_filters
 from conjury.analysis.diagnostics.carry_over import carry_over, repeated_sides
 from conjury.analysis.diagnostics.diagnose import NAMES, diagnose
+from conjury.analysis.diagnostics.group_effects import hotelling_test
 from conjury.analysis.diagnostics.judged import split
 from conjury.analysis.diagnostics.missing_choices import missing_at_random, missing_choices
 from conjury.analysis.diagnostics.position_share import position_share
@@ -19,7 +20,6 @@ from conjury.analysis.diagnostics.repeat_agreement import repeat_agreement
 from conjury.analysis.diagnostics.response_times import response_times
 from conjury.analysis.diagnostics.straight_lining import longest_run_distribution, straight_lining
 from conjury.analysis.diagnostics.task_order import task_order
-from conjury.analysis.diagnostics.wald import joint_test
 from conjury.inference.errors import InputError
 from conjury.inference.simulate import simulate
 from conjury.inference.study import Study, load_study
@@ -254,7 +254,7 @@ def test_a_joint_test_is_hotellings() -> None:
     sample = rng.normal(size=(12, 3)) + 0.4
     mean, vcov = sample.mean(axis=0), np.cov(sample.T) / 12
     t2 = float(mean @ np.linalg.solve(vcov, mean))
-    found = joint_test(mean, vcov, 12)
+    found = hotelling_test(mean, vcov, 12)
     assert (found.statistic, found.df, found.df_residual) == (pytest.approx(t2 * 9 / 33), 3, 9)
 
 

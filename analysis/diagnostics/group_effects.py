@@ -1,4 +1,10 @@
-"""Joint tests of effects, and effects by group with the covariance that groups share."""
+"""Effects by group with the covariance that groups share, and their joint tests.
+
+The joint tests of comparisons (``conjoint.comparisons``) refer the Wald statistic to a reference that their
+caller chooses. Checks refer it to Hotelling's, with the clusters of the group that has fewest: they run
+unattended on panels of any size, and with few clusters and many levels the chi-square reference would report
+order or carry-over effects that are not there.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +18,7 @@ from scipy.stats import f as f_distribution
 from conjury.inference.errors import InputError
 
 from ..conjoint import cj
-from ..conjoint.comparisons.wald import joint_test as wald_test
+from ..conjoint.comparisons.wald import joint_test
 from ..results import Estimates
 
 
@@ -54,7 +60,7 @@ class GroupEffects:
         return weights @ self.estimate, combine @ self.vcov @ combine.T
 
 
-def joint_test(estimate: np.ndarray, vcov: np.ndarray, clusters: int) -> Joint:
+def hotelling_test(estimate: np.ndarray, vcov: np.ndarray, clusters: int) -> Joint:
     """Test that all estimates are zero, by Hotelling's F reference for cluster-robust covariances.
 
     Parameters
@@ -73,13 +79,13 @@ def joint_test(estimate: np.ndarray, vcov: np.ndarray, clusters: int) -> Joint:
 
     Examples
     --------
-    >>> round(joint_test(np.array([2.0]), np.array([[1.0]]), 10_000).p, 4)
+    >>> round(hotelling_test(np.array([2.0]), np.array([[1.0]]), 10_000).p, 4)
     0.0455
     """
     varying = np.diag(vcov) > 0
     if not varying.any():
         return Joint(np.nan, 0, np.nan, np.nan)
-    found = wald_test(estimate[varying], vcov[np.ix_(varying, varying)])
+    found = joint_test(estimate[varying], vcov[np.ix_(varying, varying)])
     q = found.rank
     if clusters <= q:
         return Joint(np.nan, q, np.nan, np.nan)
