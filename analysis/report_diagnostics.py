@@ -12,6 +12,7 @@ from conjury.inference.errors import ConjuryError, InputError
 from .blocks import captioned, picture, slug, table_blocks
 from .display import raw_block, styled_table
 from .figures.diagnostics import draw
+from .figures.diagnostics_captions import caption
 from .figures.labels import LabelKey
 from .methods import note_list, plain
 from .report_tables import versions_table
@@ -44,10 +45,8 @@ class DiagnosticsReport(RobustnessReport):
     def __init__(self, path: str | Path) -> None:
         super().__init__(path)
         if not self.diagnosed:
-            study = self.manifest.get("study") or "STUDY"
-            raise InputError(
-                f"{self.path} holds no diagnosis; run `conjury diagnose {study} --results FOLDER` first."
-            )
+            run = f"conjury diagnose {self.study_argument} --results FOLDER"
+            raise InputError(f"{self.path} holds no diagnosis; run `{run}` first.")
 
     @property
     def diagnosed(self) -> dict[str, Any]:
@@ -112,7 +111,12 @@ class DiagnosticsReport(RobustnessReport):
         except ConjuryError as error:
             return f"*The figure is not shown: {plain(str(error).replace(str(self.path), 'the results'))}*\n"
         label = f"fig-check-{slug(name)}"
-        return captioned(label, picture(f"check-{name}", figure, plain(finding)), f"{plain(title)}.")
+        return captioned(
+            label, picture(f"check-{name}", figure, plain(finding)), plain(self._caption(name, title))
+        )
+
+    def _caption(self, name: str, title: str) -> str:
+        return caption(name, title, float(self.diagnosed.get("alpha") or 0.05))
 
     def methods(self) -> str:
         """Say at which level the tests were made, and from which seed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 NUMBERS = ("estimate", "lower", "upper")
 MANY = 4  # judges and prompts whose names share a line in a legend
+TO_ONE = (0.0, 1.0)  # reach of an axis of counts or percentages that may all be zero
 
 
 def draw(
@@ -107,7 +108,7 @@ def _levels(
 
     def drawer(table: pd.DataFrame, labels: Labels, theme: str) -> Figure:
         if "feature" not in table:
-            return _by_judge("Pairs without a choice (%)", None)(
+            return _by_judge("Pairs without a choice (%)", 0.0, hold=TO_ONE)(
                 table.assign(estimate=100 * table["share_missing"]), labels, theme
             )
         table = once(table)
@@ -156,7 +157,7 @@ def _range_of_levels(
 
 
 def _by_judge(
-    xlabel: str, baseline: float | None, percent: bool = False
+    xlabel: str, baseline: float | None, percent: bool = False, hold: Sequence[float] = ()
 ) -> Callable[[pd.DataFrame, Labels, str], Figure]:
     """One row for each judge and prompt."""
 
@@ -165,7 +166,7 @@ def _by_judge(
             table = table.assign(**{name: 100 * table[name] for name in NUMBERS})
         everywhere = pd.Series("Judges and prompts", index=table.index)
         points = _points(table, everywhere, series_of(table, labels).str.replace("\n", " "), everywhere)
-        return draw_panels(points, theme=theme, xlabel=xlabel, baseline=baseline)
+        return draw_panels(points, theme=theme, xlabel=xlabel, baseline=baseline, hold=hold)
 
     return drawer
 
@@ -205,7 +206,9 @@ def _answers(table: pd.DataFrame, labels: Labels, theme: str) -> Figure:
     drawn = drawn.melt("row", var_name="answer", value_name="estimate")
     everywhere = pd.Series("Judges and prompts", index=drawn.index)
     points = _points(drawn, everywhere, drawn["row"], drawn["answer"].map(labels.feature))
-    return draw_panels(points, theme=theme, xlabel="Pairs without a single choice (%)", baseline=0.0)
+    return draw_panels(
+        points, theme=theme, xlabel="Pairs without a single choice (%)", baseline=0.0, hold=TO_ONE
+    )
 
 
 def _impossible(table: pd.DataFrame, labels: Labels, theme: str) -> Figure:
@@ -214,7 +217,9 @@ def _impossible(table: pd.DataFrame, labels: Labels, theme: str) -> Figure:
     points = _points(
         table, everywhere, table["rule"].map(labels.feature), series_of(table, labels) + table["more"]
     )
-    return draw_panels(points, theme=theme, xlabel="Profiles or pairs that break the rule", baseline=0.0)
+    return draw_panels(
+        points, theme=theme, xlabel="Profiles or pairs that break the rule", baseline=0.0, hold=TO_ONE
+    )
 
 
 _DRAWERS: dict[str, Callable[[pd.DataFrame, Labels, str], Figure]] = {

@@ -94,6 +94,9 @@ def test_each_check_shows_question_verdict_finding_figure_and_remedy(results, aw
     assert "*Is A chosen as often?*" in printed
     assert "**Fails.** Not so &lt;script" in printed
     assert re.findall(r"#fig-check-[\w-]+", printed) == ["#fig-check-position-share"]
+    assert "Preference for a position. Points: share of pairs in which position A was chosen; bars: 99% " in (
+        printed
+    )
     assert printed.count('.callout-tip title="What to do"') == 2
     assert "Show pairs \\*twice\\*." in printed
     assert (away_from_home / "conjury-figures" / "check-position-share-dark.svg").is_file()
@@ -152,6 +155,39 @@ def test_without_a_diagnosis_one_sentence_says_what_to_run(tmp_path, capsys) -> 
     for section in (report.reliability, report.stimuli, report.power):
         section()
     assert capsys.readouterr().out.count("run `conjury diagnose moderation --results FOLDER`") == 3
+
+
+def test_without_stimuli_their_section_is_one_sentence(results, tmp_path, capsys) -> None:
+    copy = shutil.copytree(results, tmp_path / "copy")
+    file = copy / "tables" / "errors.parquet"
+    errors = pd.read_parquet(file)
+    errors[errors["method"].isin(["HC0", "survey"])].to_parquet(file)
+    Results(copy).stimuli()
+    told = capsys.readouterr().out.strip()
+    assert told.startswith("There are no errors by stimuli: ")
+    assert told.count(". ") == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "command"),
+    [
+        ({}, "`conjury power moderation`."),
+        ({"study_argument": "moderation"}, "`conjury power moderation`."),
+        (
+            {"study": "towns", "study_argument": "my towns.yaml"},
+            "`conjury power 'my towns.yaml'`, run in the folder of that study file.",
+        ),
+        ({"study": "towns"}, "`conjury power STUDY`, run in the folder of that study file."),
+    ],
+)
+def test_the_command_for_planning_names_the_study_as_it_was_given(
+    results, tmp_path, away_from_home, capsys, given, command
+) -> None:
+    copy = shutil.copytree(results, tmp_path / "copy")
+    file = copy / "manifest.json"
+    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | given), encoding="utf-8")
+    Results(copy).power()
+    assert f"there is {command}" in capsys.readouterr().out
 
 
 def test_tables_of_an_earlier_diagnosis_are_not_shown(results, tmp_path, capsys) -> None:

@@ -9,8 +9,9 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from conjury.analysis.diagnostics.check import Check
-from conjury.analysis.diagnostics.diagnose import diagnose
+from conjury.analysis.diagnostics.diagnose import NAMES, diagnose
 from conjury.analysis.figures.diagnostics import draw
+from conjury.analysis.figures.diagnostics_captions import CAPTIONS, caption
 from conjury.analysis.figures.theme import DARK
 from conjury.inference.errors import InputError
 from conjury.inference.simulate import simulate
@@ -95,3 +96,23 @@ def test_unknown_checks_and_empty_tables_are_refused(checks: dict[str, Check]) -
         draw("mood", checks["answers"].table)
     with pytest.raises(InputError, match="no numbers"):
         draw("answers", checks["answers"].table.iloc[:0])
+
+
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        ("answers", {"answer": ["ok"], "share": [1.0]}),
+        ("missing_choices", {"share_missing": [0.0]}),
+        ("impossible_profiles", {"rule": ["both the same"], "n": [0]}),
+    ],
+)
+def test_axes_of_nothing_but_zeros_reach_one(name: str, table: dict[str, list[object]]) -> None:
+    axes = draw(name, pd.DataFrame({"judge": ["a"], "prompt": [""], **table})).axes[0]
+    assert axes.get_xlim()[1] >= 1
+    assert axes.get_xlim()[0] > -0.1
+
+
+def test_every_figure_has_a_caption_that_says_what_is_drawn() -> None:
+    assert set(CAPTIONS) == set(NAMES)
+    assert "90% confidence intervals" in caption("profile_order", "Profile-order effects", 0.1)
+    assert "{" not in "".join(caption(name, "Title", 0.05) for name in NAMES)
