@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.tables import STATUSES
 
-from .check import Check, Question, highest, who
+from .check import Check, Question, groups, highest, who
 from .judged import Judged, tidy
 
 QUESTION = Question(
@@ -37,7 +37,7 @@ def answers(judged: Sequence[Judged]) -> Check:
     said = ", ".join(f"{row.n:,} {row.answer}" for row in own.itertuples() if row.answer != "ok")
     finding = (
         f"{100 * lost:.2f}% of pairs have no single choice ({who(worst)}: {said}), the largest share of "
-        f"{len(share)} judges and prompts."
+        f"{groups(len(share))}."
     )
     return QUESTION.answer(table, "fail" if lost > MANY else "look" if lost > SOME else "pass", finding)
 

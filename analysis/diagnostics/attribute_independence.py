@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.study import Study
 
-from .check import Check, Question, Verdict, adjusted, lowest, said_p, who
+from .check import Check, Question, Verdict, adjusted, lowest, many, said_p, who
 from .judged import Judged, codes, designs, tidy
 from .randomness import DRAWS, Against, Draw, against, dependence, draw_counts, how_drawn, probabilities
 
@@ -70,7 +70,7 @@ def attribute_independence(study: Study, judged: Sequence[Judged], alpha: float,
     furthest = lowest(table, table["p_adjusted"])
     p = float(furthest["p_adjusted"])
     finding = (
-        f"{len(tested)} pairs of attributes tested; the smallest adjusted {said_p(p)} "
+        f"{many(len(tested), 'pair')} of attributes tested; the smallest adjusted {said_p(p)} "
         f"({furthest['feature']} and {furthest['partner']}, {who(furthest)}; Cramer's V "
         f"{furthest['cramers_v']:.3f})."
     )

@@ -131,6 +131,17 @@ def many(n: int, thing: str, things: str | None = None) -> str:
     return f"{n:,} {thing if n == 1 else things or thing + 's'}"
 
 
+def groups(n: int) -> str:
+    """Count judges and prompts together.
+
+    Examples
+    --------
+    >>> groups(1), groups(12)
+    ('1 judge and prompt', '12 judges and prompts')
+    """
+    return many(n, "judge and prompt", "judges and prompts")
+
+
 def who(row: pd.Series) -> str:
     """Name the judge and prompt of a row of a table."""
     return " ".join(filter(None, (str(row["judge"]), str(row["prompt"]))))

@@ -10,7 +10,7 @@ import pandas as pd
 from conjury.inference.study import Study
 
 from ..results import inference
-from .check import Check, Question, Verdict, adjusted, highest, lowest, said_p, who, worst
+from .check import Check, Question, Verdict, adjusted, highest, lowest, many, said_p, who, worst
 from .judged import Judged, designs, tidy
 from .randomness import DRAWS, Against, Draw, against, draw_counts, how_drawn, misfit, probabilities
 
@@ -62,8 +62,8 @@ def design_probabilities(study: Study, judged: Sequence[Judged], alpha: float, s
     off = highest(table, table["estimate"].abs())
     how = ["without replacement" if w else "independently" for w in tests["without_replacement"]]
     finding = (
-        f"{len(tests)} attributes tested, profiles drawn {' or '.join(dict.fromkeys(how))}; the smallest "
-        f"adjusted {said_p(p)} ({furthest['feature']}, {who(furthest)}). The largest deviation is "
+        f"{many(len(tests), 'attribute')} tested, profiles drawn {' or '.join(dict.fromkeys(how))}; the "
+        f"smallest adjusted {said_p(p)} ({furthest['feature']}, {who(furthest)}). The largest deviation is "
         f"{100 * off['estimate']:+.2f} percentage points ({off['feature']} = {off['level']})."
     )
     if p < alpha and furthest["p_closer"] < furthest["p_worse"]:

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from conjury.inference.errors import InputError
 
 from ..results import inference
-from .check import Check, Question, adjusted, highest, lowest, said_p, who
+from .check import Check, Question, adjusted, groups, highest, lowest, said_p, who
 from .judged import Judged, attempt, tidy
 
 QUESTION = Question(
@@ -66,8 +66,8 @@ def missing_choices(judged: Sequence[Judged], alpha: float, seed: int) -> Check:
     largest = highest(own, own["estimate"].abs())
     p = float(worst["p_joint_adjusted"])
     finding = (
-        f"{int((tests['p_joint_adjusted'] < alpha).sum())} of {len(judged)} judges and prompts leave pairs "
-        f"unanswered depending on their attributes; smallest adjusted {said_p(p)} ({who(worst)}, "
+        f"What is shown tells which pairs go unanswered for {int((tests['p_joint_adjusted'] < alpha).sum())} "
+        f"of {groups(len(judged))}; smallest adjusted {said_p(p)} ({who(worst)}, "
         f"{100 * worst['share_missing']:.2f}% missing). There the share departs most with "
         f"{largest['feature']} = {largest['level']} ({100 * largest['estimate']:+.2f} points)."
     )

@@ -10,7 +10,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..results import inference
-from .check import Check, Question, adjusted, highest, said_p, who
+from .check import Check, Question, adjusted, groups, highest, said_p, who
 from .group_effects import clustered_mean
 from .judged import Judged, attempt, tidy
 
@@ -34,7 +34,7 @@ def position_share(judged: Sequence[Judged], alpha: float) -> Check:
     furthest = highest(table, (table["estimate"] - 0.5).abs())
     found = (table["p_adjusted"] < alpha).to_numpy()
     finding = (
-        f"{int(found.sum())} of {len(table)} judges and prompts prefer a position; the furthest from "
+        f"A position is preferred by {int(found.sum())} of {groups(len(table))}; the furthest from "
         f"one half is {who(furthest)} with {100 * furthest['estimate']:.1f}% for A (95% interval "
         f"{100 * furthest['lower']:.1f} to {100 * furthest['upper']:.1f}, adjusted "
         f"{said_p(float(furthest['p_adjusted']))})."

@@ -11,7 +11,7 @@ from conjury.inference.errors import InputError
 
 from ..conjoint.reliability.agreement import clustered_share
 from ..conjoint.reliability.repeats import SWAPPED, find_repeats
-from .check import Check, Question, Verdict, lowest, who
+from .check import Check, Question, Verdict, groups, lowest, who
 from .judged import Judged, attempt, tidy
 
 QUESTION = Question(
@@ -43,7 +43,7 @@ def repeat_agreement(judged: Sequence[Judged], alpha: float) -> Check:
         "answers would be given at random."
     )
     if without:
-        finding += f" {without} judges and prompts have no repeated pair."
+        finding += f" There is no repeated pair for {groups(without)}."
     chance = (table["lower"] <= 0.5).any()
     verdict: Verdict = "fail" if chance else "look" if (table["estimate"] < LOW).any() else "pass"
     return QUESTION.answer(table, verdict, finding, notes)

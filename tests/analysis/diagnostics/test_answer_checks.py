@@ -77,6 +77,16 @@ def test_a_preference_for_a_side_is_found(study: Study, people: pd.DataFrame) ->
         assert position_share(split(study, biased), 0.05).verdict == verdict
 
 
+def test_findings_on_one_judge_are_told_in_the_singular(study: Study, model: pd.DataFrame) -> None:
+    lost = lose(model, np.arange(len(model) // 2) < 40)
+    for judged, check in (
+        (split(study, model), lambda g: position_share(g, 0.05)),
+        (split(study, lost), answers),
+        (split(study, lost), lambda g: missing_choices(g, 0.05, 1)),
+    ):
+        assert "of 1 judge and prompt" in check(judged).finding
+
+
 def test_effects_that_differ_between_positions_are_found(study: Study, model: pd.DataFrame) -> None:
     fair = decide(model, np.ones(len(model) // 2, dtype=bool), np.random.default_rng(1).random(2000) < 0.5)
     assert profile_order(split(study, fair), 0.05).verdict == "pass"
