@@ -7,10 +7,10 @@ RANDOM = "bars: the middle 95% of designs drawn at random"
 SPREAD = "bars: from the lowest to the highest"
 
 CAPTIONS = {
-    "design_card": "Points: effective rows of each level's contrast with the reference, the median over judges "
-    f"and prompts; {SPREAD}.",
-    "position_balance": "Points: share of a level in position A less its share in B, in standard deviations of "
-    f"the level; {INTERVALS}.",
+    "design_card": "Points: effective rows of each level's contrast with the reference, the median over "
+    f"judges and prompts; {SPREAD}.",
+    "position_balance": "Points: share of a level in position A less its share in B, in standard deviations "
+    f"of the level; {INTERVALS}.",
     "respondent_balance": "Points: variation of levels between respondents over that expected of random "
     "assignment (1: as expected); bars: the middle 95% of random assignments.",
     "design_probabilities": "Points: share of a level observed less its share in the study file; "
