@@ -177,7 +177,8 @@ def _draw_figures(results: Path) -> list[str]:
             notes.append(
                 f"Figure {name}: {str(error).replace(str(found.path), 'the results')} It was not drawn."
             )
-    console.print(f"  {len(names) - len(notes)} figures as PNG, SVG and PDF")
+    drawn = len(names) - len(notes)
+    console.print(f"  {drawn} {'figure' if drawn == 1 else 'figures'} as PNG, SVG and PDF")
     for note in notes:
         console.print(f"  {note}")
     return notes

@@ -142,6 +142,7 @@ def test_manifest_names_data_by_checksum_and_without_its_folder(
         "variant": "",
     }
     assert manifest["command"] == "conjury fit moderation --data choices.parquet --draws 20"
+    assert manifest["study_argument"] == "moderation"
     assert str(folder) not in json.dumps(manifest)
 
 
@@ -328,6 +329,7 @@ def test_groups_that_are_left_out_are_counted_and_named_on_the_terminal(
     printed = capsys.readouterr().out
     assert "2 combinations of judge, prompt and variant, 1 analysis, 0 bootstrap" in printed
     assert "amce: 24 rows, 1 of 2 groups LEFT OUT" in printed
+    assert "  1 figure as PNG, SVG and PDF" in printed
     assert "  Note: amce, gemini_2_5_flash baseline: " in printed
     assert "c.parquet: there is no judge_kind, so the kinds of all judges are those of the study." in printed
 
