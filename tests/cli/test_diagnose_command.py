@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,21 +14,27 @@ import pytest
 
 from conjury.analysis.diagnostics.check import Check, Verdict
 from conjury.analysis.diagnostics.diagnose import NAMES
+from conjury.analysis.robustness import Robustness
+from conjury.cli import diagnosing
 from conjury.cli.diagnosing import counted
 from conjury.inference.files import read_table
+from conjury.inference.study import Study
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory, conjury: Run) -> Path:
-    """Simulated choices of a panel and a model, diagnosed without any results before."""
+def place(tmp_path_factory: pytest.TempPathFactory, conjury: Run, short_study: Path) -> Path:
+    """Simulated choices of a panel and a model, fitted and then diagnosed; earlier manifest kept aside."""
     folder = tmp_path_factory.mktemp("diagnosed")
     who = ["--judge", "human", "--judge", "gpt4o", "--prompt", "baseline"]
-    size = ["--pairs", 300, "--respondents", 40, "--seed", 3]
+    size = ["--pairs", 200, "--respondents", 25, "--seed", 3]
     made = conjury("simulate", "moderation", "--out", "choices.parquet", *size, *who, cwd=folder)
     assert (made.returncode, made.stderr) == (0, "")
-    found = conjury("diagnose", "moderation", "--data", "choices.parquet", cwd=folder)
+    fit = conjury("fit", short_study, "--data", "choices.parquet", "--draws", 0, cwd=folder)
+    assert (fit.returncode, fit.stderr) == (0, "")
+    shutil.copy(folder / "results" / "manifest.json", folder / "fitted.json")
+    found = conjury("diagnose", short_study, "--alpha", 0.01, "--seed", 4, cwd=folder)
     assert (found.returncode, found.stderr) == (0, "")
     (folder / "printed.txt").write_text(found.stdout, encoding="utf-8")
     return folder
@@ -65,29 +73,44 @@ def test_tables_and_figures_of_every_check_with_numbers_are_written(place: Path)
 def test_the_manifest_records_the_diagnosis(place: Path) -> None:
     manifest = json.loads((place / "results" / "manifest.json").read_text(encoding="utf-8"))
     found = manifest["diagnosed"]
-    assert (found["alpha"], found["seed"], tuple(found["checks"])) == (0.05, 1, NAMES)
-    assert found["command"].endswith("diagnose moderation --data choices.parquet")
+    assert (found["alpha"], found["seed"], tuple(found["checks"])) == (0.01, 4, NAMES)
+    assert found["command"].endswith("--alpha 0.01 --seed 4")
     assert found["data"][0]["file"] == "choices.parquet"
     assert found["created"].endswith("+00:00")
     assert any("simulated" in note for note in found["notes"])
 
 
-def test_results_of_a_fit_are_kept_and_their_choices_used(
-    place: Path, conjury: Run, short_study: Path
-) -> None:
-    fit = conjury("fit", short_study, "--data", "choices.parquet", "--draws", 0, "--out", "fitted", cwd=place)
-    assert (fit.returncode, fit.stderr) == (0, "")
-    before = json.loads((place / "fitted" / "manifest.json").read_text(encoding="utf-8"))
-    options = ["--results", "fitted", "--judge", "gpt4o", "--alpha", 0.01, "--seed", 4]
-    found = conjury("diagnose", short_study, *options, cwd=place)
-    assert (found.returncode, found.stderr) == (0, "")
-    manifest = json.loads((place / "fitted" / "manifest.json").read_text(encoding="utf-8"))
+def test_results_of_a_fit_are_kept_and_their_choices_used(place: Path) -> None:
+    before = json.loads((place / "fitted.json").read_text(encoding="utf-8"))
+    manifest = json.loads((place / "results" / "manifest.json").read_text(encoding="utf-8"))
     assert {name: manifest[name] for name in before if name != "files"} == {
         name: value for name, value in before.items() if name != "files"
     }
-    assert (manifest["diagnosed"]["alpha"], manifest["diagnosed"]["seed"]) == (0.01, 4)
-    table = read_table(place / "fitted" / "tables" / "check_position_share.parquet")
-    assert table["judge"].tolist() == ["gpt4o"]
+    table = read_table(place / "results" / "tables" / "check_position_share.parquet")
+    assert set(table["judge"]) == {"human", "gpt4o"}
+
+
+def test_choices_of_one_judge_are_diagnosed_without_a_fit(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[pd.DataFrame] = []
+
+    def only_seen(study: Study, choices: pd.DataFrame, **options: object) -> list[Check]:
+        seen.append(choices)
+        return []
+
+    monkeypatch.setattr(
+        importlib.import_module("conjury.analysis.diagnostics.diagnose"), "diagnose", only_seen
+    )
+    monkeypatch.setattr(diagnosing, "_robustness", lambda *given: Robustness({}, ()))
+    monkeypatch.chdir(place)
+    diagnosing.diagnose_choices(
+        "moderation", Path("fresh"), Path("choices.parquet"), None, None, "gpt4o", None, None, 0.05, 1
+    )
+    assert set(seen[0]["judge_id"]) == {"gpt4o"}
+    manifest = json.loads((place / "fresh" / "manifest.json").read_text(encoding="utf-8"))
+    assert (manifest["study"], manifest["diagnosed"]["alpha"]) == ("moderation", 0.05)
+    assert manifest["diagnosed"]["data"][0]["file"] == "choices.parquet"
 
 
 @pytest.mark.parametrize(
