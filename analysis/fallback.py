@@ -47,13 +47,24 @@ def render_page(source: Path, results: Path) -> Path:
 
 
 def read_source(source: Path) -> tuple[dict[str, Any], Any]:
-    """Read a ``.qmd`` file as its front matter and a notebook."""
+    """Read a ``.qmd`` file, with the files that it includes, as its front matter and a notebook."""
     import jupytext
 
-    text = source.read_text(encoding="utf-8")
+    text = read_text(source)
     found = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
     front = yaml.safe_load(found[1]) if found else {}
     return front or {}, jupytext.reads(text[found.end() :] if found else text, fmt="Rmd")
+
+
+def read_text(source: Path) -> str:
+    """Read a ``.qmd`` file with the files of its ``{{< include FILE >}}`` lines in their place."""
+
+    def included(line: re.Match[str]) -> str:
+        return read_text(source.parent / line[1]).strip()
+
+    return re.sub(
+        r"^{{< include (\S+) >}}$", included, source.read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
 
 
 def cell_options(code: str) -> dict[str, Any]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,8 +18,10 @@ import yaml
 
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.paths import QUARTO
+from conjury.inference.study import list_studies
 
 QUARTO_TIMEOUT = 600
+ANY_STUDY = "conjoint"
 FORMATS = {"html": "html", "pdf": "typst"}
 
 
@@ -41,7 +46,7 @@ class Rendered:
 
 def reports() -> list[str]:
     """List the names of the reports that ship."""
-    return sorted(path.stem for path in QUARTO.glob("*.qmd"))
+    return sorted(path.stem for path in QUARTO.glob("[!_]*.qmd"))
 
 
 def render(
@@ -52,7 +57,8 @@ def render(
     Parameters
     ----------
     report : str
-        ``"moderation"``, ``"diagnostics"`` or ``"estimators"``.
+        ``"conjoint"``, ``"diagnostics"``, ``"estimators"``, or the name of a study with a report of its own:
+        ``"moderation"``.
     results : str or Path
         A folder written by ``conjury fit``, ``conjury diagnose`` or ``conjury compare``.
     out : str or Path
@@ -67,7 +73,7 @@ def render(
     Raises
     ------
     InputError
-        For an unknown report or format, or a folder without results.
+        For an unknown report or format, a folder without results, or the report of another study.
     MissingDependency
         When PDF is asked for and Quarto is not on the PATH.
     ConjuryError
@@ -80,6 +86,10 @@ def render(
     folder = Path(results).expanduser().resolve()
     if not (folder / "manifest.json").is_file():
         raise InputError(f"{folder} holds no results (manifest.json is missing); run `conjury fit` first.")
+    if report in list_studies():
+        _refuse_another_study(
+            report, folder, f"conjury report {ANY_STUDY} --results {shlex.quote(str(results))}"
+        )
     quarto = shutil.which("quarto")
     if quarto is None and to == "pdf":
         raise MissingDependency(
@@ -88,6 +98,8 @@ def render(
     with tempfile.TemporaryDirectory(prefix="conjury-report-") as scratch:
         source = Path(scratch) / "quarto"
         shutil.copytree(QUARTO, source, ignore=shutil.ignore_patterns("__pycache__", ".quarto", "*_files"))
+        if report == ANY_STUDY:
+            _set_title(source / f"{report}.qmd", folder, escape=quarto is not None)
         if quarto is None:
             from .fallback import render_page
 
@@ -102,6 +114,29 @@ def render(
             f"Quarto is not on the PATH, so {target} was rendered with nbconvert, in a simpler layout.",
         )
     return Rendered(target, "quarto", f"Quarto rendered {target}.")
+
+
+def _refuse_another_study(name: str, results: Path, instead: str) -> None:
+    from .report_data import ReportData
+
+    found = ReportData(results).manifest.get("study")
+    if found != name:
+        raise InputError(
+            f"The report {name!r} speaks of the study of that name only, and these results are of the study "
+            f"{found!r}; run `{instead}`."
+        )
+
+
+def _set_title(source: Path, results: Path, escape: bool) -> None:
+    """Put the title of the study of the results into the front matter of a source."""
+    from .methods import plain
+    from .report_data import ReportData
+
+    title = str(ReportData(results).manifest.get("title") or "").strip()
+    if title:
+        line = f"title: {json.dumps(plain(title) if escape else title)}"
+        text = source.read_text(encoding="utf-8")
+        source.write_text(re.sub(r"^title: .*$", lambda _: line, text, count=1, flags=re.M), encoding="utf-8")
 
 
 def _with_quarto(quarto: str, source: Path, results: Path, to: str) -> Path:

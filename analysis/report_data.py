@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ import pandas as pd
 
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.files import read_table
+from conjury.inference.study import list_studies
 
 from .figures.choose import SERIES, series_in_words
 from .figures.labels import LabelKey, Labels, one_prompt, words
@@ -63,6 +65,15 @@ class ReportData:
         for feature, levels in given.get("levels", {}).items():
             found |= {(str(feature), str(level)): str(text) for level, text in levels.items()}
         return found
+
+    @property
+    def study_argument(self) -> str:
+        """How commands name the study: as it ships, or its file without the folder, which is not known."""
+        known = self.manifest.get("study_argument")
+        if known:
+            return shlex.quote(str(known))
+        study = str(self.manifest.get("study"))
+        return study if study in list_studies() else "STUDY"
 
     def label(self, kind: str, name: object) -> str:
         """Label of a judge or a prompt (``kind`` is ``"judges"`` or ``"prompts"``)."""

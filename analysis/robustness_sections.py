@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from conjury.inference.study import list_studies
+
 from .blocks import captioned, picture, slug, table_blocks
 from .display import number, whole
 from .figures.coefficients import coefficient_alt, coefficient_plot
@@ -23,6 +25,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_FIGURES = 2
+BY_STIMULI = ("CR1", "CR2", "wild", "pigeonhole", "mixed")
+NO_STIMULI = (
+    "There are no errors by stimuli: the study names no texts, pictures or other stimuli that profiles "
+    "share, or these choices do not hold them."
+)
 SOURCES = {"observed": "As observed", "corrected": "Corrected"}
 CAPTIONS = {
     "errors": "Effects under each choice of errors",
@@ -149,6 +156,8 @@ class RobustnessReport(ReportData):
 
     def _stimuli(self) -> str:
         frame, labels = self.named(self.table("errors")), Labels(self.labels)
+        if not frame["method"].isin(BY_STIMULI).any():
+            return NO_STIMULI
         told = STIMULI.format(
             figures=self._references("errors"), finding=_widest(frame, labels), slopes=_slopes(frame, labels)
         )
@@ -167,15 +176,16 @@ class RobustnessReport(ReportData):
         )
         table = power_table(frame, Labels(self.labels))
         caption = "Smallest detectable effects, range over the levels of each attribute."
-        command = code(f"conjury power {self.manifest.get('study') or 'STUDY'}")
-        more = f"\nFor other sizes, their cost, and designs yet to come there is {command}.\n"
+        command = code(f"conjury power {self.study_argument}")
+        where = ", run in the folder of that study file" if self.study_argument not in list_studies() else ""
+        more = f"\nFor other sizes, their cost, and designs yet to come there is {command}{where}.\n"
         return told + self._figures("power") + table_blocks("power", [table], caption) + more
 
     def _absent(self, what: str) -> str:
         """Say which command makes what is not there, or why it made nothing."""
         diagnosed = self.manifest.get("diagnosed")
         if not diagnosed:
-            run = code(f"conjury diagnose {self.manifest.get('study') or 'STUDY'} --results FOLDER")
+            run = code(f"conjury diagnose {self.study_argument} --results FOLDER")
             return f"These results do not hold this yet: run {run} with the folder of these results."
         notes = [str(note) for note in diagnosed.get("notes") or [] if what.lower() in str(note).lower()]
         return plain(notes[0]) if notes else "The last diagnosis left this out; its notes say why."

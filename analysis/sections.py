@@ -60,7 +60,7 @@ def further_effects(report: Results, analysis: Mapping[str, Any]) -> str:
     """Show the effects of another analysis, in a figure."""
     name, title = str(analysis["name"]), plain(report.title(analysis))
     rules = [excluded(feature, levels) for feature, levels in (analysis.get("exclude") or {}).items()]
-    without = f", without the posts whose {' or '.join(rules)}" if rules else ""
+    without = f", without the profiles whose {' or '.join(rules)}" if rules else ""
     formula = f": {code(analysis['formula'])}{without}" if analysis.get("formula") else without
     return f"@fig-{slug(name)} is about the analysis *{title}*{formula}.\n" + _figure(
         report, name, f"{title}: average marginal component effects. {_drawn(report, name)}"

@@ -82,7 +82,13 @@ def describe_study(study: Study) -> dict[str, Any]:
         "judges": study.judge_labels,
         "prompts": study.prompt_labels,
     }
-    return {"study": study.name, "title": study.title, "refusal": study.refusal, "labels": labels}
+    return {
+        "study": study.name,
+        "study_argument": study.argument,
+        "title": study.title,
+        "refusal": study.refusal,
+        "labels": labels,
+    }
 
 
 def truth_file(choices: Path) -> Path:

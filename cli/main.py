@@ -155,7 +155,7 @@ def compare(
 
 @app.command()
 def report(
-    name: Annotated[str, typer.Argument(help="moderation, diagnostics or estimators.")],
+    name: Annotated[str, typer.Argument(help="conjoint (any study), moderation, diagnostics or estimators.")],
     results: ResultsPath = Path("results"),
     out: Annotated[Path, typer.Option("--out", help="Folder for the report.")] = Path("reports"),
     to: Annotated[str, typer.Option("--to", help="html, or pdf (needs Quarto).")] = "html",

@@ -50,12 +50,18 @@ class Study(Part):
     costs: Costs | None = None
     analyses: list[Analysis] = Field(default_factory=list)
     column_aliases: dict[str, str] = Field(default_factory=dict)
-    _folder: Path = PrivateAttr(default=Path())
+    _file: Path = PrivateAttr(default=Path("study.yaml"))
 
     @property
     def folder(self) -> Path:
         """The folder that holds the study file, its prompts and its truth table."""
-        return self._folder
+        return self._file.parent
+
+    @property
+    def argument(self) -> str:
+        """How commands name the study: as it ships, else its file without the folder."""
+        folder = self._file.resolve().parent
+        return folder.name if folder.parent == STUDIES else self._file.name
 
     @property
     def features(self) -> dict[str, Attribute | Derived]:
@@ -135,7 +141,7 @@ def load_study(name_or_path: str | Path) -> Study:
         study = Study.model_validate(marked.content)
     except ValidationError as problems:
         raise _translate(marked, problems.errors()) from None
-    study._folder = marked.path.parent
+    study._file = marked.path
     problem = first_problem(study, marked.line)
     if problem is not None:
         raise marked.error(problem.location, problem.sentence)

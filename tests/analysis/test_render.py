@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from made_up_results import LEVEL_WITH_MARKUP, write_results
+from made_up_results import LEVEL_WITH_MARKUP, write_manifest, write_results
 
-from conjury.analysis.fallback import cell_options, read_source
+from conjury.analysis.fallback import cell_options, read_source, read_text
 from conjury.analysis.render import render, reports
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.paths import QUARTO
@@ -22,7 +22,7 @@ PRINTING = {
     "frequencies", "data_and_versions", "disagreement", "estimates_by_engine", "summary", "checks",
     "reliability", "stimuli", "power",
 }  # fmt: skip
-SOURCES = sorted(QUARTO.glob("*.qmd"))
+SOURCES = sorted(QUARTO.glob("[!_]*.qmd"))
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,8 @@ def test_report_sources_use_known_cell_options_and_show_no_last_expression(sourc
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
 def test_every_reference_and_citation_has_its_target_and_blocks_are_closed(source: Path) -> None:
-    text = source.read_text(encoding="utf-8")
+    text = read_text(source)
+    assert "{{<" not in text
     labels = re.findall(r"(?:#\| label: |\{#)((?:fig|tbl|sec)-[\w-]+)", text)
     labels += [f"tbl-{name}" for name in re.findall(r"report\.gt\(\"(\w+)\"", text)]
     assert len(labels) == len(set(labels))
@@ -75,9 +76,9 @@ def test_the_project_file_asks_for_self_contained_pages_without_web_fonts() -> N
     assert page["theme"]["light"][0] == page["theme"]["dark"][0] == "default"
     assert project["number-sections"] is True
     assert project["project"]["render"] == [
-        f"{name}.qmd" for name in ("moderation", "estimators", "diagnostics")
+        f"{name}.qmd" for name in ("moderation", "conjoint", "estimators", "diagnostics")
     ]
-    assert sorted(reports()) == ["diagnostics", "estimators", "moderation"]
+    assert reports() == ["conjoint", "diagnostics", "estimators", "moderation"]
     for style in QUARTO.glob("*.*css"):
         assert "@import" not in style.read_text()
         assert "url(" not in style.read_text()
@@ -126,6 +127,59 @@ def test_the_report_on_engines_is_rendered_too(results, tmp_path, monkeypatch) -
     assert "R is missing" in made.path.read_text(encoding="utf-8")
 
 
+@pytest.fixture
+def other_study(results, tmp_path) -> Path:
+    copy: Path = shutil.copytree(results, tmp_path / "other study")
+    (copy / "tables" / "published.parquet").unlink()
+    write_manifest(copy, study="towns", title='Towns: <b>"where"</b>', study_argument="towns.yaml")
+    return copy
+
+
+def test_the_report_of_one_study_is_refused_for_another(other_study, tmp_path) -> None:
+    run = re.escape(f"run `conjury report conjoint --results '{other_study}'`.")
+    with pytest.raises(InputError, match=rf"results are of the study 'towns'; {run}$"):
+        render("moderation", other_study, tmp_path / "reports")
+    assert not (tmp_path / "reports").exists()
+
+
+def test_the_report_on_any_study_bears_its_title_and_speaks_of_no_other(
+    other_study, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    markup = render("conjoint", other_study, tmp_path / "reports").path.read_text(encoding="utf-8")
+    title = "Towns: &lt;b&gt;&quot;where&quot;&lt;/b&gt;"
+    assert f"<title>{title}</title>" in markup
+    assert f"<h1>{title}</h1>" in markup
+    assert "There are no printed numbers" in markup
+    assert markup.count("run <code>conjury diagnose towns.yaml --results FOLDER</code>") == 3
+    told = read_text(QUARTO / "conjoint.qmd")
+    assert not re.search(r"\bposts?\b|insult|slur|davidson|moderat", told, re.IGNORECASE)
+
+
+def test_quarto_gets_the_title_of_the_study_as_plain_text_in_the_front_matter(
+    other_study, tmp_path, monkeypatch
+) -> None:
+    stand_in_for_quarto(
+        tmp_path,
+        "out = pathlib.Path('../reports'); out.mkdir()\n"
+        "(out / 'conjoint.html').write_text(pathlib.Path('conjoint.qmd').read_text())",
+    )
+    monkeypatch.setenv("PATH", str(tmp_path))
+    made = render("conjoint", other_study, tmp_path / "reports").path
+    front = yaml.safe_load(made.read_text(encoding="utf-8").split("---\n")[1])
+    assert front["title"] == r"Towns: &lt;b&gt;\"where\"&lt;/b&gt;"
+    assert front["subtitle"] == "What each attribute does to the choice"
+
+
+def test_both_reports_on_effects_share_their_sections() -> None:
+    sections = [
+        re.findall(r"^## .*$", read_text(QUARTO / f"{name}.qmd"), re.MULTILINE)
+        for name in ("moderation", "conjoint")
+    ]
+    assert len(sections[0]) == 16
+    assert sections[0] == sections[1]
+
+
 def test_a_failing_cell_is_one_error_and_keeps_the_old_page(results, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     copy = shutil.copytree(results, tmp_path / "copy")
@@ -142,7 +196,7 @@ def test_unknown_reports_and_formats_and_pdf_without_quarto_are_refused(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(
-        InputError, match="no report 'novel'; use one of: diagnostics, estimators, moderation"
+        InputError, match="no report 'novel'; use one of: conjoint, diagnostics, estimators, moderation"
     ):
         render("novel", results, tmp_path)
     with pytest.raises(InputError, match="html or pdf"):

@@ -266,7 +266,7 @@ def test_further_effects_name_what_is_left_out(results, away_from_home, capsys) 
     Results(results).further_effects()
     told = capsys.readouterr().out
     assert "@fig-amce-slur is about the analysis *Kinds of insult*" in told
-    assert "without the posts whose `slur` is `none`" in told
+    assert "without the profiles whose `slur` is `none`" in told
     assert "::: {#fig-amce}" not in told
 
 

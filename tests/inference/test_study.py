@@ -26,6 +26,13 @@ def test_the_moderation_study_ships_and_loads_by_name_folder_and_file() -> None:
     studies = [load_study(source) for source in ("moderation", SOURCE.parent, SOURCE)]
     assert studies[0] == studies[1] == studies[2]
     assert studies[0].folder == SOURCE.parent
+    assert {study.argument for study in studies} == {"moderation"}
+
+
+def test_commands_name_a_study_that_does_not_ship_by_its_file(tmp_path: Path) -> None:
+    path, _ = broken(tmp_path, "name: moderation", "name: towns")
+    assert load_study(path).argument == load_study(tmp_path).argument == "study.yaml"
+    assert load_study(path.rename(tmp_path / "my towns.yaml")).argument == "my towns.yaml"
 
 
 def test_levels_and_labels_follow_the_order_of_the_file() -> None:
