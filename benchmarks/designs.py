@@ -30,6 +30,8 @@ HERE = Path(__file__).resolve().parent
 CROSSED = ["text", "user"]
 RANDOM = ["text", "user", "text:slur"]
 TOLERANCE = 1e-6
+R_LIMIT = 60
+LME4_TOLERANCE = 1e-3  # its optimiser stops that early by default
 AGREED = "errors agree with ours to"
 
 
@@ -105,14 +107,15 @@ def few_clusters(data: pd.DataFrame, draws: int = 999) -> list[Line]:
     design.insert(0, "Intercept", 1.0)
     model = sm.OLS(data[OUTCOME].astype(float), design)
     codes = pd.Series(pd.factorize(data["text"])[0], index=data.index)
+    effect = design.columns[1]
     call = lambda: wildboottest(  # noqa: E731
-        model, B=draws, cluster=codes, weights_type="rademacher", seed=1, show=False
+        model, param=effect, B=draws, cluster=codes, weights_type="rademacher", seed=1, show=False
     )
-    theirs = call()
-    p = pd.DataFrame(theirs)["p-value"].to_numpy(float)[1:]
-    ours = wild(fit, draws=draws, weights="rademacher", seed=1).frame.dropna(subset="p")["p"].to_numpy()
-    check = f"p values differ by at most {np.abs(p - ours).max():.3f} (other draws)"
-    taken = seconds(call)
+    p = float(np.asarray(pd.DataFrame(call())["p-value"], dtype=float)[0])
+    ours = wild(fit, draws=draws, weights="rademacher", seed=1).frame.dropna(subset="p")["p"]
+    effects = len(ours)
+    taken = seconds(call) * effects
+    check = f"one effect, times {effects}; its p differs by {abs(p - ours.iloc[0]):.3f} (other draws)"
     return [*lines, Line(task, "wildboottest (without intervals)", taken, taken / own, check)]
 
 
@@ -120,7 +123,10 @@ def random_stimuli(data: pd.DataFrame) -> list[Line]:
     task = "mixed model with text, user and text by insult as random factors"
     ours = lambda: mixed(data, FORMULA, random=RANDOM)  # noqa: E731
     own = best_of({"conjury": ours}, 3)["conjury"]
-    return [Line(task, "conjury", own, 1.0, ""), *in_r(data, task, "lme4", own, errors_of(ours()), 1e-4)]
+    return [
+        Line(task, "conjury", own, 1.0, ""),
+        *in_r(data, task, "lme4", own, errors_of(ours()), LME4_TOLERANCE),
+    ]
 
 
 def many_tests(data: pd.DataFrame, quick: bool) -> list[Line]:
@@ -136,17 +142,7 @@ def many_tests(data: pd.DataFrame, quick: bool) -> list[Line]:
         seconds(lambda: adjust(cj(stacked, FORMULA, id=ID, by="judge"), "romano_wolf", draws=2000, seed=1))
         for _ in range(2)
     )
-    lines = [Line(task, "conjury", taken, 1.0, "")]
-    if find_spec("pyfixest") and not quick:
-        import pyfixest
-
-        fit = pyfixest.feols(FORMULA, data, vcov={"CRV1": ID})
-        one = seconds(lambda: pyfixest.rwolf([fit], fit.coef().index[1], reps=99, seed=1))
-        scaled = one * judges * 18 * 2000 / 99
-        lines.append(
-            Line(task, "pyfixest rwolf", scaled, scaled / taken, "one effect of one judge, 99 draws, scaled")
-        )
-    return lines
+    return [Line(task, "conjury", taken, 1.0, "")]
 
 
 def errors_of(fit: Any) -> pd.Series:
@@ -165,9 +161,13 @@ def in_r(
         data[[OUTCOME, *FEATURES, *CROSSED]].to_csv(folder / "data.csv", index=False)
         levels = [(f, level) for f in FEATURES for level in data[f].cat.categories]
         pd.DataFrame(levels, columns=["feature", "level"]).to_csv(folder / "levels.csv", index=False)
-        made = subprocess.run(
-            ["Rscript", str(HERE / "designs.R"), name, package], capture_output=True, text=True, check=False
-        )
+        command = ["Rscript", str(HERE / "designs.R"), name, package]
+        try:
+            made = subprocess.run(command, capture_output=True, text=True, check=False, timeout=R_LIMIT)
+        except subprocess.TimeoutExpired:
+            return [
+                Line(task, f"R's {package}", R_LIMIT, R_LIMIT / own, "stopped at that time, not finished")
+            ]
         if made.returncode:
             return [
                 Line(task, f"R's {package}", np.nan, np.nan, f"not measured: {made.stderr.strip()[-80:]}")
