@@ -28,7 +28,7 @@ from scipy.special import expit
 
 from .design import enumerate_profiles
 from .rater_models import RaterModel, level_spread, utilities
-from .stimuli import difference_variance, stimulus_terms, stimulus_utility
+from .stimulus_effects import difference_variance, stimulus_terms, stimulus_utility
 from .study import Study
 
 Floats = NDArray[np.float64]

@@ -1,6 +1,6 @@
 """Simulated choices of a conjoint study, with the true values that estimators should find.
 
-How people and models answer is told in ``answers``, effects of single stimuli in ``stimuli``.
+How people and models answer is told in ``answers``, effects of single stimuli in ``stimulus_effects``.
 
 Every judge and prompt has a random stream of its own, named after it: adding one leaves the others
 as they were.
@@ -30,7 +30,7 @@ from .design import (
 )
 from .errors import InputError
 from .rater_models import COLUMNS, RaterModel, read_truth_table, select_raters, utilities
-from .stimuli import stimulus_effects, stimulus_utility
+from .stimulus_effects import stimulus_effects, stimulus_utility
 from .streams import stream
 from .study import Study
 from .tables import JUDGE_KINDS, STATUSES
@@ -58,7 +58,7 @@ class Simulation:
         ``task_id, position, profile_id, judge_id, task, repeat``; the last three are missing or
         False for the pairs that models share. ``task_id`` is the ``pair_id`` of the choices.
     stimuli : DataFrame
-        Effects of the stimuli at hand, as from :func:`conjury.inference.stimuli.stimulus_effects`.
+        Effects of the stimuli at hand, as from :func:`conjury.inference.stimulus_effects.stimulus_effects`.
     """
 
     choices: pd.DataFrame

@@ -23,7 +23,7 @@ from .errors import InputError
 if TYPE_CHECKING:
     from pandera.pandas import DataFrameSchema
 
-STATUSES = ("ok", "refused", "empty", "unparsed", "error", "missing")
+STATUSES = ("ok", "refused", "empty", "truncated", "unparsed", "error", "missing")
 POSITIONS = ("A", "B")
 JUDGE_KINDS = ("human", "model")
 
@@ -105,6 +105,7 @@ TABLES: dict[str, dict[str, Field]] = {
         "status": _label(STATUSES),
         "repeat": Field("boolean", nullable=False),
         "sample": Field("integer", minimum=0),
+        "probability": Field("number", minimum=0),
     },
 }
 

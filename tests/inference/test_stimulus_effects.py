@@ -14,7 +14,7 @@ from conjury.inference.design import enumerate_profiles
 from conjury.inference.errors import InputError
 from conjury.inference.rater_models import COLUMNS, RaterModel, read_truth_table
 from conjury.inference.simulate import Simulation, simulate
-from conjury.inference.stimuli import stimulus_effects
+from conjury.inference.stimulus_effects import stimulus_effects
 from conjury.inference.study import Study, load_study
 from conjury.inference.tables import validate
 from conjury.inference.truth import true_values
