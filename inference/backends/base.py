@@ -1,0 +1,36 @@
+"""What every backend is: something that takes requests and hands back outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from ..requests import Outcome, Request
+
+
+class Desk(Protocol):
+    """What a backend is given besides requests."""
+
+    def record(self, outcome: Outcome) -> None:
+        """Take the end of a request; it is written soon after, from any thread; waits where many queue up."""
+
+    def stopping(self) -> bool:
+        """Whether no further requests should be sent, since the user or the budget said so."""
+
+    def media(self, sha256: str) -> tuple[str, bytes]:
+        """Media type and content of a stored image."""
+
+
+class Backend(Protocol):
+    """Asks one model; ``run`` returns when ``requests`` is exhausted or ``desk.stopping()``.
+
+    Every request that ``run`` took from the iterator and sent ends in exactly one ``desk.record``. Requests
+    are taken lazily, not many more than can be in flight. What concerns all requests, such as a wrong key or
+    an unknown model, is raised as InputError instead of being recorded 10,000 times.
+    """
+
+    def settings(self) -> dict[str, Any]:
+        """What can be told of the model and its engine, free of secrets; kept with the run."""
+
+    def run(self, requests: Iterator[Request], desk: Desk) -> None:
+        """Answer the requests."""
