@@ -9,10 +9,12 @@ from typing import Any, Literal
 from pydantic import Field, PrivateAttr, ValidationError
 from pydantic_core import ErrorDetails
 
+from .collecting_parts import Choice, Collecting, Content, Response
 from .errors import InputError
 from .marked_yaml import MarkedYaml, read_marked_yaml
 from .paths import STUDIES
-from .study_checks import first_problem, suggestion
+from .study_base import Identifier, Part, Text
+from .study_checks import first_collecting_problem, first_problem, suggestion
 from .study_parts import (
     Analysis,
     Attribute,
@@ -21,35 +23,22 @@ from .study_parts import (
     Costs,
     Derived,
     Design,
-    Identifier,
     Judge,
-    Part,
     Prompt,
     Stimulus,
-    Text,
 )
 
 
-class Study(Part):
-    """A conjoint study as its file describes it."""
+class AnyStudy(Part):
+    """What a study of any kind says: who judges what under which prompts, and in which form they answer."""
 
     name: Identifier
     title: Text
-    kind: Literal["conjoint"]
+    kind: str
     question: Text
-    outcome: Identifier = "chosen"
-    attributes: list[Attribute] = Field(min_length=1)
-    derived: list[Derived] = Field(default_factory=list)
-    stimuli: list[Stimulus] = Field(default_factory=list)
-    design: Design
     prompts: list[Prompt] = Field(default_factory=list)
     judges: list[Judge] = Field(default_factory=list)
-    refusal: Literal["missing", "not_chosen"] = "missing"
-    clusters: Clusters
-    bootstrap: Bootstrap
-    costs: Costs | None = None
-    analyses: list[Analysis] = Field(default_factory=list)
-    column_aliases: dict[str, str] = Field(default_factory=dict)
+    collect: Collecting = Collecting()
     _file: Path = PrivateAttr(default=Path("study.yaml"))
 
     @property
@@ -62,6 +51,35 @@ class Study(Part):
         """How commands name the study: as it ships, else its file without the folder."""
         folder = self._file.resolve().parent
         return folder.name if folder.parent == STUDIES else self._file.name
+
+    @property
+    def judge_labels(self) -> dict[str, str]:
+        """Judges in words."""
+        return {judge.id: judge.label for judge in self.judges}
+
+    @property
+    def prompt_labels(self) -> dict[str, str]:
+        """Prompts in words."""
+        return {prompt.id: prompt.label for prompt in self.prompts}
+
+
+class Study(AnyStudy):
+    """A conjoint study as its file describes it."""
+
+    kind: Literal["conjoint"]
+    outcome: Identifier = "chosen"
+    attributes: list[Attribute] = Field(min_length=1)
+    derived: list[Derived] = Field(default_factory=list)
+    stimuli: list[Stimulus] = Field(default_factory=list)
+    content: Content | None = None
+    design: Design
+    response: Response = Choice(form="choice")
+    refusal: Literal["missing", "not_chosen"] = "missing"
+    clusters: Clusters
+    bootstrap: Bootstrap
+    costs: Costs | None = None
+    analyses: list[Analysis] = Field(default_factory=list)
+    column_aliases: dict[str, str] = Field(default_factory=dict)
 
     @property
     def features(self) -> dict[str, Attribute | Derived]:
@@ -93,15 +111,17 @@ class Study(Part):
             name: {level.id: level.label for level in part.levels} for name, part in self.features.items()
         }
 
-    @property
-    def judge_labels(self) -> dict[str, str]:
-        """Judges in words."""
-        return {judge.id: judge.label for judge in self.judges}
 
-    @property
-    def prompt_labels(self) -> dict[str, str]:
-        """Prompts in words."""
-        return {prompt.id: prompt.label for prompt in self.prompts}
+class ItemStudy(AnyStudy):
+    """A study of items that are judged one at a time, listed in the table ``items`` beside the study file.
+
+    ``refusal`` says what a refused, empty or unreadable answer counts as: a missing value.
+    """
+
+    kind: Literal["items"]
+    items: Text
+    response: Response
+    refusal: Literal["missing"] = "missing"
 
 
 def list_studies() -> list[str]:
@@ -116,7 +136,7 @@ def list_studies() -> list[str]:
 
 
 def load_study(name_or_path: str | Path) -> Study:
-    """Read and check a study file.
+    """Read and check the file of a conjoint study.
 
     Parameters
     ----------
@@ -134,15 +154,28 @@ def load_study(name_or_path: str | Path) -> Study:
     >>> load_study("moderation").levels("reply")
     ['no_reply', 'agree', 'disagree']
     """
+    study = load_any_study(name_or_path)
+    if not isinstance(study, Study):
+        raise InputError(
+            f"{study.argument} is a study of items, not a conjoint; name one with 'kind: conjoint'."
+        )
+    return study
+
+
+def load_any_study(name_or_path: str | Path) -> Study | ItemStudy:
+    """Read and check a study file of any kind; raises as :func:`load_study` does."""
     marked = read_marked_yaml(_find(name_or_path))
     if not isinstance(marked.content, dict):
         raise marked.error((), "a study file is a list of fields such as 'name: ...'; start with the name.")
+    kinds: dict[object, type[Study | ItemStudy]] = {"conjoint": Study, "items": ItemStudy}
     try:
-        study = Study.model_validate(marked.content)
+        study = kinds.get(marked.content.get("kind"), Study).model_validate(marked.content)
     except ValidationError as problems:
         raise _translate(marked, problems.errors()) from None
     study._file = marked.path
-    problem = first_problem(study, marked.line)
+    problem = first_collecting_problem(study, marked.line)
+    if problem is None and isinstance(study, Study):
+        problem = first_problem(study, marked.line)
     if problem is not None:
         raise marked.error(problem.location, problem.sentence)
     return study

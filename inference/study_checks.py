@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .marked_yaml import Location
 
 if TYPE_CHECKING:
-    from .study import Study
+    from .study import ItemStudy, Study
     from .study_parts import Analysis
 
 CHOICE_COLUMNS = (
@@ -49,7 +49,14 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 def first_problem(study: Study, line: Callable[[Location], int]) -> Problem | None:
     """Return the problem that stands first in the file, or None."""
-    checks = (_names, _probabilities, _derived, _stimuli, _prompts, _units, _costs, _analyses)
+    checks = (_names, _probabilities, _derived, _stimuli, _units, _costs, _content, _analyses)
+    found = [problem for check in checks for problem in check(study)]
+    return min(found, key=lambda problem: line(problem.location), default=None)
+
+
+def first_collecting_problem(study: Study | ItemStudy, line: Callable[[Location], int]) -> Problem | None:
+    """Return the first problem of prompts, judges and answers, in a study of any kind, or None."""
+    checks = (_judges, _prompts, _response)
     found = [problem for check in checks for problem in check(study)]
     return min(found, key=lambda problem: line(problem.location), default=None)
 
@@ -77,7 +84,6 @@ def _names(study: Study) -> Iterator[Problem]:
             if group != "stimuli":
                 levels = [level.id for level in part.levels]
                 yield from _duplicates(levels, (group, position, "levels"), f"{part.id}: level")
-    yield from _duplicates([judge.id for judge in study.judges], ("judges",), "judge")
     yield from _duplicates([item.name for item in study.analyses], ("analyses",), "analysis", "name")
 
 
@@ -134,7 +140,21 @@ def _stimuli(study: Study) -> Iterator[Problem]:
             )
 
 
-def _prompts(study: Study) -> Iterator[Problem]:
+def _judges(study: Study | ItemStudy) -> Iterator[Problem]:
+    yield from _duplicates([judge.id for judge in study.judges], ("judges",), "judge")
+    for position, judge in enumerate(study.judges):
+        at: Location = ("judges", position, "ask")
+        if judge.ask is not None and judge.kind == "human":
+            yield Problem(at, f"{judge.id}: people are not asked over an interface; remove 'ask'.")
+        elif judge.ask is not None and judge.ask.answer in ("token", "choice"):
+            form = study.response.form
+            if form not in ("choice", "label"):
+                yield Problem(
+                    at, f"{judge.id}: answers of form '{form}' are longer than one token; use json or free."
+                )
+
+
+def _prompts(study: Study | ItemStudy) -> Iterator[Problem]:
     taken: list[str] = []
     for position, prompt in enumerate(study.prompts):
         for name in (prompt.id, *prompt.aliases):
@@ -143,12 +163,68 @@ def _prompts(study: Study) -> Iterator[Problem]:
                     ("prompts", position), f"prompt '{name}' is given twice; rename or remove one of them."
                 )
             taken.append(name)
-        if prompt.template is not None and not (study.folder / prompt.template).is_file():
+        for field in ("template", "user"):
+            yield from _file(study, ("prompts", position, field), prompt.id, getattr(prompt, field))
+
+
+def _file(study: Study | ItemStudy, at: Location, what: str, name: str | None) -> Iterator[Problem]:
+    """Report a file that the study names and that is not in its folder."""
+    if name is None:
+        return
+    path = (study.folder / name).resolve()
+    if not path.is_relative_to(study.folder.resolve()):
+        yield Problem(at, f"{what}: {name} lies outside the folder of the study; move it there.")
+    elif not path.is_file():
+        yield Problem(
+            at,
+            f"{what}: there is no file {name} beside the study file; write it or correct the path.",
+        )
+
+
+def _response(study: Study | ItemStudy) -> Iterator[Problem]:
+    response = study.response
+    if response.form == "ratings":
+        yield from _duplicates([scale.id for scale in response.scales], ("response", "scales"), "scale")
+        for position, scale in enumerate(response.scales):
+            if scale.minimum >= scale.maximum:
+                yield Problem(
+                    ("response", "scales", position, "maximum"),
+                    f"{scale.id}: the scale ends at {scale.maximum} and begins at {scale.minimum}; "
+                    "make the maximum larger.",
+                )
+    if response.form in ("label", "line_labels"):
+        yield from _duplicates([label.id for label in response.labels], ("response", "labels"), "label")
+    if response.form == "choice":
+        if len(set(response.options)) < len(response.options):
+            yield Problem(("response", "options"), "the two options are the same; give two different ones.")
+        if study.kind == "items" or study.collect.form == "single":
             yield Problem(
-                ("prompts", position, "template"),
-                f"{prompt.id}: there is no file {prompt.template} beside the study file; write it or correct "
-                "the path.",
+                ("response", "form"),
+                "a choice needs two posts at once; use 'label' or 'ratings' for single ones.",
             )
+    elif study.kind == "conjoint" and study.collect.form == "pair":
+        yield Problem(
+            ("response", "form"),
+            f"pairs are judged by a choice, but the file says '{response.form}'; use 'choice', or "
+            "'form: single' in collect.",
+        )
+
+
+def _content(study: Study) -> Iterator[Problem]:
+    content = study.content
+    if content is None:
+        return
+    for field in ("texts", "people", "insults"):
+        yield from _file(study, ("content", field), "content", getattr(content, field))
+    at: Location = ("content", "roles")
+    stimuli = [stimulus.id for stimulus in study.stimuli]
+    known = [attribute.id for attribute in study.attributes]
+    for role in ("text", "author"):
+        if getattr(content.roles, role) not in stimuli:
+            yield Problem((*at, role), f"content: {suggestion(getattr(content.roles, role), stimuli)}")
+    for role in ("insult", "intensifier", "reply", "likes"):
+        if getattr(content.roles, role) not in known:
+            yield Problem((*at, role), f"content: {suggestion(getattr(content.roles, role), known)}")
 
 
 def _units(study: Study) -> Iterator[Problem]:

@@ -2,45 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Literal
 
 import pandas as pd
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
-from .study_checks import suggestion
-
-
-def _as_number(value: object) -> object:
-    if isinstance(value, str):
-        try:
-            return float(Fraction(value))
-        except (ValueError, ZeroDivisionError):
-            return value
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-Text = Annotated[str, Field(min_length=1)]
-Count = Annotated[int, Field(gt=0)]
-Amount = Annotated[float, BeforeValidator(_as_number), Field(ge=0, allow_inf_nan=False)]
-Probability = Annotated[float, BeforeValidator(_as_number), Field(gt=0, le=1)]
-
-
-class Part(BaseModel):
-    """Base of all parts of a study file: exact types, no unknown fields, immutable."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _only_known_fields(cls, values: object) -> object:
-        for key in values if isinstance(values, dict) else ():
-            if key not in cls.model_fields:
-                hint = suggestion(str(key), cls.model_fields)
-                raise PydanticCustomError("unknown_field", "{hint}", {"hint": hint, "field": str(key)})
-        return values
+from .collecting_parts import Sampling
+from .study_base import Amount, Count, Identifier, Part, Probability, Text
 
 
 class Level(Part):
@@ -99,20 +67,27 @@ class Design(Part):
 
 
 class Prompt(Part):
-    """An instruction given to models; ``aliases`` are names it carries in raw data."""
+    """An instruction given to models; ``aliases`` are names it carries in raw data.
+
+    ``template`` is the file of the system message, ``user`` that of the user message; a prompt with
+    ``stimuli: images`` differs from others in the pictures alone and is left out where text is shown.
+    """
 
     id: Identifier
     label: Text
     template: str | None = None
-    aliases: list[str] = []
+    user: str | None = None
+    stimuli: Literal["any", "images"] = "any"
+    aliases: list[str] = Field(default_factory=list)
 
 
 class Judge(Part):
-    """Who judges: a panel of people or one model, with its name in words."""
+    """Who judges: a panel of people or one model, with its name in words, and how the model is asked."""
 
     id: Identifier
     label: Text
     kind: Literal["human", "model"]
+    ask: Sampling | None = None
 
 
 class Clusters(Part):
@@ -157,7 +132,7 @@ class Costs(Part):
 
     currency: Text
     per_respondent: Amount | None = None
-    judges: list[PairCost] = []
+    judges: list[PairCost] = Field(default_factory=list)
 
     def per_pair(self, judge: str) -> float | None:
         """Cost of one pair, or None where it is not known."""
@@ -171,8 +146,8 @@ class Analysis(Part):
     verb: Literal["amce", "mm", "amce_diffs", "mm_diffs", "cj_anova", "cj_freqs", "cj_props"]
     title: Text
     formula: Text
-    by: list[str] = []
-    exclude: dict[str, list[str]] = {}
+    by: list[str] = Field(default_factory=list)
+    exclude: dict[str, list[str]] = Field(default_factory=dict)
     h0: float = 0.0
 
     @property

@@ -1,0 +1,132 @@
+"""The parts of a study file that say how judgments are collected: answers, content, requests."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from .study_base import Count, Identifier, Part, Share, Text
+
+
+class Choice(Part):
+    """A forced choice between the two profiles of a pair; the first option stands for position A."""
+
+    form: Literal["choice"]
+    options: list[Text] = Field(default=["A", "B"], min_length=2, max_length=2)
+
+
+class Scale(Part):
+    """One rating scale, from ``minimum`` to ``maximum`` in whole numbers."""
+
+    id: Identifier
+    label: Text
+    minimum: int = 0
+    maximum: int
+
+
+class Ratings(Part):
+    """Whole numbers on one or several named scales."""
+
+    form: Literal["ratings"]
+    scales: list[Scale] = Field(min_length=1)
+
+
+class LabelLevel(Part):
+    """One label that an answer may give; ``aliases`` are other words for it."""
+
+    id: Identifier
+    label: Text
+    aliases: list[str] = Field(default_factory=list)
+
+
+class Label(Part):
+    """One label out of several."""
+
+    form: Literal["label"]
+    id: Identifier = "label"
+    labels: list[LabelLevel] = Field(min_length=2)
+
+
+class LineLabels(Part):
+    """One label for each line of the field ``lines`` of an item."""
+
+    form: Literal["line_labels"]
+    labels: list[LabelLevel] = Field(min_length=2)
+    lines: Identifier = "text"
+
+
+class FreeText(Part):
+    """Text that the model writes."""
+
+    form: Literal["text"]
+
+
+Response = Annotated[Choice | Ratings | Label | LineLabels | FreeText, Field(discriminator="form")]
+
+
+def _as_date(value: object) -> object:
+    return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+Date = Annotated[str, BeforeValidator(_as_date), Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+
+
+class Roles(Part):
+    """Which attributes and stimuli of the design are which part of a post."""
+
+    text: str = "text"
+    author: str = "user"
+    insult: str = "slur"
+    no_insult: str = "none"
+    intensifier: str = "curse"
+    with_intensifier: str = "curse"
+    reply: str = "reply"
+    likes: str = "engagement"
+
+
+class Content(Part):
+    """What the levels of a design look like: files of texts, people and insults beside the study file."""
+
+    texts: Text
+    people: Text
+    insults: Text
+    likes: dict[str, list[int]]
+    posted: list[Date] = Field(min_length=2, max_length=2)
+    roles: Roles = Roles()
+
+
+class Collecting(Part):
+    """How subjects are put to models.
+
+    ``pair`` shows both profiles of a task, ``single`` one profile at a time. Judged text is shown as JSON or
+    between delimiters that it cannot contain. ``noun`` is what a subject is called, ``swapped_share`` the
+    share of pairs that come again with their sides swapped.
+    """
+
+    form: Literal["pair", "single"] = "pair"
+    show: Literal["json", "delimited"] = "json"
+    noun: Text = "Profile"
+    fields: list[Identifier] | None = None
+    swapped_share: Share = 0.0
+    shuffle_options: bool = False
+    seed: int = Field(default=1, ge=0)
+    media_hosts: list[Text] = Field(default_factory=list)
+
+
+class Sampling(Part):
+    """How a model is asked: where it is reached, and the settings that change its answers.
+
+    ``settings`` and ``engine`` are handed on as they are: the first with every request (temperature,
+    max_tokens, seed; sample k is asked with seed + k - 1), the second to the engine that loads the model.
+    """
+
+    model: Text
+    backend: Literal["openai", "vllm", "ray", "simulated", "replay"] = "openai"
+    base_url: Text | None = None
+    key_variable: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")] = "OPENAI_API_KEY"
+    answer: Literal["token", "choice", "json", "free"] = "token"
+    top_logprobs: Annotated[int, Field(ge=0, le=20)] = 20
+    samples: Count = 1
+    settings: dict[str, Any] = Field(default_factory=dict)
+    engine: dict[str, Any] = Field(default_factory=dict)
