@@ -1,0 +1,136 @@
+"""Requests, built lazily and always alike: subjects x prompts x samples, put to one model."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from .collecting_parts import Choice, Label, LineLabels, Ratings, Sampling
+from .requests import Body, Request, request_key
+from .schemas import answer_options, answer_schema
+from .study import ItemStudy, Study
+from .study_parts import Prompt
+from .subjects import Subject, write_fields
+from .templates import Templates
+
+
+class Builder:
+    """Turns subjects into requests to one judge.
+
+    Parameters
+    ----------
+    study : Study or ItemStudy
+    judge_id : str
+    ask : Sampling
+        The model and its settings.
+    prompts : sequence of Prompt
+        Every subject is put under each of them.
+    image : callable
+        Takes the ``media`` of a subject, a path or an address, and returns how a body names it.
+    """
+
+    def __init__(
+        self,
+        study: Study | ItemStudy,
+        judge_id: str,
+        ask: Sampling,
+        prompts: Sequence[Prompt],
+        image: Callable[[str], str],
+    ) -> None:
+        self._study, self._judge, self._ask, self._prompts, self._image = study, judge_id, ask, prompts, image
+        self._templates = Templates(study.folder)
+        names = {name for prompt in prompts for name in (prompt.template, prompt.user) if name is not None}
+        self._compiled = {name: self._templates.load(name) for name in sorted(names)}
+
+    def requests(self, subjects: Iterable[Subject]) -> Iterator[Request]:
+        """Yield one request for each subject, prompt and sample, samples varying fastest."""
+        for subject in subjects:
+            for prompt in self._prompts:
+                for sample in range(1, self._ask.samples + 1):
+                    yield self._request(subject, prompt, sample)
+
+    def _request(self, subject: Subject, prompt: Prompt, sample: int) -> Request:
+        order = self._option_order(subject, sample)
+        body: Body = {
+            "model": self._ask.model,
+            "messages": self._messages(subject, prompt, order),
+            **self._settings(sample),
+            **self._answer_form(order),
+        }
+        arrangement = {**subject.arrangement, "options": order} if order else subject.arrangement
+        key = request_key(self._judge, prompt.id, subject.id, sample, body)
+        return Request(key, self._judge, prompt.id, subject.id, sample, body, arrangement)
+
+    def _option_order(self, subject: Subject, sample: int) -> list[str]:
+        """Return the answers that can be given, in the order in which this request names them."""
+        response = self._study.response
+        options = answer_options(response)
+        if self._study.collect.shuffle_options and isinstance(response, Label | LineLabels | Ratings):
+            seed = f"{self._study.collect.seed}:{subject.id}:{sample}"
+            random.Random(seed).shuffle(options)
+        return options
+
+    def _settings(self, sample: int) -> dict[str, Any]:
+        settings = dict(self._ask.settings)
+        if isinstance(settings.get("seed"), int):
+            settings["seed"] += sample - 1
+        return settings
+
+    def _answer_form(self, order: list[str]) -> dict[str, Any]:
+        """Return the fields of a body that ask for an answer in the form that the judge can give."""
+        how, logprobs = self._ask.answer, {"logprobs": True, "top_logprobs": self._ask.top_logprobs}
+        if how == "token":
+            limited = {"max_tokens", "max_completion_tokens"} & set(self._ask.settings)
+            return logprobs if limited else {"max_tokens": 1, **logprobs}
+        if how == "choice":
+            return {"structured_outputs": {"choice": order}, **logprobs}
+        if how == "json":
+            schema = {"name": "answer", "strict": True, "schema": answer_schema(self._study.response, order)}
+            return {"response_format": {"type": "json_schema", "json_schema": schema}}
+        return {}
+
+    def _messages(self, subject: Subject, prompt: Prompt, order: list[str]) -> list[dict[str, Any]]:
+        values = self._values(subject, order)
+        messages: list[dict[str, Any]] = []
+        if prompt.template is not None:
+            text = self._templates.fill(self._compiled[prompt.template], prompt.template, values)
+            messages.append({"role": "system", "content": text})
+        return [*messages, {"role": "user", "content": self._user_content(subject, prompt, values)}]
+
+    def _user_content(self, subject: Subject, prompt: Prompt, values: dict[str, Any]) -> Any:
+        pictured = [shown for shown in subject.shown if shown.media is not None]
+        parts: list[dict[str, Any]] = []
+        if prompt.user is not None:
+            text = self._templates.fill(self._compiled[prompt.user], prompt.user, values)
+            if not pictured:
+                return text
+            parts.append({"type": "text", "text": text})
+        elif not pictured:
+            return "\n\n".join(f"{name}\n{text}" for name, text in values["shown"].items())
+        for shown in pictured:
+            parts.append({"type": "text", "text": f"Image {shown.position}".strip()})
+            parts.append({"type": "image_url", "image_url": {"url": self._image(str(shown.media))}})
+        return parts
+
+    def _values(self, subject: Subject, order: list[str]) -> dict[str, Any]:
+        """Return what a template may use."""
+        collect, response = self._study.collect, self._study.response
+        written = {
+            f"{collect.noun} {shown.position}".strip(): write_fields(shown, collect.show, subject.id)
+            for shown in subject.shown
+            if shown.media is None
+        }
+        positions = dict(
+            zip((shown.position or "item" for shown in subject.shown), written.values(), strict=False)
+        )
+        values: dict[str, Any] = {"question": self._study.question, "shown": written, **positions}
+        if isinstance(response, Choice):
+            values["options"] = order
+        elif isinstance(response, Ratings):
+            scales = {scale.id: scale for scale in response.scales}
+            values["scales"] = [scales[name] for name in order]
+        elif isinstance(response, Label | LineLabels):
+            labels = {label.id: label for label in response.labels}
+            values["labels"] = [labels[name] for name in order]
+        return values

@@ -1,0 +1,106 @@
+"""Images of requests: checked, named by their content, sent as data URIs or as addresses that are allowed."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from .columns import listed
+from .errors import InputError
+from .requests import MEDIA, Body
+
+FORMATS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
+LARGEST = 20_000_000  # bytes of one image; the limit of the strictest of the common providers
+PIXELS = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Medium:
+    """An image file: the SHA-256 of its bytes, its media type and the bytes."""
+
+    sha256: str
+    mime: str
+    content: bytes
+
+
+def read_medium(name: str, folder: Path) -> Medium:
+    """Read an image that a table names by its path inside ``folder``.
+
+    Raises
+    ------
+    InputError
+        The path leaves the folder, the file is missing, too large, or no image that models take.
+    """
+    path = (folder / name).resolve()
+    if Path(name).is_absolute() or not path.is_relative_to(folder.resolve()):
+        raise InputError(f"{name}: this image lies outside {folder}; move it there and give its path inside.")
+    try:
+        size = path.stat().st_size
+        if size > LARGEST:
+            raise InputError(f"{path}: the image has {size:,} bytes, more than {LARGEST:,}; make it smaller.")
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: the image cannot be read ({error.strerror}); check the path.") from None
+    return Medium(hashlib.sha256(content).hexdigest(), _media_type(content, path), content)
+
+
+def check_address(address: str, hosts: Collection[str]) -> str:
+    """Return the address of an image if it is https and its host is among ``hosts``.
+
+    Raises
+    ------
+    InputError
+        It is not.
+    """
+    parts = urlsplit(address)
+    if parts.scheme != "https" or parts.hostname not in hosts or parts.username or parts.password:
+        allowed = listed(hosts) or "none"
+        raise InputError(
+            f"{address.split('?')[0]}: images come from https addresses of the hosts that the study file "
+            f"lists under collect, media_hosts ({allowed}); add the host there or give a file."
+        )
+    return address
+
+
+def resolve(body: Body, media: Callable[[str], tuple[str, bytes]]) -> Body:
+    """Put the images of a stored body where it names them; a body without any is returned as it is."""
+    messages = body["messages"]
+    if all(isinstance(message["content"], str) for message in messages):
+        return body
+    return {**body, "messages": [_resolve_message(message, media) for message in messages]}
+
+
+def _resolve_message(message: dict[str, Any], media: Callable[[str], tuple[str, bytes]]) -> dict[str, Any]:
+    if isinstance(message["content"], str):
+        return message
+    return {**message, "content": [_resolve_part(part, media) for part in message["content"]]}
+
+
+def _resolve_part(part: dict[str, Any], media: Callable[[str], tuple[str, bytes]]) -> dict[str, Any]:
+    image = part.get("image_url")
+    if image is None or not image["url"].startswith(MEDIA):
+        return part
+    mime, content = media(image["url"].removeprefix(MEDIA))
+    uri = f"data:{mime};base64,{base64.b64encode(content).decode('ascii')}"
+    return {**part, "image_url": {**image, "url": uri}}
+
+
+def _media_type(content: bytes, path: Path) -> str:
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(io.BytesIO(content)) as image:
+            kind, pixels = image.format or "", image.width * image.height
+    except (UnidentifiedImageError, OSError, Image.DecompressionBombError):
+        raise InputError(f"{path}: this is no image that can be read; save it as PNG or JPEG.") from None
+    if kind not in FORMATS:
+        raise InputError(f"{path}: models do not take {kind}; save the image as {listed(FORMATS)}.")
+    if pixels > PIXELS:
+        raise InputError(f"{path}: the image has {pixels:,} pixels, more than {PIXELS:,}; scale it down.")
+    return FORMATS[kind]
