@@ -1,0 +1,109 @@
+"""What the fake server was told to do, and what it has seen."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+PASSING = (
+    "429",
+    "429_retry_after",
+    "500",
+    "503",
+    "timeout",
+    "reset",
+    "cut",
+    "drip",
+    "truncated_json",
+    "invalid_json",
+    "wrong_schema",
+    "empty_choices",
+)
+LASTING = ("content_filter", "content_filter_400", "refusal", "length", "context_length", "rejected")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the server behaves.
+
+    Attributes
+    ----------
+    faults : dict
+        Share of contents that meet each fault. Those in PASSING go away after 1 to ``repeats`` requests for
+        the same content; those in LASTING stay.
+    seed : int
+        Draws which content meets which fault.
+    latency : float
+        Seconds before an answer.
+    retry_after : float
+        Seconds in the header Retry-After, where there is one.
+    capacity : int
+        Requests in flight beyond which 429 is answered; 0 for no limit.
+    key, models
+        What is let in; empty for anything.
+    status, error
+        Answer everything with this status and this ``error``; 0 for not at all.
+    """
+
+    faults: dict[str, float] = field(default_factory=dict)
+    seed: int = 1
+    repeats: int = 1
+    latency: float = 0.0
+    retry_after: float = 0.05
+    capacity: int = 0
+    key: str = ""
+    models: list[str] = field(default_factory=list)
+    status: int = 0
+    error: dict[str, Any] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+    batches: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        unknown = set(self.faults) - {*PASSING, *LASTING}
+        if unknown or sum(self.faults.values()) > 1:
+            raise ValueError(f"unknown faults {unknown} or shares beyond 1")
+
+
+class State:
+    """Settings, and counts of what was asked and answered by hash of the content."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.configure(settings)
+
+    def configure(self, settings: Settings) -> None:
+        """Behave by other settings and forget what was seen."""
+        self.settings = settings
+        self.seen: Counter[str] = Counter()
+        self.answered: Counter[str] = Counter()
+        self.faults: Counter[str] = Counter()
+        self.arrivals: list[float] = []
+        self.keys: set[str] = set()
+        self.in_flight = 0
+        self.peak = 0
+        self.started = time.monotonic()
+
+    def fault(self, name: str) -> str:
+        """Return the fault that this request for the content ``name`` meets; empty for none."""
+        draw = hashlib.blake2b(f"{self.settings.seed}/{name}".encode(), digest_size=8).digest()
+        place = int.from_bytes(draw[:6], "big") / 2**48
+        for fault, share in self.settings.faults.items():
+            if place < share:
+                times = 1 + draw[7] % self.settings.repeats
+                return fault if fault in LASTING or self.seen[name] <= times else ""
+            place -= share
+        return ""
+
+    def counts(self) -> dict[str, Any]:
+        """Tell what was seen: totals, and by hash of the content."""
+        return {
+            "seen": self.seen,
+            "answered": self.answered,
+            "faults": self.faults,
+            "arrivals": self.arrivals,
+            "keys": sorted(self.keys),
+            "peak": self.peak,
+            "settings": asdict(self.settings),
+        }
