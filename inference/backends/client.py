@@ -1,0 +1,148 @@
+"""The one module that knows the openai package: a client of which every exchange is observed."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import time
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from ..errors import InputError, MissingDependency
+from ..requests import Attempt
+from .failures import NO_CREDIT, read_failure, redact
+from .pace import BUSY, Pace, asked_wait
+
+try:
+    import openai
+except ImportError:
+    raise MissingDependency("This backend needs the openai package: pip install 'conjury[openai]'.") from None
+
+http: Any = importlib.import_module(
+    openai.DefaultAsyncHttpxClient.__base__.__module__.partition(".")[0]
+)  # httpx2; httpx before 3.0
+VERSION = f"openai {openai.__version__}"
+StatusError: Any = openai.APIStatusError
+Unreachable: Any = openai.APIConnectionError
+TimedOut: Any = openai.APITimeoutError  # one kind of Unreachable
+NO_KEY = "none"  # the client insists on one; a server that needs none does not look at it
+OPENAI_URL = "https://api.openai.com/v1"
+
+_attempts: ContextVar[list[Attempt]] = ContextVar("attempts")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a model is asked, by which key; neither ``str`` nor ``repr`` tells the key.
+
+    Attributes
+    ----------
+    base_url, shown_url : str
+        The address, and what of it may be told.
+    key_variable, key : str
+        The environment variable that holds the key, and the key; empty for a server without one.
+    """
+
+    base_url: str = field(repr=False)
+    shown_url: str
+    key_variable: str
+    key: str = field(repr=False)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must be told nowhere."""
+        return (self.key,) if self.key else ()
+
+
+def find_endpoint(base_url: str | None, key_variable: str) -> Endpoint:
+    """Read the key from the environment; a server that the user names needs none.
+
+    Raises
+    ------
+    InputError
+        There is no key for OpenAI, or it cannot be one.
+    """
+    url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    key = os.environ.get(key_variable, "").strip()
+    if not key and not base_url:
+        raise InputError(
+            f"There is no key in the environment variable {key_variable}; set it, or name a base_url."
+        )
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise InputError(
+            f"The environment variable {key_variable} holds characters that no key has; set it again."
+        )
+    return Endpoint(url, shown(url), key_variable, key)
+
+
+def shown(url: str) -> str:
+    """Return an address without user, password and query.
+
+    Examples
+    --------
+    >>> shown("https://me:secret@host:8000/v1?key=abc")
+    'https://host:8000/v1'
+    """
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def open_client(endpoint: Endpoint, pace: Pace, *, timeout: float, max_retries: int) -> Any:
+    """Return an ``AsyncOpenAI`` whose exchanges keep ``pace`` and are noted; see ``observe``."""
+    return openai.AsyncOpenAI(
+        api_key=endpoint.key or NO_KEY,
+        base_url=endpoint.base_url,
+        timeout=timeout,
+        max_retries=max_retries,
+        http_client=_ObservedClient(endpoint, pace, timeout),
+    )
+
+
+def observe() -> list[Attempt]:
+    """Return the list that takes the failed exchanges of this asyncio task from now on."""
+    attempts: list[Attempt] = []
+    _attempts.set(attempts)
+    return attempts
+
+
+class _ObservedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]
+    def __init__(self, endpoint: Endpoint, pace: Pace, timeout: float) -> None:
+        connections = http.Limits(max_connections=pace.most, max_keepalive_connections=pace.most)
+        super().__init__(timeout=timeout, limits=connections)
+        self._endpoint = endpoint
+        self._pace = pace
+        self._seconds = timeout
+
+    async def send(self, request: Any, **options: Any) -> Any:
+        """Send one request when its turn comes; whole answers must come within the time-out."""
+        await self._pace.turn()
+        began = time.monotonic()
+        status = 0
+        try:
+            async with asyncio.timeout(self._seconds):
+                response = await super().send(request, **options)
+            status = response.status_code
+        except TimeoutError:
+            self._note(0, f"no complete answer within {self._seconds:g} s", began)
+            raise http.ReadTimeout("the answer took too long", request=request) from None
+        except http.HTTPError as error:
+            self._note(0, f"{type(error).__name__}: {error}", began)
+            raise
+        finally:
+            self._pace.done(refused=status in BUSY)
+        wait = asked_wait(status, response.headers)
+        if wait:
+            self._pace.hold(wait)
+        if status >= 400:
+            failure = read_failure(status, response.content, self._endpoint.secrets)
+            self._note(status, failure.message, began)
+            if failure.code in NO_CREDIT:
+                response.headers["x-should-retry"] = "false"
+        return response
+
+    def _note(self, status: int, error: str, began: float) -> None:
+        told = redact(error, self._endpoint.secrets)
+        _attempts.get().append(Attempt(status, told, time.monotonic() - began))

@@ -1,0 +1,184 @@
+"""What a provider says instead of an answer, told in the kinds of :mod:`conjury.inference.requests`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import InputError
+
+FILTERED = ("content_filter", "content_policy_violation", "moderation_blocked", "data_inspection_failed")
+TOO_LONG = ("context_length_exceeded", "string_above_max_length", "request_too_large")
+NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+SHORTEST_SECRET = 8  # shorter keys are placeholders of local servers, and could be part of any word
+LONGEST_MESSAGE = 300
+
+_SECRETS = re.compile(
+    r"(?i)(?P<name>bearer\s+|(?:api[-_]?key|key|token|access_token)=)[^\s&\"'<>]+"
+    r"|\b(?:sk|pk|gsk|xai|hf)[-_][\w-]{12,}|\bAIza[\w-]{20,}"
+    r"|(?<=://)[^/\s@]+@"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An HTTP error of a provider: its status, the code it names, and its message in one line."""
+
+    status: int
+    code: str
+    message: str
+
+    def __str__(self) -> str:
+        """Tell status and message."""
+        return f"HTTP {self.status}: {self.message}" if self.message else f"HTTP {self.status}"
+
+
+def read_failure(status: int, content: bytes | dict[str, Any], secrets: Sequence[str] = ()) -> Failure:
+    """Read the body of an HTTP error, whatever its form; keys in it are blanked out.
+
+    Examples
+    --------
+    >>> read_failure(400, b'{"error": {"message": "Bad.", "code": "content_filter"}}')
+    Failure(status=400, code='content_filter', message='Bad.')
+    >>> str(read_failure(503, b"no healthy upstream"))
+    'HTTP 503: no healthy upstream'
+    """
+    parsed = content if isinstance(content, dict) else parse(content)
+    if isinstance(parsed, list) and parsed:
+        parsed = parsed[0]
+    told = parsed.get("error", parsed) if isinstance(parsed, dict) else parsed
+    if isinstance(told, dict):
+        code, message = told.get("code") or told.get("type") or "", told.get("message") or told.get("detail")
+    else:
+        code, message = "", told
+    if message is None:
+        message = content.decode(errors="replace") if isinstance(content, bytes) else json.dumps(content)
+    return Failure(status, str(code), redact(" ".join(str(message).split()), secrets)[:LONGEST_MESSAGE])
+
+
+def kind_of(failure: Failure) -> str:
+    """Name the kind of a failure; see ``TRANSIENT`` and ``FINAL`` of :mod:`conjury.inference.requests`.
+
+    Examples
+    --------
+    >>> kind_of(Failure(413, "", "")), kind_of(Failure(529, "overloaded_error", ""))
+    ('too_large', 'server')
+    """
+    if failure.status == 413 or failure.code in TOO_LONG:
+        return "too_large"
+    if failure.status == 429:
+        return "rate_limit"
+    if failure.status in (408, 504):
+        return "timeout"
+    if failure.status >= 500 or failure.status in (409, 425):
+        return "server"
+    return "rejected"
+
+
+def is_filtered(failure: Failure) -> bool:
+    """Whether the provider refused to answer because of what was asked, which is an answer."""
+    return failure.status in (400, 403, 422) and failure.code.lower() in FILTERED
+
+
+def filtered_completion(failure: Failure, model: str) -> bytes:
+    """Compose the chat completion that a provider's content filter stands for.
+
+    Examples
+    --------
+    >>> json.loads(filtered_completion(Failure(400, "content_filter", "Filtered."), "m"))["conjury"]
+    {'http_status': 400, 'code': 'content_filter', 'message': 'Filtered.'}
+    """
+    message = {"role": "assistant", "content": None, "refusal": None}
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "content_filter"}
+    answer = {
+        "id": "",
+        "object": "chat.completion",
+        "created": 0,
+        "model": model,
+        "choices": [choice],
+        "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+        "conjury": {"http_status": failure.status, "code": failure.code, "message": failure.message},
+    }
+    return json.dumps(answer).encode()
+
+
+def concerns_all(failure: Failure, *, model: str, base_url: str, key_variable: str) -> InputError | None:
+    """Return the error that any further request would meet too, in one sentence; else None."""
+    told = f" ({failure})"
+    if failure.code in NO_CREDIT or failure.status == 402:
+        return InputError(
+            f"The account at {base_url} has no credit left{told}; add some, then run the same command again."
+        )
+    if failure.status == 401:
+        return InputError(
+            f"{base_url} does not accept the key in the environment variable {key_variable}{told}; "
+            "set it to a valid key."
+        )
+    if failure.status == 403:
+        return InputError(
+            f"{base_url} does not let the key in the environment variable {key_variable} use the model "
+            f"{model}{told}; ask for access or choose another model."
+        )
+    if failure.status in (404, 405):
+        return InputError(
+            f"{base_url} knows no model {model} or does not speak OpenAI's protocol there{told}; check the "
+            "judge's model and base_url."
+        )
+    return None
+
+
+def fault_of_answer(content: bytes) -> str:
+    """Say why ``content`` cannot be read as a chat completion; empty if it can.
+
+    Examples
+    --------
+    >>> fault_of_answer(b'{"choices": []}')
+    'the answer has no choices'
+    >>> fault_of_answer(b'{"choices": [{"message": {"content": "A"}}]}')
+    ''
+    """
+    answer = parse(content)
+    if answer is None:
+        return "the answer is no complete JSON"
+    choices = answer.get("choices") if isinstance(answer, dict) else None
+    if not isinstance(choices, list):
+        return "the answer is no chat completion"
+    if not choices:
+        return "the answer has no choices"
+    message = choices[0].get("message") if isinstance(choices[0], dict) else None
+    if not isinstance(message, dict) or not isinstance(message.get("content"), str | None):
+        return "the answer's choice has no message"
+    return ""
+
+
+def parse(content: bytes) -> Any:
+    """Return what the JSON ``content`` says, None where it is no JSON."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+
+
+def redact(text: str, secrets: Sequence[str] = ()) -> str:
+    """Blank out ``secrets`` and whatever else looks like a key.
+
+    Examples
+    --------
+    >>> redact("GET https://x.org/v1?key=abc failed: Bearer sk-123", ["abc"])
+    'GET https://x.org/v1?key=[key] failed: Bearer [key]'
+    """
+    for secret in secrets:
+        if len(secret) >= SHORTEST_SECRET:
+            text = text.replace(secret, "[key]")
+    return _SECRETS.sub(lambda match: f"{match['name'] or ''}[key]", text)
+
+
+def redact_bytes(content: bytes, secrets: Sequence[str]) -> bytes:
+    """Blank out ``secrets`` in what was received; all else stays as it is."""
+    for secret in secrets:
+        if len(secret) >= SHORTEST_SECRET:
+            content = content.replace(secret.encode(), b"[key]")
+    return content

@@ -1,0 +1,251 @@
+"""Asks a model through OpenAI's protocol, many requests at a time; whatever speaks it can be asked."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from ..errors import InputError
+from ..media import resolve
+from ..requests import Attempt, Outcome, Request
+from .base import Desk
+from .client import (
+    VERSION,
+    Endpoint,
+    StatusError,
+    TimedOut,
+    Unreachable,
+    find_endpoint,
+    http,
+    observe,
+    open_client,
+)
+from .failures import (
+    concerns_all,
+    fault_of_answer,
+    filtered_completion,
+    is_filtered,
+    kind_of,
+    read_failure,
+    redact,
+    redact_bytes,
+)
+from .pace import Pace, Stopped
+
+PATIENCE = 100  # requests in a row that may fail before a run gives up, or twice those in flight
+POLL = 0.1  # seconds between looks at whether to stop
+
+
+class OpenAIBackend:
+    """Chat completions of OpenAI and of every server that speaks its protocol.
+
+    Parameters
+    ----------
+    model : str
+        Name of the model, for messages and the record; each request names it itself.
+    base_url : str, optional
+        Address of the server; OpenAI's, or that in ``OPENAI_BASE_URL``, if not given.
+    key_variable : str
+        Environment variable that holds the key. A server that is named by ``base_url`` may do without.
+    concurrency : int
+        Requests in flight, at most; fewer while the provider turns requests away.
+    timeout : float
+        Seconds within which a whole answer must come.
+    max_retries : int
+        How often the client repeats a request that failed for a passing reason.
+    requests_per_minute : float, optional
+        Limit on the requests sent per minute.
+    grace : float
+        Seconds that requests in flight have to end after a stop.
+
+    Examples
+    --------
+    >>> backend = OpenAIBackend("tiny", base_url="http://127.0.0.1:8000/v1")
+    >>> backend.settings()["base_url"]
+    'http://127.0.0.1:8000/v1'
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        key_variable: str = "OPENAI_API_KEY",
+        concurrency: int = 64,
+        timeout: float = 300.0,
+        max_retries: int = 5,
+        requests_per_minute: float | None = None,
+        grace: float = 20.0,
+    ) -> None:
+        self.model = model
+        self.endpoint = find_endpoint(base_url, key_variable)
+        self.concurrency = concurrency
+        self.timeout = timeout
+        self.max_retries = max_retries
+        self.requests_per_minute = requests_per_minute
+        self.grace = grace
+
+    def settings(self) -> dict[str, Any]:
+        """Tell model, address and limits, free of secrets."""
+        return {
+            "backend": "openai",
+            "model": self.model,
+            "base_url": self.endpoint.shown_url,
+            "key_variable": self.endpoint.key_variable,
+            "concurrency": self.concurrency,
+            "timeout": self.timeout,
+            "max_retries": self.max_retries,
+            "requests_per_minute": self.requests_per_minute,
+            "client": VERSION,
+        }
+
+    def run(self, requests: Iterator[Request], desk: Desk) -> None:
+        """Answer the requests; see :class:`conjury.inference.backends.base.Backend`.
+
+        Raises
+        ------
+        InputError
+            No request can succeed: the server cannot be reached, the key or the model is unknown, the
+            account has no credit left, or very many requests in a row have failed.
+        """
+        asyncio.run(_Run(self, requests, desk).run())
+
+
+class _Run:
+    """One run: workers that take a request each, until none is left or it is time to stop."""
+
+    def __init__(self, backend: OpenAIBackend, requests: Iterator[Request], desk: Desk) -> None:
+        self.backend = backend
+        self.requests = requests
+        self.desk = desk
+        self.pace = Pace(backend.concurrency, backend.requests_per_minute)
+        self.error: Exception | None = None
+        self.reached = False
+        self.failed_in_a_row = 0
+
+    async def run(self) -> None:
+        backend = self.backend
+        client = open_client(
+            backend.endpoint, self.pace, timeout=backend.timeout, max_retries=backend.max_retries
+        )
+        async with client:
+            workers = [asyncio.create_task(self._work(client)) for _ in range(backend.concurrency)]
+            try:
+                await self._until_done(workers)
+            finally:
+                for worker in workers:
+                    worker.cancel()
+                await asyncio.gather(*workers, return_exceptions=True)
+        if self.error is not None:
+            raise self.error
+
+    async def _until_done(self, workers: list[asyncio.Task[None]]) -> None:
+        deadline = 0.0
+        while (await asyncio.wait(workers, timeout=POLL))[1]:
+            if deadline and time.monotonic() > deadline:
+                return
+            if not deadline and self._stopping():
+                deadline = time.monotonic() + self.backend.grace
+                self.pace.close()
+
+    def _stopping(self) -> bool:
+        return self.error is not None or self.desk.stopping()
+
+    async def _work(self, client: Any) -> None:
+        try:
+            while not self._stopping():
+                request = next(self.requests, None)
+                if request is None:
+                    return
+                await self._ask(client, request)
+        except Exception as error:
+            self.error = self.error or error
+
+    async def _ask(self, client: Any, request: Request) -> None:
+        attempts = observe()
+        try:
+            outcome = await self._outcome(client, request, attempts)
+        except Stopped:
+            outcome = _cancelled(request, attempts)
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            self.desk.record(_cancelled(request, attempts))
+            raise
+        self.desk.record(outcome)
+        self._keep_patience(outcome)
+
+    async def _outcome(self, client: Any, request: Request, attempts: list[Attempt]) -> Outcome:
+        body = resolve(request.body, self.desk.media)
+        try:
+            response = await client.post("/chat/completions", cast_to=http.Response, body=body)
+        except StatusError as error:
+            return self._refused(request, attempts, error.response.status_code, error.response.content)
+        except Unreachable as error:
+            kind = "timeout" if isinstance(error, TimedOut) else "connection"
+            return self._unreachable(request, attempts, kind)
+        self.reached = True
+        seconds = response.elapsed.total_seconds()
+        content = redact_bytes(response.content, self._endpoint.secrets)
+        fault = fault_of_answer(content)
+        if not fault:
+            return Outcome(request.key, content, seconds=seconds, attempts=tuple(attempts))
+        attempts.append(Attempt(response.status_code, fault, seconds))
+        return _failed(request, attempts, "invalid_response", fault, refused_body=content)
+
+    @property
+    def _endpoint(self) -> Endpoint:
+        return self.backend.endpoint
+
+    def _refused(self, request: Request, attempts: list[Attempt], status: int, content: bytes) -> Outcome:
+        self.reached = True
+        failure = read_failure(status, content, self._endpoint.secrets)
+        if is_filtered(failure):
+            last = attempts.pop()
+            answer = filtered_completion(failure, self.backend.model)
+            return Outcome(request.key, answer, seconds=last.seconds, attempts=tuple(attempts))
+        fatal = concerns_all(
+            failure,
+            model=self.backend.model,
+            base_url=self._endpoint.shown_url,
+            key_variable=self._endpoint.key_variable,
+        )
+        if fatal is not None:
+            raise fatal
+        refused = redact_bytes(content, self._endpoint.secrets)
+        return _failed(request, attempts, kind_of(failure), str(failure), refused_body=refused)
+
+    def _unreachable(self, request: Request, attempts: list[Attempt], kind: str) -> Outcome:
+        error = attempts[-1].error if attempts else kind
+        if kind == "connection" and not self.reached:
+            raise InputError(
+                f"{self._endpoint.shown_url} cannot be reached ({error}); check the address and the server."
+            )
+        return _failed(request, attempts, kind, error)
+
+    def _keep_patience(self, outcome: Outcome) -> None:
+        self.failed_in_a_row = self.failed_in_a_row + 1 if outcome.kind else 0
+        if self.failed_in_a_row >= max(PATIENCE, 2 * self.backend.concurrency):
+            raise InputError(
+                f"The last {self.failed_in_a_row} requests to {self._endpoint.shown_url} all failed "
+                f"({redact(outcome.error, self._endpoint.secrets)}); see to the server, then run the same "
+                "command again."
+            )
+
+
+def _failed(
+    request: Request, attempts: list[Attempt], kind: str, error: str, refused_body: bytes | None = None
+) -> Outcome:
+    seconds = attempts[-1].seconds if attempts else 0.0
+    return Outcome(
+        request.key,
+        kind=kind,
+        error=error,
+        seconds=seconds,
+        attempts=tuple(attempts),
+        refused_body=refused_body,
+    )
+
+
+def _cancelled(request: Request, attempts: list[Attempt]) -> Outcome:
+    return _failed(request, attempts, "cancelled", "stopped before an answer came")
