@@ -1,0 +1,326 @@
+"""Asks a model through OpenAI's Batch API: submit, leave, come back, fetch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError
+from ..requests import Outcome, Request
+from .base import Desk
+from .batch_service import RUNNING, BatchService, Busy, Progress, Unreachable
+from .client import find_endpoint, openai
+from .failures import redact_bytes
+from .shards import Limits, Shard, Tally, file_label, open_lines, outcomes_of, split_shard, write_shards
+
+if TYPE_CHECKING:
+    from ..ledger import Batch, Ledger
+
+WAITING = "waiting for room: "  # begins the detail of a shard that the provider's queue had no room for
+SMALLEST = 100  # requests of a shard that is not split further
+PATIENCE = 20  # rounds in a row without an answer before waiting ends
+LOOK = 0.2  # seconds between looks at whether to stop
+MISSING = {"expired": "expired", "cancelled": "cancelled"}
+
+
+class BatchBackend:
+    """Requests in batches, each a file of requests, called shard.
+
+    A shard goes through the states planned (its file and its requests are on disk), uploaded, submitted
+    (the provider works on it), ended, and collected or failed. The ledger knows a shard before the provider
+    does, and its batch before it is first asked about. Whatever a process began, any later one goes on
+    with; what was sent without the id being noted is found again by the name of the shard.
+
+    Parameters
+    ----------
+    judge_id : str
+        Whose shards these are.
+    model : str
+        Name of the model, for messages and the record; each request names it itself.
+    folder : Path
+        Where files of shards are kept until their results are collected.
+    base_url, key_variable
+        As for :class:`conjury.inference.backends.openai.OpenAIBackend`.
+    limits : Limits
+        How large a shard may get.
+    window : str
+        Time within which the provider is to answer.
+    timeout, max_retries, pause
+        See :class:`conjury.inference.backends.batch_service.BatchService`.
+
+    Examples
+    --------
+    >>> backend = BatchBackend("gpt", "tiny", Path("batches"), base_url="http://127.0.0.1:8000/v1")
+    >>> backend.settings()["requests_per_shard"]
+    45000
+    """
+
+    def __init__(
+        self,
+        judge_id: str,
+        model: str,
+        folder: Path,
+        *,
+        base_url: str | None = None,
+        key_variable: str = "OPENAI_API_KEY",
+        limits: Limits | None = None,
+        window: str = "24h",
+        timeout: float = 600.0,
+        max_retries: int = 5,
+        pause: float = 3.0,
+    ) -> None:
+        self.judge_id = judge_id
+        self.model = model
+        self.folder = folder
+        self.endpoint = find_endpoint(base_url, key_variable)
+        self.limits = limits or Limits()
+        self.window = window
+        self.service = BatchService(
+            self.endpoint, model, timeout=timeout, max_retries=max_retries, pause=pause
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """Tell model, address and limits, free of secrets."""
+        return {
+            "backend": "openai_batch",
+            "model": self.model,
+            "base_url": self.endpoint.shown_url,
+            "key_variable": self.endpoint.key_variable,
+            "requests_per_shard": self.limits.requests,
+            "bytes_per_shard": self.limits.bytes,
+            "window": self.window,
+            "client": f"openai {openai.__version__}",
+        }
+
+    def submit(self, requests: Iterator[Request], desk: Desk, ledger: Ledger) -> int:
+        """Send what an earlier process left behind, then the requests; return how many of these were sent.
+
+        Requests that were read when it was time to stop and that fill no shard are not sent.
+
+        Raises
+        ------
+        InputError
+            The provider refuses what concerns all requests, or the folder cannot be written.
+        """
+        self._tidy(ledger)
+        self._go_on(ledger, room=True)
+        sent = 0
+        going = _until(requests, desk.stopping)
+        for shard in write_shards(going, self.folder, self.judge_id, desk.media, self.limits, desk.record):
+            if desk.stopping():
+                shard.path.unlink()
+                break
+            ledger.plan_batch(shard.name, self.judge_id, shard.keys, shard.sha256)
+            self._send(shard.name, None, ledger, known=False)
+            sent += len(shard.keys)
+        return sent
+
+    def poll(self, ledger: Ledger) -> list[Batch]:
+        """Ask how the submitted batches stand, write it to the ledger, and return all that are not done."""
+        refused: list[tuple[Batch, Progress]] = []
+        running = False
+        for batch in self._live(ledger, "submitted"):
+            progress = self.service.retrieve(batch.batch_id or "")
+            if progress.queue_full:
+                refused.append((batch, progress))
+                continue
+            running |= progress.status in RUNNING
+            if progress.status not in RUNNING:
+                ledger.update_batch(
+                    batch.shard,
+                    state="ended",
+                    output_file_id=progress.output_file_id,
+                    error_file_id=progress.error_file_id,
+                    detail=str(progress),
+                )
+            elif batch.detail != str(progress):
+                ledger.update_batch(batch.shard, detail=str(progress))
+        for batch, progress in refused:
+            if running or not self._split(batch.shard, str(progress), ledger):
+                ledger.update_batch(
+                    batch.shard, state="uploaded", batch_id=None, detail=f"{WAITING}{progress}"
+                )
+        return self._live(ledger)
+
+    def fetch(self, desk: Desk, ledger: Ledger) -> list[Batch]:
+        """Collect the results of batches that have ended; return their state, with what came in ``detail``.
+
+        Requests that have no line in the results are recorded as failed for a passing reason, so that they
+        and no others are asked again.
+
+        Raises
+        ------
+        InputError
+            A batch was refused as a whole; raised after all others were collected.
+        """
+        ended = {batch.shard for batch in self._live(ledger, "ended")}
+        refused = ""
+        for batch in self._live(ledger, "ended"):
+            progress = self.service.retrieve(batch.batch_id or "")
+            if progress.status == "failed":
+                refused = self._refuse(batch.shard, progress, desk, ledger) or refused
+            else:
+                self._collect(batch.shard, progress, desk, ledger)
+        if refused:
+            raise InputError(refused)
+        return [batch for batch in ledger.batches(self.judge_id) if batch.shard in ended]
+
+    def wait(
+        self,
+        desk: Desk,
+        ledger: Ledger,
+        *,
+        interval: float = 60.0,
+        progress: Callable[[list[Batch]], None] | None = None,
+    ) -> None:
+        """Poll and fetch every ``interval`` seconds until all batches are done or it is time to stop.
+
+        ``progress`` is given the batches that are not done after each round. Batches that the provider's
+        queue had no room for are sent again when others have ended, in halves if none of ours is in its way.
+        """
+        silent = 0
+        while True:
+            try:
+                ended = [batch.shard for batch in self.poll(ledger) if batch.state == "ended"]
+                self.fetch(desk, ledger)
+                self._go_on(ledger, room=bool(ended))
+                silent = 0
+            except Unreachable:
+                silent += 1
+                if silent >= PATIENCE:
+                    raise
+            live = self._live(ledger)
+            if progress is not None:
+                progress(live)
+            if not live or not _sleep(interval, desk.stopping):
+                return
+
+    def _live(self, ledger: Ledger, state: str = "") -> list[Batch]:
+        live = ledger.batches(self.judge_id, live=True)
+        return [batch for batch in live if state in ("", batch.state)]
+
+    def _path(self, shard: str) -> Path:
+        return self.folder / f"{shard}.jsonl"
+
+    def _tidy(self, ledger: Ledger) -> None:
+        """Remove files that a process left which ended before it had planned their shard."""
+        planned = {f"{batch.shard}.jsonl" for batch in ledger.batches(self.judge_id)}
+        for path in self.folder.glob(f"{file_label(self.judge_id)}-*.jsonl*"):
+            if path.name not in planned:
+                path.unlink()
+
+    def _send(self, shard: str, file_id: str | None, ledger: Ledger, *, known: bool = True) -> bool:
+        """Upload and submit a shard, which the provider may have if ``known``; False if it takes no more."""
+        path = self._path(shard)
+        name = f"conjury-{shard}.jsonl"
+        if not file_id:
+            file_id = self.service.find_file(name) if known else None
+            if not file_id and not path.exists():
+                ledger.update_batch(shard, state="failed", detail=f"{path} was gone before it was sent")
+                return True
+            file_id = file_id or self.service.upload(path, name)
+            ledger.update_batch(shard, state="uploaded", file_id=file_id)
+        try:
+            batch_id = self.service.find_batch(shard) if known else None
+            batch_id = batch_id or self.service.create(file_id, shard, self.window)
+        except Busy as error:
+            ledger.update_batch(shard, detail=f"{WAITING}{error}")
+            return False
+        ledger.update_batch(shard, state="submitted", batch_id=batch_id, detail="")
+        return True
+
+    def _go_on(self, ledger: Ledger, *, room: bool) -> None:
+        """Send shards that are not yet submitted; of those that wait for room one, if there may be some."""
+        live = self._live(ledger)
+        room = room or not any(batch.state == "submitted" for batch in live)
+        for batch in live:
+            if batch.state not in ("planned", "uploaded"):
+                continue
+            waiting = (batch.detail or "").startswith(WAITING)
+            if room or not waiting:
+                sent = self._send(batch.shard, batch.file_id, ledger)
+                room = room and sent and not waiting
+
+    def _split(self, shard: str, reason: str, ledger: Ledger) -> bool:
+        """Plan the two halves of a shard in its place; False if it is too small or its file is gone."""
+        path = self._path(shard)
+        if not path.exists() or len(ledger.batch_keys(shard)) <= SMALLEST:
+            return False
+        halves = list(split_shard(path, shard))
+        ledger.update_batch(shard, state="failed", detail=f"split in two: {reason}")
+        for half in halves:
+            self._plan_half(half, reason, ledger)
+        path.unlink()
+        return True
+
+    def _plan_half(self, half: Shard, reason: str, ledger: Ledger) -> None:
+        ledger.plan_batch(half.name, self.judge_id, half.keys, half.sha256)
+        ledger.update_batch(half.name, detail=f"{WAITING}{reason}")
+
+    def _collect(self, shard: str, progress: Progress, desk: Desk, ledger: Ledger) -> None:
+        keys = ledger.batch_keys(shard)
+        tally = Tally()
+        files = {
+            self.folder / f"{shard}.output.jsonl.gz": progress.output_file_id,
+            self.folder / f"{shard}.error.jsonl.gz": progress.error_file_id,
+        }
+        present = [
+            path for path, file_id in files.items() if file_id and self.service.download(file_id, path)
+        ]
+        secrets = self.endpoint.secrets
+        lines = (redact_bytes(line, secrets) for line in chain.from_iterable(map(open_lines, present)))
+        for outcome in outcomes_of(lines, set(keys), tally, shard):
+            desk.record(outcome)
+        missing = [key for key in keys if key not in tally.answered and key not in tally.failed]
+        kind = MISSING.get(progress.status, "invalid_response" if tally.unreadable else "server")
+        for key in missing:
+            desk.record(Outcome(key, kind=kind, error="the results have no line for it", batch=shard))
+        ledger.flush()
+        told = f"{progress.status}: {tally}" + f", {len(missing):,} missing" * bool(missing)
+        ledger.update_batch(shard, state="collected", detail=told)
+        for path in (*files, self._path(shard)):
+            path.unlink(missing_ok=True)
+
+    def _refuse(self, shard: str, progress: Progress, desk: Desk, ledger: Ledger) -> str:
+        """Record the requests that made a batch fail; return a sentence if it failed for another reason."""
+        keys = ledger.batch_keys(shard)
+        faults = {
+            keys[each.line - 1]: f"{each.code}: {each.message}"
+            for each in progress.complaints
+            if 0 < each.line <= len(keys)
+        }
+        whole = not faults or len(faults) == len(keys) > 1
+        if not whole:
+            for key, error in faults.items():
+                desk.record(Outcome(key, kind="rejected", error=error, batch=shard))
+            ledger.flush()
+        ledger.update_batch(shard, state="failed", detail=str(progress))
+        self._path(shard).unlink(missing_ok=True)
+        if not whole:
+            return ""
+        told = progress.complaints[0].message if progress.complaints else "no reason given"
+        return (
+            f"{self.endpoint.shown_url} refused the batch of {len(keys):,} requests in shard {shard} "
+            f"({told}); put that right, then run the same command again."
+        )
+
+
+def _until(requests: Iterator[Request], stopping: Callable[[], bool]) -> Iterator[Request]:
+    for request in requests:
+        if stopping():
+            return
+        yield request
+
+
+def _sleep(seconds: float, stopping: Callable[[], bool]) -> bool:
+    """Wait; False if it is time to stop."""
+    end = time.monotonic() + seconds
+    while not stopping():
+        left = end - time.monotonic()
+        if left <= 0:
+            return True
+        time.sleep(min(left, LOOK))
+    return False

@@ -1,0 +1,299 @@
+"""Requests as JSONL files for batch endpoints, and the result files that come back."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import hashlib
+import json
+import os
+import re
+import uuid
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ..errors import InputError
+from ..media import resolve
+from ..requests import Attempt, Outcome, Request
+from .failures import Failure, fault_of_answer, filtered_completion, is_filtered, kind_of, parse, read_failure
+
+ENDPOINT = "/v1/chat/completions"
+ENDED_EARLY = {"batch_expired": "expired", "batch_cancelled": "cancelled", "request_timeout": "timeout"}
+
+Media = Callable[[str], tuple[str, bytes]]
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How large a shard may get; providers take 50,000 requests and 200 MB."""
+
+    requests: int = 45_000
+    bytes: int = 190_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One file of requests: its name, the keys of its lines in their order, its SHA-256 and its bytes."""
+
+    name: str
+    path: Path
+    keys: list[str]
+    sha256: str
+    size: int
+
+
+@dataclass
+class Tally:
+    """What the lines of result files were.
+
+    Attributes
+    ----------
+    answered : set of str
+        Keys with an answer.
+    failed : dict
+        Outcome by key, of requests that came back without an answer.
+    unknown : list of str
+        The ``custom_id`` of lines that belong to no request; nothing is made of them.
+    unreadable, repeated : int
+        Lines that are no JSON, and further lines for a key that has its answer.
+    """
+
+    answered: set[str] = field(default_factory=set)
+    failed: dict[str, Outcome] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
+    unreadable: int = 0
+    repeated: int = 0
+
+    def __str__(self) -> str:
+        """Tell all that is not zero."""
+        named = f" (first: {self.unknown[0]!r:.60})" if self.unknown else ""
+        told = [
+            f"{len(self.answered):,} answered",
+            f"{len(self.failed):,} failed" * bool(self.failed),
+            f"{self.unreadable:,} unreadable lines" * bool(self.unreadable),
+            f"{self.repeated:,} repeated lines" * bool(self.repeated),
+            f"{len(self.unknown):,} lines of unknown requests{named}" * bool(self.unknown),
+        ]
+        return ", ".join(part for part in told if part)
+
+
+def request_line(request: Request, media: Media) -> bytes:
+    r"""Write a request as one line of a batch file; images are put in.
+
+    Examples
+    --------
+    >>> body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    >>> request_line(Request("key", "m", "p", "s", 1, body), media=dict().__getitem__)[:58]
+    b'{"custom_id":"key","method":"POST","url":"/v1/chat/complet'
+    """
+    line = {"custom_id": request.key, "method": "POST", "url": ENDPOINT, "body": resolve(request.body, media)}
+    return _encode(line).encode() + b"\n"
+
+
+def write_shards(
+    requests: Iterable[Request],
+    folder: Path,
+    label: str,
+    media: Media,
+    limits: Limits,
+    refuse: Callable[[Outcome], None],
+) -> Iterator[Shard]:
+    """Write requests to files of limited size in ``folder``, one after the other.
+
+    Parameters
+    ----------
+    requests : iterable of Request
+        Taken one by one; no more than one line is held.
+    folder : Path
+        Made where missing.
+    label : str
+        What the names of the shards begin with; the rest is drawn, so that no two shards share a name.
+    media : callable
+        Type and content of an image by its SHA-256.
+    limits : Limits
+    refuse : callable
+        Takes the outcome ``too_large`` of a request whose line alone is beyond the limit.
+
+    Yields
+    ------
+    Shard
+        As soon as its file is complete and on disk; the next one is begun when it is asked for.
+
+    Raises
+    ------
+    InputError
+        The folder cannot be written.
+    """
+    with writable(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    lines = _lines_within(requests, media, limits.bytes, refuse)
+    held = next(lines, None)
+    while held is not None:
+        name = f"{file_label(label)}-{uuid.uuid4().hex[:16]}"
+        path = folder / f"{name}.jsonl"
+        keys: list[str] = []
+        size, digest = 0, hashlib.sha256()
+        with completed(path) as file:
+            while held is not None and len(keys) < limits.requests and size + len(held[1]) <= limits.bytes:
+                key, line = held
+                with writable(path):
+                    file.write(line)
+                digest.update(line)
+                keys.append(key)
+                size += len(line)
+                held = next(lines, None)
+        yield Shard(name, path, keys, digest.hexdigest(), size)
+
+
+def file_label(judge_id: str) -> str:
+    """Return what the names of a judge's shards begin with.
+
+    Examples
+    --------
+    >>> file_label("org/model: a")
+    'org_model_a'
+    """
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", judge_id)[:32]
+
+
+def split_shard(path: Path, name: str) -> Iterator[Shard]:
+    """Write the lines of a shard's file to two new shards of half its length."""
+    with path.open("rb") as file:
+        half = (sum(1 for _ in file) + 1) // 2
+        for part in ("a", "b"):
+            file.seek(0)
+            lines = [line for place, line in enumerate(file) if (place < half) == (part == "a")]
+            target = path.with_name(f"{name}{part}.jsonl")
+            with completed(target) as out, writable(target):
+                out.writelines(lines)
+            content = b"".join(lines)
+            keys = [json.loads(line)["custom_id"] for line in lines]
+            yield Shard(f"{name}{part}", target, keys, hashlib.sha256(content).hexdigest(), len(content))
+
+
+def read_results(
+    lines: Iterable[bytes], known: Container[str], tally: Tally, shard: str
+) -> Iterator[Outcome]:
+    """Return what the lines of result files say of requests, in any order.
+
+    The first answer to a request counts. Failures are told after all lines, of requests without an answer.
+
+    Parameters
+    ----------
+    lines : iterable of bytes
+    known : container of str
+        The keys of the requests that were sent; a line for another is counted and left.
+    tally : Tally
+        Filled while reading.
+    shard : str
+        Written to the outcomes.
+    """
+    for line in lines:
+        parsed = parse(line)
+        if not isinstance(parsed, dict):
+            tally.unreadable += bool(line.strip())
+            continue
+        key = parsed.get("custom_id")
+        if not isinstance(key, str) or key not in known:
+            tally.unknown.append(str(key))
+        elif key in tally.answered:
+            tally.repeated += 1
+        else:
+            outcome = _outcome(key, parsed, shard)
+            if outcome.body is None:
+                tally.failed[key] = outcome
+            else:
+                tally.answered.add(key)
+                tally.failed.pop(key, None)
+                yield outcome
+    yield from tally.failed.values()
+
+
+def open_lines(path: Path) -> Iterator[bytes]:
+    """Return the lines of a JSONL file, plain or compressed with gzip (by its ending .gz)."""
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        yield from file
+
+
+@contextmanager
+def completed(path: Path, *, compressed: bool = False) -> Iterator[BinaryIO]:
+    """Open a file for writing that gets its name only when all is written and on disk."""
+    part = path.with_name(f"{path.name}.part")
+    with writable(path):
+        file = part.open("wb")
+    try:
+        if compressed:
+            with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=1, mtime=0) as packed:
+                yield packed  # type: ignore[misc]
+        else:
+            yield file
+        with writable(path):
+            file.flush()
+            os.fsync(file.fileno())
+            part.replace(path)
+    finally:
+        with writable(path):
+            file.close()
+            part.unlink(missing_ok=True)
+
+
+@contextmanager
+def writable(path: Path) -> Iterator[None]:
+    """Tell in one sentence why a file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        remedy = "free some space" if error.errno == errno.ENOSPC else "check the folder's permissions"
+        raise InputError(f"{path} cannot be written ({error.strerror}); {remedy} and run again.") from None
+
+
+def _lines_within(
+    requests: Iterable[Request], media: Media, largest: int, refuse: Callable[[Outcome], None]
+) -> Iterator[tuple[str, bytes]]:
+    for request in requests:
+        line = request_line(request, media)
+        if len(line) <= largest:
+            yield request.key, line
+        else:
+            told = f"the request has {len(line):,} bytes, a batch takes {largest:,}"
+            refuse(Outcome(request.key, kind="too_large", error=told))
+
+
+def _outcome(key: str, line: dict[str, Any], shard: str) -> Outcome:
+    response, error = line.get("response"), line.get("error")
+    told = error if isinstance(error, dict) and "error" in error else {"error": error}
+    if not isinstance(response, dict):
+        failure = read_failure(0, told)
+        return _failed(key, failure, ENDED_EARLY.get(failure.code, "server"), shard)
+    status, answer = response.get("status_code"), response.get("body")
+    content = json.dumps(answer, separators=(",", ":")).encode()
+    if status == 200:
+        fault = fault_of_answer(content)
+        if not fault:
+            return Outcome(key, body=content, batch=shard)
+        attempts = (Attempt(200, fault, 0.0),)
+        return Outcome(
+            key, kind="invalid_response", error=fault, attempts=attempts, refused_body=content, batch=shard
+        )
+    failure = read_failure(
+        status if isinstance(status, int) else 0, answer if isinstance(answer, dict) else told
+    )
+    if is_filtered(failure):
+        return Outcome(key, body=filtered_completion(failure, ""), batch=shard)
+    return _failed(key, failure, kind_of(failure) if failure.status else "server", shard)
+
+
+def _failed(key: str, failure: Failure, kind: str, shard: str) -> Outcome:
+    attempts = (Attempt(failure.status, failure.message, 0.0),)
+    return Outcome(
+        key,
+        kind=kind,
+        error=str(failure) if failure.status else failure.message,
+        attempts=attempts,
+        batch=shard,
+    )
