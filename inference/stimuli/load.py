@@ -49,13 +49,9 @@ def load_posts(folder: Path, content: Content, values: Values) -> PostKit:
     Examples
     --------
     >>> from conjury.inference.design import enumerate_profiles
-    >>> from conjury.inference.paths import STUDIES
     >>> from conjury.inference.study import load_study
     >>> study = load_study("moderation")
-    >>> content = Content(texts="stimuli/texts.yaml", people="stimuli/people.yaml",
-    ...                   insults="stimuli/insults.csv", likes={"low": [0, 5], "high": [25, 50]},
-    ...                   posted=["2025-01-01", "2025-06-30"])
-    >>> kit = load_posts(STUDIES / "moderation", content, profile_values(study))
+    >>> kit = load_posts(study.folder, study.content, profile_values(study))
     >>> print(kit.posts(enumerate_profiles(study).iloc[[70]], seed=1)["text"].item()[:46])
     Some idiot upstairs started vacuuming at six i
     """

@@ -116,7 +116,7 @@ class PostKit:
     def _replies(self, profiles: pd.DataFrame) -> Strings:
         known = [getattr(template, reply) for template in self.texts.templates.values() for reply in REPLIES]
         text = _codes(profiles, self.roles.text, list(self.texts.templates))
-        reply = pd.Categorical(_column(profiles, self.roles.reply), categories=pd.Index(REPLIES)).codes
+        reply = _find(_column(profiles, self.roles.reply), REPLIES)
         rows = np.where(reply < 0, len(known), text * len(REPLIES) + reply)
         replies: Strings = _objects([*known, None])[rows]
         return replies
@@ -157,10 +157,8 @@ def _alt(
     reply: str | None,
 ) -> str:
     liked = "1 like" if likes == 1 else f"{likes} likes"
-    post = f"Post by {name} (@{handle}) of {posted[:10]} with {liked}, which says “{text}”"
-    return (
-        f"{post}." if reply is None else f"{post}, and a reply by {reply_name} (@{reply_handle}): “{reply}”."
-    )
+    answered = "" if reply is None else f"a reply by {reply_name} (@{reply_handle}), saying “{reply}”, and "
+    return f"Post by {name} (@{handle}) of {posted[:10]}, saying “{text}”, with {answered}{liked}."
 
 
 def _column(profiles: pd.DataFrame, name: str) -> pd.Series:
@@ -174,7 +172,7 @@ def _column(profiles: pd.DataFrame, name: str) -> pd.Series:
 
 def _codes(profiles: pd.DataFrame, name: str, known: Sequence[str]) -> Integers:
     column = _column(profiles, name)
-    codes = pd.Categorical(column, categories=pd.Index(known)).codes.astype(np.int64)
+    codes = _find(column, known)
     if (codes < 0).any():
         wrong = column[codes < 0].iloc[0]
         raise InputError(
@@ -182,6 +180,13 @@ def _codes(profiles: pd.DataFrame, name: str, known: Sequence[str]) -> Integers:
             f"the files of the study; use one of {listed(known)}."
         )
     return codes
+
+
+def _find(column: pd.Series, known: Sequence[str]) -> Integers:
+    """Positions of values among the ``known`` ones, -1 for others."""
+    values = column.astype("category").cat
+    positions: Integers = np.append(pd.Index(known).get_indexer(values.categories), -1)[values.codes]
+    return positions.astype(np.int64)
 
 
 def _objects(values: Sequence[str | None]) -> Strings:

@@ -23,6 +23,9 @@ def read_checked(path: Path, model: type[File]) -> tuple[File, MarkedYaml]:
     except ValidationError as problems:
         first = min(problems.errors(), key=lambda problem: marked.line(problem["loc"]))
         place = ".".join(str(step) for step in first["loc"]) or "the file"
+        if first["type"] == "unknown_field":
+            at = (*first["loc"], first["ctx"]["field"])
+            raise marked.error(at, f"{place}: {first['msg']}") from None
         remedy = "add it" if first["type"] == "missing" else "correct it"
         raise marked.error(first["loc"], f"{place}: {first['msg'].rstrip('.')}; {remedy}.") from None
 
