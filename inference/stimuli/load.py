@@ -52,8 +52,8 @@ def load_posts(folder: Path, content: Content, values: Values) -> PostKit:
     >>> from conjury.inference.study import load_study
     >>> study = load_study("moderation")
     >>> kit = load_posts(study.folder, study.content, profile_values(study))
-    >>> print(kit.posts(enumerate_profiles(study).iloc[[70]], seed=1)["text"].item()[:46])
-    Some idiot upstairs started vacuuming at six i
+    >>> print(kit.posts(enumerate_profiles(study).head(1), seed=1)["text"].item()[:47])
+    Some idiot upstairs started vacuuming at six in
     """
     roles = content.roles
     _check_roles(roles, values)

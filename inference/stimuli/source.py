@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from ..marked_yaml import MarkedYaml, read_marked_yaml
 from ..study_checks import suggestion
 
+REMEDIES = {"missing": "add it", "string_type": "put words in quotes"}
 File = TypeVar("File", bound=BaseModel)
 
 
@@ -26,7 +27,7 @@ def read_checked(path: Path, model: type[File]) -> tuple[File, MarkedYaml]:
         if first["type"] == "unknown_field":
             at = (*first["loc"], first["ctx"]["field"])
             raise marked.error(at, f"{place}: {first['msg']}") from None
-        remedy = "add it" if first["type"] == "missing" else "correct it"
+        remedy = REMEDIES.get(first["type"], "correct it")
         raise marked.error(first["loc"], f"{place}: {first['msg'].rstrip('.')}; {remedy}.") from None
 
 

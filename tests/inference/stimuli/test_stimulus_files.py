@@ -71,7 +71,7 @@ def line_of(file: str, words: str) -> int:
         ("people.yaml", "[CF, ", "[BN, ", "repliers", "change one of the two names"),
         ("people.yaml", "Jake Larson", "Jake van der Larson", "Jake Larson", "one or two words"),
         ("people.yaml", "{first}_{last}{number}", "{first}_{last}", "two_words", "must hold {number} once"),
-        ("people.yaml", "Jake Larson", "12", "Jake Larson", "correct it"),
+        ("people.yaml", "Jake Larson", "NO", "Jake Larson", "put words in quotes"),
         ("insults.csv", "racism,out", "rascism,out", "racism,out", "did you mean 'racism'?"),
         ("insults.csv", "sexism,shrew,shrews", "sexism,shrew,", "sexism,", "no plural form"),
         ("insults.csv", "sexism,", "generic,", "sexism,", "line 2 too"),
