@@ -1,0 +1,5 @@
+from .batches import Batch
+from .book import Ledger
+from .reading import Answered, Count
+
+__all__ = ["Answered", "Batch", "Count", "Ledger"]

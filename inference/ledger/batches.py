@@ -1,0 +1,132 @@
+"""Batches: what is on disk before anything is sent, and how far each has come."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ..errors import InputError
+from .clock import as_datetime, now
+from .registering import number_requests
+from .schema import LIVE, OVER
+from .writer import Desk
+
+FIELDS = ("state", "file_id", "batch_id", "output_file_id", "error_file_id", "detail")
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch of ``n`` requests to one judge: its state, the SHA-256 of its lines, the provider's names."""
+
+    shard: str
+    judge_id: str
+    state: str
+    n: int
+    sha256: str
+    file_id: str
+    batch_id: str
+    output_file_id: str
+    error_file_id: str
+    detail: str
+    created: datetime
+    updated: datetime
+
+
+def plan(desk: Desk, shard: str, judge_id: str, keys: Sequence[str], sha256: str) -> None:
+    """Write a batch down; its requests wait in it from now on."""
+    if _find(desk.db, shard) is not None:
+        raise InputError(f"batch {shard}: the ledger has a batch of this name; choose another.")
+    if not shard:
+        raise ValueError("a batch has a name")
+    numbers = number_requests(desk.db, keys)
+    for key, number in zip(keys, numbers, strict=True):
+        row = desk.db.execute(
+            "SELECT p.judge_id, b.shard FROM standings s JOIN panels p ON p.id = s.panel "
+            "LEFT JOIN batches b ON b.id = s.waiting WHERE s.request = ?",
+            (number,),
+        ).fetchone()
+        if row[0] != judge_id:
+            raise InputError(f"request {key}: it is put to {row[0]}, not to {judge_id}; batch it there.")
+        if row[1] is not None:
+            raise InputError(f"request {key}: it waits in the batch {row[1]}; collect that one first.")
+    if len(set(numbers)) < len(numbers):
+        raise ValueError("a batch has each request once")
+    moment = now()
+    batch = desk.db.execute(
+        "INSERT INTO batches (shard, judge_id, state, n, sha256, created, updated) "
+        "VALUES (?, ?, 'planned', ?, ?, ?, ?)",
+        (shard, judge_id, len(numbers), sha256, moment, moment),
+    ).lastrowid
+    desk.db.executemany(
+        "INSERT INTO batch_items (batch, line, request) VALUES (?, ?, ?)",
+        [(batch, line, number) for line, number in enumerate(numbers, 1)],
+    )
+    desk.db.executemany(
+        "UPDATE standings SET waiting = ? WHERE request = ?", [(batch, number) for number in numbers]
+    )
+
+
+def update(desk: Desk, shard: str, fields: Mapping[str, str]) -> None:
+    """Change what is known of a batch; when it is over, its requests no longer wait."""
+    for name in fields:
+        if name not in FIELDS:
+            raise ValueError(f"a batch has no field {name!r} to change")
+    found = _find(desk.db, shard)
+    if found is None:
+        raise _unknown(shard)
+    number, before = found
+    state = fields.get("state", before)
+    if state not in (*LIVE, *OVER):
+        raise ValueError(f"{state!r} is no state of a batch")
+    if before in OVER and state in LIVE:
+        raise ValueError(f"batch {shard} is {before}; plan a new one")
+    settings = "".join(f"{name} = ?, " for name in fields)
+    desk.db.execute(
+        f"UPDATE batches SET {settings} updated = ? WHERE id = ?", (*fields.values(), now(), number)
+    )
+    if state in OVER:
+        desk.db.execute(
+            "UPDATE standings SET waiting = NULL WHERE waiting = ? "
+            "AND request IN (SELECT request FROM batch_items WHERE batch = ?)",
+            (number, number),
+        )
+
+
+def read_batches(db: sqlite3.Connection, judge_id: str | None, live: bool) -> list[Batch]:
+    """Return batches in the order of their planning."""
+    rows = db.execute(
+        "SELECT shard, judge_id, state, n, sha256, file_id, batch_id, output_file_id, error_file_id, detail, "
+        "created, updated FROM batches WHERE ? IN (judge_id, '') ORDER BY id",
+        (judge_id or "",),
+    ).fetchall()
+    return [
+        Batch(*row[:-2], created=as_datetime(row[-2]), updated=as_datetime(row[-1]))
+        for row in rows
+        if not live or row[2] in LIVE
+    ]
+
+
+def read_keys(db: sqlite3.Connection, shard: str) -> list[str]:
+    """Return the keys of a batch's requests in the order of its lines."""
+    found = _find(db, shard)
+    if found is None:
+        raise _unknown(shard)
+    rows = db.execute(
+        "SELECT r.key FROM batch_items i JOIN requests r ON r.id = i.request "
+        "WHERE i.batch = ? ORDER BY i.line",
+        (found[0],),
+    )
+    return [key for (key,) in rows]
+
+
+def _find(db: sqlite3.Connection, shard: str) -> tuple[int, str] | None:
+    row: tuple[int, str] | None = db.execute(
+        "SELECT id, state FROM batches WHERE shard = ?", (shard,)
+    ).fetchone()
+    return row
+
+
+def _unknown(shard: str) -> InputError:
+    return InputError(f"batch {shard}: the ledger knows no such batch; check its name and the run.")

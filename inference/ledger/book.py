@@ -1,0 +1,250 @@
+"""The ledger of a run: one file that knows every request, and every answer that was ever received."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ..errors import ConjuryError, InputError
+from ..requests import Body, Outcome, Request
+from . import batches, reading, recording, registering
+from .batches import Batch
+from .clock import now
+from .faults import told
+from .lock import Lock
+from .packing import digest, write_json
+from .reading import Answered, Count, Readers
+from .schema import connect_writer
+from .verify import find_problems
+from .writer import Desk, Writer
+
+
+class Ledger:
+    """Requests, answers, failures, batches and images of one run, in one SQLite file.
+
+    A context manager. Answers are written by a thread of its own, many to a commit, each commit on disk
+    before it counts; all methods may be called from any thread.
+
+    Attributes
+    ----------
+    on_commit : list of callable
+        Each is called, in the writing thread, with the outcomes that a commit made count: answers that are
+        the first of their round, and failures of requests without one. What it raises comes out of
+        ``flush`` or ``close``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> ask = Request("k1", "m", "p", "post_1", 1, {"model": "m", "messages": []})
+    >>> with Ledger.open(Path(tempfile.mkdtemp()) / "ledger.sqlite") as ledger:
+    ...     for request in ledger.pending([ask]):
+    ...         ledger.record(Outcome(request.key, b'{"choices": []}'))
+    ...     ledger.flush()
+    ...     [(count.state, count.n) for count in ledger.counts()]
+    [('answered', 1)]
+    """
+
+    def __init__(self, path: Path, lock: Lock | None, writer: Writer | None) -> None:
+        self.path = path
+        self.on_commit: list[Callable[[list[Outcome]], None]] = []
+        self._lock = lock
+        self._writer_or_none = writer
+        self._readers = Readers(path)
+
+    @classmethod
+    def open(cls, path: Path, *, write: bool = True) -> Ledger:
+        """Open a ledger to write, making it where it is missing, or to read beside a writer.
+
+        Raises
+        ------
+        InputError
+            Another process writes to it; it is missing and only to be read; the file is no ledger, damaged,
+            of a newer format, or cannot be opened.
+        """
+        path = Path(path)
+        if not write:
+            ledger = cls(path, None, None)
+            ledger._readers()
+            return ledger
+        lock = Lock(path.with_suffix(".lock"), path)
+        try:
+            ledger = cls(path, lock, None)
+            ledger._writer_or_none = Writer(connect_writer(path), path, ledger._tell)
+        except BaseException:
+            lock.release()
+            raise
+        return ledger
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            with suppress(ConjuryError):
+                self.close()
+
+    def close(self) -> None:
+        """Commit what was recorded and let others write; raise what the writer met."""
+        self._readers.close()
+        writer, self._writer_or_none = self._writer_or_none, None
+        lock, self._lock = self._lock, None
+        try:
+            if writer is not None:
+                writer.close()
+        finally:
+            if lock is not None:
+                lock.release()
+
+    def get(self, name: str) -> Any | None:
+        """Return a fact of the run, None where it is not set."""
+        with told(self.path):
+            row = self._readers().execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return None if row is None else json.loads(row[0])
+
+    def set(self, name: str, value: Any) -> None:
+        """Keep a fact of the run, of whatever JSON can say."""
+        text = write_json(value)
+
+        def work(desk: Desk) -> None:
+            desk.db.execute("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", (name, text))
+
+        self._writer.call(work)
+
+    def pending(
+        self, requests: Iterable[Request], *, chunk: int = 500, again: Sequence[str] = ()
+    ) -> Iterator[Request]:
+        """Yield the requests that are to be asked now, each registered on disk before.
+
+        Passed over are those that have an answer in their newest round, wait in a batch, or failed for a
+        reason that asking again does not change, unless that kind of error is named in ``again``.
+        """
+        with told(self.path):
+            yield from registering.pending(requests, self._readers, self._writer, chunk, again)
+
+    def record(self, outcome: Outcome) -> None:
+        """Take the end of a request, to be committed soon; wait while too much is queued.
+
+        The first answer of a round stays. Another one is kept beside it, a failure after it too, and the
+        same bytes once more are noted as an attempt.
+
+        Raises
+        ------
+        InputError
+            The ledger has no request of this key, or what the writer met (such as a full disk).
+        """
+        recording.check(outcome)
+        with told(self.path):
+            row = self._readers().execute("SELECT id FROM requests WHERE key = ?", (outcome.key,)).fetchone()
+        if row is None:
+            raise registering.unknown(outcome.key)
+        request, created = row[0], now()
+        size = len(outcome.body or b"") + len(outcome.refused_body or b"")
+        self._writer.put(lambda desk: recording.write_outcome(desk, request, outcome, created), size)
+
+    def flush(self) -> None:
+        """Wait until all that was recorded is on disk; raise what the writer met."""
+        self._writer.flush()
+
+    def counts(self) -> list[Count]:
+        """Count requests by judge, prompt and state."""
+        with told(self.path):
+            return reading.read_counts(self._readers())
+
+    def answers(self, judge_id: str | None = None, chunk: int = 5000) -> Iterator[list[Answered]]:
+        """Yield every request in the order of registration with the newest that came of it."""
+        with told(self.path):
+            yield from reading.read_answers(self._readers, self.path, judge_id, chunk)
+
+    def ask_again(self, keys: Iterable[str]) -> int:
+        """Open a new round for requests that were answered or failed; return for how many.
+
+        Earlier answers stay, and the newest counts until another one came. Requests that are still to be
+        asked, or wait in a batch, are left as they are.
+        """
+        stream = iter(keys)
+        opened = 0
+        while part := list(islice(stream, 500)):
+            opened += self._writer.call(lambda desk, part=part: registering.open_round(desk, part))  # type: ignore[misc]
+        return opened
+
+    def request_body(self, key: str) -> Body:
+        """Return the body of a request."""
+        with told(self.path):
+            return reading.read_request_body(self._readers(), self.path, key)
+
+    def answer_bodies(self, key: str) -> list[bytes]:
+        """Return all answers to a request as they were received, oldest first."""
+        with told(self.path):
+            return reading.read_answer_bodies(self._readers(), self.path, key)
+
+    def put_media(self, sha256: str, mime: str, content: bytes) -> None:
+        """Store an image by its hash, once; it is on disk before any request that is registered later."""
+        if digest(content).hex() != sha256:
+            raise ValueError(f"the SHA-256 of this image is not {sha256}")
+
+        def work(desk: Desk) -> None:
+            desk.db.execute("INSERT OR IGNORE INTO media VALUES (?, ?, ?)", (sha256, mime, content))
+
+        self._writer.put(work, len(content))
+
+    def media(self, sha256: str) -> tuple[str, bytes]:
+        """Return media type and content of a stored image."""
+        with told(self.path):
+            found = reading.read_medium(self._readers(), self.path, sha256)
+            if found is None and self._writer_or_none is not None:
+                self.flush()
+                found = reading.read_medium(self._readers(), self.path, sha256)
+        if found is None:
+            raise InputError(f"{self.path}: image {sha256} is not stored; build the requests again.")
+        return found
+
+    def plan_batch(self, shard: str, judge_id: str, keys: Sequence[str], sha256: str) -> None:
+        """Write down a batch before it is sent; its requests are not pending until it is over."""
+        self._writer.call(lambda desk: batches.plan(desk, shard, judge_id, keys, sha256))
+
+    def update_batch(self, shard: str, **fields: str) -> None:
+        """Write down how far a batch has come.
+
+        Parameters
+        ----------
+        shard : str
+        **fields : str
+            Any of state (planned, uploaded, submitted, ended, collected, failed), file_id, batch_id,
+            output_file_id, error_file_id, detail.
+        """
+        self._writer.call(lambda desk: batches.update(desk, shard, fields))
+
+    def batches(self, judge_id: str | None = None, live: bool = False) -> list[Batch]:
+        """Return batches in the order of planning, ``live`` ones only if so asked."""
+        with told(self.path):
+            return batches.read_batches(self._readers(), judge_id, live)
+
+    def batch_keys(self, shard: str) -> list[str]:
+        """Return the keys of a batch's requests in the order of its lines."""
+        with told(self.path):
+            return batches.read_keys(self._readers(), shard)
+
+    def problems(self, progress: Callable[[int, int], None] | None = None) -> list[str]:
+        """Say what is damaged, one sentence each; ``progress`` is called with rows done and rows in all."""
+        if self._writer_or_none is not None:
+            self.flush()
+        return find_problems(self.path, progress)
+
+    @property
+    def _writer(self) -> Writer:
+        if self._writer_or_none is None:
+            raise ValueError("the ledger is not open for writing")
+        return self._writer_or_none
+
+    def _tell(self, outcomes: list[Outcome]) -> None:
+        for callback in self.on_commit:
+            callback(outcomes)

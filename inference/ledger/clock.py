@@ -1,0 +1,24 @@
+"""Times as the ledger keeps them: microseconds since 1970, UTC."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def now() -> int:
+    """Return the time of the system's clock, which may go back."""
+    return time.time_ns() // 1000
+
+
+def as_datetime(moment: int) -> datetime:
+    """Return a stored time.
+
+    Examples
+    --------
+    >>> as_datetime(1_700_000_000_000_000).isoformat()
+    '2023-11-14T22:13:20+00:00'
+    """
+    return _EPOCH + timedelta(microseconds=moment)

@@ -1,0 +1,69 @@
+"""One writer at a time: a lock on a file beside the ledger, which ends with the process that took it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ..errors import InputError
+from .faults import told
+
+_held: set[int] = set()
+
+
+class Lock:
+    """Holds ``path`` until ``release``; the file stays, and says who holds or held it."""
+
+    def __init__(self, path: Path, ledger: Path) -> None:
+        with told(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                holder = _holder(self._file)
+                os.close(self._file)
+                raise InputError(
+                    f"{ledger}: {holder} is writing to this ledger; wait until it is done, or end it, then "
+                    "run the same command again."
+                ) from None
+            except OSError:
+                os.close(self._file)
+                raise
+            _held.add(self._file)
+            holder = json.dumps(
+                {
+                    "pid": os.getpid(),
+                    "host": socket.gethostname(),
+                    "start": datetime.now(UTC).isoformat(timespec="seconds"),
+                }
+            )
+            os.ftruncate(self._file, 0)
+            os.pwrite(self._file, holder.encode(), 0)
+
+    def release(self) -> None:
+        """Let others write."""
+        _held.discard(self._file)
+        os.close(self._file)
+
+
+def _holder(file: int) -> str:
+    try:
+        known = json.loads(os.pread(file, 4096, 0))
+        return f"process {known['pid']} on {known['host']} (since {known['start']})"
+    except (ValueError, KeyError, TypeError):
+        return "another process"
+
+
+def _let_go() -> None:
+    """Close what a fork inherited, so that a lock ends with the process that took it."""
+    for file in _held:
+        os.close(file)
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_let_go)

@@ -1,0 +1,243 @@
+"""What a ledger says: counts, answers, bodies."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from ..requests import Body
+from .clock import as_datetime
+from .packing import Panels, digest, unpack
+from .registering import unknown
+from .schema import connect_reader
+
+WAITING = "waiting in a batch"
+
+_ANSWERS = """
+SELECT r.id, r.key, r.panel, p.judge_id, p.prompt_id, r.subject_id, r.sample, r.arrangement,
+    s.round, s.state, s.tries,
+    a.round, a.body, a.digest, a.created, a.seconds, a.batch,
+    f.error, f.created, f.seconds, f.batch
+FROM requests r
+JOIN standings s ON s.request = r.id
+JOIN panels p ON p.id = r.panel
+LEFT JOIN responses a ON a.id = s.response
+LEFT JOIN attempts f ON f.id = s.failure
+WHERE r.id > ? AND ? IN (p.judge_id, '')
+ORDER BY r.id LIMIT ?
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many requests of a judge under a prompt stand alike.
+
+    Attributes
+    ----------
+    judge_id, prompt_id : str
+    state : str
+        "pending", "answered", or the kind of error that the newest round ended with.
+    batch : str
+        "waiting in a batch", or empty.
+    n : int
+    prompt_tokens, completion_tokens : int
+        Of all their answers, those of earlier rounds included.
+    """
+
+    judge_id: str
+    prompt_id: str
+    state: str
+    batch: str
+    n: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A request and the newest that came of it.
+
+    Attributes
+    ----------
+    key, judge_id, prompt_id, subject_id : str
+    sample : int
+    arrangement : dict
+    round : int
+        The round that brought the answer; without one, the newest.
+    body : dict or None
+        The newest answer, even if a later round has none yet.
+    kind : str
+        Empty for an answer, "pending" where nothing came, else the kind of error.
+    error : str
+    created : datetime or None
+        When it was recorded (UTC).
+    seconds : float
+    attempts : int
+        Exchanges of all rounds, this one included.
+    batch : str
+        The shard that brought it; empty otherwise.
+    """
+
+    key: str
+    judge_id: str
+    prompt_id: str
+    subject_id: str
+    sample: int
+    arrangement: dict[str, Any]
+    round: int
+    body: dict[str, Any] | None
+    kind: str
+    error: str
+    created: datetime | None
+    seconds: float
+    attempts: int
+    batch: str
+
+
+class Readers:
+    """A connection to read with, one for each thread."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._local = threading.local()
+        self._all: list[sqlite3.Connection] = []
+
+    def __call__(self) -> sqlite3.Connection:
+        """Return the connection of this thread."""
+        db: sqlite3.Connection | None = getattr(self._local, "db", None)
+        if db is None:
+            db = self._local.db = connect_reader(self._path)
+            self._all.append(db)
+        return db
+
+    def close(self) -> None:
+        """Close all of them."""
+        for db in self._all:
+            db.close()
+
+
+def read_counts(db: sqlite3.Connection) -> list[Count]:
+    """Count requests by judge, prompt, state and whether they wait in a batch."""
+    rows = db.execute(
+        "SELECT p.judge_id, p.prompt_id, c.state, c.waits, c.n, c.prompt_tokens, c.completion_tokens FROM ("
+        "SELECT panel, state, waiting IS NOT NULL AS waits, count(*) AS n, "
+        "sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens "
+        "FROM standings INDEXED BY standings_by_state GROUP BY panel, state, waits"
+        ") c JOIN panels p ON p.id = c.panel ORDER BY p.id, c.state, c.waits"
+    )
+    return [
+        Count(judge, prompt, state, WAITING if waits else "", *numbers)
+        for judge, prompt, state, waits, *numbers in rows
+    ]
+
+
+def read_answers(
+    reader: Callable[[], sqlite3.Connection], path: Path, judge_id: str | None, chunk: int
+) -> Iterator[list[Answered]]:
+    """Yield requests in the order of their registration, ``chunk`` at a time, with what came of them."""
+    last = 0
+    while True:
+        db = reader()
+        panels = Panels(db)
+        rows = db.execute(_ANSWERS, (last, judge_id or "", chunk)).fetchall()
+        if not rows:
+            return
+        yield [_answered(row, panels, path) for row in rows]
+        last = rows[-1][0]
+
+
+def read_request_body(db: sqlite3.Connection, path: Path, key: str) -> Body:
+    """Return the body of a request."""
+    row = db.execute(
+        "SELECT r.panel, b.body FROM requests r JOIN request_bodies b ON b.request = r.id WHERE r.key = ?",
+        (key,),
+    ).fetchone()
+    if row is None:
+        raise unknown(key)
+    with _intact(path, key):
+        body: Body = json.loads(unpack(row[1], Panels(db).at(row[0]).request_dictionary))
+    return body
+
+
+def read_answer_bodies(db: sqlite3.Connection, path: Path, key: str) -> list[bytes]:
+    """Return all answers to a request as they were received, oldest first."""
+    request = db.execute("SELECT id, panel FROM requests WHERE key = ?", (key,)).fetchone()
+    if request is None:
+        raise unknown(key)
+    rows = db.execute("SELECT body, digest FROM responses WHERE request = ? ORDER BY id", request[:1])
+    panels = Panels(db)
+    with _intact(path, key):
+        return [_content(body, name, panels, request[1]) for body, name in rows.fetchall()]
+
+
+def read_medium(db: sqlite3.Connection, path: Path, sha256: str) -> tuple[str, bytes] | None:
+    """Return media type and content of an image, None where it is not stored."""
+    row = db.execute("SELECT mime, content FROM media WHERE sha256 = ?", (sha256,)).fetchone()
+    if row is None:
+        return None
+    if digest(row[1]).hex() != sha256:
+        raise InputError(f"{path}: image {sha256} is damaged; see what `conjury ledger verify` finds.")
+    return row[0], row[1]
+
+
+def _answered(row: tuple[Any, ...], panels: Panels, path: Path) -> Answered:
+    _, key, panel, judge, prompt, subject, sample, arrangement, number, state, tries = row[:11]
+    answer, failure = row[11:17], row[17:]
+    with _intact(path, key):
+        drawn = json.loads(arrangement)
+        body = None
+        if answer[0] is not None:
+            body = json.loads(_content(answer[1], answer[2], panels, panel))
+    if body is not None:
+        number, kind, error, (created, seconds, batch) = answer[0], "", "", answer[3:]
+    elif failure[0] is not None:
+        kind, error, created, seconds, batch = state, *failure
+    else:
+        kind, error, created, seconds, batch = state, "", None, 0.0, ""
+    return Answered(
+        key,
+        judge,
+        prompt,
+        subject,
+        sample,
+        drawn,
+        number,
+        body,
+        kind,
+        error,
+        None if created is None else as_datetime(created),
+        seconds,
+        tries,
+        batch,
+    )
+
+
+def _content(blob: bytes, name: bytes, panels: Panels, panel: int) -> bytes:
+    content = unpack(blob, panels.at(panel).response_dictionary or b"")
+    if digest(content) != name:
+        raise ValueError("its digest is another")
+    return content
+
+
+class _intact:
+    """Tells of a blob that cannot be read back."""
+
+    def __init__(self, path: Path, key: str) -> None:
+        self._path, self._key = path, key
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ValueError):
+            raise InputError(
+                f"{self._path}: request {self._key} is damaged ({error}); see what `conjury ledger verify` "
+                "finds."
+            ) from None

@@ -1,0 +1,180 @@
+"""The end of a request, written down: the first answer of a round counts, and all else is kept beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..requests import FINAL, TRANSIENT, Attempt, Outcome
+from .packing import Panel, digest, pack
+from .writer import Desk
+
+REPEATED = "repeated"  # kind of an attempt that brought the same answer once more
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    request: int
+    panel: int
+    round: int
+    state: str
+    waiting: int | None
+    response: int | None
+
+
+def check(outcome: Outcome) -> None:
+    """Refuse what is neither an answer nor an error of a known kind.
+
+    Raises
+    ------
+    ValueError
+        It is both, neither, or of another kind.
+    """
+    if outcome.body is not None and outcome.kind:
+        raise ValueError(f"outcome of {outcome.key}: an answer has no kind of error, got {outcome.kind!r}")
+    if outcome.body is None and outcome.kind not in (*TRANSIENT, *FINAL):
+        raise ValueError(f"outcome of {outcome.key}: {outcome.kind!r} is no kind of error")
+
+
+def write_outcome(desk: Desk, request: int, outcome: Outcome, created: int) -> Outcome | None:
+    """Write an outcome; return it if it changed where the request stands, None for a late or repeated one."""
+    standing = _Standing(
+        *desk.db.execute(
+            "SELECT request, panel, round, state, waiting, response FROM standings WHERE request = ?",
+            (request,),
+        ).fetchone()
+    )
+    usage = _usage(outcome.body)
+    if outcome.body is not None and usage is None:
+        outcome = _unreadable(outcome)
+    tries = _write_attempts(desk, standing, outcome, created)
+    if outcome.body is None:
+        counts = standing.state != "answered"
+        if counts:
+            desk.db.execute(
+                "UPDATE standings SET state = ?, failure = last_insert_rowid() WHERE request = ?",
+                (outcome.kind, request),
+            )
+    else:
+        counts = _write_response(desk, standing, outcome, usage or (0, 0), created)
+        tries += 1
+    desk.db.execute("UPDATE standings SET tries = tries + ? WHERE request = ?", (tries, request))
+    if standing.waiting is not None and outcome.batch:
+        desk.db.execute(
+            "UPDATE standings SET waiting = NULL "
+            "WHERE request = ? AND waiting = (SELECT id FROM batches WHERE shard = ?)",
+            (request, outcome.batch),
+        )
+    return outcome if counts else None
+
+
+def _write_attempts(desk: Desk, standing: _Standing, outcome: Outcome, created: int) -> int:
+    """Write failed exchanges, the one that ended the request last; return how many."""
+    rows = [("", attempt) for attempt in outcome.attempts]
+    if outcome.body is None:
+        last = rows.pop()[1] if rows and rows[-1][1].error == outcome.error else None
+        rows.append((outcome.kind, last or Attempt(0, outcome.error, outcome.seconds)))
+    elif outcome.refused_body is not None and not rows:
+        rows.append(("", Attempt(0, outcome.error, 0.0)))
+    for position, (kind, attempt) in enumerate(rows, 1):
+        refused = outcome.refused_body if position == len(rows) else None
+        _write_attempt(desk, standing, kind, attempt, outcome.batch, created, refused)
+    return len(rows)
+
+
+def _write_attempt(
+    desk: Desk,
+    standing: _Standing,
+    kind: str,
+    attempt: Attempt,
+    batch: str,
+    created: int,
+    refused: bytes | None = None,
+) -> None:
+    desk.db.execute(
+        "INSERT INTO attempts (request, round, kind, status, error, seconds, batch, created, body, digest) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            standing.request,
+            standing.round,
+            kind,
+            attempt.status,
+            attempt.error,
+            attempt.seconds,
+            batch,
+            created,
+            None if refused is None else pack(refused),
+            None if refused is None else digest(refused),
+        ),
+    )
+
+
+def _write_response(
+    desk: Desk, standing: _Standing, outcome: Outcome, usage: tuple[int, int], created: int
+) -> bool:
+    """Write an answer; return whether it is the first of its round."""
+    body = outcome.body or b""
+    spare = standing.state == "answered"
+    name = digest(body)
+    if spare and name == _digest_of(desk, standing.response):
+        again = Attempt(0, "the same answer came again", outcome.seconds)
+        _write_attempt(desk, standing, REPEATED, again, outcome.batch, created)
+        return False
+    panel: Panel = desk.panels.at(standing.panel)
+    cursor = desk.db.execute(
+        "INSERT INTO responses (request, round, spare, body, digest, prompt_tokens, completion_tokens, "
+        "seconds, batch, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            standing.request,
+            standing.round,
+            int(spare),
+            pack(body, desk.panels.response_dictionary(panel, body)),
+            name,
+            *usage,
+            outcome.seconds,
+            outcome.batch,
+            created,
+        ),
+    )
+    desk.db.execute(
+        "UPDATE standings SET prompt_tokens = prompt_tokens + ?, completion_tokens = completion_tokens + ? "
+        "WHERE request = ?",
+        (*usage, standing.request),
+    )
+    if not spare:
+        desk.db.execute(
+            "UPDATE standings SET state = 'answered', response = ?, failure = NULL WHERE request = ?",
+            (cursor.lastrowid, standing.request),
+        )
+    return not spare
+
+
+def _digest_of(desk: Desk, response: int | None) -> bytes | None:
+    row: Sequence[Any] | None = desk.db.execute(
+        "SELECT digest FROM responses WHERE id = ?", (response,)
+    ).fetchone()
+    return None if row is None else row[0]
+
+
+def _unreadable(outcome: Outcome) -> Outcome:
+    error = "the answer is no JSON object"
+    return replace(outcome, body=None, refused_body=outcome.body, kind="invalid_response", error=error)
+
+
+def _usage(body: bytes | None) -> tuple[int, int] | None:
+    """Return the tokens of prompt and completion that an answer states, None where it is no JSON object."""
+    try:
+        answer = json.loads(body or b"")
+    except ValueError:
+        return None
+    if not isinstance(answer, dict):
+        return None
+    usage = answer.get("usage")
+    told = usage if isinstance(usage, dict) else {}
+    return _count(told.get("prompt_tokens")), _count(told.get("completion_tokens"))
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and 0 <= value < 2**53 else 0

@@ -1,0 +1,183 @@
+"""The one thread that writes: it takes what is queued and commits it in groups."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..errors import InputError
+from .faults import told
+from .packing import Panels
+from .schema import leave
+
+T = TypeVar("T")
+
+JOBS = 4096  # what may wait in the queue
+BYTES = 32_000_000
+GROUP = 1024  # jobs of one commit
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a job writes with."""
+
+    db: sqlite3.Connection
+    panels: Panels
+
+
+Work = Callable[[Desk], T]
+
+
+@dataclass(slots=True)
+class _Job:
+    work: Work[Any]
+    size: int
+    done: Future[Any] | None
+
+
+class Writer:
+    """Runs jobs in the order in which they came, many to a commit, in a thread of its own.
+
+    ``landed`` is called after each commit with what the jobs of ``put`` returned, less None. When a commit
+    fails, nothing more is written: whoever waits, puts or calls gets the error.
+    """
+
+    def __init__(self, db: sqlite3.Connection, path: Path, landed: Callable[[list[Any]], None]) -> None:
+        self._desk = Desk(db, Panels(db))
+        self._path = path
+        self._landed = landed
+        self._queue: deque[_Job] = deque()
+        self._bytes = 0
+        self._changed = threading.Condition()
+        self._failure: BaseException | None = None
+        self._complaint: BaseException | None = None
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="ledger", daemon=True)
+        self._thread.start()
+
+    def put(self, work: Work[Any], size: int = 0) -> None:
+        """Queue a job of about ``size`` bytes, and wait while the queue is full."""
+        self._append(_Job(work, size, None))
+
+    def call(self, work: Work[T]) -> T:
+        """Queue a job, and return its result once it is committed; what it raises undoes it alone."""
+        done: Future[T] = Future()
+        self._append(_Job(work, 0, done))
+        return done.result()
+
+    def flush(self) -> None:
+        """Wait until all that was queued is committed; raise what was met on the way."""
+        self.call(lambda desk: None)
+        complaint, self._complaint = self._complaint, None
+        if complaint is not None:
+            raise complaint
+
+    def close(self) -> None:
+        """Commit what is queued, end the thread and leave the file."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        self._thread.join()
+        leave(self._desk.db)
+        if self._failure is not None:
+            self._raise(self._failure)
+        if self._complaint is not None:
+            raise self._complaint
+
+    def _append(self, job: _Job) -> None:
+        with self._changed:
+            while not self._failure and not self._closing and self._is_full(job):
+                self._changed.wait()
+            if self._failure is not None:
+                self._raise(self._failure)
+            if self._closing:
+                raise ValueError("the ledger is closed")
+            self._queue.append(job)
+            self._bytes += job.size
+            self._changed.notify_all()
+
+    def _is_full(self, job: _Job) -> bool:
+        return len(self._queue) >= JOBS or (self._bytes > 0 and self._bytes + job.size > BYTES)
+
+    def _raise(self, failure: BaseException) -> None:
+        if isinstance(failure, InputError):
+            raise InputError(str(failure)) from failure
+        raise failure
+
+    def _run(self) -> None:
+        group: list[_Job] = []
+        try:
+            while group := self._next_group():
+                self._write(group)
+        except BaseException as error:
+            self._die(error, group)
+
+    def _next_group(self) -> list[_Job]:
+        with self._changed:
+            while not self._queue and not self._closing:
+                self._changed.wait()
+            group = [self._queue.popleft() for _ in range(min(GROUP, len(self._queue)))]
+            self._bytes -= sum(job.size for job in group)
+            self._changed.notify_all()
+        return group
+
+    def _write(self, group: list[_Job]) -> None:
+        db = self._desk.db
+        results = []
+        with told(self._path):
+            db.execute("BEGIN IMMEDIATE")
+            for job in group:
+                results.append(job.work(self._desk) if job.done is None else self._try(job.work))
+            db.execute("COMMIT")
+        landed = []
+        for job, result in zip(group, results, strict=True):
+            if job.done is None:
+                if result is not None:
+                    landed.append(result)
+            elif isinstance(result, _Refused):
+                job.done.set_exception(result.error)
+            else:
+                job.done.set_result(result)
+        if landed:
+            try:
+                self._landed(landed)
+            except Exception as error:
+                self._complaint = error
+
+    def _try(self, work: Work[Any]) -> Any:
+        db = self._desk.db
+        db.execute("SAVEPOINT job")
+        try:
+            result = work(self._desk)
+        except (InputError, ValueError) as error:
+            db.execute("ROLLBACK TO job")
+            self._desk.panels.forget()
+            result = _Refused(error)
+        db.execute("RELEASE job")
+        return result
+
+    def _die(self, error: BaseException, group: list[_Job]) -> None:
+        try:
+            if self._desk.db.in_transaction:
+                self._desk.db.execute("ROLLBACK")
+        except sqlite3.Error:
+            pass  # the file is left as the last commit had it
+        with self._changed:
+            self._failure = error
+            jobs = [*group, *self._queue]
+            self._queue.clear()
+            self._changed.notify_all()
+        for job in jobs:
+            if job.done is not None and not job.done.done():
+                job.done.set_exception(error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    error: Exception
