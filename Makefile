@@ -4,6 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 READY_BENCH := .venv/.ready-bench
 READY_BROWSER := .venv/.ready-browser
+READY_VLLM := .venv-vllm/.ready
 
 STUDY ?= moderation
 RESULTS ?= results/demo
@@ -15,7 +16,7 @@ LANG ?= C.UTF-8
 export LANG
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo report test lint format bench clean distclean
+.PHONY: help setup demo report test test-vllm lint format bench clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +44,10 @@ test: $(READY) $(READY_BROWSER) ## run the tests of Python and of R
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 	@if command -v Rscript >/dev/null; then echo Rscript R/tests/run.R; Rscript R/tests/run.R; else echo "no Rscript: the tests of R/ are left out"; fi
 
+test-vllm: $(READY_VLLM) ## run a real small model with vLLM (sets up 3.5 GB of its own)
+	HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 VLLM_CPU_KVCACHE_SPACE=1 VLLM_ENABLE_V1_MULTIPROCESSING=0 \
+		.venv-vllm/bin/python -m pytest -m vllm tests/vllm
+
 lint: $(READY) ## check style, types and paths
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -61,10 +66,10 @@ bench: $(READY_BENCH) ## measure against the peers
 clean: ## remove what the other targets made, but not .venv or other results
 	rm -rf build dist *.egg-info results/demo quarto/.quarto .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find reports -mindepth 1 ! -name README.md -delete
-	find . -name .venv -prune -o -name __pycache__ -prune -exec rm -rf {} +
+	find . -name '.venv*' -prune -o -name __pycache__ -prune -exec rm -rf {} +
 
 distclean: clean ## remove .venv too
-	rm -rf .venv .uv
+	rm -rf .venv .venv-vllm .uv .cache
 
 $(READY): pyproject.toml uv.lock .ci/setup.sh
 	@.ci/setup.sh base
@@ -76,4 +81,8 @@ $(READY_BENCH): $(READY)
 
 $(READY_BROWSER): $(READY)
 	@.ci/setup.sh browser
+	@touch $@
+
+$(READY_VLLM): tests/vllm/requirements.txt tests/vllm/model.py .ci/setup.sh
+	@.ci/setup.sh vllm
 	@touch $@

