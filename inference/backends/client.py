@@ -28,7 +28,9 @@ VERSION = f"openai {openai.__version__}"
 StatusError: Any = openai.APIStatusError
 Unreachable: Any = openai.APIConnectionError
 TimedOut: Any = openai.APITimeoutError  # one kind of Unreachable
+NO_CONNECTION: Any = (http.ConnectError, http.ConnectTimeout)
 NO_KEY = "none"  # the client insists on one; a server that needs none does not look at it
+CONNECT = 10.0  # seconds within which a connection must be made
 OPENAI_URL = "https://api.openai.com/v1"
 
 _attempts: ContextVar[list[Attempt]] = ContextVar("attempts")
@@ -63,9 +65,14 @@ def find_endpoint(base_url: str | None, key_variable: str) -> Endpoint:
     Raises
     ------
     InputError
-        There is no key for OpenAI, or it cannot be one.
+        There is no key for OpenAI, it cannot be one, or the address holds one.
     """
     url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    if redact(url) != url:
+        raise InputError(
+            f"The base_url {shown(url)} was given with a key or password in it; put that into the "
+            f"environment variable {key_variable}."
+        )
     key = os.environ.get(key_variable, "").strip()
     if not key and not base_url:
         raise InputError(
@@ -95,7 +102,7 @@ def open_client(endpoint: Endpoint, pace: Pace, *, timeout: float, max_retries: 
     return openai.AsyncOpenAI(
         api_key=endpoint.key or NO_KEY,
         base_url=endpoint.base_url,
-        timeout=timeout,
+        timeout=http.Timeout(timeout, connect=min(timeout, CONNECT)),
         max_retries=max_retries,
         http_client=_ObservedClient(endpoint, pace, timeout),
     )
@@ -111,7 +118,7 @@ def observe() -> list[Attempt]:
 class _ObservedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]
     def __init__(self, endpoint: Endpoint, pace: Pace, timeout: float) -> None:
         connections = http.Limits(max_connections=pace.most, max_keepalive_connections=pace.most)
-        super().__init__(timeout=timeout, limits=connections)
+        super().__init__(limits=connections)
         self._endpoint = endpoint
         self._pace = pace
         self._seconds = timeout

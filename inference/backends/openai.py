@@ -12,6 +12,7 @@ from ..media import resolve
 from ..requests import Attempt, Outcome, Request
 from .base import Desk
 from .client import (
+    NO_CONNECTION,
     VERSION,
     Endpoint,
     StatusError,
@@ -29,7 +30,6 @@ from .failures import (
     is_filtered,
     kind_of,
     read_failure,
-    redact,
     redact_bytes,
 )
 from .pace import Pace, Stopped
@@ -180,13 +180,14 @@ class _Run:
         try:
             response = await client.post("/chat/completions", cast_to=http.Response, body=body)
         except StatusError as error:
-            return self._refused(request, attempts, error.response.status_code, error.response.content)
+            response = error.response
         except Unreachable as error:
-            kind = "timeout" if isinstance(error, TimedOut) else "connection"
-            return self._unreachable(request, attempts, kind)
+            return self._unreachable(request, attempts, error)
         self.reached = True
-        seconds = response.elapsed.total_seconds()
         content = redact_bytes(response.content, self._endpoint.secrets)
+        if response.status_code >= 400:
+            return self._refused(request, attempts, response.status_code, content)
+        seconds = response.elapsed.total_seconds()
         fault = fault_of_answer(content)
         if not fault:
             return Outcome(request.key, content, seconds=seconds, attempts=tuple(attempts))
@@ -198,7 +199,6 @@ class _Run:
         return self.backend.endpoint
 
     def _refused(self, request: Request, attempts: list[Attempt], status: int, content: bytes) -> Outcome:
-        self.reached = True
         failure = read_failure(status, content, self._endpoint.secrets)
         if is_filtered(failure):
             last = attempts.pop()
@@ -212,23 +212,22 @@ class _Run:
         )
         if fatal is not None:
             raise fatal
-        refused = redact_bytes(content, self._endpoint.secrets)
-        return _failed(request, attempts, kind_of(failure), str(failure), refused_body=refused)
+        return _failed(request, attempts, kind_of(failure), str(failure), refused_body=content)
 
-    def _unreachable(self, request: Request, attempts: list[Attempt], kind: str) -> Outcome:
-        error = attempts[-1].error if attempts else kind
-        if kind == "connection" and not self.reached:
+    def _unreachable(self, request: Request, attempts: list[Attempt], failure: Exception) -> Outcome:
+        error = attempts[-1].error
+        if not self.reached and isinstance(failure.__cause__, NO_CONNECTION):
             raise InputError(
                 f"{self._endpoint.shown_url} cannot be reached ({error}); check the address and the server."
-            )
-        return _failed(request, attempts, kind, error)
+            ) from None
+        return _failed(request, attempts, "timeout" if isinstance(failure, TimedOut) else "connection", error)
 
     def _keep_patience(self, outcome: Outcome) -> None:
         self.failed_in_a_row = self.failed_in_a_row + 1 if outcome.kind else 0
         if self.failed_in_a_row >= max(PATIENCE, 2 * self.backend.concurrency):
             raise InputError(
                 f"The last {self.failed_in_a_row} requests to {self._endpoint.shown_url} all failed "
-                f"({redact(outcome.error, self._endpoint.secrets)}); see to the server, then run the same "
+                f"({outcome.error}); see to the server, then run the same "
                 "command again."
             )
 

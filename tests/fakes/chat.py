@@ -6,7 +6,6 @@ import asyncio
 import json
 import socket
 import struct
-import time
 from typing import Any
 
 from aiohttp import web
@@ -70,7 +69,7 @@ def error(status: int, message: str, code: str | None = None, **headers: str) ->
 
 async def _chat(request: web.Request, state: State) -> web.StreamResponse:
     settings = state.settings
-    state.arrivals.append(round(time.monotonic() - state.started, 4))
+    state.arrivals.append(state.now())
     refused = refuse(request, state)
     if refused is not None:
         return refused
@@ -116,6 +115,7 @@ async def _rate_limit(request: web.Request, state: State, body: dict[str, Any]) 
 
 
 async def _retry_after(request: web.Request, state: State, body: dict[str, Any]) -> web.StreamResponse:
+    state.told_to_wait.append(state.now())
     return error(429, "Slow down.", "rate_limit_exceeded", retry_after=f"{state.settings.retry_after:g}")
 
 

@@ -80,10 +80,15 @@ class State:
         self.answered: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
         self.arrivals: list[float] = []
+        self.told_to_wait: list[float] = []
         self.keys: set[str] = set()
         self.in_flight = 0
         self.peak = 0
         self.started = time.monotonic()
+
+    def now(self) -> float:
+        """Return the seconds since the server was last configured."""
+        return round(time.monotonic() - self.started, 4)
 
     def fault(self, name: str) -> str:
         """Return the fault that this request for the content ``name`` meets; empty for none."""
@@ -103,6 +108,7 @@ class State:
             "answered": self.answered,
             "faults": self.faults,
             "arrivals": self.arrivals,
+            "told_to_wait": self.told_to_wait,
             "keys": sorted(self.keys),
             "peak": self.peak,
             "settings": asdict(self.settings),

@@ -1,0 +1,156 @@
+"""Whatever a server does: every request ends once, with its own answer or with the right kind of failure."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fakes.answers import completion, content_hash
+from fakes.desk import MemoryDesk, made_up_requests
+from fakes.server import FakeServer
+from fakes.state import LASTING, PASSING
+
+from conjury.inference.backends.openai import OpenAIBackend
+from conjury.inference.requests import Outcome, Request
+
+TIMEOUT = 1.5
+CLIENT_RETRIES = {"429", "429_retry_after", "500", "503", "timeout", "reset", "cut", "drip"}
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[FakeServer]:
+    with FakeServer() as server:
+        yield server
+
+
+@pytest.fixture
+def server(shared: FakeServer, monkeypatch: pytest.MonkeyPatch) -> FakeServer:
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.02)
+    return shared
+
+
+def collect(server: FakeServer, requests: list[Request], **settings: Any) -> list[Outcome]:
+    desk = MemoryDesk()
+    OpenAIBackend("tiny", base_url=server.url, **settings).run(iter(requests), desk)
+    return desk.outcomes
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        ("429", "rate_limit"),
+        ("429_retry_after", "rate_limit"),
+        ("500", "server"),
+        ("503", "server"),
+        ("timeout", "timeout"),
+        ("drip", "timeout"),
+        ("reset", "connection"),
+        ("cut", "connection"),
+        ("truncated_json", "invalid_response"),
+        ("invalid_json", "invalid_response"),
+        ("wrong_schema", "invalid_response"),
+        ("empty_choices", "invalid_response"),
+        ("context_length", "too_large"),
+        ("rejected", "rejected"),
+    ],
+)
+def test_each_fault_is_told_by_its_kind(server: FakeServer, fault: str, kind: str) -> None:
+    server.configure(faults={fault: 1.0})
+    [outcome] = collect(server, made_up_requests(1), max_retries=0, timeout=0.4)
+    assert (outcome.kind, outcome.body) == (kind, None)
+    [attempt] = outcome.attempts
+    assert attempt.error
+    assert outcome.error.endswith(attempt.error)
+    assert (outcome.refused_body is None) == (attempt.status == 0)
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [("content_filter", "content_filter"), ("content_filter_400", "content_filter"), ("length", "length")],
+)
+def test_filtered_and_cut_answers_are_answers(server: FakeServer, fault: str, reason: str) -> None:
+    server.configure(faults={fault: 1.0})
+    [outcome] = collect(server, made_up_requests(1))
+    assert outcome.body is not None
+    answer = json.loads(outcome.body)
+    assert answer["choices"][0]["finish_reason"] == reason
+    assert answer.get("conjury", {}).get("http_status") == (400 if fault == "content_filter_400" else None)
+    assert (outcome.kind, outcome.attempts) == ("", ())
+
+
+def test_failed_exchanges_of_an_answered_request_are_kept(server: FakeServer) -> None:
+    server.configure(faults={"500": 1.0})
+    [outcome] = collect(server, made_up_requests(1))
+    assert outcome.body is not None
+    assert [(attempt.status, attempt.error) for attempt in outcome.attempts] == [
+        (500, "The server had an error.")
+    ]
+
+
+def _survive(server: FakeServer, n: int) -> None:
+    lasting = dict.fromkeys(LASTING, 0.01)
+    server.configure(faults={**dict.fromkeys(PASSING, 0.01), **lasting}, repeats=2, seed=7)
+    requests = made_up_requests(n)
+    ends: dict[str, Outcome] = {}
+    kinds: Counter[str] = Counter()
+    for _ in range(4):
+        open_requests = [request for request in requests if request.key not in ends]
+        outcomes = collect(server, open_requests, concurrency=200, timeout=TIMEOUT)
+        assert Counter(outcome.key for outcome in outcomes) == Counter(
+            request.key for request in open_requests
+        )
+        kinds.update(outcome.kind for outcome in outcomes)
+        ends.update({o.key: o for o in outcomes if o.body is not None or o.kind in ("rejected", "too_large")})
+        if len(ends) == n:
+            break
+    counts = server.counts()
+    assert ends.keys() == {request.key for request in requests}
+    for request in requests:
+        _check_answer(request, ends[request.key])
+    assert counts["answered"] == dict.fromkeys([content_hash(request.body) for request in requests], 1)
+    assert all(counts["faults"][fault] > 0 for fault in (*PASSING, *LASTING))
+    passed = sum(counts["faults"][fault] for fault in PASSING)
+    assert sum(counts["seen"].values()) == n + passed
+    assert kinds["invalid_response"] == passed - sum(counts["faults"][fault] for fault in CLIENT_RETRIES)
+
+
+def _check_answer(request: Request, end: Outcome) -> None:
+    if end.body is None:
+        return
+    answer = json.loads(end.body)
+    expected = completion(request.body)
+    if "conjury" not in answer:
+        assert answer["id"] == expected["id"]
+        choice = answer["choices"][0]
+        if choice["finish_reason"] == "stop" and not choice["message"]["refusal"]:
+            assert answer == expected
+
+
+def test_all_faults_at_once_lose_and_swap_no_answer(server: FakeServer) -> None:
+    _survive(server, 2_000)
+
+
+@pytest.mark.slow
+def test_all_faults_at_once_lose_and_swap_no_answer_of_ten_thousand(server: FakeServer) -> None:
+    _survive(server, 10_000)
+
+
+def test_nothing_new_is_sent_while_the_provider_asks_to_wait(server: FakeServer) -> None:
+    server.configure(faults={"429_retry_after": 0.05}, retry_after=0.4, latency=0.005)
+    outcomes = collect(server, made_up_requests(100), concurrency=5)
+    counts = server.counts()
+    assert {outcome.kind for outcome in outcomes} == {""}
+    assert counts["told_to_wait"]
+    for moment in counts["told_to_wait"]:
+        since = [arrival for arrival in counts["arrivals"] if moment < arrival < moment + 0.4]
+        assert len(since) < 5
+
+
+def test_fewer_requests_fly_while_the_provider_turns_them_away(server: FakeServer) -> None:
+    server.configure(capacity=8, latency=0.02, retry_after=0.02)
+    outcomes = collect(server, made_up_requests(500), concurrency=64, max_retries=20)
+    assert {outcome.kind for outcome in outcomes} == {""}
+    assert server.counts()["faults"]["capacity"] < 250

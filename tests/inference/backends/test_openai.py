@@ -1,0 +1,237 @@
+"""Chat completions: what is sent, how fast, and what is said when nothing can work."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import signal
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fakes.answers import completion, content_hash
+from fakes.desk import MemoryDesk, made_up_requests
+from fakes.server import FakeServer
+
+from conjury.inference.backends import openai as openai_backend
+from conjury.inference.backends.openai import OpenAIBackend
+from conjury.inference.errors import InputError
+from conjury.inference.requests import Request
+
+SENTINEL = "sk-sentinel-0123456789abcdef"
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[FakeServer]:
+    with FakeServer() as server:
+        yield server
+
+
+@pytest.fixture
+def server(shared: FakeServer, monkeypatch: pytest.MonkeyPatch) -> FakeServer:
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.02)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    shared.configure()
+    return shared
+
+
+def collect(server: FakeServer, requests: list[Request], **settings: Any) -> MemoryDesk:
+    desk = MemoryDesk()
+    OpenAIBackend("tiny", base_url=server.url, **settings).run(iter(requests), desk)
+    return desk
+
+
+def test_the_body_goes_out_as_it_is_and_the_answer_is_kept_byte_by_byte(server: FakeServer) -> None:
+    extra = {"structured_outputs": {"choice": ["A", "B"]}, "top_k": 3, "logprobs": True, "top_logprobs": 5}
+    [request] = made_up_requests(1, **extra)
+    [outcome] = collect(server, [request]).outcomes
+    assert outcome.key == request.key
+    assert outcome.body == json.dumps(completion(request.body)).encode()
+    assert server.counts()["answered"] == {content_hash(request.body): 1}
+    assert (outcome.kind, outcome.attempts) == ("", ())
+    assert outcome.seconds > 0
+
+
+def test_stored_images_are_sent_as_data_uris(server: FakeServer) -> None:
+    [request] = made_up_requests(1)
+    parts = [{"type": "image_url", "image_url": {"url": "media:abc"}}]
+    request.body["messages"] = [{"role": "user", "content": parts}]
+    desk = MemoryDesk(media={"abc": ("image/png", b"pixels")})
+    OpenAIBackend("tiny", base_url=server.url).run(iter([request]), desk)
+    url = f"data:image/png;base64,{base64.b64encode(b'pixels').decode()}"
+    sent = {
+        **request.body,
+        "messages": [{"role": "user", "content": [{**parts[0], "image_url": {"url": url}}]}],
+    }
+    assert server.counts()["answered"] == {content_hash(sent): 1}
+    assert parts[0]["image_url"]["url"] == "media:abc"
+
+
+def test_requests_are_taken_lazily_and_no_more_than_allowed_are_in_flight(server: FakeServer) -> None:
+    server.configure(latency=0.01)
+    desk, taken, ahead = MemoryDesk(), 0, []
+
+    def lazily() -> Iterator[Request]:
+        nonlocal taken
+        for request in made_up_requests(60):
+            taken += 1
+            ahead.append(taken - len(desk.outcomes))
+            yield request
+
+    OpenAIBackend("tiny", base_url=server.url, concurrency=8).run(lazily(), desk)
+    assert len(desk.outcomes) == 60
+    assert max(ahead) <= 8
+    assert server.counts()["peak"] == 8
+
+
+def test_a_limit_of_requests_per_minute_is_kept(server: FakeServer) -> None:
+    collect(server, made_up_requests(11), requests_per_minute=1200)
+    arrivals = server.counts()["arrivals"]
+    assert arrivals[-1] - arrivals[0] > 0.45
+
+
+def test_a_local_server_needs_no_key_and_openai_does(
+    server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(collect(server, made_up_requests(2)).outcomes) == 2
+    with pytest.raises(InputError, match="no key in the environment variable MY_KEY; set it"):
+        OpenAIBackend("tiny", key_variable="MY_KEY")
+    monkeypatch.setenv("MY_KEY", f"{SENTINEL}\n")
+    server.configure(key=SENTINEL)
+    assert len(collect(server, made_up_requests(2), key_variable="MY_KEY").outcomes) == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"key": "another"}, "does not accept the key in the environment variable MY_KEY"),
+        ({"models": ["large"]}, "knows no model tiny"),
+        ({"status": 403, "error": {"message": "Not for you."}}, "does not let the key .* use the model tiny"),
+        ({"status": 429, "error": {"message": "Pay.", "code": "insufficient_quota"}}, "has no credit left"),
+        ({"status": 402, "error": {"message": "Pay."}}, "has no credit left"),
+    ],
+)
+def test_what_concerns_all_requests_is_told_once_in_one_sentence(
+    server: FakeServer, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], sentence: str
+) -> None:
+    monkeypatch.setenv("MY_KEY", SENTINEL)
+    server.configure(**settings)
+    desk = MemoryDesk()
+    backend = OpenAIBackend("tiny", base_url=server.url, key_variable="MY_KEY", concurrency=4)
+    with pytest.raises(InputError, match=sentence) as caught:
+        backend.run(iter(made_up_requests(100)), desk)
+    assert desk.outcomes == []
+    assert len(server.counts()["arrivals"]) <= 4
+    assert server.url in str(caught.value)
+    assert SENTINEL not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_server_that_is_not_there_is_told_in_one_sentence(server: FakeServer) -> None:
+    with pytest.raises(InputError, match=r"http://127\.0\.0\.1:9/v1 cannot be reached"):
+        OpenAIBackend("tiny", base_url="http://127.0.0.1:9/v1").run(iter(made_up_requests(9)), MemoryDesk())
+
+
+def test_a_run_gives_up_when_very_many_requests_in_a_row_fail(
+    server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openai_backend, "PATIENCE", 12)
+    server.configure(status=500, error={"message": "Out of memory."})
+    desk = MemoryDesk()
+    backend = OpenAIBackend("tiny", base_url=server.url, concurrency=3, max_retries=0)
+    with pytest.raises(InputError, match=r"last 12 requests .* failed .*Out of memory.*run the same command"):
+        backend.run(iter(made_up_requests(100)), desk)
+    assert {outcome.kind for outcome in desk.outcomes} == {"server"}
+    assert 12 <= len(desk.outcomes) <= 15
+
+
+def test_no_key_gets_into_outcomes_settings_or_logs(
+    server: FakeServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("MY_KEY", SENTINEL)
+    server.configure(status=500, error={"message": f"Bearer {SENTINEL} failed at https://x?key={SENTINEL}"})
+    caplog.set_level(logging.DEBUG)
+    backend = OpenAIBackend("tiny", base_url=server.url, key_variable="MY_KEY", max_retries=1)
+    desk = MemoryDesk()
+    backend.run(iter(made_up_requests(3)), desk)
+    assert [len(outcome.attempts) for outcome in desk.outcomes] == [2, 2, 2]
+    assert server.counts()["keys"] == [SENTINEL]
+    told = repr((desk.outcomes, backend.settings(), backend.endpoint, vars(backend))) + caplog.text
+    assert SENTINEL not in told
+
+
+@pytest.mark.parametrize(
+    "place", ["https://me:{}@host/v1", "https://host/v1?key={}", "https://host/v1?api-key={}"]
+)
+def test_an_address_that_holds_a_key_is_refused(place: str) -> None:
+    with pytest.raises(
+        InputError, match=r"https://host/v1 was given with a key .* put that into .*MY_KEY"
+    ) as caught:
+        OpenAIBackend("tiny", base_url=place.format(SENTINEL), key_variable="MY_KEY")
+    assert SENTINEL not in str(caught.value)
+
+
+def test_a_stop_lets_what_is_in_flight_finish_and_sends_nothing_more(server: FakeServer) -> None:
+    server.configure(latency=0.1)
+    desk = MemoryDesk(until=lambda ended: ended >= 10)
+    OpenAIBackend("tiny", base_url=server.url, concurrency=5).run(iter(made_up_requests(100)), desk)
+    assert {outcome.kind for outcome in desk.outcomes} == {""}
+    assert 10 <= len(desk.outcomes) < 20
+    assert server.counts()["answered"].keys() == server.counts()["seen"].keys()
+    assert len(server.counts()["seen"]) == len(desk.outcomes)
+
+
+def test_what_does_not_end_within_the_grace_is_cancelled(server: FakeServer) -> None:
+    server.configure(faults={"timeout": 1.0})
+    began = time.monotonic()
+    desk = MemoryDesk(until=lambda _: time.monotonic() > began + 0.3)
+    OpenAIBackend("tiny", base_url=server.url, concurrency=4, grace=0.3).run(iter(made_up_requests(9)), desk)
+    assert time.monotonic() - began < 3
+    assert [outcome.kind for outcome in desk.outcomes] == ["cancelled"] * 4
+
+
+def test_a_stop_does_not_wait_for_a_provider_that_asked_to_wait(server: FakeServer) -> None:
+    server.configure(faults={"429_retry_after": 0.5}, retry_after=60)
+    began = time.monotonic()
+    desk = MemoryDesk(until=lambda _: time.monotonic() > began + 0.3)
+    OpenAIBackend("tiny", base_url=server.url, concurrency=4, grace=0.3).run(iter(made_up_requests(40)), desk)
+    assert time.monotonic() - began < 3
+    assert Counter(outcome.kind for outcome in desk.outcomes)["cancelled"] == 4
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("handler", [signal.default_int_handler, _interrupt])
+def test_an_interrupt_loses_no_outcome(server: FakeServer, handler: Any) -> None:
+    server.configure(latency=0.05)
+    requests = made_up_requests(100)
+    taken: list[str] = []
+
+    def interrupted() -> Iterator[Request]:
+        for request in requests:
+            taken.append(request.key)
+            yield request
+
+    desk = MemoryDesk()
+
+    def stop_once(ended: int) -> bool:
+        if ended >= 10:
+            desk.until = lambda _: False
+            signal.raise_signal(signal.SIGINT)
+        return False
+
+    desk.until = stop_once
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            OpenAIBackend("tiny", base_url=server.url, concurrency=5).run(interrupted(), desk)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert sorted(outcome.key for outcome in desk.outcomes) == sorted(taken)
+    assert {outcome.kind for outcome in desk.outcomes} == {"", "cancelled"}
