@@ -1,0 +1,20 @@
+"""Reading answers: from the JSON of a chat completion to values with a status and the rule that read them."""
+
+from .completion import Answer, read_completion
+from .refusals import refusal_version
+from .rules import explain, read_answer, rules
+from .spec import LabelSpec, Reading, ResponseSpec, ScaleSpec, dimensions
+
+__all__ = [
+    "Answer",
+    "LabelSpec",
+    "Reading",
+    "ResponseSpec",
+    "ScaleSpec",
+    "dimensions",
+    "explain",
+    "read_answer",
+    "read_completion",
+    "refusal_version",
+    "rules",
+]

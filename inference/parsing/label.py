@@ -1,0 +1,41 @@
+"""One label out of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .completion import Answer
+from .names import label_names
+from .objects import strict_object
+from .probabilities import first_token, masses, share, token_at
+from .spec import Finding, ResponseSpec
+from .verdicts import find_verdict
+
+
+def strict(
+    answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
+) -> list[Finding]:
+    """Read the id of a label alone, or a JSON object that holds nothing but the key with such an id."""
+    text = answer.text.strip()
+    held = strict_object(text, (response.json_key,))
+    value = held[response.json_key] if held else text
+    valid = isinstance(value, str) and value in {label.id for label in response.labels}
+    return [_finding(answer, response, value if valid else None, "")]
+
+
+def lenient(
+    answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
+) -> list[Finding]:
+    """Read the one label that the answer gives, by its id, its label or an alias."""
+    verdict = find_verdict(answer.text, label_names(response.labels), response.json_key, shown)
+    return [_finding(answer, response, verdict.value, verdict.note)]
+
+
+def _finding(answer: Answer, response: ResponseSpec, value: str | None, note: str) -> Finding:
+    entry = token_at(answer, response.json_key) or first_token(answer)
+    if value is None or entry is None:
+        return Finding("label", value, note)
+    names = label_names(response.labels)
+    if names.word(str(entry.get("token"))) != value:
+        return Finding("label", value, note)
+    return Finding("label", value, note, share(masses(entry, names.word), value))

@@ -1,0 +1,124 @@
+"""One label for each line that was shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .completion import Answer
+from .fold import fold, plain
+from .names import Names, label_names
+from .objects import Record, decode_whole, holders, strict_object
+from .quoted import own_words
+from .spec import Finding, ResponseSpec
+from .verdicts import FALLBACK_KEYS, named_by
+
+Labels = dict[int, str | None]  # by number of the line, from 1; None for what is no label
+_NUMBERED = re.compile(r"(?:line|linea|السطر)?[\s_]{0,3}(\d{1,4})")
+_LISTED = re.compile(
+    r"^[\s*_#-]{0,6}(?:(?:line|linea|السطر)\s{1,3})?(\d{1,4})[*_]{0,2}\s{0,3}[.:)\]-][\s*_]{0,4}(\S.{0,120})$",
+    re.MULTILINE,
+)
+_PARTS = re.compile(r"\s*[,;\n]\s*")
+
+
+def strict(
+    answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
+) -> list[Finding]:
+    """Read a JSON object that holds nothing but the key with a list of ids of labels."""
+    held = strict_object(answer.text.strip(), (response.json_key,))
+    given = held[response.json_key] if held else None
+    if not isinstance(given, list):
+        return _findings({}, response, "no list of labels")
+    ids = {label.id for label in response.labels}
+    return _findings(
+        {
+            line: value if isinstance(value, str) and value in ids else None
+            for line, value in enumerate(given, 1)
+        },
+        response,
+    )
+
+
+def lenient(
+    answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
+) -> list[Finding]:
+    """Read the labels from JSON, from numbered lines, or from a list of nothing but labels.
+
+    Labels and lines are matched by number where the answer numbers them, else by order. Two lists that
+    differ leave all lines unread.
+    """
+    names = label_names(response.labels)
+    content = own_words(answer.text, lambda passage: True, shown)
+    found = _in_json(content.values, response, names)
+    if not found:
+        prose = fold(content.prose)
+        found = [labels for labels in (_numbered(prose, names) or _enumerated(prose, names),) if labels]
+    if not found:
+        return _findings({}, response, "no list of labels")
+    if any(labels != found[0] for labels in found):
+        return _findings({}, response, "contradicting lists of labels")
+    pure = decode_whole(answer.text.strip()) is not None
+    return _findings(found[0], response, "" if pure else "the list stands amid other text")
+
+
+def _in_json(values: Sequence[object], response: ResponseSpec, names: Names) -> list[Labels]:
+    key = frozenset({plain(response.json_key)})
+    held = list(holders(values, key)) or list(holders(values, FALLBACK_KEYS))
+    given = [{} if name in record.contradicted else record[name] for record, name in held]
+    return [labels for value in given or values if (labels := _labels(value, names)) or given]
+
+
+def _labels(given: object, names: Names) -> Labels:
+    if isinstance(given, list):
+        entries = [_entry(item) for item in given]
+        numbers = [number for number, _ in entries]
+        by_order = None in numbers or len(set(numbers)) < len(numbers)
+        pairs = [
+            (place if by_order or number is None else number, label)
+            for place, (number, label) in enumerate(entries, 1)
+        ]
+        named = {line: named_by(label, names) for line, label in pairs}
+        return named if any(named.values()) else {}
+    if isinstance(given, Record):
+        lines = {_NUMBERED.fullmatch(fold(key).strip()): value for key, value in given.items()}
+        return {int(line[1]): named_by(value, names) for line, value in lines.items() if line}
+    return {}
+
+
+def _entry(item: object) -> tuple[int | None, object]:
+    """Number, if any, and label of one entry of a list."""
+    if not isinstance(item, Record):
+        return None, item
+    named = {plain(key): value for key, value in item.items()}
+    label = next((named[key] for key in ("label", "purpose", "category", "answer") if key in named), None)
+    number = next((named[key] for key in ("line", "line number", "number", "index") if key in named), None)
+    return (int(number) if isinstance(number, float) and number.is_integer() else None), label
+
+
+def _numbered(prose: str, names: Names) -> Labels:
+    labels: Labels = {}
+    for match in _LISTED.finditer(prose):
+        line, value = int(match[1]), names.bare(match[2])
+        labels[line] = value if labels.get(line, value) == value else None
+    return labels if any(labels.values()) else {}
+
+
+def _enumerated(prose: str, names: Names) -> Labels:
+    parts = [names.bare(part) for part in _PARTS.split(prose.strip().strip("[]().` ")) if part.strip()]
+    return dict(enumerate(parts, 1)) if parts and None not in parts else {}
+
+
+def _findings(labels: Labels, response: ResponseSpec, note: str = "") -> list[Finding]:
+    surplus = sorted(line for line in labels if not 1 <= line <= response.lines)
+    if labels and len(labels) != response.lines:
+        note = "; ".join(filter(None, [note, f"{len(labels)} labels for {response.lines} lines"]))
+    elif surplus:
+        note = "; ".join(filter(None, [note, f"labels for lines {surplus} that were not shown"]))
+    found = []
+    for line in range(1, response.lines + 1):
+        label = labels.get(line)
+        missing = "no label for this line" if line not in labels else "not a known label"
+        lacking = [] if label is not None or not labels else [missing]
+        found.append(Finding(f"line_{line}", label, "; ".join(filter(None, [*lacking, note]))))
+    return found

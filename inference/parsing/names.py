@@ -1,0 +1,106 @@
+"""The names that an answer may give to an option or a label, alone and in a sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..errors import InputError
+from .fold import fold, plain
+from .spec import LabelSpec
+
+ORNAMENT = "*_`\"'“”«»()[]{}<>.,:;!#|~\\ \t\n"
+LONGEST_NAME = 120
+NOUNS = (
+    *("post", "option", "profile", "candidate", "text", "response", "item", "image", "choice", "answer"),
+    *("label", "category", "publicacion", "opcion", "perfil", "texto", "respuesta", "imagen", "etiqueta"),
+    *("categoria", "المنشور", "الخيار", "النص", "الاجابة"),
+)
+_BLANKS = " \tĠĊ▁\n\r"  # a leading space or line break, as tokenizers of several families write it
+_BLANK_BYTES = re.compile(r"<0x(?:20|0A|0D|09)>")
+_BULLET = re.compile(r"^(?:[-•]\s+)+")
+
+
+def token_word(token: str) -> str:
+    """Fold a token, without the spaces and ornaments at its ends; empty for a token of spaces.
+
+    Examples
+    --------
+    >>> [token_word(token) for token in ("A", " a", "ĠA", "▁A", '"A')]
+    ['a', 'a', 'a', 'a', 'a']
+    """
+    return fold(_BLANK_BYTES.sub("", token).strip(_BLANKS)).strip(ORNAMENT)
+
+
+def is_blank(token: str) -> bool:
+    """Whether a token is nothing but spaces and line breaks."""
+    return not _BLANK_BYTES.sub("", token).strip(_BLANKS)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Names:
+    """Names of several values.
+
+    Attributes
+    ----------
+    values : mapping of str to str
+        Value by plain name.
+    pattern : str
+        Regular expression of any of the names in folded text.
+    nouns : str
+        Regular expression of a word that may stand before a name, with what parts it from the name.
+    """
+
+    values: Mapping[str, str]
+    pattern: str
+    nouns: str
+    _noun: re.Pattern[str]
+
+    def bare(self, text: str) -> str | None:
+        """Find the value that ``text`` names and says nothing else, ornaments and a noun aside."""
+        if len(text) > LONGEST_NAME:
+            return None
+        name = plain(_BULLET.sub("", text.strip(ORNAMENT))).strip(ORNAMENT)
+        if name in self.values:
+            return self.values[name]
+        noun = self._noun.match(name)
+        return self.values.get(name[noun.end() :].strip(ORNAMENT)) if noun else None
+
+    @lru_cache(maxsize=100_000)  # noqa: B019 - names are cached as well
+    def word(self, token: str) -> str | None:
+        """Find the value that one token names."""
+        return self.values.get(plain(token_word(token)))
+
+    def value(self, name: str) -> str:
+        """Value of a name that ``pattern`` matched."""
+        return self.values[plain(name)]
+
+
+@lru_cache(maxsize=256)
+def option_names(options: tuple[str, ...], noun: str = "") -> Names:
+    """Names of the options of a choice."""
+    return _names(((option, (option,)) for option in options), noun)
+
+
+@lru_cache(maxsize=256)
+def label_names(labels: tuple[LabelSpec, ...]) -> Names:
+    """Names of labels: their ids, what they are called, and their aliases."""
+    return _names(((each.id, (each.id, each.label, *each.aliases)) for each in labels), "")
+
+
+def _names(named: Iterable[tuple[str, tuple[str, ...]]], noun: str) -> Names:
+    values: dict[str, str] = {}
+    for value, names in named:
+        for name in map(plain, names):
+            if name and values.setdefault(name, value) != value:
+                raise InputError(
+                    f"'{values[name]}' and '{value}' of the response form share the name '{name}'; "
+                    "give each its own names and aliases."
+                )
+    longest_first = sorted(values, key=len, reverse=True)
+    pattern = "|".join(r"[\s_/-]{1,3}".join(map(re.escape, name.split())) for name in longest_first)
+    words = "|".join(map(re.escape, sorted({*NOUNS, plain(noun)} - {""}, key=len, reverse=True)))
+    nouns = rf"(?:(?:the|el|la)\s)?(?:{words})[\s:#*_\"'(\[]{{1,6}}"
+    return Names(values, rf"(?:{pattern})(?!\w)", nouns, re.compile(nouns))

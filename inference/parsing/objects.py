@@ -1,0 +1,91 @@
+"""JSON values inside text, and the verdicts that they hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from .fold import plain
+
+WRAPPERS = frozenset(
+    {"answer", "final answer", "response", "result", "results", "output", "verdict", "judgment", "judgement"}
+    | {"evaluation", "ratings", "scores"}
+)
+DOUBLED = "the same key twice"
+
+
+class Record(dict[str, Any]):
+    """A JSON object that knows which of its keys came twice, and which of those with different values."""
+
+    doubled: frozenset[str] = frozenset()
+    contradicted: frozenset[str] = frozenset()
+
+
+def _record(pairs: list[tuple[str, Any]]) -> Record:
+    record = Record(pairs)
+    if len(record) < len(pairs):
+        seen: dict[str, Any] = {}
+        doubled, contradicted = set(), set()
+        for key, value in pairs:
+            if key in seen:
+                doubled.add(key)
+                if repr(seen[key]) != repr(value):
+                    contradicted.add(key)
+            seen.setdefault(key, value)
+        record.doubled, record.contradicted = frozenset(doubled), frozenset(contradicted)
+    return record
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=_record, parse_int=float, strict=False)
+
+
+def decode_at(text: str, start: int) -> tuple[Any, int, bool]:
+    """Decode the JSON value at ``start``.
+
+    Returns
+    -------
+    value, end, valid
+        Where it is not valid, ``end`` is how far it was, so that no character is decoded twice.
+    """
+    try:
+        value, end = DECODER.raw_decode(text, start)
+    except json.JSONDecodeError as problem:
+        return None, max(problem.pos, start + 1), False
+    except RecursionError:
+        return None, len(text), False
+    return value, end, True
+
+
+def decode_whole(text: str) -> Any:
+    """Decode a text that is JSON and nothing else; None where it is not."""
+    if text[:1] not in '{["':
+        return None
+    value, end, valid = decode_at(text, 0)
+    return value if valid and end == len(text) else None
+
+
+def holders(values: Iterable[Any], keys: frozenset[str]) -> Iterator[tuple[Record, str]]:
+    """Find the outermost objects that hold one of ``keys`` (plain), each with the key as it is written.
+
+    Only lists and the usual wrappers of an answer are opened: what else an object holds may be a copy of
+    the question.
+    """
+    for value in values:
+        if isinstance(value, list):
+            yield from holders(value, keys)
+        elif isinstance(value, Record):
+            named = {name: plain(name) for name in value}
+            found = [name for name, key in named.items() if key in keys]
+            for name in found:
+                yield value, name
+            if not found:
+                inner = [value[name] for name, key in named.items() if key in WRAPPERS]
+                yield from holders((item for item in inner if isinstance(item, dict | list)), keys)
+
+
+def strict_object(text: str, keys: Iterable[str]) -> Record | None:
+    """Decode a text that is one JSON object with exactly ``keys``, each once; None where it is not."""
+    value = decode_whole(text)
+    exact = isinstance(value, Record) and not value.doubled and set(value) == set(keys)
+    return value if exact else None

@@ -1,0 +1,165 @@
+"""What an answer says itself, told apart from what it quotes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .fold import visible
+from .objects import decode_at, decode_whole
+
+GAP = "\ufffc"  # stands where something was taken out, so that what lay around it does not join
+SHORTEST_ECHO = 20
+MOST_SIGNS = 5_000
+MOST_FAILURES = 100
+_OPEN = r"\{(?=\s{0,9}[\"}])|\[(?=\s{0,9}[\"{[])"
+_SIGNS = re.compile(rf"""```[\w+-]*|[“„«\u2039「`]|(?<!\w)["'](?=\S)|{_OPEN}""")
+_CLOSERS = {
+    opening: re.compile(rf"{closing}|{_OPEN}")
+    for opening, closing in {
+        "“": "”",
+        "„": "[“”]",
+        "«": "»",
+        "\u2039": "\u203a",
+        "「": "」",
+        "`": "`",
+        '"': r'(?<!\s)"(?!\w)',
+        "'": r"(?<!\s)'(?!\w)|\n",
+    }.items()
+}
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BLOCKQUOTE = re.compile(r"(?:^[ \t]*>.*\n?)+", re.MULTILINE)
+_TAG = re.compile(r"<(/?)([A-Za-z][\w-]{0,30})>")
+_ANSWER_TAG = re.compile(
+    r"answer|choice|verdict|label|rating|score|output|result|final|response", re.IGNORECASE
+)
+
+
+@dataclass(slots=True)
+class Content:
+    """An answer without its quotations: ``values`` are its JSON objects and lists, ``prose`` the rest."""
+
+    values: list[Any] = field(default_factory=list)
+    prose: str = ""
+
+
+def own_words(text: str, keep: Callable[[str], bool], shown: Sequence[str] = ()) -> Content:
+    """Take out of an answer what it quotes, and decode the JSON that it gives itself.
+
+    Quotations are passages between quotation marks or backticks, lines that start with ``>``, passages in
+    tags of the same name at both ends other than those of an answer, and word-for-word copies of ``shown``.
+    An answer that is one quotation as a whole is taken out of its marks first. Every character is looked at
+    a bounded number of times.
+
+    Parameters
+    ----------
+    keep : callable
+        Whether a short passage between quotation marks is a name rather than a quotation.
+    shown : sequence of str
+        The judged texts.
+    """
+    text = _without_copies(_unwrapped(visible(text).strip()), shown)
+    if ">" in text:
+        text = _without_tags(_BLOCKQUOTE.sub(GAP + "\n", text))
+    return _Scanner(text, keep).content()
+
+
+def _unwrapped(text: str) -> str:
+    if len(text) > 2 and text[0] == text[-1] and text[0] in "\"'`" and text[0] * 3 != text[:3]:
+        inside = text[1:-1]
+        whole = decode_whole(text)
+        if isinstance(whole, str):
+            return whole.strip()
+        if text[0] not in inside or isinstance(decode_whole(inside), dict):
+            return inside.strip()
+    return text
+
+
+def _without_copies(text: str, shown: Sequence[str]) -> str:
+    for passage in shown:
+        for form in {
+            passage,
+            passage.strip(),
+            json.dumps(passage)[1:-1],
+            json.dumps(passage, ensure_ascii=False)[1:-1],
+        }:
+            if len(form) >= SHORTEST_ECHO and len(form) < len(text):
+                text = text.replace(form, GAP)
+    return text
+
+
+def _without_tags(text: str) -> str:
+    if "</" not in text:
+        return text
+    opened: dict[str, int] = {}
+    pieces, end = [], 0
+    for tag in _TAG.finditer(text):
+        closing, name = tag.groups()
+        if _ANSWER_TAG.search(name):
+            continue
+        if not closing:
+            opened.setdefault(name, tag.start())
+        elif opened.get(name, -1) >= end:
+            pieces.append(text[end : opened[name]])
+            end = tag.end()
+            opened.clear()
+    return GAP.join([*pieces, text[end:]])
+
+
+class _Scanner:
+    """One pass over an answer; gives up on text that is mostly marks, which no verdict needs."""
+
+    def __init__(self, text: str, keep: Callable[[str], bool]) -> None:
+        self.text, self.keep = text, keep
+        self.failures = 0
+        self.closed_nowhere_before: dict[str, int] = {}
+
+    def content(self) -> Content:
+        text, values, pieces = self.text, list[Any](), list[str]()
+        position = signs = 0
+        while sign := _SIGNS.search(text, position):
+            signs += 1
+            if signs > MOST_SIGNS or self.failures > MOST_FAILURES:
+                return Content()
+            start, mark = sign.start(), sign.group()
+            pieces.append(text[position:start])
+            position = sign.end()
+            if mark in "{[":
+                value, position, valid = self.decode(start)
+                values += [value] if valid else []
+                pieces.append(GAP if valid else self.without_strings(text[start:position]))
+            elif not mark.startswith("```"):
+                end = self.end_of_quotation(start, mark)
+                passage = text[start:end]
+                pieces.append(passage if self.keep(passage) else GAP)
+                position = end
+        return Content(values, "".join([*pieces, text[position:]]))
+
+    def decode(self, start: int) -> tuple[Any, int, bool]:
+        value, end, valid = decode_at(self.text, start)
+        self.failures += not valid
+        return value, end, valid
+
+    def end_of_quotation(self, start: int, mark: str) -> int:
+        """Find where the quotation that opens at ``start`` ends: unclosed, with its paragraph."""
+        position = start + 1
+        while position > self.closed_nowhere_before.get(mark, 0) and self.failures <= MOST_FAILURES:
+            sign = _CLOSERS[mark].search(self.text, position)
+            if sign is None:
+                self.closed_nowhere_before[mark] = len(self.text)
+            elif sign.group() == "\n":
+                self.closed_nowhere_before[mark] = sign.start()
+            elif sign.group() in "{[":
+                position = self.decode(sign.start())[1]
+            else:
+                return sign.end()
+        if mark == "'":
+            return start + 1
+        end = self.text.find("\n\n", start)
+        return len(self.text) if end < 0 else end
+
+    def without_strings(self, text: str) -> str:
+        return _STRING.sub(lambda string: string.group() if self.keep(string.group()) else GAP, text)

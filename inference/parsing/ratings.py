@@ -1,0 +1,140 @@
+"""Ratings on one or several named scales."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from .completion import Answer
+from .fold import fold, plain
+from .names import ORNAMENT, token_word
+from .numbers import NUMBER, rating
+from .objects import DOUBLED, Record, decode_whole, holders, strict_object
+from .probabilities import first_token, masses, share, token_at
+from .quoted import own_words
+from .spec import Finding, Mass, ResponseSpec, ScaleSpec
+
+INNER_KEYS = ("score", "rating", "value")
+_GENERAL = "rating|score|answer|value|puntuacion|calificacion|valoracion|nota|التقييم|الدرجة"
+_APART = r"(?:[\s:=>\"'*_`(\[|]|is\b|es\b|of\b|-(?![\d.])){1,12}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """Numbers or sentences of why there is none, for one scale."""
+
+    values: tuple[float | str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def strict(
+    answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
+) -> list[Finding]:
+    """Read a JSON object with a number in range for each scale, or, of a single scale, the number alone."""
+    text = answer.text.strip()
+    held = strict_object(text, [scale.id for scale in response.scales])
+    if held is None and len(response.scales) == 1:
+        held = Record({response.scales[0].id: decode_whole_number(text)})
+    given = held or Record()
+    return [
+        _finding(answer, scale, _Given((_number(given.get(scale.id), scale),))) for scale in response.scales
+    ]
+
+
+def lenient(
+    answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
+) -> list[Finding]:
+    """Read numbers, fractions of the maximum and words for numbers, from JSON or from named lines.
+
+    A scale that is missing, out of range, or given twice with different numbers is not read; the
+    others are.
+    """
+    content = own_words(answer.text, lambda passage: len(passage) <= 62 and ":" not in passage, shown)
+    prose = fold(content.prose)
+    pure = decode_whole(answer.text.strip()) is not None
+    found = []
+    for scale in response.scales:
+        given = _in_json(content.values, scale, single=len(response.scales) == 1)
+        if not pure:
+            said = _said(prose, scale, single=len(response.scales) == 1)
+            note = ("JSON amid other text",) if given.values else ("read from text",) if said else ()
+            given = _Given(tuple(dict.fromkeys((*given.values, *said))), (*given.notes, *note))
+        found.append(_finding(answer, scale, given))
+    return found
+
+
+def decode_whole_number(text: str) -> float | None:
+    """Decode a text that is a number in digits and nothing else."""
+    return float(text) if re.fullmatch(r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?", text) else None
+
+
+def _number(value: object, scale: ScaleSpec) -> float | str:
+    return (
+        rating(value, scale) if isinstance(value, float) else "no rating" if value is None else "not a number"
+    )
+
+
+def _in_json(values: Sequence[object], scale: ScaleSpec, single: bool) -> _Given:
+    names = frozenset({plain(scale.id), plain(scale.label)} - {""})
+    held = list(holders(values, names))
+    if not held and single:
+        held = list(holders(values, frozenset((*INNER_KEYS, "answer"))))
+    found: list[float | str] = []
+    for record, name in held:
+        value = record[name]
+        if isinstance(value, Record):
+            value = next((value[key] for key in INNER_KEYS if key in value), None)
+        found.append("the scale came twice" if name in record.contradicted else rating(value, scale))
+    doubled = any(name in record.doubled for record, name in held)
+    return _Given(tuple(dict.fromkeys(found)), (DOUBLED,) if doubled else ())
+
+
+@lru_cache(maxsize=256)
+def _pattern(scale: ScaleSpec, single: bool) -> re.Pattern[str]:
+    names = sorted({plain(scale.id), plain(scale.label)} - {""}, key=len, reverse=True)
+    words = [r"[\s_/-]{1,3}".join(map(re.escape, name.split())) for name in names]
+    alone = rf"\A[\s*_`(\[\"']{{0,6}}(?P<alone>{NUMBER})[\s*_`)\]\"'.!]{{0,6}}\Z|" if single else ""
+    return re.compile(
+        rf"{alone}(?<![\w-])(?:{'|'.join([*words, *([_GENERAL] if single else [])])})(?!\w)"
+        rf"[\s*_\"'`]{{0,4}}(?:[(\[][^()\[\]\n]{{0,30}}[)\]])?{_APART}(?P<named>{NUMBER})"
+    )
+
+
+def _said(prose: str, scale: ScaleSpec, single: bool) -> list[float | str]:
+    return list(_numbers(prose, scale, _pattern(scale, single)))
+
+
+def _numbers(prose: str, scale: ScaleSpec, pattern: re.Pattern[str]) -> Iterator[float | str]:
+    for match in pattern.finditer(prose):
+        groups = match.groupdict()
+        yield rating((groups.get("alone") or groups["named"]).strip(ORNAMENT), scale)
+
+
+def _finding(answer: Answer, scale: ScaleSpec, given: _Given) -> Finding:
+    numbers = [value for value in given.values if isinstance(value, float)]
+    if len(given.values) != 1 or not numbers:
+        several = f"contradicting ratings: {', '.join(f'{n:g}' for n in sorted(numbers))}"
+        reasons = [value for value in given.values if isinstance(value, str)]
+        note = several if len(numbers) > 1 else "; ".join(reasons) or "the scale is missing"
+        return Finding(scale.id, None, note)
+    return Finding(scale.id, numbers[0], "; ".join(given.notes), _mass(answer, scale, numbers[0]))
+
+
+def _mass(answer: Answer, scale: ScaleSpec, value: float) -> Mass:
+    entry = token_at(answer, scale.id) or first_token(answer)
+    one_digit = scale.whole and scale.minimum >= 0 and scale.maximum <= 9
+    if entry is None or not one_digit or _digit(str(entry.get("token")), scale) != value:
+        return Mass()
+    mass = masses(entry, lambda token: _digit(token, scale))
+    total = sum(mass.values())
+    expected = sum(number * weight for number, weight in mass.items()) / total if total > 0 else None
+    return replace(share(mass, value), expected=expected)
+
+
+@lru_cache(maxsize=10_000)
+def _digit(token: str, scale: ScaleSpec) -> float | None:
+    word = token_word(token)
+    inside = len(word) == 1 and word.isdecimal() and scale.minimum <= float(word) <= scale.maximum
+    return float(word) if inside else None

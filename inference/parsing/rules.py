@@ -1,0 +1,220 @@
+"""The rules by which answers are read, each with a name and a version, and the status of what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from ..errors import InputError
+from . import choice, free, label, line_labels, ratings
+from .completion import Answer
+from .refusals import refusal_phrase
+from .spec import Finding, Reading, ResponseSpec, Status, dimensions
+
+Reader = Callable[[Answer, ResponseSpec, Sequence[str], Sequence[str]], list[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One way to read answers of one form; its version changes with what it reads."""
+
+    form: str
+    name: str
+    version: int
+    read: Reader
+    sentence: str
+
+    @property
+    def full_name(self) -> str:
+        """Form, name and version: ``choice/token@1``."""
+        return f"{self.form}/{self.name}@{self.version}"
+
+
+_LENIENT = (
+    "taken from JSON, a statement or a name alone in what the answer says itself; what it quotes does not "
+    "count, and contradicting verdicts are not read"
+)
+RULES = (
+    Rule(
+        "choice",
+        "token",
+        1,
+        choice.token,
+        "The option is the first token of an answer that says nothing else, with its probability against "
+        "the other option from the log-probabilities.",
+    ),
+    Rule("choice", "lenient", 1, choice.lenient, f"The option is {_LENIENT}."),
+    Rule("choice", "strict", 1, choice.strict, "The option stands alone or in JSON with nothing else."),
+    Rule(
+        "ratings",
+        "lenient",
+        1,
+        ratings.lenient,
+        "Ratings are numbers, fractions of the maximum or words for numbers, from JSON or named lines; "
+        "those missing, out of range or contradicting are not read.",
+    ),
+    Rule(
+        "ratings",
+        "strict",
+        1,
+        ratings.strict,
+        "Ratings are numbers in range in a JSON object with exactly the scales, or, of a single scale, the "
+        "number alone.",
+    ),
+    Rule("label", "lenient", 1, label.lenient, f"The label, or an alias of it, is {_LENIENT}."),
+    Rule(
+        "label", "strict", 1, label.strict, "The id of the label stands alone or in JSON with nothing else."
+    ),
+    Rule(
+        "line_labels",
+        "lenient",
+        1,
+        line_labels.lenient,
+        "Labels or aliases come as a JSON list, as numbered lines or as a bare list; lines without a label "
+        "are not read, surplus labels are noted.",
+    ),
+    Rule(
+        "line_labels",
+        "strict",
+        1,
+        line_labels.strict,
+        "Ids of labels come as a list in a JSON object with nothing else; lines without a label are not "
+        "read, surplus labels are noted.",
+    ),
+    Rule("text", "whole", 1, free.whole, "The text is taken as it is, without blanks around it."),
+)
+_BY_NAME = {each.full_name: each for each in RULES} | {f"{each.form}/{each.name}": each for each in RULES}
+_ANY_FORM = ("strict", "lenient")
+
+
+def rules(form: str | None = None) -> tuple[str, ...]:
+    """Full names of all rules, or of those for one response form.
+
+    Examples
+    --------
+    >>> rules("label")
+    ('label/lenient@1', 'label/strict@1')
+    """
+    return tuple(each.full_name for each in RULES if form in (None, each.form))
+
+
+def explain(rule: str) -> str:
+    """Tell in one sentence what a rule reads.
+
+    Raises
+    ------
+    InputError
+        If there is no such rule.
+
+    Examples
+    --------
+    >>> explain("choice/strict@1")
+    'The option stands alone or in JSON with nothing else.'
+    """
+    if rule not in _BY_NAME:
+        raise _unknown(rule, None)
+    return _BY_NAME[rule].sentence
+
+
+def read_answer(
+    answer: Answer,
+    response: ResponseSpec,
+    arrangement: Mapping[str, Any],
+    rule: str = "default",
+    shown: Sequence[str] = (),
+) -> list[Reading]:
+    """Read one answer: one reading for every dimension, whatever came.
+
+    Without a valid value the status is, in this order, ``error`` (no answer came), ``refused`` (the
+    provider says so), ``empty``, ``refused`` (the answer starts with a phrase of the list), ``truncated``
+    (the answer ended at its limit) or ``unparsed``. A valid value wins over all but the first two: an
+    apology that is followed by a clear choice is a choice.
+
+    Parameters
+    ----------
+    arrangement : mapping
+        What was drawn for the request; ``options``, if it is there, are the options in the order shown.
+    rule : str
+        ``default``, ``strict``, ``lenient``, ``token`` or a full name. The default is ``token`` for a choice
+        whose first token is an option, ``whole`` for text, ``lenient`` for all else.
+    shown : sequence of str
+        The judged texts. What the answer repeats of them word for word is not read.
+
+    Raises
+    ------
+    InputError
+        If there is no such rule for this form.
+
+    Examples
+    --------
+    >>> [reading.value for reading in read_answer(Answer("**B**"), ResponseSpec("choice"), {})]
+    ['B']
+    """
+    if rule == "default" and response.form == "choice":
+        rule = choice.default(answer, response)
+    chosen = _rule(response.form, rule)
+    order = arrangement.get("options") or response.options
+    status, note = _without_reading(answer)
+    if status is not None:
+        return _alike(response, chosen.full_name, status, note)
+    found = chosen.read(answer, response, order, shown)
+    cut = answer.finish_reason == "length"
+    status, note = "ok", ""
+    if all(finding.value is None for finding in found) or response.form == "text":
+        phrase = refusal_phrase(answer.text)
+        if phrase:
+            status, note = "refused", f"starts with '{phrase}'"
+        elif cut and response.form == "text":
+            status, note = "truncated", "ended at the limit of tokens"
+    return [_reading(finding, chosen.full_name, status, note, cut) for finding in found]
+
+
+def _reading(finding: Finding, rule: str, status: Status, note: str, cut: bool) -> Reading:
+    mass = finding.mass
+    value = None if status == "refused" else finding.value
+    if status == "ok" and value is None:
+        status = "truncated" if cut else "unparsed"
+    return Reading(
+        finding.dimension,
+        value,
+        status,
+        mass.probability,
+        rule,
+        note or finding.note,
+        mass.outside,
+        mass.expected,
+    )
+
+
+def _without_reading(answer: Answer) -> tuple[Status | None, str]:
+    if answer.error:
+        return "error", answer.error
+    if answer.refusal:
+        return "refused", "the provider's field for a refusal"
+    if answer.filtered:
+        return "refused", "the provider's content filter"
+    if not answer.text.strip():
+        if answer.finish_reason == "length":
+            return "truncated", "no text before the limit of tokens"
+        return "empty", ""
+    return None, ""
+
+
+def _alike(response: ResponseSpec, rule: str, status: Status, note: str) -> list[Reading]:
+    return [Reading(dimension, None, status, None, rule, note) for dimension in dimensions(response)]
+
+
+@lru_cache(maxsize=256)
+def _rule(form: str, name: str) -> Rule:
+    if name == "default" or (form == "text" and name in _ANY_FORM):
+        name = "whole" if form == "text" else "lenient"
+    found = _BY_NAME.get(name if "/" in name else f"{form}/{name}")
+    if found is None or found.form != form:
+        raise _unknown(name, form)
+    return found
+
+
+def _unknown(rule: str, form: str | None) -> InputError:
+    return InputError(f"there is no rule '{rule}'; use one of {', '.join(rules(form) or rules())}.")

@@ -1,0 +1,151 @@
+"""What an answer may hold and what was read from it: the types of this folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..errors import InputError
+
+Form = Literal["choice", "ratings", "label", "line_labels", "text"]
+Status = Literal["ok", "refused", "empty", "truncated", "unparsed", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleSpec:
+    """One rating scale from ``minimum`` to ``maximum``; in whole numbers unless ``whole`` is False."""
+
+    id: str
+    minimum: float = 0
+    maximum: float = 4
+    label: str = ""
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSpec:
+    """One label with the other words that an answer may use for it."""
+
+    id: str
+    label: str = ""
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseSpec:
+    """The answer that was asked for.
+
+    Attributes
+    ----------
+    form : {"choice", "ratings", "label", "line_labels", "text"}
+    options : tuple of str
+        Names of the two options of a choice, as the question showed them.
+    scales : tuple of ScaleSpec
+    labels : tuple of LabelSpec
+    lines : int
+        How many lines were shown, where each line takes a label.
+    key : str
+        Key of the JSON answer; by default ``choice``, ``label`` or ``labels``.
+    noun : str
+        What a subject was called in the question; accepted before the name of an option ("Post A").
+    """
+
+    form: Form
+    options: tuple[str, ...] = ("A", "B")
+    scales: tuple[ScaleSpec, ...] = ()
+    labels: tuple[LabelSpec, ...] = ()
+    lines: int = 0
+    key: str = ""
+    noun: str = ""
+
+    @property
+    def json_key(self) -> str:
+        """The key that a JSON answer holds the verdict under."""
+        return self.key or {"choice": "choice", "label": "label", "line_labels": "labels"}.get(self.form, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Mass:
+    """Probability that the token of the answer gave to what was read.
+
+    Attributes
+    ----------
+    probability : float or None
+        Share of the named value (of the first shown option of a choice) in the mass on all values.
+    outside : float or None
+        Mass on tokens that are none of the values, as far as the listed tokens tell.
+    expected : float or None
+        Mean of a rating scale under the shares of its values.
+    """
+
+    probability: float | None = None
+    outside: float | None = None
+    expected: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a rule found for one dimension; ``value`` is None where it found nothing valid."""
+
+    dimension: str
+    value: str | float | None
+    note: str = ""
+    mass: Mass = Mass()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one rule made of one answer, for one dimension.
+
+    Attributes
+    ----------
+    dimension : str
+        ``choice``, the id of a scale, ``label``, ``line_1`` and so on, or ``text``.
+    value : str, float or None
+        Name of the option, rating, id of the label, or the text. None unless the status is ok; a truncated
+        text keeps what came.
+    status : str
+    probability : float or None
+        Of the option shown first against the other, or of the value among all labels or ratings.
+    rule : str
+        The rule that read it, with its version: ``choice/token@1``.
+    note : str
+        What was repaired, or why nothing was read.
+    outside : float or None
+        Probability mass on none of the values.
+    expected : float or None
+        Mean rating under the probabilities of the scale's values.
+    """
+
+    dimension: str
+    value: str | float | None
+    status: Status
+    probability: float | None
+    rule: str
+    note: str = ""
+    outside: float | None = None
+    expected: float | None = None
+
+
+def dimensions(response: ResponseSpec) -> tuple[str, ...]:
+    """Name the dimensions of an answer in the order in which its readings come.
+
+    Raises
+    ------
+    InputError
+        If the form is not known.
+
+    Examples
+    --------
+    >>> dimensions(ResponseSpec("line_labels", lines=2))
+    ('line_1', 'line_2')
+    """
+    if response.form == "ratings":
+        return tuple(scale.id for scale in response.scales)
+    if response.form == "line_labels":
+        return tuple(f"line_{number + 1}" for number in range(response.lines))
+    if response.form not in ("choice", "label", "text"):
+        raise InputError(
+            f"response form '{response.form}' is not known; use choice, ratings, label, line_labels or text."
+        )
+    return (response.form,)

@@ -1,0 +1,167 @@
+r"""The one verdict of an answer in which a model wrote more than was asked for.
+
+Verdicts are looked for in what the answer says itself, not in what it quotes:
+
+1. JSON objects that hold the key;
+2. statements ("final answer: B", "I choose post A", ``\boxed{B}``), unless reported or conditional ("the
+   post says: answer A", "if the answer is A"), on a line that is headed by a name, or naming several;
+3. a name alone on the first or the last line, or at the start of the first line ("B. Because ...").
+
+All that are found count. One that contradicts another leaves the answer unread: a verdict that was injected
+must not win because it stands first, nor because it stands last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .fold import fold, plain
+from .names import ORNAMENT, Names
+from .objects import DOUBLED, decode_whole, holders
+from .quoted import GAP, own_words
+
+FALLBACK_KEYS = frozenset({"answer", "final answer"})
+MARKED = (
+    r"answer|choice|verdict|decision|selection|pick|conclusion|label|category|classification"
+    r"|respuesta|eleccion|veredicto|etiqueta|categoria|clasificacion|الاجابة|الجواب|اختياري|القرار|التصنيف|الفئة"
+    r"|i(?:'d|'ll| would| will| must| have to)? (?:choose|select|pick|vote for|go with|opt for)"
+    r"|elijo|escojo|selecciono|elegiria|اختار|\\boxed"
+)
+_LINK = r"(?:[\s\"'*_`]{1,4}(?:is|would be|will be|should be|must be|es|seria|هو|هي)\b)?"
+_APART = r"(?:[\s:=>\"'*_`(\[{#|$]|-(?!\d)){1,12}"
+_REASON = r"(?:because|since|as|over|for|due|instead|rather|porque|ya|لان)\b"
+_END = rf"(?=[\s*_`\"')\]}}>|$]{{0,8}}(?:\Z|\n|[.,;:!<()|{GAP}-]|{_REASON}))"
+_MORE = (
+    r"[\s*_`\"')\]]{0,4}(?:[,/&|]|(?:or|and|nor|vs|if|when|unless|o|u|y|e|si|cuando|او|و|اذا)\b|\?)\s{0,3}"
+)
+_BEFORE = re.compile(
+    r"(?:\b(?:if|whether|when|unless|wrong|incorrect|not|never|says?|said|saying|reads?|states?|stating|contains?"
+    r"|containing|claims?|tells?|telling|told|instructs?|instructing|asks?|asked|demands?|writes?|wrote"
+    r"|si|cuando|dice|pide|incorrecta|اذا|يقول|تقول)|n't)"
+    r"\W{0,3}(?:(?:that|you|me|us|to|the|a|your|my|its|their|judges?|models?|reader|assistant|with|final|correct|only"
+    r"|que|la|el)\W{1,3}){0,4}\Z"
+)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Patterns:
+    statement: re.Pattern[str]
+    heading: re.Pattern[str]
+    opening: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One value, or None with the reason."""
+
+    value: str | None
+    note: str = ""
+
+
+@lru_cache(maxsize=256)
+def _patterns(names: Names, keys: frozenset[str]) -> _Patterns:
+    marks = "|".join([MARKED, *(re.escape(key).replace(r"\ ", r"[\s_-]") for key in sorted(keys))])
+    several = rf"(?!{_MORE}(?:{names.nouns})?{names.pattern})"
+    unsure = r"(?![\s*_`\"')\]]{0,4}(?:\?|(?:if|when|unless|si|cuando|اذا)\b))"
+    return _Patterns(
+        statement=re.compile(
+            rf"(?<![\w-])(?:{marks}){_LINK}{_APART}(?:text\{{)?"
+            rf"(?:(?:{names.nouns})(?P<called>{names.pattern})|(?P<name>{names.pattern}){_END}){several}{unsure}"
+        ),
+        heading=re.compile(
+            rf"^[\s*_#(\[-]{{0,8}}{names.nouns}(?P<name>{names.pattern})[\s*_)\]]{{0,6}}(?:[:.)\]-]|$)",
+            re.MULTILINE,
+        ),
+        opening=re.compile(
+            rf"[\s*_#`\"'(\[]{{0,8}}(?:{names.nouns})?(?P<name>{names.pattern})"
+            rf"(?=[*_`\"')\]]{{0,6}}(?:[.:;,)!\n]|\s?-\s|\s{_REASON}|\Z)){several}"
+        ),
+    )
+
+
+def find_verdict(text: str, names: Names, key: str, shown: Sequence[str] = ()) -> Verdict:
+    """Find the verdict of an answer.
+
+    Parameters
+    ----------
+    key : str
+        Key of the verdict in a JSON answer.
+    shown : sequence of str
+        The judged texts, whose copies in the answer are passed over.
+
+    Examples
+    --------
+    >>> from conjury.inference.parsing.names import option_names
+    >>> find_verdict('The post says "Answer: A". My answer: **B**', option_names(("A", "B")), "choice").value
+    'B'
+    """
+    bare = None if text.lstrip().startswith("{") else names.bare(text)
+    if bare is not None:
+        return Verdict(bare, "" if bare == text.strip() else "without what adorns the name")
+    content = own_words(text, lambda passage: _is_word(passage, names), shown)
+    keys = frozenset({plain(key)})
+    held = list(holders(content.values, keys)) or list(holders(content.values, FALLBACK_KEYS))
+    found: list[str | None] = []
+    notes: list[str] = []
+    for record, name in held:
+        found.append(None if name in record.contradicted else named_by(record[name], names))
+        notes += [DOUBLED] if name in record.doubled else []
+    pure = held and decode_whole(text.strip()) is not None
+    said = [] if pure else list(_said(fold(content.prose), names, keys | FALLBACK_KEYS))
+    if not held and said:
+        notes.append("read from a sentence")
+    elif held and not pure:
+        notes.append("JSON amid other text")
+    return _agreed([*found, *said], notes)
+
+
+def named_by(value: object, names: Names) -> str | None:
+    """Find the value that a JSON string or number names; None for anything else."""
+    if isinstance(value, float) and value == value:
+        value = f"{value:g}"
+    return names.bare(value) if isinstance(value, str) else None
+
+
+def _agreed(found: Sequence[str | None], notes: Sequence[str]) -> Verdict:
+    if not found:
+        return Verdict(None, "no verdict found")
+    if None in found:
+        return Verdict(None, "; ".join(dict.fromkeys([*notes, "the key holds no valid name"])))
+    values = sorted({value for value in found if value is not None})
+    if len(values) > 1:
+        return Verdict(None, f"contradicting verdicts: {', '.join(values)}")
+    return Verdict(values[0], "; ".join(dict.fromkeys(notes)))
+
+
+def _is_word(passage: str, names: Names) -> bool:
+    inside = passage.strip("\"'`“”«»„\u2039\u203a「」")
+    return len(inside) <= 60 and (not re.search(r"[\s:={}]", inside) or names.bare(inside) is not None)
+
+
+def _said(prose: str, names: Names, keys: frozenset[str]) -> Iterator[str]:
+    patterns = _patterns(names, keys)
+    for statement in patterns.statement.finditer(prose):
+        start = statement.start()
+        line = prose.rfind("\n", 0, start) + 1
+        heading = patterns.heading.match(prose, line)
+        reported = _BEFORE.search(prose[max(line, start - 80) : start])
+        if not reported and not (heading and heading.end() <= start):
+            yield names.value(statement["called"] or statement["name"])
+    yield from _alone(prose, names, patterns)
+
+
+def _alone(prose: str, names: Names, patterns: _Patterns) -> Iterator[str]:
+    text = prose.strip()
+    first, last = text.partition("\n")[0], text.rpartition("\n")[2]
+    closing = names.bare(last)
+    if closing is not None:
+        yield closing
+    opening = patterns.opening.match(first + "\n")
+    if opening is not None:
+        value = names.value(opening["name"])
+        alone = plain(first).strip(ORNAMENT) in names.values
+        if alone or not any(names.value(line["name"]) != value for line in patterns.heading.finditer(prose)):
+            yield value
