@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import InputError
-from .client import Endpoint, http, openai
+from .client import NO_KEY, Endpoint, StatusError, http, openai
+from .client import Unreachable as NoAnswer
 from .failures import NO_CREDIT, concerns_all, read_failure, redact
 from .shards import ENDPOINT, completed, writable
 
@@ -39,13 +40,13 @@ class Complaint:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How a batch stands: its status, requests done and in all, its result files, and complaints."""
+    """How a batch stands: its status, requests done and in all, its result files (empty for none)."""
 
     status: str
     done: int
     total: int
-    output_file_id: str | None
-    error_file_id: str | None
+    output_file_id: str
+    error_file_id: str
     complaints: tuple[Complaint, ...]
 
     def __str__(self) -> str:
@@ -81,7 +82,10 @@ class BatchService:
         self.model = model
         self.pause = pause
         self.client = openai.OpenAI(
-            api_key=endpoint.key, base_url=endpoint.base_url, timeout=timeout, max_retries=max_retries
+            api_key=endpoint.key or NO_KEY,
+            base_url=endpoint.base_url,
+            timeout=timeout,
+            max_retries=max_retries,
         )
 
     def find_file(self, name: str) -> str | None:
@@ -157,8 +161,8 @@ class BatchService:
             batch.status,
             counts.completed + counts.failed if counts else 0,
             counts.total if counts else 0,
-            batch.output_file_id,
-            batch.error_file_id,
+            batch.output_file_id or "",
+            batch.error_file_id or "",
             tuple(self._complaint(each) for each in complaints),
         )
 
@@ -199,9 +203,9 @@ class BatchService:
     def _ask(self, exchange: Callable[[], Answer], what: str) -> Answer:
         try:
             return exchange()
-        except openai.APIStatusError as error:
+        except StatusError as error:
             told = self._refused(error.response.status_code, error.response.content, what)
-        except (openai.APIConnectionError, http.HTTPError) as error:
+        except (NoAnswer, http.HTTPError) as error:
             reason = redact(str(error.__cause__ or error), self.endpoint.secrets)
             told = Unreachable(
                 f"{self.endpoint.shown_url} gave no answer about {what} ({reason}); run the same command "

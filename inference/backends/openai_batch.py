@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..requests import Outcome, Request
 from .base import Desk
 from .batch_service import RUNNING, BatchService, Busy, Progress, Unreachable
-from .client import find_endpoint, openai
+from .client import VERSION, find_endpoint
 from .failures import redact_bytes
 from .shards import Limits, Shard, Tally, file_label, open_lines, outcomes_of, split_shard, write_shards
 
@@ -92,7 +92,7 @@ class BatchBackend:
             "requests_per_shard": self.limits.requests,
             "bytes_per_shard": self.limits.bytes,
             "window": self.window,
-            "client": f"openai {openai.__version__}",
+            "client": VERSION,
         }
 
     def submit(self, requests: Iterator[Request], desk: Desk, ledger: Ledger) -> int:
@@ -114,7 +114,7 @@ class BatchBackend:
                 shard.path.unlink()
                 break
             ledger.plan_batch(shard.name, self.judge_id, shard.keys, shard.sha256)
-            self._send(shard.name, None, ledger, known=False)
+            self._send(shard.name, "", ledger, known=False)
             sent += len(shard.keys)
         return sent
 
@@ -123,7 +123,7 @@ class BatchBackend:
         refused: list[tuple[Batch, Progress]] = []
         running = False
         for batch in self._live(ledger, "submitted"):
-            progress = self.service.retrieve(batch.batch_id or "")
+            progress = self.service.retrieve(batch.batch_id)
             if progress.queue_full:
                 refused.append((batch, progress))
                 continue
@@ -140,9 +140,7 @@ class BatchBackend:
                 ledger.update_batch(batch.shard, detail=str(progress))
         for batch, progress in refused:
             if running or not self._split(batch.shard, str(progress), ledger):
-                ledger.update_batch(
-                    batch.shard, state="uploaded", batch_id=None, detail=f"{WAITING}{progress}"
-                )
+                ledger.update_batch(batch.shard, state="uploaded", batch_id="", detail=f"{WAITING}{progress}")
         return self._live(ledger)
 
     def fetch(self, desk: Desk, ledger: Ledger) -> list[Batch]:
@@ -159,7 +157,7 @@ class BatchBackend:
         ended = {batch.shard for batch in self._live(ledger, "ended")}
         refused = ""
         for batch in self._live(ledger, "ended"):
-            progress = self.service.retrieve(batch.batch_id or "")
+            progress = self.service.retrieve(batch.batch_id)
             if progress.status == "failed":
                 refused = self._refuse(batch.shard, progress, desk, ledger) or refused
             else:
@@ -212,12 +210,12 @@ class BatchBackend:
             if path.name not in planned:
                 path.unlink()
 
-    def _send(self, shard: str, file_id: str | None, ledger: Ledger, *, known: bool = True) -> bool:
+    def _send(self, shard: str, file_id: str, ledger: Ledger, *, known: bool = True) -> bool:
         """Upload and submit a shard, which the provider may have if ``known``; False if it takes no more."""
         path = self._path(shard)
         name = f"conjury-{shard}.jsonl"
         if not file_id:
-            file_id = self.service.find_file(name) if known else None
+            file_id = (self.service.find_file(name) or "") if known else ""
             if not file_id and not path.exists():
                 ledger.update_batch(shard, state="failed", detail=f"{path} was gone before it was sent")
                 return True
@@ -239,7 +237,7 @@ class BatchBackend:
         for batch in live:
             if batch.state not in ("planned", "uploaded"):
                 continue
-            waiting = (batch.detail or "").startswith(WAITING)
+            waiting = batch.detail.startswith(WAITING)
             if room or not waiting:
                 sent = self._send(batch.shard, batch.file_id, ledger)
                 room = room and sent and not waiting

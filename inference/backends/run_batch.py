@@ -64,4 +64,8 @@ class _Registered:
         self._ledger = ledger
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and self._ledger.request_body(key) is not None
+        try:
+            self._ledger.request_body(str(key))
+        except InputError:
+            return False
+        return True

@@ -176,8 +176,8 @@ def split_shard(path: Path, name: str) -> Iterator[Shard]:
             yield Shard(f"{name}{part}", target, keys, hashlib.sha256(content).hexdigest(), len(content))
 
 
-def read_results(
-    lines: Iterable[bytes], known: Container[str], tally: Tally, shard: str
+def outcomes_of(
+    lines: Iterable[bytes], known: Container[str], tally: Tally, shard: str = ""
 ) -> Iterator[Outcome]:
     """Return what the lines of result files say of requests, in any order.
 
@@ -266,7 +266,7 @@ def _lines_within(
 
 def _outcome(key: str, line: dict[str, Any], shard: str) -> Outcome:
     response, error = line.get("response"), line.get("error")
-    told = error if isinstance(error, dict) and "error" in error else {"error": error}
+    told = error if isinstance(error, dict) and "error" in error else {"error": error or "no reason given"}
     if not isinstance(response, dict):
         failure = read_failure(0, told)
         return _failed(key, failure, ENDED_EARLY.get(failure.code, "server"), shard)

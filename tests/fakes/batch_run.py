@@ -1,0 +1,123 @@
+"""A run in batches for tests: requests, a desk, and a process that dies at a chosen step.
+
+``python -m fakes.batch_run URL FOLDER N '[[3], [7, 2], ...]'`` makes one run for each list. Its first process
+dies at the first step named, the next at the second, and so on; a last one goes on to the end. Steps are
+counted before and after all that is written to the ledger, sent to the server, or given its final name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from conjury.inference.backends.batch_service import BatchService
+from conjury.inference.backends.openai_batch import BatchBackend
+from conjury.inference.backends.shards import Limits
+from conjury.inference.ledger import Ledger
+from conjury.inference.requests import Outcome, Request, request_key
+
+DIED = 9
+ROUNDS = 12
+
+
+def make_requests(n: int, about: str = "", judge_id: str = "judge") -> Iterator[Request]:
+    """Make n requests, no two with the same content."""
+    for place in range(n):
+        body = {"model": "m", "messages": [{"role": "user", "content": f"Item {place} {about}ü\u2028"}]}
+        yield Request(request_key(judge_id, "p", str(place), 1, body), judge_id, "p", str(place), 1, body)
+
+
+class LedgerDesk:
+    """Hands outcomes on to a ledger; ``stop`` makes it ask for an end."""
+
+    def __init__(self, ledger: Ledger, images: dict[str, tuple[str, bytes]] | None = None) -> None:
+        self.ledger = ledger
+        self.images = images or {}
+        self.stop = False
+
+    def record(self, outcome: Outcome) -> None:
+        self.ledger.record(outcome)
+
+    def stopping(self) -> bool:
+        return self.stop
+
+    def media(self, sha256: str) -> tuple[str, bytes]:
+        return self.images[sha256]
+
+
+def make_backend(url: str, folder: Path, requests: int = 4, **settings: Any) -> BatchBackend:
+    settings = {"limits": Limits(requests=requests), "pause": 0.01, "timeout": 10.0, **settings}
+    return BatchBackend("judge", "m", folder / "batches", base_url=url, **settings)
+
+
+def collect(backend: BatchBackend, ledger: Ledger, requests: Callable[[], Iterator[Request]]) -> None:
+    """Submit and wait until nothing is left to ask."""
+    desk = LedgerDesk(ledger)
+    for _ in range(ROUNDS):
+        sent = backend.submit(ledger.pending(requests()), desk, ledger)
+        backend.wait(desk, ledger, interval=0.002)
+        if not sent:
+            return
+    raise AssertionError(f"not done after {ROUNDS} rounds")
+
+
+def _die_at(step: int) -> None:
+    left = [step]
+
+    def counted(method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **named: Any) -> Any:
+            _count()
+            result = method(*args, **named)
+            _count()
+            return result
+
+        return call
+
+    def _count() -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            os._exit(DIED)
+
+    for kind, names in {
+        Ledger: ("plan_batch", "update_batch", "record", "flush"),
+        BatchService: ("upload", "create", "retrieve", "download"),
+        Path: ("replace", "unlink"),
+    }.items():
+        for name in names:
+            setattr(kind, name, counted(getattr(kind, name)))
+
+
+def _process(work: Callable[[], None]) -> int:
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        except BaseException as error:
+            print(repr(error), file=sys.stderr, flush=True)
+            os._exit(1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _run(url: str, folder: Path, n: int, step: int) -> None:
+    if step:
+        _die_at(step)
+    with Ledger.open(folder / "ledger.sqlite") as ledger:
+        collect(make_backend(url, folder), ledger, lambda: make_requests(n, folder.name))
+
+
+def _main(url: str, folder: Path, n: int, runs: list[list[int]]) -> None:
+    for steps in runs:
+        place = folder / "-".join(map(str, steps))
+        place.mkdir()
+        codes = [_process(partial(_run, url, place, n, step)) for step in (*steps, 0)]
+        print(json.dumps([place.name, codes]), flush=True)
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), json.loads(sys.argv[4]))

@@ -1,0 +1,588 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("openai")
+pytest.importorskip("aiohttp")
+
+from fakes.answers import completion, content_hash
+from fakes.batch_run import LedgerDesk, collect, make_backend, make_requests
+from fakes.server import TESTS, FakeServer
+
+from conjury.inference.backends import openai_batch
+from conjury.inference.backends.batch_service import Unreachable
+from conjury.inference.backends.openai_batch import BatchBackend
+from conjury.inference.backends.run_batch import export, read_results
+from conjury.inference.backends.shards import Limits, open_lines
+from conjury.inference.errors import InputError
+from conjury.inference.ledger import Ledger
+from conjury.inference.requests import Outcome
+
+ENQUEUED = "Enqueued token limit reached"
+
+
+@pytest.fixture(scope="module")
+def shared_server() -> Iterator[FakeServer]:
+    with FakeServer() as server:
+        yield server
+
+
+Configure = Callable[..., FakeServer]
+
+
+@pytest.fixture
+def serve(shared_server: FakeServer) -> Configure:
+    """The fake server, which lets batches go as told."""
+
+    def configure(*plans: dict[str, Any], **told: Any) -> FakeServer:
+        shared_server.configure(batches={"plans": list(plans) or [{}], **told})
+        return shared_server
+
+    return configure
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    with Ledger.open(tmp_path / "ledger.sqlite") as opened:
+        yield opened
+
+
+class KeptDesk(LedgerDesk):
+    """Keeps outcomes beside the ledger."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.outcomes: list[Outcome] = []
+
+    def record(self, outcome: Outcome) -> None:
+        self.outcomes.append(outcome)
+        super().record(outcome)
+
+    def kinds(self) -> dict[int, str]:
+        """Kind by place of the request; no request has two outcomes."""
+        places = {request.key: place for place, request in enumerate(make_requests(100))}
+        told = {places[outcome.key]: outcome.kind for outcome in self.outcomes}
+        assert len(told) == len(self.outcomes)
+        return dict(sorted(told.items()))
+
+
+def batch_counts(server: FakeServer) -> dict[str, Any]:
+    return dict(server._call("/batch_counts"))
+
+
+def submit(backend: BatchBackend, ledger: Ledger, n: int) -> int:
+    return backend.submit(ledger.pending(make_requests(n)), LedgerDesk(ledger), ledger)
+
+
+def one_round(backend: BatchBackend, ledger: Ledger, n: int) -> KeptDesk:
+    """Send n requests once and return the desk that took their outcomes."""
+    desk = KeptDesk(ledger)
+    backend.submit(ledger.pending(make_requests(n)), desk, ledger)
+    backend.wait(desk, ledger, interval=0.002)
+    return desk
+
+
+def assert_all_answered(ledger: Ledger, n: int) -> None:
+    """Every request has the answer that belongs to it, and one."""
+    for request in make_requests(n):
+        answers = [json.loads(answer) for answer in ledger.answer_bodies(request.key)]
+        assert answers == [completion(request.body)]
+
+
+def test_requests_are_answered_in_shards(serve: Configure, tmp_path: Path, ledger: Ledger) -> None:
+    server = serve({"polls": 2})
+    backend = make_backend(server.url, tmp_path)
+    assert submit(backend, ledger, 10) == 10
+    assert [batch.state for batch in ledger.batches()] == ["submitted"] * 3
+    seen: list[set[str]] = []
+    backend.wait(
+        LedgerDesk(ledger),
+        ledger,
+        interval=0.002,
+        progress=lambda live: seen.append({str(batch.detail) for batch in live}),
+    )
+    assert_all_answered(ledger, 10)
+    assert seen == [
+        {"in_progress, 0 of 4", "in_progress, 0 of 2"},
+        {"finalizing, 0 of 4", "finalizing, 0 of 2"},
+        set(),
+    ]
+    assert [(batch.state, batch.detail) for batch in ledger.batches()] == [
+        ("collected", "completed: 4 answered"),
+        ("collected", "completed: 4 answered"),
+        ("collected", "completed: 2 answered"),
+    ]
+    assert set(server.counts()["answered"].values()) == {1}
+
+
+def test_files_are_kept_until_their_shard_is_collected(
+    serve: Configure, tmp_path: Path, ledger: Ledger
+) -> None:
+    backend = make_backend(serve().url, tmp_path)
+    submit(backend, ledger, 10)
+    files = sorted(path.name for path in (tmp_path / "batches").iterdir())
+    assert files == sorted(f"{batch.shard}.jsonl" for batch in ledger.batches())
+    backend.wait(LedgerDesk(ledger), ledger, interval=0.002)
+    assert list((tmp_path / "batches").iterdir()) == []
+
+
+def test_what_is_sent_is_in_the_ledger_before(
+    serve: Configure, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = make_backend(serve().url, tmp_path)
+    known: list[tuple[str, str, str, int]] = []
+
+    def note(name: str) -> None:
+        exchange = getattr(backend.service, name)
+
+        def noted(*arguments: Any) -> Any:
+            batch = ledger.batches()[-1]
+            known.append((name, batch.state, batch.batch_id, len(ledger.batch_keys(batch.shard))))
+            return exchange(*arguments)
+
+        monkeypatch.setattr(backend.service, name, noted)
+
+    for name in ("upload", "create", "retrieve"):
+        note(name)
+    submit(backend, ledger, 3)
+    backend.poll(ledger)
+    assert known == [
+        ("upload", "planned", "", 3),
+        ("create", "uploaded", "", 3),
+        ("retrieve", "submitted", "batch_1", 3),
+    ]
+
+
+def test_another_process_goes_on_where_one_left(serve: Configure, tmp_path: Path) -> None:
+    server = serve({"polls": 1})
+    path = tmp_path / "ledger.sqlite"
+    with Ledger.open(path) as ledger:
+        submit(make_backend(server.url, tmp_path), ledger, 6)
+    with Ledger.open(path) as ledger:
+        backend = make_backend(server.url, tmp_path)
+        assert submit(backend, ledger, 6) == 0
+        states = {batch.state for batch in backend.poll(ledger)}
+        assert states == {"submitted"}
+        assert backend.fetch(LedgerDesk(ledger), ledger) == []
+    with Ledger.open(path) as ledger:
+        backend = make_backend(server.url, tmp_path)
+        assert [batch.state for batch in backend.poll(ledger)] == ["ended", "ended"]
+        fetched = backend.fetch(LedgerDesk(ledger), ledger)
+        assert [batch.detail for batch in fetched] == ["completed: 4 answered", "completed: 2 answered"]
+        assert_all_answered(ledger, 6)
+    assert set(server.counts()["answered"].values()) == {1}
+
+
+def test_every_faulty_line_has_its_kind_and_only_these_are_asked_again(
+    serve: Configure, tmp_path: Path, ledger: Ledger
+) -> None:
+    faults = {
+        "1": "500",
+        "2": "429",
+        "3": "400",
+        "4": "empty",
+        "5": "missing",
+        "6": "twice",
+        "7": "timeout",
+        "8": "filtered",
+    }
+    server = serve({"lines": faults, "reverse": True, "strange": 2}, {})
+    backend = make_backend(server.url, tmp_path, requests=12)
+    desk = one_round(backend, ledger, 12)
+    answered = dict.fromkeys((0, 6, 8, 9, 10, 11), "")
+    failed = {1: "server", 2: "rate_limit", 3: "rejected", 4: "invalid_response", 5: "server", 7: "timeout"}
+    assert desk.kinds() == dict(sorted({**answered, **failed}.items()))
+    (batch,) = ledger.batches()
+    assert batch.detail == (
+        "completed: 6 answered, 5 failed, 1 repeated lines, "
+        "2 lines of unknown requests (first: 'strange-1'), 1 missing"
+    )
+    assert one_round(backend, ledger, 12).kinds() == dict.fromkeys((1, 2, 4, 5, 7), "")
+    assert submit(backend, ledger, 12) == 0
+
+
+def test_garbled_lines_make_their_requests_be_asked_again(
+    serve: Configure, tmp_path: Path, ledger: Ledger
+) -> None:
+    backend = make_backend(serve({"lines": {"0": "garbled", "2": "garbled"}}, {}).url, tmp_path)
+    kinds = one_round(backend, ledger, 4).kinds()
+    assert kinds == {0: "invalid_response", 1: "", 2: "invalid_response", 3: ""}
+    assert one_round(backend, ledger, 4).kinds() == {0: "", 2: ""}
+    assert_all_answered(ledger, 4)
+
+
+@pytest.mark.parametrize("end", ["expired", "cancelled"])
+def test_what_a_batch_did_not_get_to_is_asked_again(
+    serve: Configure, tmp_path: Path, ledger: Ledger, end: str
+) -> None:
+    server = serve({"end": end, "share": 0.5, "polls": 1}, {})
+    backend = make_backend(server.url, tmp_path)
+    assert one_round(backend, ledger, 4).kinds() == {0: "", 1: "", 2: end, 3: end}
+    assert one_round(backend, ledger, 4).kinds() == {2: "", 3: ""}
+    assert_all_answered(ledger, 4)
+    assert set(server.counts()["answered"].values()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("plan", "kinds"),
+    [
+        ({"lines": {"1": "500"}, "lose": ["output"]}, ["server"] * 3),
+        ({"lines": {"1": "400"}, "lose": ["error"]}, ["", "server", ""]),
+        ({"lines": {"1": "400"}, "lose": ["output", "error"]}, ["server"] * 3),
+        ({"end": "expired", "share": 0.34, "lose": ["error"]}, ["", "expired", "expired"]),
+        ({"end": "expired", "share": 0.0, "lose": ["error"]}, ["expired"] * 3),
+        ({"lines": {"0": "500", "1": "500", "2": "500"}}, ["server"] * 3),
+    ],
+)
+def test_result_files_may_be_missing(
+    serve: Configure, tmp_path: Path, ledger: Ledger, plan: dict[str, Any], kinds: list[str]
+) -> None:
+    backend = make_backend(serve(plan, {}).url, tmp_path)
+    assert list(one_round(backend, ledger, 3).kinds().values()) == kinds
+    again = {place: "" for place, kind in enumerate(kinds) if kind}
+    assert one_round(backend, ledger, 3).kinds() == again
+
+
+def test_a_download_that_breaks_off_is_done_again(serve: Configure, tmp_path: Path, ledger: Ledger) -> None:
+    server = serve({"cut": 2})
+    one_round(make_backend(server.url, tmp_path), ledger, 4)
+    assert_all_answered(ledger, 4)
+    assert set(batch_counts(server)["downloads"].values()) == {3}
+
+
+def test_a_download_that_always_breaks_off_leaves_the_batch_to_a_later_process(
+    serve: Configure, tmp_path: Path, ledger: Ledger
+) -> None:
+    server = serve({"cut": 6})
+    backend = make_backend(server.url, tmp_path)
+    submit(backend, ledger, 4)
+    backend.poll(ledger)
+    with pytest.raises(Unreachable, match="gave no answer about the file"):
+        backend.fetch(LedgerDesk(ledger), ledger)
+    assert [batch.state for batch in ledger.batches()] == ["ended"]
+    assert [path.suffix for path in (tmp_path / "batches").iterdir()] == [".jsonl"]
+    backend.fetch(LedgerDesk(ledger), ledger)
+    assert_all_answered(ledger, 4)
+
+
+@pytest.mark.parametrize("kind", ["files", "batches"])
+@pytest.mark.parametrize("fault", ["lost", "refused"])
+def test_a_creation_without_an_answer_makes_no_second_batch(
+    serve: Configure, tmp_path: Path, ledger: Ledger, kind: str, fault: str
+) -> None:
+    server = serve({}, **{fault: {kind: 1}})
+    one_round(make_backend(server.url, tmp_path), ledger, 6)
+    assert_all_answered(ledger, 6)
+    assert list(batch_counts(server)["batches"].values()) == [1, 1]
+    assert set(server.counts()["answered"].values()) == {1}
+
+
+def test_a_provider_that_never_answers_leaves_the_shard_to_a_later_process(
+    serve: Configure, tmp_path: Path, ledger: Ledger
+) -> None:
+    server = serve({}, refused={"batches": 4})
+    backend = make_backend(server.url, tmp_path)
+    with pytest.raises(Unreachable, match=r"cannot tell about the batch of shard .*HTTP 500"):
+        submit(backend, ledger, 4)
+    assert [batch.state for batch in ledger.batches()] == ["uploaded"]
+    assert submit(backend, ledger, 4) == 0
+    backend.wait(LedgerDesk(ledger), ledger, interval=0.002)
+    assert_all_answered(ledger, 4)
+    assert list(batch_counts(server)["files"].values()) == [1]
+
+
+def test_a_batch_is_found_again_among_many(serve: Configure, tmp_path: Path, ledger: Ledger) -> None:
+    server = serve({"polls": 1})
+    backend = make_backend(server.url, tmp_path, requests=1)
+    submit(backend, ledger, 50)
+    first = ledger.batches()[0]
+    assert backend.service.find_batch(first.shard) == first.batch_id == "batch_1"
+    assert backend.service.find_file(f"conjury-{first.shard}.jsonl") == first.file_id == "file-1"
+    assert backend.service.find_batch("other") is None
+
+
+def test_a_line_that_makes_a_batch_fail_is_rejected_and_the_others_are_asked_again(
+    serve: Configure, tmp_path: Path, ledger: Ledger
+) -> None:
+    complaint = {"code": "invalid_json_line", "line": 2, "message": "This line is not\nvalid."}
+    backend = make_backend(serve({"end": "failed", "errors": [complaint]}, {}).url, tmp_path)
+    assert one_round(backend, ledger, 4).kinds() == {1: "rejected"}
+    (batch,) = ledger.batches()
+    assert (batch.state, batch.detail) == ("failed", "failed: This line is not valid.")
+    assert one_round(backend, ledger, 4).kinds() == {0: "", 2: "", 3: ""}
+
+
+def test_a_batch_refused_as_a_whole_is_an_error_after_the_others_were_collected(
+    serve: Configure, tmp_path: Path, ledger: Ledger
+) -> None:
+    complaint = {"code": "model_not_found", "line": None, "message": "The model m has no batch interface."}
+    backend = make_backend(serve({"end": "failed", "errors": [complaint]}, {}).url, tmp_path)
+    submit(backend, ledger, 6)
+    desk = KeptDesk(ledger)
+    with pytest.raises(InputError, match=r"4 requests in shard .*The model m has no batch interface"):
+        backend.wait(desk, ledger, interval=0.002)
+    assert desk.kinds() == {4: "", 5: ""}
+    assert [batch.state for batch in ledger.batches()] == ["failed", "collected"]
+    assert list((tmp_path / "batches").iterdir()) == []
+    one_round(backend, ledger, 6)
+    assert_all_answered(ledger, 6)
+
+
+def test_a_shard_that_the_queue_has_no_room_for_is_sent_again_when_others_have_ended(
+    serve: Configure, tmp_path: Path, ledger: Ledger
+) -> None:
+    server = serve({"polls": 3}, room=5)
+    backend = make_backend(server.url, tmp_path)
+    submit(backend, ledger, 8)
+    backend.poll(ledger)
+    second = ledger.batches()[1]
+    assert (second.state, second.batch_id) == ("uploaded", "")
+    assert str(second.detail).startswith(f"waiting for room: failed: {ENQUEUED}")
+    assert submit(backend, ledger, 8) == 0
+    backend.wait(LedgerDesk(ledger), ledger, interval=0.002)
+    assert_all_answered(ledger, 8)
+    assert len(ledger.batches()) == 2
+    assert len(batch_counts(server)["files"]) == 2
+
+
+def test_a_shard_larger_than_the_queue_is_split(
+    serve: Configure, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openai_batch, "SMALLEST", 1)
+    server = serve({"polls": 1}, room=3)
+    backend = make_backend(server.url, tmp_path, requests=10)
+    submit(backend, ledger, 10)
+    backend.wait(LedgerDesk(ledger), ledger, interval=0.002)
+    assert_all_answered(ledger, 10)
+    done = [batch for batch in ledger.batches() if batch.state == "collected"]
+    assert (
+        sorted(batch.detail for batch in done)
+        == ["completed: 2 answered"] * 2 + ["completed: 3 answered"] * 2
+    )
+    assert set(server.counts()["answered"].values()) == {1}
+    assert list((tmp_path / "batches").iterdir()) == []
+
+
+def test_a_shard_whose_file_is_gone_is_made_anew(serve: Configure, tmp_path: Path, ledger: Ledger) -> None:
+    backend = make_backend(serve({}, refused={"files": 9}).url, tmp_path, max_retries=0)
+    with pytest.raises(Unreachable):
+        submit(backend, ledger, 4)
+    (planned,) = ledger.batches()
+    assert planned.state == "planned"
+    (tmp_path / "batches" / f"{planned.shard}.jsonl").unlink()
+    backend = make_backend(serve().url, tmp_path)
+    assert submit(backend, ledger, 4) == 4
+    assert [batch.state for batch in ledger.batches()] == ["failed", "submitted"]
+
+
+def test_files_of_shards_that_were_never_planned_are_removed(
+    serve: Configure, tmp_path: Path, ledger: Ledger
+) -> None:
+    folder = tmp_path / "batches"
+    folder.mkdir()
+    for name in ("judge-0.jsonl", "judge-1.jsonl.part", "other-2.jsonl"):
+        (folder / name).write_bytes(b"")
+    submit(make_backend(serve().url, tmp_path), ledger, 0)
+    assert [path.name for path in folder.iterdir()] == ["other-2.jsonl"]
+
+
+def test_batches_of_other_judges_are_left(serve: Configure, tmp_path: Path, ledger: Ledger) -> None:
+    server = serve({"polls": 1})
+    one, other = make_backend(server.url, tmp_path), make_backend(server.url, tmp_path)
+    other.judge_id = "other"
+    submit(one, ledger, 2)
+    requests = ledger.pending(make_requests(3, "other", "other"))
+    assert other.submit(requests, LedgerDesk(ledger), ledger) == 3
+    other.wait(LedgerDesk(ledger), ledger, interval=0.002)
+    assert [(batch.judge_id, batch.state) for batch in ledger.batches()] == [
+        ("judge", "submitted"),
+        ("other", "collected"),
+    ]
+
+
+def test_a_request_too_large_for_a_batch_is_recorded_so(
+    serve: Configure, tmp_path: Path, ledger: Ledger
+) -> None:
+    backend = make_backend(serve().url, tmp_path, limits=Limits(bytes=50))
+    desk = one_round(backend, ledger, 1)
+    assert desk.kinds() == {0: "too_large"}
+    assert submit(backend, ledger, 1) == 0
+
+
+def test_nothing_is_sent_after_a_stop(serve: Configure, tmp_path: Path, ledger: Ledger) -> None:
+    server = serve()
+    desk = LedgerDesk(ledger)
+
+    def requests() -> Iterator[Any]:
+        for place, request in enumerate(ledger.pending(make_requests(10))):
+            desk.stop = place == 6
+            yield request
+
+    assert make_backend(server.url, tmp_path).submit(requests(), desk, ledger) == 4
+    assert len(ledger.batches()) == len(list((tmp_path / "batches").iterdir())) == 1
+    assert sum(batch_counts(server)["batches"].values()) == 1
+
+
+def test_waiting_ends_when_asked_to(serve: Configure, tmp_path: Path, ledger: Ledger) -> None:
+    backend = make_backend(serve({"polls": 10**6}).url, tmp_path)
+    submit(backend, ledger, 4)
+    desk = LedgerDesk(ledger)
+
+    def stop(_: list[Any]) -> None:
+        desk.stop = True
+
+    backend.wait(desk, ledger, interval=600.0, progress=stop)
+    assert [batch.state for batch in ledger.batches()] == ["submitted"]
+
+
+def test_waiting_survives_a_provider_that_is_away_for_a_while(
+    serve: Configure, tmp_path: Path, ledger: Ledger
+) -> None:
+    server = serve()
+    backend = make_backend(server.url, tmp_path, max_retries=0)
+    submit(backend, ledger, 4)
+    ask, silent = backend.service.retrieve, Counter[str]()
+
+    def away(batch_id: str) -> Any:
+        silent[batch_id] += 1
+        if silent[batch_id] < 5:
+            raise Unreachable("away")
+        return ask(batch_id)
+
+    backend.service.retrieve = away  # type: ignore[method-assign]
+    backend.wait(LedgerDesk(ledger), ledger, interval=0.001)
+    assert_all_answered(ledger, 4)
+
+
+def test_a_server_that_is_not_there_is_told_in_one_sentence(tmp_path: Path, ledger: Ledger) -> None:
+    backend = make_backend("http://127.0.0.1:9/v1", tmp_path, max_retries=0)
+    with pytest.raises(InputError, match=r"127\.0\.0\.1:9/v1 gave no answer about the file .*run the same"):
+        submit(backend, ledger, 4)
+
+
+def test_a_wrong_key_is_told_and_never_shown(
+    shared_server: FakeServer, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared_server.configure(key="right")
+    monkeypatch.setenv("OPENAI_API_KEY", "sentinel-key-0123456789")
+    backend = make_backend(shared_server.url, tmp_path)
+    with pytest.raises(
+        InputError, match="does not accept the key in the environment variable OPENAI_API_KEY"
+    ) as e:
+        submit(backend, ledger, 4)
+    assert "sentinel" not in f"{e.value}{e.value.__cause__}{backend.settings()}"
+    assert [batch.state for batch in ledger.batches()] == ["planned"]
+
+
+def test_a_batch_that_the_provider_does_not_know_is_told(
+    serve: Configure, tmp_path: Path, ledger: Ledger
+) -> None:
+    backend = make_backend(serve({"polls": 1}).url, tmp_path)
+    submit(backend, ledger, 4)
+    serve()
+    with pytest.raises(InputError, match=r"refused the state of batch batch_1 .*No such batch.*project"):
+        backend.poll(ledger)
+
+
+def test_an_exported_file_is_what_a_batch_would_send(
+    serve: Configure, tmp_path: Path, ledger: Ledger
+) -> None:
+    desk = LedgerDesk(ledger)
+    path = tmp_path / "requests.jsonl"
+    assert export(ledger.pending(make_requests(4)), path, desk) == 4
+    submit(make_backend(serve({"polls": 1}).url, tmp_path), ledger, 4)
+    (batch,) = ledger.batches()
+    assert path.read_bytes() == (tmp_path / "batches" / f"{batch.shard}.jsonl").read_bytes()
+
+
+def test_results_made_elsewhere_are_read_once(tmp_path: Path, ledger: Ledger) -> None:
+    desk = KeptDesk(ledger)
+    export(ledger.pending(make_requests(3)), tmp_path / "requests.jsonl", desk)
+    lines = []
+    for line in open_lines(tmp_path / "requests.jsonl"):
+        asked = json.loads(line)
+        response = {"status_code": 200, "request_id": "v", "body": completion(asked["body"])}
+        lines.append({"id": "vllm-1", "custom_id": asked["custom_id"], "response": response, "error": None})
+    strange = {**lines[0], "custom_id": "strange"}
+    results = tmp_path / "results.jsonl"
+    results.write_text("".join(json.dumps(line) + "\n" for line in [*lines[:2], strange]))
+    assert str(read_results(results, ledger, desk)) == (
+        "2 answered, 1 lines of unknown requests (first: 'strange')"
+    )
+    results.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    read_results(results, ledger, desk)
+    assert len(desk.outcomes) == 3
+    assert_all_answered(ledger, 3)
+
+
+def test_results_that_cannot_be_read_are_told(tmp_path: Path, ledger: Ledger) -> None:
+    with pytest.raises(InputError, match=r"none\.jsonl cannot be read"):
+        read_results(tmp_path / "none.jsonl", ledger, LedgerDesk(ledger))
+    (tmp_path / "cut.jsonl.gz").write_bytes(b"\x1f\x8b\x08\x00")
+    with pytest.raises(InputError, match=r"cut\.jsonl\.gz cannot be read"):
+        read_results(tmp_path / "cut.jsonl.gz", ledger, LedgerDesk(ledger))
+
+
+HARD = {"polls": 1, "lines": {"1": "500", "2": "timeout", "3": "twice"}, "reverse": True, "strange": 1}
+
+
+def crash(server: FakeServer, folder: Path, n: int, runs: list[list[int]]) -> list[list[int]]:
+    """Make runs that die at the steps given; return the exit codes of their processes."""
+    told = subprocess.run(
+        [sys.executable, "-m", "fakes.batch_run", server.url, str(folder), str(n), json.dumps(runs)],
+        cwd=TESTS,
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    return [json.loads(line)[1] for line in told.stdout.splitlines()]
+
+
+def assert_nothing_lost_or_paid_twice(
+    server: FakeServer, folder: Path, n: int, runs: list[list[int]]
+) -> None:
+    answered = server.counts()["answered"]
+    for steps in runs:
+        name = "-".join(map(str, steps))
+        with Ledger.open(folder / name / "ledger.sqlite", write=False) as ledger:
+            for request in make_requests(n, name):
+                answers = [json.loads(answer) for answer in ledger.answer_bodies(request.key)]
+                assert answers
+                assert all(answer == completion(request.body) for answer in answers)
+                assert answered[content_hash(request.body)] == 1, name
+        assert list((folder / name / "batches").iterdir()) == []
+    assert sum(answered.values()) == n * len(runs)
+
+
+def test_death_at_any_step_loses_nothing_and_pays_nothing_twice(serve: Configure, tmp_path: Path) -> None:
+    runs = [[step] for step in range(1, 181, 12)]
+    server = serve(HARD)
+    codes = crash(server, tmp_path, 6, runs)
+    assert [last for _, last in codes] == [0] * len(runs)
+    assert sum(first == 9 for first, _ in codes) >= 10
+    assert_nothing_lost_or_paid_twice(server, tmp_path, 6, runs)
+
+
+@pytest.mark.slow
+def test_death_at_each_step_and_again_soon_after_loses_nothing(serve: Configure, tmp_path: Path) -> None:
+    runs = [[step, 1 + step % 23] for step in range(1, 250)]
+    server = serve({**HARD, "end": "expired", "share": 0.6})
+    codes = crash(server, tmp_path, 6, runs)
+    assert [each[-1] for each in codes] == [0] * len(runs)
+    assert_nothing_lost_or_paid_twice(server, tmp_path, 6, runs)
+
+
+def test_a_run_without_any_fault_makes_the_same_answers(
+    serve: Configure, tmp_path: Path, ledger: Ledger
+) -> None:
+    collect(make_backend(serve(HARD).url, tmp_path), ledger, lambda: make_requests(10))
+    assert_all_answered(ledger, 10)
