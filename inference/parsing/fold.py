@@ -8,8 +8,7 @@ import unicodedata
 _INVISIBLE = "\u00ad\u061c\u0640\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 _INVISIBLE_RUN = re.compile(f"[{_INVISIBLE}]+")
 _MARKS = re.compile("[\u0300-\u036f\u064b-\u065f\u0670]+")
-_DASHES = re.compile("[\u2010-\u2015\u2212]")
-_APOSTROPHES = re.compile("[\u2018\u2019]")
+_SIGNS = {"-": "\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "'": "\u2018\u2019"}
 _JOINTS = re.compile(r"[\s_/-]+")
 
 
@@ -37,7 +36,10 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     letters = _MARKS.sub("", unicodedata.normalize("NFKD", visible(text)))
-    return _APOSTROPHES.sub("'", _DASHES.sub("-", letters)).casefold()
+    for sign, variants in _SIGNS.items():
+        for variant in variants:
+            letters = letters.replace(variant, sign)
+    return letters.casefold()
 
 
 def plain(text: str) -> str:

@@ -14,6 +14,7 @@ from .spec import Finding, ResponseSpec
 from .verdicts import FALLBACK_KEYS, named_by
 
 Labels = dict[int, str | None]  # by number of the line, from 1; None for what is no label
+MOST_LINES = 2_000
 _NUMBERED = re.compile(r"(?:line|linea|السطر)?[\s_]{0,3}(\d{1,4})")
 _LISTED = re.compile(
     r"^[\s*_#-]{0,6}(?:(?:line|linea|السطر)\s{1,3})?(\d{1,4})[*_]{0,2}\s{0,3}[.:)\]-][\s*_]{0,4}(\S.{0,120})$",
@@ -81,8 +82,12 @@ def _labels(given: object, names: Names) -> Labels:
         named = {line: named_by(label, names) for line, label in pairs}
         return named if any(named.values()) else {}
     if isinstance(given, Record):
-        lines = {_NUMBERED.fullmatch(fold(key).strip()): value for key, value in given.items()}
-        return {int(line[1]): named_by(value, names) for line, value in lines.items() if line}
+        lines = {key: _NUMBERED.fullmatch(fold(key).strip()) for key in given}
+        return {
+            int(line[1]): None if key in given.contradicted else named_by(given[key], names)
+            for key, line in lines.items()
+            if line
+        }
     return {}
 
 
@@ -105,7 +110,8 @@ def _numbered(prose: str, names: Names) -> Labels:
 
 
 def _enumerated(prose: str, names: Names) -> Labels:
-    parts = [names.bare(part) for part in _PARTS.split(prose.strip().strip("[]().` ")) if part.strip()]
+    listed = _PARTS.split(prose.strip().strip("[]().` "), maxsplit=MOST_LINES)
+    parts = [names.bare(part) for part in listed if part.strip()]
     return dict(enumerate(parts, 1)) if parts and None not in parts else {}
 
 

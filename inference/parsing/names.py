@@ -13,10 +13,14 @@ from .spec import LabelSpec
 
 ORNAMENT = "*_`\"'“”«»()[]{}<>.,:;!#|~\\ \t\n"
 LONGEST_NAME = 120
-NOUNS = (
-    *("post", "option", "profile", "candidate", "text", "response", "item", "image", "choice", "answer"),
-    *("label", "category", "publicacion", "opcion", "perfil", "texto", "respuesta", "imagen", "etiqueta"),
-    *("categoria", "المنشور", "الخيار", "النص", "الاجابة"),
+SUBJECTS = (
+    *("post", "option", "profile", "candidate", "text", "item", "image"),
+    *("publicacion", "opcion", "perfil", "texto", "imagen", "المنشور", "الخيار", "النص"),
+)
+TITLES = (
+    *("answer", "response", "choice", "verdict", "decision", "label", "category", "classification"),
+    *("respuesta", "eleccion", "veredicto", "etiqueta", "categoria", "clasificacion"),
+    *("الاجابة", "الجواب", "القرار", "التصنيف", "الفئة"),
 )
 _BLANKS = " \tĠĊ▁\n\r"  # a leading space or line break, as tokenizers of several families write it
 _BLANK_BYTES = re.compile(r"<0x(?:20|0A|0D|09)>")
@@ -50,23 +54,23 @@ class Names:
     pattern : str
         Regular expression of any of the names in folded text.
     nouns : str
-        Regular expression of a word that may stand before a name, with what parts it from the name.
+        Regular expression of what a subject is called before its name, with what parts the two.
     """
 
     values: Mapping[str, str]
     pattern: str
     nouns: str
-    _noun: re.Pattern[str]
+    _title: re.Pattern[str]
 
     def bare(self, text: str) -> str | None:
-        """Find the value that ``text`` names and says nothing else, ornaments and a noun aside."""
+        """Find the value that ``text`` names and says nothing else, ornaments and a word before it aside."""
         if len(text) > LONGEST_NAME:
             return None
         name = plain(_BULLET.sub("", text.strip(ORNAMENT))).strip(ORNAMENT)
         if name in self.values:
             return self.values[name]
-        noun = self._noun.match(name)
-        return self.values.get(name[noun.end() :].strip(ORNAMENT)) if noun else None
+        title = self._title.match(name)
+        return self.values.get(name[title.end() :].strip(ORNAMENT)) if title else None
 
     @lru_cache(maxsize=100_000)  # noqa: B019 - names are cached as well
     def word(self, token: str) -> str | None:
@@ -101,6 +105,11 @@ def _names(named: Iterable[tuple[str, tuple[str, ...]]], noun: str) -> Names:
                 )
     longest_first = sorted(values, key=len, reverse=True)
     pattern = "|".join(r"[\s_/-]{1,3}".join(map(re.escape, name.split())) for name in longest_first)
-    words = "|".join(map(re.escape, sorted({*NOUNS, plain(noun)} - {""}, key=len, reverse=True)))
-    nouns = rf"(?:(?:the|el|la)\s)?(?:{words})[\s:#*_\"'(\[]{{1,6}}"
-    return Names(values, rf"(?:{pattern})(?!\w)", nouns, re.compile(nouns))
+    nouns = _before_name({*SUBJECTS, plain(noun)} - {""})
+    titles = re.compile(_before_name({*SUBJECTS, *TITLES, plain(noun)} - {""}))
+    return Names(values, rf"(?:{pattern})(?!\w)", nouns, titles)
+
+
+def _before_name(words: Iterable[str]) -> str:
+    longest_first = sorted(words, key=lambda word: (-len(word), word))
+    return rf"(?:(?:the|el|la)\s)?(?:{'|'.join(map(re.escape, longest_first))})[\s:#*_\"'(\[]{{1,6}}"

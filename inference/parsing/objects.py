@@ -46,7 +46,8 @@ def decode_at(text: str, start: int) -> tuple[Any, int, bool]:
     Returns
     -------
     value, end, valid
-        Where it is not valid, ``end`` is how far it was, so that no character is decoded twice.
+        Where it is not valid, ``end`` is how far it was, so that no character is decoded twice. What is
+        nested beyond measure is passed over to the end of the text.
     """
     try:
         value, end = DECODER.raw_decode(text, start)

@@ -15,6 +15,7 @@ GAP = "\ufffc"  # stands where something was taken out, so that what lay around 
 SHORTEST_ECHO = 20
 MOST_SIGNS = 5_000
 MOST_FAILURES = 100
+LONGEST_BROKEN = 10_000
 _OPEN = r"\{(?=\s{0,9}[\"}])|\[(?=\s{0,9}[\"{[])"
 _SIGNS = re.compile(rf"""```[\w+-]*|[“„«\u2039「`]|(?<!\w)["'](?=\S)|{_OPEN}""")
 _CLOSERS = {
@@ -68,6 +69,8 @@ def own_words(text: str, keep: Callable[[str], bool], shown: Sequence[str] = ())
 
 
 def _unwrapped(text: str) -> str:
+    if text.startswith(">") and "\n" not in text:
+        return text[1:].strip()
     if len(text) > 2 and text[0] == text[-1] and text[0] in "\"'`" and text[0] * 3 != text[:3]:
         inside = text[1:-1]
         whole = decode_whole(text)
@@ -162,4 +165,6 @@ class _Scanner:
         return len(self.text) if end < 0 else end
 
     def without_strings(self, text: str) -> str:
+        if len(text) > LONGEST_BROKEN:
+            return GAP
         return _STRING.sub(lambda string: string.group() if self.keep(string.group()) else GAP, text)

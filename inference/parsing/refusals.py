@@ -15,6 +15,7 @@ from .fold import fold
 
 PHRASES = ROOT / "data" / "refusals.yaml"
 SEARCHED = 400
+FIRST_UNSPACED = "\u2e80"  # from here on scripts put no spaces between words
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,13 @@ def load_phrases(path: Path = PHRASES) -> Phrases:
             f"{path}: a list of refusals needs a version, and openers and refusals by language; "
             "see data/refusals.yaml."
         ) from None
-    opening, refusing = ("|".join(map(re.escape, phrases)) for phrases in (openers, refusals))
-    return Phrases(
-        version, re.compile(rf"\W{{0,9}}(?:(?:{opening})\b\W{{1,4}}){{0,5}}(?P<phrase>{refusing})(?!\w)")
-    )
+    opening, refusing = ("|".join(map(_whole_words, phrases)) for phrases in (openers, refusals))
+    return Phrases(version, re.compile(rf"\W{{0,9}}(?:(?:{opening})\W{{0,4}}){{0,5}}(?P<phrase>{refusing})"))
+
+
+def _whole_words(phrase: str) -> str:
+    spaced = phrase[-1] < FIRST_UNSPACED
+    return re.escape(phrase) + (r"(?!\w)" if spaced else "")
 
 
 def refusal_phrase(text: str) -> str:

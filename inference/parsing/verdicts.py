@@ -19,14 +19,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .fold import fold, plain
-from .names import ORNAMENT, Names
+from .names import ORNAMENT, TITLES, Names
 from .objects import DOUBLED, decode_whole, holders
 from .quoted import GAP, own_words
 
 FALLBACK_KEYS = frozenset({"answer", "final answer"})
 MARKED = (
-    r"answer|choice|verdict|decision|selection|pick|conclusion|label|category|classification"
-    r"|respuesta|eleccion|veredicto|etiqueta|categoria|clasificacion|الاجابة|الجواب|اختياري|القرار|التصنيف|الفئة"
+    rf"{'|'.join(TITLES)}|selection|pick|conclusion|اختياري"
     r"|i(?:'d|'ll| would| will| must| have to)? (?:choose|select|pick|vote for|go with|opt for)"
     r"|elijo|escojo|selecciono|elegiria|اختار|\\boxed"
 )
@@ -37,6 +36,8 @@ _END = rf"(?=[\s*_`\"')\]}}>|$]{{0,8}}(?:\Z|\n|[.,;:!<()|{GAP}-]|{_REASON}))"
 _MORE = (
     r"[\s*_`\"')\]]{0,4}(?:[,/&|]|(?:or|and|nor|vs|if|when|unless|o|u|y|e|si|cuando|او|و|اذا)\b|\?)\s{0,3}"
 )
+_STRUCTURE = re.compile(r"[:={}\n\t]")
+_TITLE = re.compile("|".join(TITLES))
 _BEFORE = re.compile(
     r"(?:\b(?:if|whether|when|unless|wrong|incorrect|not|never|says?|said|saying|reads?|states?|stating|contains?"
     r"|containing|claims?|tells?|telling|told|instructs?|instructing|asks?|asked|demands?|writes?|wrote"
@@ -68,7 +69,7 @@ def _patterns(names: Names, keys: frozenset[str]) -> _Patterns:
     unsure = r"(?![\s*_`\"')\]]{0,4}(?:\?|(?:if|when|unless|si|cuando|اذا)\b))"
     return _Patterns(
         statement=re.compile(
-            rf"(?<![\w-])(?:{marks}){_LINK}{_APART}(?:text\{{)?"
+            rf"(?:{marks}){_LINK}{_APART}(?:\\?text\{{)?"
             rf"(?:(?:{names.nouns})(?P<called>{names.pattern})|(?P<name>{names.pattern}){_END}){several}{unsure}"
         ),
         heading=re.compile(
@@ -138,13 +139,17 @@ def _agreed(found: Sequence[str | None], notes: Sequence[str]) -> Verdict:
 
 def _is_word(passage: str, names: Names) -> bool:
     inside = passage.strip("\"'`“”«»„\u2039\u203a「」")
-    return len(inside) <= 60 and (not re.search(r"[\s:={}]", inside) or names.bare(inside) is not None)
+    if len(inside) > 60 or _STRUCTURE.search(inside):
+        return False
+    return " " not in inside or (names.bare(inside) is not None and not _TITLE.match(fold(inside)))
 
 
 def _said(prose: str, names: Names, keys: frozenset[str]) -> Iterator[str]:
     patterns = _patterns(names, keys)
     for statement in patterns.statement.finditer(prose):
         start = statement.start()
+        if start and (prose[start - 1].isalnum() or prose[start - 1] in "-_"):
+            continue
         line = prose.rfind("\n", 0, start) + 1
         heading = patterns.heading.match(prose, line)
         reported = _BEFORE.search(prose[max(line, start - 80) : start])

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import pytest
+
+from conjury.inference.errors import InputError
+from conjury.inference.parsing import (
+    Answer,
+    LabelSpec,
+    ResponseSpec,
+    ScaleSpec,
+    dimensions,
+    explain,
+    read_answer,
+    rules,
+)
+
+CHOICE = ResponseSpec("choice", noun="Post")
+SIX = ResponseSpec("ratings", scales=tuple(ScaleSpec(f"scale_{n}", 0, 4) for n in range(6)))
+LABEL = ResponseSpec("label", labels=(LabelSpec("dark"), LabelSpec("dry", "Dry humor")), key="category")
+LINES = ResponseSpec("line_labels", labels=(LabelSpec("setup"), LabelSpec("punchline")), lines=3)
+TEXT = ResponseSpec("text")
+FORMS = (CHOICE, SIX, LABEL, LINES, TEXT)
+WITHOUT_READING = {
+    "error": Answer(error="server: 500"),
+    "refused": Answer(refusal="I can't do that."),
+    "empty": Answer(" \n"),
+    "truncated": Answer("", finish_reason="length"),
+}
+
+
+@pytest.mark.parametrize("response", FORMS, ids=lambda response: response.form)
+@pytest.mark.parametrize("status", WITHOUT_READING)
+def test_every_dimension_has_a_reading_whatever_came(response: ResponseSpec, status: str) -> None:
+    for rule in {name.split("/")[1].split("@")[0] for name in rules(response.form)}:
+        readings = read_answer(WITHOUT_READING[status], response, {}, rule)
+        assert [reading.dimension for reading in readings] == list(dimensions(response))
+        assert {(reading.status, reading.value) for reading in readings} == {(status, None)}
+
+
+def test_a_refusal_in_words_refuses_every_scale() -> None:
+    readings = read_answer(Answer("I'm sorry, but I can't help with that."), SIX, {})
+    assert [reading.status for reading in readings] == ["refused"] * 6
+
+
+def test_a_refused_scale_among_rated_ones_is_unparsed() -> None:
+    readings = read_answer(Answer('{"scale_0": 3, "scale_1": null}'), SIX, {})
+    assert [reading.status for reading in readings] == ["ok"] + ["unparsed"] * 5
+    assert readings[0].value == 3.0
+    assert readings[5].note == "the scale is missing"
+
+
+@pytest.mark.parametrize(
+    "answer", [Answer("A", refusal="no"), Answer("A", filtered=True, finish_reason="content_filter")]
+)
+def test_the_fields_of_the_provider_win_over_the_text(answer: Answer) -> None:
+    assert read_answer(answer, CHOICE, {})[0].status == "refused"
+
+
+def test_a_valid_answer_at_the_limit_of_tokens_is_ok() -> None:
+    assert read_answer(Answer("A", finish_reason="length"), CHOICE, {})[0].status == "ok"
+
+
+def test_an_answer_cut_before_its_verdict_is_truncated() -> None:
+    cut = Answer("Both posts have their merits, and", finish_reason="length")
+    assert read_answer(cut, CHOICE, {})[0].status == "truncated"
+
+
+def test_a_cut_object_with_a_complete_verdict_is_ok_and_noted() -> None:
+    reading = read_answer(Answer('{"choice": "A", "reason": "it is', finish_reason="length"), CHOICE, {})[0]
+    assert (reading.value, reading.status, reading.note) == ("A", "ok", "read from a sentence")
+
+
+def test_cut_ratings_keep_what_is_complete() -> None:
+    readings = read_answer(Answer('{"scale_0": 3, "scale_1": 2, "sca', finish_reason="length"), SIX, {})
+    assert [reading.status for reading in readings] == ["ok", "ok"] + ["truncated"] * 4
+
+
+def test_written_text_is_kept_when_it_was_cut() -> None:
+    reading = read_answer(Answer(" Once upon a ", finish_reason="length"), TEXT, {})[0]
+    assert (reading.value, reading.status) == ("Once upon a", "truncated")
+
+
+def test_written_text_is_refused_only_by_a_refusal() -> None:
+    assert read_answer(Answer("I can't believe it's not butter."), TEXT, {})[0].status == "ok"
+    assert read_answer(Answer("I cannot create that joke."), TEXT, {})[0].status == "refused"
+
+
+@pytest.mark.parametrize(
+    ("text", "strict", "lenient"),
+    [
+        ("A", "A", "A"),
+        ('{"choice": "B"}', "B", "B"),
+        ("**A**", None, "A"),
+        ("a", None, "A"),
+        ("Post B", None, "B"),
+        ('{"choice": "B", "reason": "rude"}', None, "B"),
+        ('{"choice": "B"} Done.', None, "B"),
+        ("B. Because it is rude.", None, "B"),
+        ("I'd pick Post A over the other.", None, "A"),
+    ],
+)
+def test_strict_reads_what_was_asked_for_and_lenient_what_was_meant(
+    text: str, strict: str | None, lenient: str | None
+) -> None:
+    assert read_answer(Answer(text), CHOICE, {}, "strict")[0].value == strict
+    assert read_answer(Answer(text), CHOICE, {}, "lenient")[0].value == lenient
+
+
+def test_strict_ratings_ask_for_all_scales_as_numbers() -> None:
+    whole = '{"scale_0":0,"scale_1":1,"scale_2":2,"scale_3":3,"scale_4":4,"scale_5":0}'
+    assert [r.value for r in read_answer(Answer(whole), SIX, {}, "strict")] == [0, 1, 2, 3, 4, 0]
+    for broken in (whole.replace(":4", ':"4"'), whole.replace(',"scale_5":0', ""), whole + "."):
+        assert read_answer(Answer(broken), SIX, {}, "strict")[4].status == "unparsed"
+
+
+def test_a_fraction_of_the_maximum_is_a_rating() -> None:
+    one = ResponseSpec("ratings", scales=(ScaleSpec("humor", 1, 5),))
+    texts = ("4/5", "Rating: 4", "four", "**4**", "4/4")
+    assert [read_answer(Answer(text), one, {})[0].value for text in texts] == [4, 4, 4, 4, None]
+
+
+def test_labels_are_read_by_label_and_alias_under_the_key_of_the_study() -> None:
+    assert read_answer(Answer('{"category": "dry HUMOR"}'), LABEL, {})[0].value == "dry"
+    assert read_answer(Answer('{"category": "Dry humor"}'), LABEL, {}, "strict")[0].value is None
+    assert read_answer(Answer('{"category": "dry"}'), LABEL, {}, "strict")[0].value == "dry"
+
+
+@pytest.mark.parametrize("rule", ["strict", "lenient"])
+def test_too_few_labels_leave_lines_unread_and_say_so(rule: str) -> None:
+    readings = read_answer(Answer('{"labels": ["setup", "punchline"]}'), LINES, {}, rule)
+    assert [reading.status for reading in readings] == ["ok", "ok", "unparsed"]
+    assert all("2 labels for 3 lines" in reading.note for reading in readings)
+
+
+@pytest.mark.parametrize("rule", ["strict", "lenient"])
+def test_surplus_labels_are_counted_on_every_line(rule: str) -> None:
+    readings = read_answer(Answer('{"labels": ["setup", "setup", "setup", "punchline"]}'), LINES, {}, rule)
+    assert [reading.status for reading in readings] == ["ok"] * 3
+    assert all("4 labels for 3 lines" in reading.note for reading in readings)
+
+
+def test_numbered_labels_go_to_their_lines() -> None:
+    answer = Answer('{"labels": [{"line": 3, "label": "punchline"}, {"line": 1, "label": "setup"}]}')
+    assert [reading.value for reading in read_answer(answer, LINES, {})] == ["setup", None, "punchline"]
+
+
+def test_readings_name_the_rule_that_read_them() -> None:
+    assert read_answer(Answer("A"), CHOICE, {})[0].rule == "choice/lenient@1"
+    assert read_answer(Answer("A"), CHOICE, {}, "choice/strict@1")[0].rule == "choice/strict@1"
+    assert read_answer(Answer("x"), TEXT, {}, "strict")[0].rule == "text/whole@1"
+
+
+@pytest.mark.parametrize("rule", ["loose", "token", "choice/lenient@1", "label/lenient@99"])
+def test_an_unknown_rule_is_named_with_those_that_exist(rule: str) -> None:
+    with pytest.raises(InputError, match=f"'{rule}'.*label/strict@1"):
+        read_answer(Answer("x"), LABEL, {}, rule)
+
+
+def test_an_unknown_form_is_refused() -> None:
+    with pytest.raises(InputError, match="'essay'"):
+        dimensions(ResponseSpec("essay"))  # type: ignore[arg-type]
+
+
+def test_labels_that_share_a_name_are_refused() -> None:
+    shared = ResponseSpec("label", labels=(LabelSpec("dark", "Dry"), LabelSpec("dry")))
+    with pytest.raises(InputError, match="'dark' and 'dry'"):
+        read_answer(Answer("x"), shared, {})
+
+
+def test_every_rule_is_explained_in_one_sentence() -> None:
+    for rule in rules():
+        sentence = explain(rule)
+        assert sentence[0].isupper()
+        assert sentence.endswith(".")
+        assert sentence.count(". ") == 0

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conjury.inference.errors import InputError
+from conjury.inference.parsing import refusal_version
+from conjury.inference.parsing.refusals import load_phrases, refusal_phrase
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, but I can't assist with that request.",
+        "I\u2019m sorry. As an AI language model, I cannot choose between these posts.",
+        "**Sorry**, I won't help you.",
+        "Unfortunately, I am unable to rate this.",
+        "Lo siento, pero no puedo ayudar con eso.",
+        "LO SIENTO MUCHO, NO PUEDO CLASIFICAR ESTE TEXTO",
+        "عذرًا، لا أستطيع المساعدة في هذا الطلب.",
+        "آسف، ولكن لا يمكنني الإجابة.",
+        "很抱歉\uff0c我无法回答。",
+    ],
+)
+def test_refusals_are_found_in_several_languages(text: str) -> None:
+    assert refusal_phrase(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I can't believe it's not butter.",
+        "I'm sorry to say that the first one is worse.",
+        "Sorry for the delay.",
+        "I will not accept any other format.",
+        "The post says: I can't assist with that.",
+        "Lo siento por ti, amigo.",
+        "",
+    ],
+)
+def test_other_texts_are_no_refusals(text: str) -> None:
+    assert not refusal_phrase(text)
+
+
+def test_the_list_of_phrases_has_a_version() -> None:
+    assert refusal_version()
+
+
+def test_a_list_without_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "refusals.yaml"
+    path.write_text("openers: {en: [sorry]}\nrefusals: {en: [no]}\n")
+    with pytest.raises(InputError, match="needs a version"):
+        load_phrases(path)
