@@ -90,6 +90,126 @@ def import_(
     import_choices(export, form, out, columns, labels, draft_study)
 
 
+Out = Annotated[Path | None, typer.Option("--out", help="Folder of the run; by default runs/STUDY.")]
+PriceTable = Annotated[Path | None, typer.Option(help="Table of prices in place of the one that ships.")]
+Rule = Annotated[str, typer.Option(help="How answers are read: default, strict, lenient, token.")]
+
+
+@app.command()
+def design(
+    study: StudyName,
+    out: Out = None,
+    pairs: Annotated[
+        int | None, typer.Option(help="Pairs that every model judges; else the study's.")
+    ] = None,
+    swapped_share: Annotated[
+        float | None, typer.Option(help="Share of these pairs that come again with the sides swapped.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Same seed, same design.")] = None,
+) -> None:
+    """Draw profiles, tasks and the posts that show them, before anyone is asked."""
+    from .collecting import draw
+
+    draw(study, out, pairs, swapped_share, seed)
+
+
+@app.command()
+def collect(
+    study: StudyName,
+    judge: Annotated[str, typer.Option(help="Judge of the study file, or a name of your own with --model.")],
+    out: Out = None,
+    prompt: Annotated[list[str] | None, typer.Option(help="Only this prompt; can be repeated.")] = None,
+    pairs: Annotated[
+        int | None, typer.Option(min=1, help="Only the first pairs of the design, or the first items.")
+    ] = None,
+    stimuli: Annotated[str, typer.Option(help="text or images.")] = "text",
+    backend: Annotated[
+        str | None, typer.Option(help="openai (and what speaks its protocol), vllm, ray, simulated, replay.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="Name of the model where it is served.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Address of a server with OpenAI's protocol.")] = None,
+    key_variable: Annotated[str | None, typer.Option(help="Environment variable that holds the key.")] = None,
+    answer: Annotated[str | None, typer.Option(help="token, choice, json or free.")] = None,
+    samples: Annotated[int | None, typer.Option(min=1, help="Answers to each request.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Requests in flight, at most.")] = 64,
+    batch: Annotated[bool, typer.Option("--batch", help="By OpenAI's batch interface.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Stay until batches have ended.")] = False,
+    max_cost: Annotated[
+        float | None, typer.Option(min=0, help="Stop before more than this is spent.")
+    ] = None,
+    prices: PriceTable = None,
+    rule: Rule = "default",
+    recorded: Annotated[Path | None, typer.Option(help="Responses for --backend replay.")] = None,
+    weights: Annotated[Path | None, typer.Option(help="Folder of the weights for vllm and ray.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Tell requests, tokens, price and time; send nothing.")
+    ] = False,
+) -> None:
+    """Ask a model what it has not answered yet; run it again to go on."""
+    from .collecting import Asking, Running, collect_judgments
+
+    if stimuli not in ("text", "images"):
+        raise InputError(f"--stimuli {stimuli}: posts are shown as text or images; write one of the two.")
+    asking = Asking(backend, model, base_url, key_variable, answer, samples)
+    running = Running(
+        pairs,
+        stimuli == "images",
+        concurrency,
+        max_cost,
+        prices,
+        batch,
+        wait,
+        dry_run,
+        rule,
+        recorded,
+        weights,
+    )
+    raise typer.Exit(collect_judgments(study, judge, prompt, out, asking, running))
+
+
+@app.command()
+def status(study: StudyName, out: Out = None) -> None:
+    """Tell how far a run is."""
+    from .collecting import show_status
+
+    show_status(study, out)
+
+
+@app.command()
+def retry(
+    study: StudyName,
+    status: Annotated[
+        list[str], typer.Option(help="error, refused, empty, truncated, unparsed or ok; can be repeated.")
+    ],
+    judge: Annotated[str | None, typer.Option(help="Only this judge.")] = None,
+    out: Out = None,
+) -> None:
+    """Mark requests to be asked again by the next collect; their earlier answers are kept."""
+    from .collecting import retry as mark
+
+    mark(study, out, status, judge)
+
+
+@app.command()
+def parse(study: StudyName, out: Out = None, rule: Rule = "default", prices: PriceTable = None) -> None:
+    """Read the answers of a run again, by another rule, and write its tables; nothing is sent."""
+    from .collecting import parse as read
+
+    read(study, out, rule, prices)
+
+
+ledger = typer.Typer(no_args_is_help=True, help="Look after the ledger of a run.")
+app.add_typer(ledger, name="ledger")
+
+
+@ledger.command()
+def verify(study: StudyName, out: Out = None) -> None:
+    """Look for damage in the ledger of a run; exit code 1 where there is any."""
+    from .collecting import verify as look
+
+    raise typer.Exit(look(study, out))
+
+
 @app.command()
 def fit(
     study: StudyName,

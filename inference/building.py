@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -55,7 +56,7 @@ class Builder:
         body: Body = {
             "model": self._ask.model,
             "messages": self._messages(subject, prompt, order),
-            **self._settings(sample),
+            **self._settings(subject, prompt, sample),
             **self._answer_form(order),
         }
         arrangement = {**subject.arrangement, "options": order} if order else subject.arrangement
@@ -71,10 +72,12 @@ class Builder:
             random.Random(seed).shuffle(options)
         return options
 
-    def _settings(self, sample: int) -> dict[str, Any]:
+    def _settings(self, subject: Subject, prompt: Prompt, sample: int) -> dict[str, Any]:
+        """Return the judge's settings with a seed of this request, so that no two share their noise."""
         settings = dict(self._ask.settings)
         if isinstance(settings.get("seed"), int):
-            settings["seed"] += sample - 1
+            name = f"{settings['seed']}:{subject.id}:{prompt.id}:{sample}"
+            settings["seed"] = zlib.crc32(name.encode()) >> 1
         return settings
 
     def _answer_form(self, order: list[str]) -> dict[str, Any]:

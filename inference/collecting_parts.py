@@ -117,8 +117,8 @@ class Collecting(Part):
 class Sampling(Part):
     """How a model is asked: where it is reached, and the settings that change its answers.
 
-    ``settings`` and ``engine`` are handed on as they are: the first with every request (temperature,
-    max_tokens, seed; sample k is asked with seed + k - 1), the second to the engine that loads the model.
+    ``settings`` go with every request (temperature, max_tokens, ...); where they name a ``seed``, every
+    request gets one of its own, drawn from it. ``engine`` goes to the engine that loads the model.
     """
 
     model: Text

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .errors import InputError
+from .streams import stream
 from .study import Study
 from .study_parts import Stimulus
 from .tables import POSITIONS
@@ -176,6 +177,24 @@ def draw_pairs(probability: NDArray[np.float64], n: int, rng: np.random.Generato
         for start in range(0, n, per_round)
     ]
     return np.concatenate(rounds).astype(np.int64).reshape(n, 2)
+
+
+def draw_shared_pairs(
+    profiles: pd.DataFrame, pairs: int, swapped_share: float, seed: int
+) -> tuple[Integers, Integers]:
+    """Draw the pairs that all models share.
+
+    Returns
+    -------
+    rows : ndarray of int, shape (pairs, 2)
+        Rows of ``profiles`` in positions A and B.
+    swapped : ndarray of int, shape (round(swapped_share * pairs),)
+        The pairs that come again with their sides swapped, in order.
+    """
+    probability = profiles["probability"].to_numpy(dtype=float)
+    rows = draw_pairs(probability, pairs, stream(seed, "pairs"))
+    repeats = round(swapped_share * pairs)
+    return rows, np.sort(stream(seed, "swapped").permutation(pairs)[:repeats])
 
 
 def draw_panel(

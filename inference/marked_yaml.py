@@ -49,6 +49,7 @@ def read_marked_yaml(path: Path) -> MarkedYaml:
     try:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
+        lines = {} if node is None else dict(_lines(path, node, (), set()))  # before merge keys are resolved
         content = None if node is None else loader.construct_document(node)
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
@@ -61,7 +62,7 @@ def read_marked_yaml(path: Path) -> MarkedYaml:
         raise InputError(f"{path}:1: this is not valid YAML ({reason}); correct the file.") from None
     if node is None:
         raise InputError(f"{path}:1: the file is empty; fill in at least a name and the attributes.")
-    return MarkedYaml(path, content, dict(_lines(path, node, (), set())))
+    return MarkedYaml(path, content, lines)
 
 
 def _lines(path: Path, node: yaml.Node, location: Location, seen: set[int]) -> Iterator[tuple[Location, int]]:

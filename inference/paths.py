@@ -6,6 +6,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDIES = ROOT / "data" / "studies"
+PRICES = ROOT / "data" / "prices.yaml"
+RECORDED = ROOT / "data" / "recorded"
 PUBLISHED = ROOT / "data" / "published"
 QUARTO = ROOT / "quarto"
 R_SOURCES = ROOT / "R"

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from .answers import answer_stream, model_answers, panel_answers
 from .choices import SIMULATED
 from .design import (
-    draw_pairs,
     draw_panel,
+    draw_shared_pairs,
     enumerate_profiles,
     factor,
     panel_table,
@@ -31,7 +31,6 @@ from .design import (
 from .errors import InputError
 from .rater_models import COLUMNS, RaterModel, read_truth_table, select_raters, utilities
 from .stimulus_effects import stimulus_effects, stimulus_utility
-from .streams import stream
 from .study import Study
 from .tables import JUDGE_KINDS, STATUSES
 from .truth import true_values
@@ -200,9 +199,7 @@ def _ask_models(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Choices of all models, and the tasks that they share."""
     study, profiles = world.study, world.profiles
-    rows = draw_pairs(world.probability, pairs, stream(world.seed, "pairs"))
-    repeats = round(swapped_share * pairs)
-    swapped = np.sort(stream(world.seed, "swapped").permutation(pairs)[:repeats])
+    rows, swapped = draw_shared_pairs(profiles, pairs, swapped_share, world.seed)
     tasks = shared_table(profiles["profile_id"].to_numpy()[rows], swapped)
     shown = _shown(study, profiles, tasks, np.concatenate([rows, rows[swapped, ::-1]]))
     if samples > 1:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from jinja2 import FileSystemLoader, StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from .errors import InputError
+
+
+class _Environment(ImmutableSandboxedEnvironment):
+    def join_path(self, template: str, parent: str) -> str:
+        """Find what a template includes beside it."""
+        return str(PurePosixPath(parent).parent / template)
 
 
 class Templates:
@@ -25,8 +31,8 @@ class Templates:
         self.folder = folder
 
     @cached_property
-    def _environment(self) -> ImmutableSandboxedEnvironment:
-        return ImmutableSandboxedEnvironment(
+    def _environment(self) -> _Environment:
+        return _Environment(
             loader=FileSystemLoader(self.folder, encoding="utf-8"),
             undefined=StrictUndefined,
             keep_trailing_newline=False,
@@ -84,5 +90,5 @@ class Templates:
                         f"{self.folder / part}: the template includes a file whose name is computed; write "
                         "the name itself, so that what a prompt says can be traced."
                     )
-                waiting.append(included)
+                waiting.append(self._environment.join_path(included, part))
         return [found[0], *sorted(found[1:])]

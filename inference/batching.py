@@ -1,0 +1,50 @@
+"""Collecting by OpenAI's batch interface: send what is missing, leave, come back, fetch what has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from .collect import Budget, Desk, Order, Plan, Tally, interruptible
+from .ledger import Ledger
+
+
+def collect_by_batch(
+    order: Order,
+    ledger: Ledger,
+    folder: Path,
+    budget: Budget,
+    planned: Plan,
+    watch: Callable[[Tally], None],
+    *,
+    wait: bool = False,
+    interval: float = 60.0,
+) -> Tally:
+    """Fetch the batches that have ended, submit what is missing, and where asked to wait for the rest.
+
+    Each call moves a run on as far as it goes; batches are remembered in the ledger, so the next call, by
+    this process or another, goes on from there.
+    """
+    from .backends.openai_batch import BatchBackend
+
+    ask = order.ask
+    backend = BatchBackend(
+        order.judge_id, ask.model, folder, base_url=ask.base_url, key_variable=ask.key_variable
+    )
+    ledger.set(f"engine:{order.judge_id}", backend.settings())
+    with interruptible() as stop:
+        desk = Desk(ledger, budget, planned.tokens, stop, watch, in_flight=planned.waiting)
+        try:
+            while True:
+                backend.poll(ledger)
+                backend.fetch(desk, ledger)
+                ledger.flush()
+                sent = backend.submit(desk.taken(ledger.pending(order.requests())), desk, ledger)
+                if not (wait and sent) or desk.tally.stopped:
+                    break
+                backend.wait(desk, ledger, interval=interval)
+                ledger.flush()
+        finally:
+            ledger.flush()
+            desk.close()
+    return desk.tally

@@ -1,0 +1,114 @@
+"""The design of a run: which profiles meet in which task, and what they look like, drawn once and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .design import draw_shared_pairs, enumerate_profiles, shared_table
+from .errors import InputError
+from .files import read_table, write_table
+from .stimuli import load_posts, profile_values
+from .study import Study
+from .subjects import label_fields
+
+TABLES = ("tasks", "profiles", "posts")
+
+
+@dataclass(frozen=True)
+class DrawnDesign:
+    """The tasks that all models share, and their profiles.
+
+    Attributes
+    ----------
+    tasks : DataFrame
+        ``task_id, position, profile_id, judge_id, task, repeat``; two rows a task.
+    profiles : DataFrame
+        ``profile_id``, attributes, derived attributes and stimuli of the profiles that occur in tasks.
+    posts : DataFrame
+        ``profile_id`` and the fields that a judge is shown.
+    drawn : dict
+        ``pairs, swapped_share, seed``.
+    """
+
+    tasks: pd.DataFrame
+    profiles: pd.DataFrame
+    posts: pd.DataFrame
+    drawn: dict[str, Any]
+
+    def first_pairs(self, pairs: int | None) -> pd.DataFrame:
+        """Tasks of the first pairs and of their swapped repeats; all tasks where ``pairs`` is None."""
+        if pairs is None:
+            return self.tasks
+        original = self.tasks["task_id"].str.removesuffix("_swapped")
+        wanted = original[~self.tasks["repeat"].astype(bool)].unique()[:pairs]
+        if len(wanted) < pairs:
+            raise InputError(
+                f"The design has {len(wanted):,} pairs, so the first {pairs:,} cannot be asked; ask fewer or "
+                "draw a larger design into another folder."
+            )
+        return self.tasks[original.isin(wanted).to_numpy()]
+
+    def sha256(self) -> str:
+        """Hash of tasks and posts."""
+        digest = hashlib.sha256()
+        for table in (self.tasks[["task_id", "position", "profile_id"]], self.posts):
+            digest.update(
+                pd.util.hash_pandas_object(table.astype("string"), index=False).to_numpy().tobytes()
+            )
+        return digest.hexdigest()
+
+
+def draw_design(study: Study, pairs: int, swapped_share: float, seed: int) -> DrawnDesign:
+    """Draw the tasks of a conjoint for models, as :func:`conjury.inference.simulate.simulate` draws them.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_study
+    >>> len(draw_design(load_study("moderation"), 20, 0.1, seed=1).tasks)
+    44
+    """
+    if pairs < 1:
+        raise InputError(f"The number of pairs is {pairs}; ask for at least one.")
+    everything = enumerate_profiles(study)
+    rows, swapped = draw_shared_pairs(everything, pairs, swapped_share, seed)
+    tasks = shared_table(everything["profile_id"].to_numpy()[rows], swapped)
+    used = everything.iloc[np.unique(rows)].drop(columns="probability").reset_index(drop=True)
+    drawn = {"pairs": pairs, "swapped_share": swapped_share, "seed": seed}
+    return DrawnDesign(tasks, used, _posts(study, used, seed), drawn)
+
+
+def _posts(study: Study, profiles: pd.DataFrame, seed: int) -> pd.DataFrame:
+    if study.content is None:
+        return label_fields(study, profiles)
+    kit = load_posts(study.folder, study.content, profile_values(study))
+    return kit.posts(profiles, seed)
+
+
+def save_design(design: DrawnDesign, folder: Path) -> None:
+    """Write a design; ``design.json`` comes last and makes it valid."""
+    for name in TABLES:
+        write_table(getattr(design, name), folder / f"{name}.parquet")
+    draft = folder / ".design.json.tmp"
+    draft.write_text(json.dumps(design.drawn, indent=2) + "\n", encoding="utf-8")
+    draft.replace(folder / "design.json")
+
+
+def load_design(folder: Path) -> DrawnDesign | None:
+    """Read a design, or return None where there is none."""
+    facts = folder / "design.json"
+    if not facts.is_file():
+        return None
+    try:
+        drawn = json.loads(facts.read_text(encoding="utf-8"))
+    except ValueError:
+        raise InputError(f"{facts}: the file is damaged; run `conjury design` again.") from None
+    tables = {name: read_table(folder / f"{name}.parquet") for name in TABLES}
+    tasks = tables["tasks"].astype({"task_id": "string", "repeat": "boolean"})
+    return DrawnDesign(tasks, tables["profiles"], tables["posts"], drawn)

@@ -1,0 +1,96 @@
+"""What a run depends on, as the study files said it when the run began; later changes are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .collecting_parts import Sampling
+from .columns import listed
+from .designing import DrawnDesign
+from .errors import InputError
+from .study import ItemStudy, Study
+from .study_parts import Prompt
+from .templates import Templates
+
+ROUTE = {"base_url", "key_variable", "samples"}  # where and how often a model is asked changes no answer
+OPEN = ("prompts", "judges")  # to these a later run may add
+
+
+def run_facts(
+    study: Study | ItemStudy,
+    judge_id: str,
+    ask: Sampling,
+    prompts: Sequence[Prompt],
+    subjects: Mapping[str, Any],
+) -> dict[str, Any]:
+    """State all that requests of a run depend on.
+
+    Parameters
+    ----------
+    subjects : mapping
+        What identifies the design or the items, such as their hash.
+
+    Returns
+    -------
+    dict
+        ``study, question, response, collect, subjects, prompts, judges``; plain values for JSON.
+    """
+    templates = Templates(study.folder)
+    hashes = {
+        prompt.id: {
+            field: templates.sha256(name)
+            for field, name in (("template", prompt.template), ("user", prompt.user))
+            if name is not None
+        }
+        for prompt in prompts
+    }
+    return {
+        "study": study.name,
+        "question": study.question,
+        "response": study.response.model_dump(),
+        "collect": study.collect.model_dump(exclude={"swapped_share", "media_hosts"}),
+        "subjects": dict(subjects),
+        "prompts": hashes,
+        "judges": {judge_id: ask.model_dump(exclude=ROUTE)},
+    }
+
+
+def design_facts(design: DrawnDesign, images: bool) -> dict[str, Any]:
+    """Identify a drawn design."""
+    return {**design.drawn, "sha256": design.sha256(), "stimuli": "images" if images else "text"}
+
+
+def merged_facts(before: dict[str, Any] | None, now: dict[str, Any], run: Path) -> dict[str, Any]:
+    """Add new prompts and judges to the facts of a run.
+
+    Raises
+    ------
+    InputError
+        Anything else differs from when the run began; the sentence says what.
+    """
+    if before is None:
+        return now
+    changed = list(_differences(before, now, ""))
+    if changed:
+        raise InputError(
+            f"{run}: this run was begun with other inputs, so its answers would not belong together; since "
+            f"then there changed {listed(changed, 5)}. Restore them, or collect into another folder "
+            "with --out."
+        )
+    return {**before, **{part: {**before[part], **now[part]} for part in OPEN}}
+
+
+def _differences(before: Any, now: Any, place: str) -> Iterator[str]:
+    if isinstance(before, dict) and isinstance(now, dict):
+        for name in dict.fromkeys([*before, *now]):
+            inside = f"{place}.{name}" if place else str(name)
+            if name in before and name in now:
+                yield from _differences(before[name], now[name], inside)
+            elif place not in OPEN:
+                yield inside
+    elif before != now:
+        short = all(len(repr(value)) <= 40 for value in (before, now))
+        hashed = place.endswith(("sha256", "template", "user"))
+        yield f"{place} (from {before!r} to {now!r})" if short and not hashed else place

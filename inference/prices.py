@@ -1,0 +1,98 @@
+"""What answers cost: a dated table of prices, and tokens counted or guessed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from .collecting_parts import Date
+from .marked_yaml import read_marked_yaml
+from .paths import PRICES
+from .requests import Body
+from .study_base import Amount, Part, Share, Text
+
+BYTES_PER_TOKEN = 4.0  # English prose; measured ratios of the run replace it as soon as there are answers
+TOKENS_PER_MESSAGE = 4
+TOKENS_PER_IMAGE = 765  # one image of 1024 x 1024 in high detail, as OpenAI counts it for GPT-4o
+TOKENS_PER_ANSWER = {"token": 1, "choice": 1, "json": 30, "free": 200}
+
+
+class Price(Part):
+    """Price of a model for ``per`` tokens; ``batch`` is the factor of the batch interface."""
+
+    model: Text
+    input: Amount
+    output: Amount
+    batch: Share = 1.0
+    as_of: Date
+
+    def cost(self, prompt_tokens: float, completion_tokens: float, per: float, batch: bool = False) -> float:
+        """Cost of tokens, in the currency of the table."""
+        factor = self.batch if batch else 1.0
+        return factor * (self.input * prompt_tokens + self.output * completion_tokens) / per
+
+
+class Prices(Part):
+    """A table of prices."""
+
+    currency: Text
+    per: Amount
+    models: list[Price] = Field(min_length=1)
+
+    def of(self, model: str) -> Price | None:
+        """Find the price of a model by its exact name."""
+        return next((price for price in self.models if price.model == model), None)
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Tokens of one request and its answer, guessed."""
+
+    prompt: float
+    completion: float
+
+
+def read_prices(path: Path | None = None) -> Prices:
+    """Read a table of prices, by default the one that ships; InputError with file, line and remedy.
+
+    Examples
+    --------
+    >>> round(read_prices().of("gpt-4o").cost(1_000_000, 0, per=1_000_000), 2)
+    2.5
+    """
+    marked = read_marked_yaml(path or PRICES)
+    try:
+        return Prices.model_validate(marked.content)
+    except ValidationError as problems:
+        first = problems.errors()[0]
+        place = ".".join(str(step) for step in first["loc"]) or "the table"
+        raise marked.error(first["loc"], f"{place}: {first['msg']}; correct it.") from None
+
+
+def guess_tokens(body: Body, answer: str) -> Tokens:
+    """Guess the tokens of a request from the bytes of its text and its images.
+
+    Examples
+    --------
+    >>> guess_tokens({"messages": [{"role": "user", "content": "x" * 400}]}, "token").prompt
+    104.0
+    """
+    text, images = 0, 0
+    for message in body["messages"]:
+        content = message["content"]
+        parts: list[Mapping[str, Any]] = (
+            [{"type": "text", "text": content}] if isinstance(content, str) else content
+        )
+        text += sum(len(part["text"].encode()) for part in parts if part["type"] == "text")
+        images += sum(part["type"] != "text" for part in parts)
+    schema = body.get("response_format")
+    text += len(json.dumps(schema)) if schema else 0
+    prompt = text / BYTES_PER_TOKEN + TOKENS_PER_MESSAGE * len(body["messages"]) + TOKENS_PER_IMAGE * images
+    limit = body.get("max_completion_tokens", body.get("max_tokens"))
+    guess = TOKENS_PER_ANSWER[answer]
+    return Tokens(prompt, min(guess, limit) if isinstance(limit, int) else guess)

@@ -1,0 +1,181 @@
+"""A run's folder, and what a study puts before models: the design of a conjoint or a table of items."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from .designing import DrawnDesign, draw_design, load_design, save_design
+from .errors import InputError
+from .facts import design_facts
+from .files import read_table
+from .ledger import Ledger
+from .media import check_address, read_medium
+from .requests import MEDIA
+from .study import ItemStudy, Study
+from .subjects import Shelf, Subject, is_single, pair_subjects, single_subjects
+
+PROFILE = "profile_"
+
+
+@dataclass(frozen=True)
+class Material:
+    """What models are shown, and what identifies it.
+
+    Attributes
+    ----------
+    subjects : callable
+        Makes an iterator over all subjects anew.
+    count : int
+    facts : dict
+        As :func:`conjury.inference.facts.run_facts` takes them.
+    shown : callable
+        Judged texts of a subject, by its name.
+    tasks, profiles : DataFrame or None
+        The design, where the study is a conjoint of pairs.
+    """
+
+    subjects: Callable[[], Iterator[Subject]]
+    count: int
+    facts: dict[str, Any]
+    shown: Callable[[str], Sequence[str]]
+    tasks: pd.DataFrame | None = None
+    profiles: pd.DataFrame | None = None
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Where a run keeps its design, ledger and tables."""
+
+    path: Path
+
+    @property
+    def ledger(self) -> Path:
+        """The file of the ledger."""
+        return self.path / "ledger.sqlite"
+
+    @property
+    def batches(self) -> Path:
+        """Folder of batch files that wait."""
+        return self.path / "batches"
+
+    @cached_property
+    def design(self) -> DrawnDesign | None:
+        """The design that was drawn, if any."""
+        return load_design(self.path / "design")
+
+    def draw(
+        self, study: Study, pairs: int | None, swapped_share: float | None, seed: int | None
+    ) -> DrawnDesign:
+        """Draw the design of a study, or return the one that is there if it is the same.
+
+        Raises
+        ------
+        InputError
+            A different design is there already.
+        """
+        before = self.design
+        collect = study.collect
+        wanted: dict[str, Any] = {
+            "pairs": study.design.pairs if pairs is None else pairs,
+            "swapped_share": collect.swapped_share if swapped_share is None else swapped_share,
+            "seed": collect.seed if seed is None else seed,
+        }
+        if before is not None:
+            if before.drawn == wanted:
+                return before
+            said = ", ".join(f"{name} {value}" for name, value in before.drawn.items())
+            raise InputError(
+                f"{self.path}: there is another design already ({said}); draw the new one into another "
+                "folder with --out."
+            )
+        design = draw_design(study, **wanted)
+        save_design(design, self.path / "design")
+        return design
+
+    def material(self, study: Study | ItemStudy, pairs: int | None = None, images: bool = False) -> Material:
+        """Gather what models are shown; a conjoint without a design gets the one its study file describes."""
+        if isinstance(study, ItemStudy):
+            return _items(study, pairs, images)
+        design = self.design or self.draw(study, None, None, None)
+        return _profiles(study, design, pairs, images)
+
+    def image(self, study: Study | ItemStudy, ledger: Ledger | None) -> Callable[[str], str]:
+        """Return what turns the ``media`` of a subject into what a body holds; files are stored by hash."""
+        known: dict[str, str] = {}
+
+        def name(media: str) -> str:
+            if media not in known:
+                if "://" in media:
+                    known[media] = check_address(media, study.collect.media_hosts)
+                else:
+                    medium = read_medium(media, study.folder)
+                    if ledger is not None:
+                        ledger.put_media(medium.sha256, medium.mime, medium.content)
+                    known[media] = MEDIA + medium.sha256
+            return known[media]
+
+        return name
+
+
+def _profiles(study: Study, design: DrawnDesign, pairs: int | None, images: bool) -> Material:
+    tasks = design.first_pairs(pairs)
+    if images and "media" not in design.posts:
+        raise InputError(
+            "The posts of the design have no pictures; collect with --stimuli text, or add a column 'media' "
+            "to posts.parquet in the folder of the design."
+        )
+    shelf = Shelf(design.posts, "profile_id", study.collect.fields, images)
+    facts = design_facts(design, images)
+    if is_single(study):
+        names = sorted(set(tasks["profile_id"].tolist()))
+        return Material(
+            lambda: single_subjects(names, shelf, study.collect.seed, PROFILE),
+            len(names),
+            facts,
+            lambda name: _texts(shelf, [int(name.removeprefix(PROFILE))]),
+        )
+    everywhere = design.tasks.sort_values(["task_id", "position"], kind="stable")
+    pairs_of = everywhere["profile_id"].to_numpy().reshape(-1, 2).tolist()
+    sides = dict(zip(everywhere["task_id"].iloc[::2], pairs_of, strict=True))
+    return Material(
+        lambda: pair_subjects(tasks, shelf, study.collect.seed),
+        len(tasks) // 2,
+        facts,
+        lambda name: _texts(shelf, sides.get(name, [])),
+        design.tasks,
+        design.profiles,
+    )
+
+
+def _items(study: ItemStudy, first: int | None, images: bool) -> Material:
+    path = (study.folder / study.items).resolve()
+    if not path.is_relative_to(study.folder.resolve()):
+        raise InputError(f"{study.items}: the items lie outside the folder of the study; move them there.")
+    items = read_table(path, "items").iloc[:first]
+    pictured = images or bool((items["modality"] == "image").any())
+    if pictured and ("media" not in items or items["media"].isna().any()):
+        raise InputError(f"{path}: column 'media' is missing or empty; name the image of every item.")
+    shelf = Shelf(items, "item_id", study.collect.fields, pictured)
+    names = items["item_id"].tolist()
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    column = study.response.lines if study.response.form == "line_labels" else "text"
+    lines = items.set_index("item_id")[column].to_dict() if column in items else {}
+    return Material(
+        lambda: single_subjects(names, shelf, study.collect.seed),
+        len(names),
+        {"items": digest},
+        lambda name: [str(lines[name])] if name in lines else [],
+    )
+
+
+def _texts(shelf: Shelf, names: Sequence[int]) -> list[str]:
+    return [
+        str(value) for name in names for value in shelf.show(name).fields.values() if isinstance(value, str)
+    ]
