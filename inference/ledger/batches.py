@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 
 from ..errors import InputError
@@ -68,23 +68,23 @@ def plan(desk: Desk, shard: str, judge_id: str, keys: Sequence[str], sha256: str
     )
 
 
-def update(desk: Desk, shard: str, fields: Mapping[str, str]) -> None:
+def update(desk: Desk, shard: str, changes: Mapping[str, str]) -> None:
     """Change what is known of a batch; when it is over, its requests no longer wait."""
-    for name in fields:
+    for name in changes:
         if name not in FIELDS:
             raise ValueError(f"a batch has no field {name!r} to change")
     found = _find(desk.db, shard)
     if found is None:
         raise _unknown(shard)
     number, before = found
-    state = fields.get("state", before)
+    state = changes.get("state", before)
     if state not in (*LIVE, *OVER):
         raise ValueError(f"{state!r} is no state of a batch")
     if before in OVER and state in LIVE:
         raise ValueError(f"batch {shard} is {before}; plan a new one")
-    settings = "".join(f"{name} = ?, " for name in fields)
+    settings = "".join(f"{name} = ?, " for name in changes)
     desk.db.execute(
-        f"UPDATE batches SET {settings} updated = ? WHERE id = ?", (*fields.values(), now(), number)
+        f"UPDATE batches SET {settings} updated = ? WHERE id = ?", (*changes.values(), now(), number)
     )
     if state in OVER:
         desk.db.execute(
@@ -96,16 +96,17 @@ def update(desk: Desk, shard: str, fields: Mapping[str, str]) -> None:
 
 def read_batches(db: sqlite3.Connection, judge_id: str | None, live: bool) -> list[Batch]:
     """Return batches in the order of their planning."""
+    names = [field.name for field in fields(Batch)]
     rows = db.execute(
-        "SELECT shard, judge_id, state, n, sha256, file_id, batch_id, output_file_id, error_file_id, detail, "
-        "created, updated FROM batches WHERE ? IN (judge_id, '') ORDER BY id",
-        (judge_id or "",),
+        f"SELECT {', '.join(names)} FROM batches WHERE ? IN (judge_id, '') ORDER BY id", (judge_id or "",)
     ).fetchall()
-    return [
-        Batch(*row[:-2], created=as_datetime(row[-2]), updated=as_datetime(row[-1]))
-        for row in rows
-        if not live or row[2] in LIVE
-    ]
+    found = []
+    for row in rows:
+        known = dict(zip(names, row, strict=True))
+        times = {name: as_datetime(known[name]) for name in ("created", "updated")}
+        if not live or known["state"] in LIVE:
+            found.append(Batch(**known | times))
+    return found
 
 
 def read_keys(db: sqlite3.Connection, shard: str) -> list[str]:

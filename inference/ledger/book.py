@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -15,7 +16,6 @@ from ..requests import Body, Outcome, Request
 from . import batches, reading, recording, registering
 from .batches import Batch
 from .clock import now
-from .faults import told
 from .lock import Lock
 from .packing import digest, write_json
 from .reading import Answered, Count, Readers
@@ -69,8 +69,8 @@ class Ledger:
         path = Path(path)
         if not write:
             ledger = cls(path, None, None)
-            ledger._readers()
-            return ledger
+            with ledger._readers.reading():
+                return ledger
         lock = Lock(path.with_suffix(".lock"), path)
         try:
             ledger = cls(path, lock, None)
@@ -106,8 +106,8 @@ class Ledger:
 
     def get(self, name: str) -> Any | None:
         """Return a fact of the run, None where it is not set."""
-        with told(self.path):
-            row = self._readers().execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        with self._readers.reading() as db:
+            row = db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         return None if row is None else json.loads(row[0])
 
     def set(self, name: str, value: Any) -> None:
@@ -127,8 +127,7 @@ class Ledger:
         Passed over are those that have an answer in their newest round, wait in a batch, or failed for a
         reason that asking again does not change, unless that kind of error is named in ``again``.
         """
-        with told(self.path):
-            yield from registering.pending(requests, self._readers, self._writer, chunk, again)
+        return registering.pending(requests, self._readers.reading, self._writer, chunk, again)
 
     def record(self, outcome: Outcome) -> None:
         """Take the end of a request, to be committed soon; wait while too much is queued.
@@ -142,8 +141,8 @@ class Ledger:
             The ledger has no request of this key, or what the writer met (such as a full disk).
         """
         recording.check(outcome)
-        with told(self.path):
-            row = self._readers().execute("SELECT id FROM requests WHERE key = ?", (outcome.key,)).fetchone()
+        with self._readers.reading() as db:
+            row = db.execute("SELECT id FROM requests WHERE key = ?", (outcome.key,)).fetchone()
         if row is None:
             raise registering.unknown(outcome.key)
         request, created = row[0], now()
@@ -156,13 +155,12 @@ class Ledger:
 
     def counts(self) -> list[Count]:
         """Count requests by judge, prompt and state."""
-        with told(self.path):
-            return reading.read_counts(self._readers())
+        with self._readers.reading() as db:
+            return reading.read_counts(db)
 
     def answers(self, judge_id: str | None = None, chunk: int = 5000) -> Iterator[list[Answered]]:
         """Yield every request in the order of registration with the newest that came of it."""
-        with told(self.path):
-            yield from reading.read_answers(self._readers, self.path, judge_id, chunk)
+        return reading.read_answers(self._readers, judge_id, chunk)
 
     def ask_again(self, keys: Iterable[str]) -> int:
         """Open a new round for requests that were answered or failed; return for how many.
@@ -173,21 +171,24 @@ class Ledger:
         stream = iter(keys)
         opened = 0
         while part := list(islice(stream, 500)):
-            opened += self._writer.call(lambda desk, part=part: registering.open_round(desk, part))  # type: ignore[misc]
+            opened += self._writer.call(partial(registering.open_round, keys=part))
         return opened
 
     def request_body(self, key: str) -> Body:
         """Return the body of a request."""
-        with told(self.path):
-            return reading.read_request_body(self._readers(), self.path, key)
+        with self._readers.reading() as db:
+            return reading.read_request_body(db, self.path, key)
 
     def answer_bodies(self, key: str) -> list[bytes]:
         """Return all answers to a request as they were received, oldest first."""
-        with told(self.path):
-            return reading.read_answer_bodies(self._readers(), self.path, key)
+        with self._readers.reading() as db:
+            return reading.read_answer_bodies(db, self.path, key)
 
     def put_media(self, sha256: str, mime: str, content: bytes) -> None:
         """Store an image by its hash, once; it is on disk before any request that is registered later."""
+        with self._readers.reading() as db:
+            if db.execute("SELECT 1 FROM media WHERE sha256 = ?", (sha256,)).fetchone():
+                return
         if digest(content).hex() != sha256:
             raise ValueError(f"the SHA-256 of this image is not {sha256}")
 
@@ -198,11 +199,10 @@ class Ledger:
 
     def media(self, sha256: str) -> tuple[str, bytes]:
         """Return media type and content of a stored image."""
-        with told(self.path):
-            found = reading.read_medium(self._readers(), self.path, sha256)
-            if found is None and self._writer_or_none is not None:
-                self.flush()
-                found = reading.read_medium(self._readers(), self.path, sha256)
+        found = self._stored(sha256)
+        if found is None and self._writer_or_none is not None:
+            self.flush()
+            found = self._stored(sha256)
         if found is None:
             raise InputError(f"{self.path}: image {sha256} is not stored; build the requests again.")
         return found
@@ -225,19 +225,23 @@ class Ledger:
 
     def batches(self, judge_id: str | None = None, live: bool = False) -> list[Batch]:
         """Return batches in the order of planning, ``live`` ones only if so asked."""
-        with told(self.path):
-            return batches.read_batches(self._readers(), judge_id, live)
+        with self._readers.reading() as db:
+            return batches.read_batches(db, judge_id, live)
 
     def batch_keys(self, shard: str) -> list[str]:
         """Return the keys of a batch's requests in the order of its lines."""
-        with told(self.path):
-            return batches.read_keys(self._readers(), shard)
+        with self._readers.reading() as db:
+            return batches.read_keys(db, shard)
 
     def problems(self, progress: Callable[[int, int], None] | None = None) -> list[str]:
         """Say what is damaged, one sentence each; ``progress`` is called with rows done and rows in all."""
         if self._writer_or_none is not None:
             self.flush()
         return find_problems(self.path, progress)
+
+    def _stored(self, sha256: str) -> tuple[str, bytes] | None:
+        with self._readers.reading() as db:
+            return reading.read_medium(db, self.path, sha256)
 
     @property
     def _writer(self) -> Writer:

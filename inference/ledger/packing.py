@@ -1,4 +1,4 @@
-"""Bodies made small: compressed with the first body of their kind as a dictionary, named by their digest."""
+"""Bodies made small: requests many to a block, answers with the first of their kind as a dictionary."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from dataclasses import dataclass
 from typing import Any
 
 LEVEL = 1
-MEMORY = 5  # of zlib; bodies are small, and setting up its tables would cost more than filling them
+MEMORY = 5  # of zlib; an answer is small, and setting up its tables would cost more than filling them
+BLOCK = 32  # bodies of requests that are compressed together
 WINDOW = 32768  # bytes of a dictionary that zlib looks at
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(slots=True)
 class Panel:
-    """A judge under a prompt, with the dictionaries of their requests and responses."""
+    """A judge under a prompt, with the dictionary of their responses."""
 
     id: int
     judge_id: str
     prompt_id: str
-    request_dictionary: bytes
     response_dictionary: bytes | None
 
 
@@ -44,17 +46,14 @@ class Panels:
             self._read()
         return self._by_id[number]
 
-    def of(self, judge_id: str, prompt_id: str, body: bytes) -> Panel:
-        """Return the panel of a judge and a prompt; a new one takes ``body`` as dictionary of requests."""
+    def of(self, judge_id: str, prompt_id: str) -> Panel:
+        """Return the panel of a judge and a prompt, made where it is new."""
         panel = self._by_name.get((judge_id, prompt_id))
         if panel is None:
             self._read()
             panel = self._by_name.get((judge_id, prompt_id))
         if panel is None:
-            self._db.execute(
-                "INSERT INTO panels (judge_id, prompt_id, request_dictionary) VALUES (?, ?, ?)",
-                (judge_id, prompt_id, body[-WINDOW:]),
-            )
+            self._db.execute("INSERT INTO panels (judge_id, prompt_id) VALUES (?, ?)", (judge_id, prompt_id))
             self._read()
             panel = self._by_name[judge_id, prompt_id]
         return panel
@@ -70,9 +69,7 @@ class Panels:
         return panel.response_dictionary
 
     def _read(self) -> None:
-        for row in self._db.execute(
-            "SELECT id, judge_id, prompt_id, request_dictionary, response_dictionary FROM panels"
-        ):
+        for row in self._db.execute("SELECT id, judge_id, prompt_id, response_dictionary FROM panels"):
             panel = Panel(*row)
             self._by_id[panel.id] = panel
             self._by_name[panel.judge_id, panel.prompt_id] = panel
@@ -120,4 +117,4 @@ def digest(content: bytes) -> bytes:
 
 def write_json(value: Any) -> str:
     """Return ``value`` as compact JSON, its keys in their own order."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODER.encode(value)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 from ..errors import InputError
 from ..requests import Body
 from .clock import as_datetime
+from .faults import told
 from .packing import Panels, digest, unpack
 from .registering import unknown
 from .schema import connect_reader
@@ -102,20 +104,22 @@ class Answered:
 
 
 class Readers:
-    """A connection to read with, one for each thread."""
+    """Connections to read with, one for each thread."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._local = threading.local()
         self._all: list[sqlite3.Connection] = []
 
-    def __call__(self) -> sqlite3.Connection:
-        """Return the connection of this thread."""
-        db: sqlite3.Connection | None = getattr(self._local, "db", None)
-        if db is None:
-            db = self._local.db = connect_reader(self._path)
-            self._all.append(db)
-        return db
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Lend the connection of this thread, and tell what SQLite refuses."""
+        with told(self.path):
+            db: sqlite3.Connection | None = getattr(self._local, "db", None)
+            if db is None:
+                db = self._local.db = connect_reader(self.path)
+                self._all.append(db)
+            yield db
 
     def close(self) -> None:
         """Close all of them."""
@@ -138,31 +142,30 @@ def read_counts(db: sqlite3.Connection) -> list[Count]:
     ]
 
 
-def read_answers(
-    reader: Callable[[], sqlite3.Connection], path: Path, judge_id: str | None, chunk: int
-) -> Iterator[list[Answered]]:
+def read_answers(readers: Readers, judge_id: str | None, chunk: int) -> Iterator[list[Answered]]:
     """Yield requests in the order of their registration, ``chunk`` at a time, with what came of them."""
     last = 0
     while True:
-        db = reader()
-        panels = Panels(db)
-        rows = db.execute(_ANSWERS, (last, judge_id or "", chunk)).fetchall()
-        if not rows:
+        with readers.reading() as db:
+            rows = db.execute(_ANSWERS, (last, judge_id or "", chunk)).fetchall()
+            panels = Panels(db)
+            part = [_answered(row, panels, readers.path) for row in rows]
+        if not part:
             return
-        yield [_answered(row, panels, path) for row in rows]
+        yield part
         last = rows[-1][0]
 
 
 def read_request_body(db: sqlite3.Connection, path: Path, key: str) -> Body:
     """Return the body of a request."""
     row = db.execute(
-        "SELECT r.panel, b.body FROM requests r JOIN request_bodies b ON b.request = r.id WHERE r.key = ?",
+        "SELECT b.bodies, r.place FROM requests r JOIN request_blocks b ON b.id = r.block WHERE r.key = ?",
         (key,),
     ).fetchone()
     if row is None:
         raise unknown(key)
     with _intact(path, key):
-        body: Body = json.loads(unpack(row[1], Panels(db).at(row[0]).request_dictionary))
+        body: Body = json.loads(unpack(row[0]))[row[1]]
     return body
 
 

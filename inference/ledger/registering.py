@@ -5,64 +5,89 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
+from functools import partial
 from itertools import islice
+from typing import NamedTuple
 
 from ..errors import InputError
 from ..requests import FINAL, Request
 from .clock import now
-from .packing import pack, write_json
+from .packing import BLOCK, pack, write_json
 from .writer import Desk, Writer
 
 
 def pending(
     requests: Iterable[Request],
-    reader: Callable[[], sqlite3.Connection],
+    reading: Callable[[], AbstractContextManager[sqlite3.Connection]],
     writer: Writer,
     chunk: int,
     again: Sequence[str],
 ) -> Iterator[Request]:
-    """Register what is unknown, chunk by chunk, and yield what waits to be asked, each request once."""
+    """Register what is unknown, chunk by chunk, and yield what waits to be asked, each request once.
+
+    One chunk is being written while the next is built.
+    """
     passed = {"answered", *FINAL} - set(again)
-    before = _last_number(reader())
+    writer.flush()
+    with reading() as db:
+        before = _last_number(db)
     stream = iter(requests)
+    chunk_before: Iterator[Request] = iter(())
     while part := {request.key: request for request in islice(stream, chunk)}:
-        known = _standings(reader(), list(part))
-        new = [request for key, request in part.items() if key not in known]
-        if new:
-            writer.call(lambda desk, new=new: register(desk, new))  # type: ignore[misc]
-        for key, request in part.items():
-            if key not in known:
-                yield request
-                continue
-            number, state, waiting = known[key]
-            if number <= before and waiting is None and state not in passed:
-                yield request
+        with reading() as db:
+            standings = _standings(db, list(part))
+        new = [request for key, request in part.items() if key not in standings]
+        registered = writer.submit(partial(register, requests=new)) if new else None
+        due = {
+            key
+            for key, standing in standings.items()
+            if standing.number <= before and standing.waiting is None and standing.state not in passed
+        }
+        yield from chunk_before
+        chunk_before = _hand_out(part, due, registered)
+    yield from chunk_before
 
 
-def register(desk: Desk, requests: Sequence[Request]) -> None:
-    """Write those requests that are not in the ledger."""
+def _hand_out(
+    part: dict[str, Request], due: set[str], registered: Future[set[str]] | None
+) -> Iterator[Request]:
+    if registered is not None:
+        due |= registered.result()
+    for key, request in part.items():
+        if key in due:
+            yield request
+
+
+def register(desk: Desk, requests: Sequence[Request]) -> set[str]:
+    """Write those requests that are not in the ledger; return their keys."""
     created = now()
     known = _standings(desk.db, [request.key for request in requests])
     new = [request for request in requests if request.key not in known]
-    rows, bodies, standings = [], [], []
-    for number, request in enumerate(new, _last_number(desk.db) + 1):
-        body = write_json(request.body).encode()
-        panel = desk.panels.of(request.judge_id, request.prompt_id, body)
-        arrangement = write_json(request.arrangement)
-        rows.append((number, request.key, panel.id, request.subject_id, request.sample, arrangement, created))
-        bodies.append((number, pack(body, panel.request_dictionary)))
-        standings.append((number, panel.id))
+    number = _last_number(desk.db)
+    rows, standings = [], []
+    for start in range(0, len(new), BLOCK):
+        part = new[start : start + BLOCK]
+        bodies = pack(write_json([request.body for request in part]).encode())
+        block = desk.db.execute("INSERT INTO request_blocks (bodies) VALUES (?)", (bodies,)).lastrowid
+        for place, request in enumerate(part):
+            number += 1
+            panel = desk.panels.of(request.judge_id, request.prompt_id).id
+            about = (request.subject_id, request.sample, write_json(request.arrangement))
+            rows.append((number, request.key, panel, *about, created, block, place))
+            standings.append((number, panel))
     desk.db.executemany(
-        "INSERT INTO requests (id, key, panel, subject_id, sample, arrangement, created) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO requests (id, key, panel, subject_id, sample, arrangement, created, block, place) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         rows,
     )
-    desk.db.executemany("INSERT INTO request_bodies (request, body) VALUES (?, ?)", bodies)
     desk.db.executemany(
         "INSERT INTO standings (request, panel, round, state, tries, prompt_tokens, completion_tokens) "
         "VALUES (?, ?, 1, 'pending', 0, 0, 0)",
         standings,
     )
+    return {request.key for request in new}
 
 
 def open_round(desk: Desk, keys: Sequence[str]) -> int:
@@ -102,10 +127,16 @@ def _last_number(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT coalesce(max(id), 0) FROM requests").fetchone()[0])
 
 
-def _standings(db: sqlite3.Connection, keys: list[str]) -> dict[str, tuple[int, str, int | None]]:
+class _Standing(NamedTuple):
+    number: int
+    state: str
+    waiting: int | None
+
+
+def _standings(db: sqlite3.Connection, keys: list[str]) -> dict[str, _Standing]:
     rows = db.execute(
         "SELECT r.key, r.id, s.state, s.waiting FROM json_each(?) k "
         "CROSS JOIN requests r ON r.key = k.value JOIN standings s ON s.request = r.id",
         (json.dumps(keys),),
     )
-    return {key: (number, state, waiting) for key, number, state, waiting in rows}
+    return {key: _Standing(*standing) for key, *standing in rows}

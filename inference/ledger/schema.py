@@ -1,6 +1,7 @@
 """The tables of a ledger, and how its file is opened.
 
-Facts are only ever added: ``requests`` (with ``request_bodies``), ``attempts``, ``responses``, ``media``.
+Facts are only ever added: ``requests`` (their bodies lie in ``request_blocks``, a JSON list each),
+``attempts``, ``responses``, ``media``.
 ``standings`` holds where each request stands now, and could be derived from them; its index answers how many
 requests are in which state without reading anything else.
 """
@@ -8,6 +9,7 @@ requests are in which state without reading anything else.
 from __future__ import annotations
 
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 from ..errors import InputError
@@ -25,10 +27,10 @@ CREATE TABLE panels (
     id INTEGER PRIMARY KEY,
     judge_id TEXT NOT NULL,
     prompt_id TEXT NOT NULL,
-    request_dictionary BLOB NOT NULL,
     response_dictionary BLOB,
     UNIQUE (judge_id, prompt_id)
 );
+CREATE TABLE request_blocks (id INTEGER PRIMARY KEY, bodies BLOB NOT NULL);
 CREATE TABLE requests (
     id INTEGER PRIMARY KEY,
     key TEXT NOT NULL UNIQUE,
@@ -36,9 +38,10 @@ CREATE TABLE requests (
     subject_id TEXT NOT NULL,
     sample INTEGER NOT NULL,
     arrangement TEXT NOT NULL,
-    created INTEGER NOT NULL
+    created INTEGER NOT NULL,
+    block INTEGER NOT NULL REFERENCES request_blocks,
+    place INTEGER NOT NULL
 );
-CREATE TABLE request_bodies (request INTEGER PRIMARY KEY REFERENCES requests, body BLOB NOT NULL);
 CREATE TABLE attempts (
     id INTEGER PRIMARY KEY,
     request INTEGER NOT NULL REFERENCES requests,
@@ -138,6 +141,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
             place += "&immutable=1"
         db = sqlite3.connect(place, uri=True, timeout=10, isolation_level=None, check_same_thread=False)
         try:
+            db.execute("PRAGMA cache_size = -16384")
             if _is_blank(db):
                 raise InputError(f"{path}: the ledger is empty; collect judgments first.")
             _check_kind(db, path)
@@ -149,13 +153,10 @@ def connect_reader(path: Path) -> sqlite3.Connection:
 
 def leave(db: sqlite3.Connection) -> None:
     """Close the writer's connection; the ledger is one plain file then, unless someone still reads it."""
-    try:
+    with suppress(sqlite3.Error):
         db.execute("PRAGMA busy_timeout = 0")
         db.execute("PRAGMA journal_mode = DELETE")
-    except sqlite3.OperationalError:
-        pass
-    finally:
-        db.close()
+    db.close()
 
 
 def _create(db: sqlite3.Connection) -> None:

@@ -65,11 +65,15 @@ class Writer:
         """Queue a job of about ``size`` bytes, and wait while the queue is full."""
         self._append(_Job(work, size, None))
 
-    def call(self, work: Work[T]) -> T:
-        """Queue a job, and return its result once it is committed; what it raises undoes it alone."""
+    def submit(self, work: Work[T]) -> Future[T]:
+        """Queue a job; its result is there once it is committed; what it raises undoes it alone."""
         done: Future[T] = Future()
         self._append(_Job(work, 0, done))
-        return done.result()
+        return done
+
+    def call(self, work: Work[T]) -> T:
+        """Run a job and wait until it is committed."""
+        return self.submit(work).result()
 
     def flush(self) -> None:
         """Wait until all that was queued is committed; raise what was met on the way."""
@@ -135,20 +139,26 @@ class Writer:
             for job in group:
                 results.append(job.work(self._desk) if job.done is None else self._try(job.work))
             db.execute("COMMIT")
-        landed = []
+        landed = [
+            result
+            for job, result in zip(group, results, strict=True)
+            if job.done is None and result is not None
+        ]
+        if landed:
+            self._tell(landed)
         for job, result in zip(group, results, strict=True):
             if job.done is None:
-                if result is not None:
-                    landed.append(result)
-            elif isinstance(result, _Refused):
+                continue
+            if isinstance(result, _Refused):
                 job.done.set_exception(result.error)
             else:
                 job.done.set_result(result)
-        if landed:
-            try:
-                self._landed(landed)
-            except Exception as error:
-                self._complaint = error
+
+    def _tell(self, landed: list[Any]) -> None:
+        try:
+            self._landed(landed)
+        except Exception as error:
+            self._complaint = error
 
     def _try(self, work: Work[Any]) -> Any:
         db = self._desk.db
