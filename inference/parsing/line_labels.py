@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .completion import Answer
 from .fold import fold, plain
 from .names import Names, label_names
-from .objects import Record, decode_whole, holders, strict_object
+from .objects import Record, holders, strict_object
 from .quoted import own_words
 from .spec import Finding, ResponseSpec
 from .verdicts import FALLBACK_KEYS, named_by
@@ -59,8 +59,7 @@ def lenient(
         return _findings({}, response, "no list of labels")
     if any(labels != found[0] for labels in found):
         return _findings({}, response, "contradicting lists of labels")
-    pure = decode_whole(answer.text.strip()) is not None
-    return _findings(found[0], response, "" if pure else "the list stands amid other text")
+    return _findings(found[0], response, "" if content.pure else "the list stands amid other text")
 
 
 def _in_json(values: Sequence[object], response: ResponseSpec, names: Names) -> list[Labels]:

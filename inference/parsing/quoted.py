@@ -41,10 +41,21 @@ _ANSWER_TAG = re.compile(
 
 @dataclass(slots=True)
 class Content:
-    """An answer without its quotations: ``values`` are its JSON objects and lists, ``prose`` the rest."""
+    """An answer without its quotations.
+
+    Attributes
+    ----------
+    values : list
+        The JSON objects and lists in it.
+    prose : str
+        The rest.
+    pure : bool
+        Whether the answer is one JSON value and nothing else.
+    """
 
     values: list[Any] = field(default_factory=list)
     prose: str = ""
+    pure: bool = False
 
 
 def own_words(text: str, keep: Callable[[str], bool], shown: Sequence[str] = ()) -> Content:
@@ -62,7 +73,11 @@ def own_words(text: str, keep: Callable[[str], bool], shown: Sequence[str] = ())
     shown : sequence of str
         The judged texts.
     """
-    text = _without_copies(_unwrapped(visible(text).strip()), shown)
+    text = visible(text).strip()
+    whole = decode_whole(text)
+    if isinstance(whole, dict | list):
+        return Content([whole], pure=True)
+    text = _without_copies(_unwrapped(text), shown)
     if ">" in text:
         text = _without_tags(_BLOCKQUOTE.sub(GAP + "\n", text))
     return _Scanner(text, keep).content()

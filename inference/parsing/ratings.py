@@ -11,7 +11,7 @@ from .completion import Answer
 from .fold import fold, plain
 from .names import ORNAMENT, token_word
 from .numbers import NUMBER, rating
-from .objects import DOUBLED, Record, decode_whole, holders, strict_object
+from .objects import DOUBLED, Record, holders, strict_object
 from .probabilities import first_token, masses, share, token_at
 from .quoted import own_words
 from .spec import Finding, Mass, ResponseSpec, ScaleSpec
@@ -53,11 +53,10 @@ def lenient(
     """
     content = own_words(answer.text, lambda passage: len(passage) <= 62 and ":" not in passage, shown)
     prose = fold(content.prose)
-    pure = decode_whole(answer.text.strip()) is not None
     found = []
     for scale in response.scales:
         given = _in_json(content.values, scale, single=len(response.scales) == 1)
-        if not pure:
+        if not content.pure:
             said = _said(prose, scale, single=len(response.scales) == 1)
             note = ("JSON amid other text",) if given.values else ("read from text",) if said else ()
             given = _Given(tuple(dict.fromkeys((*given.values, *said))), (*given.notes, *note))

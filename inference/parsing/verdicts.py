@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from .fold import fold, plain
 from .names import ORNAMENT, TITLES, Names
-from .objects import DOUBLED, decode_whole, holders
+from .objects import DOUBLED, holders
 from .quoted import GAP, own_words
 
 FALLBACK_KEYS = frozenset({"answer", "final answer"})
@@ -110,11 +110,10 @@ def find_verdict(text: str, names: Names, key: str, shown: Sequence[str] = ()) -
     for record, name in held:
         found.append(None if name in record.contradicted else named_by(record[name], names))
         notes += [DOUBLED] if name in record.doubled else []
-    pure = held and decode_whole(text.strip()) is not None
-    said = [] if pure else list(_said(fold(content.prose), names, keys | FALLBACK_KEYS))
+    said = list(_said(fold(content.prose), names, keys | FALLBACK_KEYS)) if content.prose else []
     if not held and said:
         notes.append("read from a sentence")
-    elif held and not pure:
+    elif held and not content.pure:
         notes.append("JSON amid other text")
     return _agreed([*found, *said], notes)
 

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conjury.inference.parsing import (
+    LabelSpec,
+    ResponseSpec,
+    ScaleSpec,
+    dimensions,
+    read_answer,
+    read_completion,
+    rules,
+)
+
+LABELS = (LabelSpec("setup"), LabelSpec("pun"))
+FORMS = {
+    "choice": ResponseSpec("choice", noun="Post"),
+    "ratings": ResponseSpec("ratings", scales=(ScaleSpec("novelty"), ScaleSpec("humor"))),
+    "label": ResponseSpec("label", labels=LABELS),
+    "line_labels": ResponseSpec("line_labels", labels=LABELS, lines=3),
+    "text": ResponseSpec("text"),
+}
+PIECES = st.sampled_from(
+    [
+        *(
+            "{",
+            "}",
+            "[",
+            "]",
+            '"',
+            "'",
+            "“",
+            "”",
+            "`",
+            "```",
+            ">",
+            "<",
+            ":",
+            ",",
+            ".",
+            "\\",
+            "/",
+            "-",
+            "\n",
+            " ",
+        ),
+        *(
+            "A",
+            "B",
+            "Post",
+            "Answer",
+            "choice",
+            "label",
+            "labels",
+            "novelty",
+            "humor",
+            "setup",
+            "pun",
+            "1",
+            "4",
+        ),
+        *("\n\n", '"choice": ', '{"labels": [', "NaN", "null", "true", "é", "\u200b", "<a>", "</a>"),
+    ]
+)
+TEXTS = st.lists(PIECES, max_size=20).map("".join)
+ASKED_FOR = st.fixed_dictionaries(
+    {},
+    optional={
+        "choice": st.sampled_from(["A", "B", "a", "C", 1]),
+        "label": st.sampled_from(["setup", "pun", "Pun", None]),
+        "labels": st.lists(st.sampled_from(["setup", "pun", "Pun", 3]), max_size=4),
+        "novelty": st.sampled_from([0, 4, 5, 2.5, "3"]),
+        "humor": st.sampled_from([1, -1, True, 2]),
+    },
+).map(json.dumps)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=4,
+)
+BODIES = st.fixed_dictionaries(
+    {
+        "choices": st.lists(
+            st.fixed_dictionaries(
+                {"message": st.fixed_dictionaries({"content": TEXTS | VALUES, "refusal": VALUES})},
+                optional={"logprobs": st.fixed_dictionaries({"content": VALUES}), "finish_reason": VALUES},
+            ),
+            max_size=1,
+        )
+    },
+    optional={"usage": VALUES, "model": VALUES},
+)
+
+
+@pytest.mark.parametrize("rule", rules())
+@settings(max_examples=20, deadline=None)
+@given(body=BODIES)
+def test_any_answer_has_one_reading_for_each_dimension(rule: str, body: dict[str, object]) -> None:
+    response = FORMS[rule.split("/")[0]]
+    readings = read_answer(read_completion(body), response, {}, rule)
+    assert [reading.dimension for reading in readings] == list(dimensions(response))
+    for reading in readings:
+        assert (reading.value is None) == (reading.status != "ok") or response.form == "text"
+        assert reading.probability is None or 0 <= reading.probability <= 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(text=ASKED_FOR | TEXTS)
+def test_lenient_agrees_with_strict_wherever_strict_reads(text: str) -> None:
+    answer = read_completion({"choices": [{"message": {"content": text}}]})
+    for form in ("choice", "ratings", "label", "line_labels"):
+        strict, lenient = (read_answer(answer, FORMS[form], {}, rule) for rule in ("strict", "lenient"))
+        for one, other in zip(strict, lenient, strict=True):
+            assert one.value is None or one.value == other.value
