@@ -116,6 +116,11 @@ class VLLMBackend:
             if len(chunk) > 1:
                 return [outcome for request in chunk for outcome in self._answer([request], desk)]
             return [_rejected(chunk[0], _first_line(error))]
+        except RuntimeError as error:
+            raise InputError(
+                f"vLLM stopped while it answered for {self._model} ({_first_line(error)}); the answers so far "
+                "are kept. Correct 'engine' in the study file and run this again."
+            ) from None
         seconds = (time.monotonic() - began) / len(chunk)
         return [
             Outcome(request.key, self._compose(request, answer), seconds=seconds)
