@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import itertools
 import os
 import time
+import urllib.request
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,6 +32,7 @@ Unreachable: Any = openai.APIConnectionError
 TimedOut: Any = openai.APITimeoutError  # one kind of Unreachable
 NO_CONNECTION: Any = (http.ConnectError, http.ConnectTimeout)
 NO_KEY = "none"  # the client insists on one; a server that needs none does not look at it
+POOL = 12  # connections per pool
 CONNECT = 10.0  # seconds within which a connection must be made
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -117,8 +120,9 @@ def observe() -> list[Attempt]:
 
 class _ObservedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]
     def __init__(self, endpoint: Endpoint, pace: Pace, timeout: float) -> None:
-        connections = http.Limits(max_connections=pace.most, max_keepalive_connections=pace.most)
-        super().__init__(limits=connections)
+        proxied = bool(urllib.request.getproxies())  # the client itself finds its way through proxies
+        limits = http.Limits(max_connections=pace.most, max_keepalive_connections=pace.most)
+        super().__init__(limits=limits, transport=None if proxied else _Pools(1 + pace.most // POOL))
         self._endpoint = endpoint
         self._pace = pace
         self._seconds = timeout
@@ -153,3 +157,20 @@ class _ObservedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]
     def _note(self, status: int, error: str, began: float) -> None:
         told = redact(error, self._endpoint.secrets)
         _attempts.get().append(Attempt(status, told, time.monotonic() - began))
+
+
+class _Pools(http.AsyncBaseTransport):  # type: ignore[misc]
+    """Connections in small pools, since a request costs time in proportion to the size of its pool."""
+
+    def __init__(self, n: int) -> None:
+        trust = http.create_ssl_context()
+        unlimited = http.Limits(max_connections=None, max_keepalive_connections=None)
+        self._pools = [http.AsyncHTTPTransport(verify=trust, limits=unlimited) for _ in range(n)]
+        self._turns = itertools.cycle(self._pools)
+
+    async def handle_async_request(self, request: Any) -> Any:
+        return await next(self._turns).handle_async_request(request)
+
+    async def aclose(self) -> None:
+        for pool in self._pools:
+            await pool.aclose()

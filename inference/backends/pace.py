@@ -21,9 +21,9 @@ class Pace:
     """A gate before each exchange with a provider that adapts to what the provider bears.
 
     The limit starts at ``most``. Once as many exchanges have ended as the limit allows at a time, the share
-    s of them that the provider turned away makes it ``(1 - s / 2) * limit + 1``: additive increase and a
-    decrease in proportion to congestion, as in Data Center TCP [1]_. A stray refusal costs little, and a
-    provider that turns everything away is asked half as often each time.
+    s of them that the provider turned away makes it ``(1 - s / 2) * limit``, or one more where there were
+    none: additive increase and a decrease in proportion to congestion, as in Data Center TCP [1]_. A stray
+    refusal costs little, and a provider that turns everything away is asked half as often each time.
 
     Parameters
     ----------
@@ -126,9 +126,9 @@ def next_limit(limit: float, refused: float, most: int) -> float:
     Examples
     --------
     >>> next_limit(64, 0.0, 200), next_limit(64, 1.0, 200), next_limit(200, 0.0, 200)
-    (65.0, 33.0, 200.0)
+    (65, 32.0, 200)
     """
-    return float(min(most, (1 - refused / 2) * limit + 1)) if refused < 1 or limit > 2 else 1.0
+    return max(1.0, (1 - refused / 2) * limit) if refused else min(most, limit + 1)
 
 
 def asked_wait(status: int, headers: Mapping[str, str]) -> float:

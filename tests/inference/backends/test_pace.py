@@ -1,0 +1,104 @@
+"""How many requests may be in flight at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from email.utils import formatdate
+
+import pytest
+
+from conjury.inference.backends.pace import Pace, Stopped, asked_wait, next_limit
+
+
+def _settle(limit: float, capacity: int, rounds: int) -> list[float]:
+    limits = []
+    for _ in range(rounds):
+        refused = max(int(limit) - capacity, 0) / int(limit)
+        limit = next_limit(limit, refused, 200)
+        limits.append(limit)
+    return limits
+
+
+def test_the_limit_settles_at_what_the_provider_bears_and_rises_again() -> None:
+    settled = _settle(200, 10, 60)
+    assert all(9 <= limit <= 12 for limit in settled[-20:])
+    assert _settle(settled[-1], 1000, 200)[-1] == 200
+
+
+def test_stray_refusals_do_not_stop_the_flow() -> None:
+    limit = 100.0
+    for step in range(200):
+        limit = next_limit(limit, 0.03 if step % 2 else 0.0, 100)
+    assert limit > 50
+
+
+def test_a_provider_that_refuses_all_is_asked_one_at_a_time() -> None:
+    assert _settle(200, 0, 12)[-1] == 1
+
+
+def test_the_limit_holds_for_exchanges_and_follows_refusals() -> None:
+    async def fly() -> list[int]:
+        pace, peaks = Pace(8), []
+
+        async def exchange(refused: bool) -> None:
+            await pace.turn()
+            peaks.append(pace.in_flight)
+            await asyncio.sleep(0)
+            pace.done(refused)
+
+        await asyncio.gather(*(exchange(True) for _ in range(40)))
+        fallen = len(peaks)
+        await asyncio.gather(*(exchange(True) for _ in range(10)))
+        assert pace.in_flight == 0
+        return [max(peaks[:fallen]), max(peaks[fallen:])]
+
+    assert asyncio.run(fly()) == [8, 1]
+
+
+def test_a_cancelled_wait_gives_its_place_to_the_next() -> None:
+    async def leave() -> None:
+        pace = Pace(1)
+        await pace.turn()
+        first, second = asyncio.create_task(pace.turn()), asyncio.create_task(pace.turn())
+        await asyncio.sleep(0)
+        pace.done(False)
+        first.cancel()
+        await asyncio.wait_for(second, 1)
+        assert pace.in_flight == 1
+
+    asyncio.run(leave())
+
+
+def test_nothing_starts_while_held_and_everything_after() -> None:
+    async def wait() -> float:
+        pace, began = Pace(4), time.monotonic()
+        pace.hold(0.1)
+        await asyncio.gather(*(pace.turn() for _ in range(4)))
+        return time.monotonic() - began
+
+    assert 0.1 <= asyncio.run(wait()) < 1
+
+
+def test_those_who_wait_are_turned_away_at_the_end() -> None:
+    async def close() -> None:
+        pace = Pace(1)
+        await pace.turn()
+        waiting = asyncio.create_task(pace.turn())
+        await asyncio.sleep(0)
+        pace.close()
+        with pytest.raises(Stopped):
+            await waiting
+        with pytest.raises(Stopped):
+            await pace.turn()
+
+    asyncio.run(close())
+
+
+def test_waits_are_read_in_every_form_that_providers_use() -> None:
+    assert asked_wait(429, {"retry-after": formatdate(time.time() + 30)}) == pytest.approx(30, abs=2)
+    assert asked_wait(503, {"retry-after": "0.5"}) == 0.5
+    assert asked_wait(429, {"retry-after": "soon"}) == asked_wait(429, {}) == asked_wait(500, {}) == 0
+    spent = {"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "20ms"}
+    assert asked_wait(200, spent) == pytest.approx(0.02)
+    assert asked_wait(200, {**spent, "x-ratelimit-remaining-tokens": "10"}) == 0
