@@ -93,7 +93,7 @@ def run_tables(
     -------
     RunTables
     """
-    spec = response_spec(study.response)
+    spec = response_spec(study.response, study.collect.noun)
     responses, judgments = _Columns(RESPONSES), _Columns(JUDGMENTS)
     for chunk in answers:
         for answered in chunk:
@@ -118,17 +118,17 @@ def run_tables(
     return RunTables(responses.frame().astype(kinds), table, choices)
 
 
-def response_spec(response: Response) -> ResponseSpec:
-    """Say what a response form allows, as parsing rules take it."""
+def response_spec(response: Response, noun: str = "") -> ResponseSpec:
+    """Say what a response form allows, as parsing rules take it; ``noun`` is what a subject is called."""
     if isinstance(response, Choice):
-        return ResponseSpec("choice", options=tuple(response.options))
+        return ResponseSpec("choice", options=tuple(response.options), noun=noun)
     if isinstance(response, Ratings):
         scales = (ScaleSpec(scale.id, scale.minimum, scale.maximum, scale.label) for scale in response.scales)
-        return ResponseSpec("ratings", scales=tuple(scales))
+        return ResponseSpec("ratings", scales=tuple(scales), noun=noun)
     if isinstance(response, Label | LineLabels):
         labels = (LabelSpec(label.id, label.label, tuple(label.aliases)) for label in response.labels)
         key = response.id if isinstance(response, Label) else ""
-        return ResponseSpec(response.form, labels=tuple(labels), key=key)
+        return ResponseSpec(response.form, labels=tuple(labels), key=key, noun=noun)
     return ResponseSpec("text")
 
 
