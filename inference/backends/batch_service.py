@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,10 +10,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import InputError
-from .client import NO_KEY, Endpoint, StatusError, http, openai
+from .client import NO_KEY, Endpoint, StatusError, http
 from .client import Unreachable as NoAnswer
 from .failures import NO_CREDIT, concerns_all, read_failure, redact
 from .shards import ENDPOINT, completed, writable
+
+OpenAI: Any = importlib.import_module("openai").OpenAI
 
 RUNNING = ("validating", "in_progress", "finalizing", "cancelling")
 QUEUE_FULL = ("token_limit_exceeded", "batch_rate_limit_exceeded")
@@ -81,7 +84,7 @@ class BatchService:
         self.endpoint = endpoint
         self.model = model
         self.pause = pause
-        self.client = openai.OpenAI(
+        self.client = OpenAI(
             api_key=endpoint.key or NO_KEY,
             base_url=endpoint.base_url,
             timeout=timeout,
@@ -236,5 +239,7 @@ class BatchService:
 def _size(client: Any, file_id: str) -> int | None:
     try:
         return int(client.files.retrieve(file_id).bytes)
-    except openai.NotFoundError:
-        return None
+    except StatusError as error:
+        if error.response.status_code == 404:
+            return None
+        raise

@@ -204,10 +204,10 @@ class BatchBackend:
         return self.folder / f"{shard}.jsonl"
 
     def _tidy(self, ledger: Ledger) -> None:
-        """Remove files that a process left which ended before it had planned their shard."""
-        planned = {f"{batch.shard}.jsonl" for batch in ledger.batches(self.judge_id)}
+        """Remove files that a process left which died before it planned, or after it collected, a shard."""
+        live = {f"{batch.shard}.jsonl" for batch in self._live(ledger)}
         for path in self.folder.glob(f"{file_label(self.judge_id)}-*.jsonl*"):
-            if path.name not in planned:
+            if path.name not in live:
                 path.unlink()
 
     def _send(self, shard: str, file_id: str, ledger: Ledger, *, known: bool = True) -> bool:

@@ -303,7 +303,7 @@ def test_a_provider_that_never_answers_leaves_the_shard_to_a_later_process(
 def test_a_batch_is_found_again_among_many(serve: Configure, tmp_path: Path, ledger: Ledger) -> None:
     server = serve({"polls": 1})
     backend = make_backend(server.url, tmp_path, requests=1)
-    submit(backend, ledger, 50)
+    submit(backend, ledger, 25)
     first = ledger.batches()[0]
     assert backend.service.find_batch(first.shard) == first.batch_id == "batch_1"
     assert backend.service.find_file(f"conjury-{first.shard}.jsonl") == first.file_id == "file-1"
@@ -532,15 +532,25 @@ def test_results_that_cannot_be_read_are_told(tmp_path: Path, ledger: Ledger) ->
         read_results(tmp_path / "cut.jsonl.gz", ledger, LedgerDesk(ledger))
 
 
-HARD = {"polls": 1, "lines": {"1": "500", "2": "timeout", "3": "twice"}, "reverse": True, "strange": 1}
+HARD = {"polls": 1, "lines": {"0": "twice", "1": "500"}, "reverse": True, "strange": 1}
 
 
 def crash(server: FakeServer, folder: Path, n: int, runs: list[list[int]]) -> list[list[int]]:
     """Make runs that die at the steps given; return the exit codes of their processes."""
     told = subprocess.run(
-        [sys.executable, "-m", "fakes.batch_run", server.url, str(folder), str(n), json.dumps(runs)],
+        [
+            sys.executable,
+            "-W",
+            "ignore::DeprecationWarning",
+            "-m",
+            "fakes.batch_run",
+            server.url,
+            str(folder),
+            str(n),
+            json.dumps(runs),
+        ],
         cwd=TESTS,
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        env={**os.environ, "PYTHONPATH": str(TESTS), "OPENBLAS_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
         check=True,
     )
@@ -564,24 +574,24 @@ def assert_nothing_lost_or_paid_twice(
 
 
 def test_death_at_any_step_loses_nothing_and_pays_nothing_twice(serve: Configure, tmp_path: Path) -> None:
-    runs = [[step] for step in range(1, 181, 12)]
+    runs = [[step] for step in range(3, 138, 9)]
     server = serve(HARD)
-    codes = crash(server, tmp_path, 6, runs)
+    codes = crash(server, tmp_path, 3, runs)
     assert [last for _, last in codes] == [0] * len(runs)
-    assert sum(first == 9 for first, _ in codes) >= 10
-    assert_nothing_lost_or_paid_twice(server, tmp_path, 6, runs)
+    assert sum(first == 9 for first, _ in codes) == len(runs)
+    assert_nothing_lost_or_paid_twice(server, tmp_path, 3, runs)
 
 
 @pytest.mark.slow
 def test_death_at_each_step_and_again_soon_after_loses_nothing(serve: Configure, tmp_path: Path) -> None:
-    runs = [[step, 1 + step % 23] for step in range(1, 250)]
+    runs = [[step, 1 + step % 23] for step in range(1, 150)]
     server = serve({**HARD, "end": "expired", "share": 0.6})
-    codes = crash(server, tmp_path, 6, runs)
+    codes = crash(server, tmp_path, 3, runs)
     assert [each[-1] for each in codes] == [0] * len(runs)
-    assert_nothing_lost_or_paid_twice(server, tmp_path, 6, runs)
+    assert_nothing_lost_or_paid_twice(server, tmp_path, 3, runs)
 
 
-def test_a_run_without_any_fault_makes_the_same_answers(
+def test_a_run_is_over_when_every_request_is_answered(
     serve: Configure, tmp_path: Path, ledger: Ledger
 ) -> None:
     collect(make_backend(serve(HARD).url, tmp_path), ledger, lambda: make_requests(10))
