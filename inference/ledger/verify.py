@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -101,10 +102,11 @@ def find_problems(path: Path, progress: Callable[[int, int], None] | None = None
 
 
 def _rows(db: sqlite3.Connection) -> int:
-    tables = ("requests", "responses", "attempts", "media")
-    return sum(
-        int(db.execute(f"SELECT coalesce(max(rowid), 0) FROM {table}").fetchone()[0]) for table in tables
-    )
+    total = 0
+    for table in ("requests", "responses", "attempts", "media"):
+        with suppress(sqlite3.DatabaseError):  # what is damaged is told by the checks
+            total += db.execute(f"SELECT coalesce(max(rowid), 0) FROM {table}").fetchone()[0]
+    return total
 
 
 def _limited(problems: Iterator[str]) -> list[str]:

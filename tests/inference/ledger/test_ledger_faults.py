@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conjury.inference.errors import InputError
+from conjury.inference.ledger import Ledger
+from conjury.inference.ledger.schema import VERSION
+from conjury.inference.requests import Outcome
+
+HOLD = """
+import sys
+from pathlib import Path
+from conjury.inference.ledger import Ledger
+with Ledger.open(Path(sys.argv[1])):
+    print("open", flush=True)
+    sys.stdin.read()
+"""
+
+NO_SPACE = """
+import resource, signal, sys
+from pathlib import Path
+from conjury.inference.errors import InputError
+from conjury.inference.ledger import Ledger
+from conjury.inference.requests import Outcome
+ledger = Ledger.open(Path(sys.argv[1]))
+counted = []
+ledger.on_commit.append(lambda outcomes: counted.extend(outcome.key for outcome in outcomes))
+keys = sys.stdin.read().split()
+resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
+try:
+    for key in keys:
+        ledger.record(Outcome(key, b'{"content": "%s"}' % (key * 30).encode()))
+        ledger.flush()
+except InputError as error:
+    print(error)
+print(*counted)
+"""
+
+
+@pytest.fixture
+def nobody() -> Iterator[Path]:
+    """A folder that one can read but not write, seen by a user whom permissions bind."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    is_root = os.geteuid() == 0
+    yield folder
+    if is_root:
+        os.seteuid(0)
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def bind(folder: Path) -> None:
+    folder.chmod(0o555)
+    if os.geteuid() == 0:
+        os.seteuid(65534)
+
+
+def test_a_second_writer_is_refused_until_the_first_is_gone(path):
+    command = [sys.executable, "-c", HOLD, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "open\n"
+        with pytest.raises(InputError, match=rf"process {holder.pid} on \S+ \(since .* is writing"):
+            Ledger.open(path)
+        with Ledger.open(path, write=False) as beside:
+            assert beside.counts() == []
+        holder.kill()
+    assert path.with_suffix(".lock").read_text().startswith(f'{{"pid": {holder.pid}')
+    with Ledger.open(path):
+        assert json.loads(path.with_suffix(".lock").read_text())["pid"] == os.getpid()
+
+
+def test_one_process_opens_a_ledger_to_write_once(ledger, path):
+    with pytest.raises(InputError, match="is writing to this ledger; wait"):
+        Ledger.open(path)
+
+
+def test_a_child_that_was_forked_does_not_hold_the_lock(path):
+    script = f"""
+import os, sys, time
+from pathlib import Path
+from conjury.inference.ledger import Ledger
+ledger = Ledger.open(Path({str(path)!r}))
+if os.fork() == 0:
+    os.close(1)
+    time.sleep(5)
+print(os.getpid(), flush=True)
+os._exit(9)
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=False, stdout=subprocess.DEVNULL)
+    with Ledger.open(path) as ledger:
+        assert ledger.counts() == []
+
+
+def test_a_reader_sees_what_a_writer_adds_and_survives_its_end(path, make_requests, answer):
+    with Ledger.open(path) as ledger:
+        reader = Ledger.open(path, write=False)
+        for request in ledger.pending(make_requests(3)):
+            ledger.record(Outcome(request.key, answer()))
+        ledger.flush()
+        assert [count.n for count in reader.counts()] == [3]
+    assert [count.n for count in reader.counts()] == [3]
+    with Ledger.open(path) as ledger:
+        list(ledger.pending(make_requests(4)))
+        assert [count.n for count in reader.counts()] == [3, 1]
+    reader.close()
+    with Ledger.open(path, write=False) as reader:
+        assert [count.n for count in reader.counts()] == [3, 1]
+
+
+def test_opening_to_read_makes_nothing(path, tmp_path):
+    with pytest.raises(InputError, match=r"ledger\.sqlite: there is no ledger; collect judgments first"):
+        Ledger.open(path, write=False)
+    assert list(tmp_path.iterdir()) == []
+    Ledger.open(path).close()
+    before = sorted(path.parent.iterdir())
+    with Ledger.open(path, write=False) as ledger:
+        assert ledger.counts() == []
+        assert sorted(path.parent.iterdir()) == before
+        with pytest.raises(ValueError, match="not open for writing"):
+            ledger.set("a", 1)
+    assert sorted(path.parent.iterdir()) == before
+
+
+def test_a_copy_of_an_unfinished_ledger_is_read_without_a_trace(ledger, path, tmp_path, make_requests):
+    list(ledger.pending(make_requests(5)))
+    ledger._writer.flush()
+    copy = tmp_path / "copy.sqlite"
+    other = sqlite3.connect(path)
+    other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    other.close()
+    shutil.copyfile(path, copy)
+    with Ledger.open(copy, write=False) as read:
+        assert [count.n for count in read.counts()] == [5]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["copy.sqlite", "run"]
+
+
+def test_a_full_ledger_is_told_in_one_sentence_and_keeps_what_counted(path, make_requests, answer):
+    requests = make_requests(3000)
+    ledger = Ledger.open(path)
+    counted: list[str] = []
+    ledger.on_commit.append(lambda outcomes: counted.extend(outcome.key for outcome in outcomes))
+    asked = list(ledger.pending(requests))
+    ledger._writer.call(lambda desk: desk.db.execute("PRAGMA max_page_count = 400"))
+
+    def record() -> None:
+        for request in asked:
+            ledger.record(Outcome(request.key, answer(request.key * 20)))
+        ledger.flush()
+
+    with pytest.raises(InputError, match=r"ledger\.sqlite: there is no space left for the ledger; free some"):
+        record()
+    with pytest.raises(InputError, match="no space left"):
+        ledger.close()
+    with Ledger.open(path) as again:
+        assert again.problems() == []
+        kept = {one.key for part in again.answers() for one in part if one.body is not None}
+        assert kept == set(counted)
+        assert len(list(again.pending(requests))) == 3000 - len(kept)
+
+
+def test_a_disk_that_takes_no_more_is_told_in_one_sentence(path, make_requests):
+    requests = make_requests(800)
+    with Ledger.open(path) as ledger:
+        list(ledger.pending(requests))
+    done = subprocess.run(
+        [sys.executable, "-c", NO_SPACE, str(path)],
+        input="\n".join(request.key for request in requests),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    sentence, counted = done.stdout.splitlines()
+    assert "the ledger cannot be read or written any further" in sentence
+    assert 0 < len(counted.split()) < 800
+    with Ledger.open(path) as ledger:
+        assert ledger.problems() == []
+        kept = {one.key for part in ledger.answers() for one in part if one.body is not None}
+        assert kept == set(counted.split())
+
+
+def test_a_folder_that_cannot_be_written_is_told_in_one_sentence(nobody):
+    bind(nobody)
+    with pytest.raises(
+        InputError, match=r"ledger\.lock: the ledger cannot be opened here \(Permission denied\)"
+    ):
+        Ledger.open(nobody / "ledger.sqlite")
+    with pytest.raises(InputError, match="cannot be opened here"):
+        Ledger.open(nobody / "run" / "ledger.sqlite")
+
+
+def test_a_ledger_in_a_folder_that_cannot_be_written_can_be_read(nobody, make_requests):
+    with Ledger.open(nobody / "ledger.sqlite") as ledger:
+        list(ledger.pending(make_requests(2)))
+    bind(nobody)
+    with Ledger.open(nobody / "ledger.sqlite", write=False) as ledger:
+        assert [count.n for count in ledger.counts()] == [2]
+        assert ledger.problems() == []
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_a_file_that_is_no_ledger_is_told_in_one_sentence(tmp_path, write):
+    text = tmp_path / "text.sqlite"
+    text.write_text("post_id,text\n" * 500)
+    with pytest.raises(InputError, match=r"text\.sqlite: this file is no ledger"):
+        Ledger.open(text, write=write)
+    other = tmp_path / "other.sqlite"
+    db = sqlite3.connect(other)
+    db.execute("CREATE TABLE posts (text)")
+    db.close()
+    with pytest.raises(InputError, match=r"other\.sqlite: this SQLite file is no ledger"):
+        Ledger.open(other, write=write)
+    assert text.read_text() == "post_id,text\n" * 500
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_a_newer_format_is_told_in_one_sentence(path, write):
+    Ledger.open(path).close()
+    db = sqlite3.connect(path)
+    db.execute(f"PRAGMA user_version = {VERSION + 1}")
+    db.close()
+    with pytest.raises(InputError, match=r"a newer conjury wrote this ledger \(format 2, this one reads 1\)"):
+        Ledger.open(path, write=write)
+
+
+def test_an_empty_file_becomes_a_ledger_and_cannot_be_read_before(path):
+    path.parent.mkdir()
+    path.touch()
+    with pytest.raises(InputError, match="the ledger is empty"):
+        Ledger.open(path, write=False)
+    with Ledger.open(path) as ledger:
+        assert ledger.counts() == []
+
+
+def test_a_damaged_page_is_told_in_one_sentence(path, make_requests):
+    requests = make_requests(2000)
+    with Ledger.open(path) as ledger:
+        list(ledger.pending(requests))
+    with path.open("r+b") as file:
+        for page in range(20, path.stat().st_size // 4096):
+            file.seek(page * 4096)
+            file.write(b"\xff" * 100)
+    with Ledger.open(path, write=False) as ledger:
+        with pytest.raises(InputError, match=r"ledger\.sqlite: the ledger is damaged \(.*malformed\)"):
+            list(ledger.answers())
+        assert any("SQLite finds the file damaged" in problem for problem in ledger.problems())
+    with Ledger.open(path) as ledger, pytest.raises(InputError, match="the ledger is damaged"):
+        list(ledger.pending(requests))
+
+
+def test_what_the_builder_of_requests_raises_is_left_as_it_is(ledger):
+    def build():
+        raise FileNotFoundError("a template")
+        yield
+
+    with pytest.raises(FileNotFoundError, match="a template"):
+        list(ledger.pending(build()))
