@@ -16,7 +16,7 @@ from fakes.state import LASTING, PASSING
 from conjury.inference.backends.openai import OpenAIBackend
 from conjury.inference.requests import FINAL, Outcome, Request
 
-TIMEOUT = 4.0  # far above what a busy machine needs for an answer
+TIMEOUT = 2.0
 
 
 @pytest.fixture(scope="module")
