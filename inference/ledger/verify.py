@@ -89,16 +89,15 @@ def find_problems(path: Path, progress: Callable[[int, int], None] | None = None
         with told(path):
             db.execute("BEGIN")
             tick = Ticker(_rows(db), progress)
-        checks: list[Check] = [_structure, _references, _requests, _responses, _attempts, _media]
-        for check in [*checks, _standings, _waiting, _sizes]:
+        for name, check in CHECKS.items():
             try:
                 problems += _limited(check(db, tick))
             except sqlite3.DatabaseError as error:
-                problems.append(f"The file cannot be read to its end ({error}).")
+                problems.append(f"The {name} cannot be read to their end ({error}).")
         tick.finish()
     finally:
         db.close()
-    return list(dict.fromkeys(problems))
+    return problems
 
 
 def _rows(db: sqlite3.Connection) -> int:
@@ -210,3 +209,16 @@ def _sizes(db: sqlite3.Connection, tick: Ticker) -> Iterator[str]:
         "WHERE n IS NOT found"
     ):
         yield f"Batch {shard}: it has {found} requests, not the {stated} that were planned."
+
+
+CHECKS: dict[str, Check] = {
+    "pages": _structure,
+    "references": _references,
+    "requests": _requests,
+    "responses": _responses,
+    "attempts": _attempts,
+    "images": _media,
+    "counters": _standings,
+    "requests in batches": _waiting,
+    "batches": _sizes,
+}

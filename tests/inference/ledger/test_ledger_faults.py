@@ -15,6 +15,7 @@ import pytest
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.schema import VERSION
+from conjury.inference.ledger.writer import Desk
 from conjury.inference.requests import Outcome
 
 HOLD = """
@@ -147,17 +148,22 @@ def test_a_copy_of_an_unfinished_ledger_is_read_without_a_trace(ledger, path, tm
 
 
 def test_a_full_ledger_is_told_in_one_sentence_and_keeps_what_counted(path, make_requests, answer):
-    requests = make_requests(3000)
+    requests = make_requests(1000)
     ledger = Ledger.open(path)
     counted: list[str] = []
     ledger.on_commit.append(lambda outcomes: counted.extend(outcome.key for outcome in outcomes))
     asked = list(ledger.pending(requests))
-    ledger._writer.call(lambda desk: desk.db.execute("PRAGMA max_page_count = 400"))
+
+    def limit(desk: Desk) -> None:
+        (pages,) = desk.db.execute("PRAGMA page_count").fetchone()
+        desk.db.execute(f"PRAGMA max_page_count = {pages + 60}")
+
+    ledger._writer.call(limit)
 
     def record() -> None:
         for request in asked:
-            ledger.record(Outcome(request.key, answer(request.key * 20)))
-        ledger.flush()
+            ledger.record(Outcome(request.key, answer(os.urandom(200).hex())))
+            ledger.flush()
 
     with pytest.raises(InputError, match=r"ledger\.sqlite: there is no space left for the ledger; free some"):
         record()
@@ -166,8 +172,8 @@ def test_a_full_ledger_is_told_in_one_sentence_and_keeps_what_counted(path, make
     with Ledger.open(path) as again:
         assert again.problems() == []
         kept = {one.key for part in again.answers() for one in part if one.body is not None}
-        assert kept == set(counted)
-        assert len(list(again.pending(requests))) == 3000 - len(kept)
+        assert kept == set(counted) != set()
+        assert len(list(again.pending(requests))) == 1000 - len(kept)
 
 
 def test_a_disk_that_takes_no_more_is_told_in_one_sentence(path, make_requests):
@@ -254,7 +260,10 @@ def test_a_damaged_page_is_told_in_one_sentence(path, make_requests):
     with Ledger.open(path, write=False) as ledger:
         with pytest.raises(InputError, match=r"ledger\.sqlite: the ledger is damaged \(.*malformed\)"):
             list(ledger.answers())
-        assert any("SQLite finds the file damaged" in problem for problem in ledger.problems())
+        assert (
+            "The requests cannot be read to their end (database disk image is malformed)."
+            in ledger.problems()
+        )
     with Ledger.open(path) as ledger, pytest.raises(InputError, match="the ledger is damaged"):
         list(ledger.pending(requests))
 
