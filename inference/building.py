@@ -15,6 +15,8 @@ from .study_parts import Prompt
 from .subjects import Subject, write_fields
 from .templates import Templates
 
+ALIKE = {"question", "options", "scales", "labels"}  # values that say nothing of a subject
+
 
 class Builder:
     """Turns subjects into requests to one judge.
@@ -43,19 +45,25 @@ class Builder:
         self._templates = Templates(study.folder)
         names = {name for prompt in prompts for name in (prompt.template, prompt.user) if name is not None}
         self._compiled = {name: self._templates.load(name) for name in sorted(names)}
+        self._alike = {name for name in names if self._templates.names(name) <= ALIKE}
+        self._filled: dict[tuple[str, ...], str] = {}
 
     def requests(self, subjects: Iterable[Subject]) -> Iterator[Request]:
         """Yield one request for each subject, prompt and sample, samples varying fastest."""
+        samples = range(1, self._ask.samples + 1)
         for subject in subjects:
+            orders = {sample: self._option_order(subject, sample) for sample in samples}
+            values = {sample: self._values(subject, order) for sample, order in orders.items()}
             for prompt in self._prompts:
-                for sample in range(1, self._ask.samples + 1):
-                    yield self._request(subject, prompt, sample)
+                for sample in samples:
+                    yield self._request(subject, prompt, sample, orders[sample], values[sample])
 
-    def _request(self, subject: Subject, prompt: Prompt, sample: int) -> Request:
-        order = self._option_order(subject, sample)
+    def _request(
+        self, subject: Subject, prompt: Prompt, sample: int, order: list[str], values: dict[str, Any]
+    ) -> Request:
         body: Body = {
             "model": self._ask.model,
-            "messages": self._messages(subject, prompt, order),
+            "messages": self._messages(subject, prompt, order, values),
             **self._settings(subject, prompt, sample),
             **self._answer_form(order),
         }
@@ -93,19 +101,31 @@ class Builder:
             return {"response_format": {"type": "json_schema", "json_schema": schema}}
         return {}
 
-    def _messages(self, subject: Subject, prompt: Prompt, order: list[str]) -> list[dict[str, Any]]:
-        values = self._values(subject, order)
+    def _messages(
+        self, subject: Subject, prompt: Prompt, order: list[str], values: dict[str, Any]
+    ) -> list[dict[str, Any]]:
         messages: list[dict[str, Any]] = []
         if prompt.template is not None:
-            text = self._templates.fill(self._compiled[prompt.template], prompt.template, values)
-            messages.append({"role": "system", "content": text})
-        return [*messages, {"role": "user", "content": self._user_content(subject, prompt, values)}]
+            messages.append({"role": "system", "content": self._fill(prompt.template, order, values)})
+        content = self._user_content(subject, prompt, order, values)
+        return [*messages, {"role": "user", "content": content}]
 
-    def _user_content(self, subject: Subject, prompt: Prompt, values: dict[str, Any]) -> Any:
+    def _fill(self, name: str, order: list[str], values: dict[str, Any]) -> str:
+        """Fill a template, once for all subjects where it says nothing of them."""
+        if name not in self._alike:
+            return self._templates.fill(self._compiled[name], name, values)
+        asked = (name, *order)
+        if asked not in self._filled:
+            self._filled[asked] = self._templates.fill(self._compiled[name], name, values)
+        return self._filled[asked]
+
+    def _user_content(
+        self, subject: Subject, prompt: Prompt, order: list[str], values: dict[str, Any]
+    ) -> Any:
         pictured = [shown for shown in subject.shown if shown.media is not None]
         parts: list[dict[str, Any]] = []
         if prompt.user is not None:
-            text = self._templates.fill(self._compiled[prompt.user], prompt.user, values)
+            text = self._fill(prompt.user, order, values)
             if not pictured:
                 return text
             parts.append({"type": "text", "text": text})

@@ -39,6 +39,7 @@ class Templates:
             trim_blocks=True,
             lstrip_blocks=True,
             autoescape=False,
+            auto_reload=False,
         )
 
     def load(self, name: str) -> Template:
@@ -68,6 +69,16 @@ class Templates:
                 f"{self.folder / name}: the template cannot be filled ({error.message}); it may use {known}."
             ) from None
 
+    def names(self, name: str) -> set[str]:
+        """Name the values that a template and all that it includes ask for."""
+        return {value for part in self._parts(name) for value in self._asked(part)}
+
+    def _asked(self, part: str) -> set[str]:
+        return meta.find_undeclared_variables(self._environment.parse(self._source(part)))
+
+    def _source(self, part: str) -> str:
+        return (self.folder / part).read_text(encoding="utf-8")
+
     def sha256(self, name: str) -> str:
         """Hash of a template and of all templates that it includes, by name and content."""
         digest = hashlib.sha256()
@@ -83,8 +94,7 @@ class Templates:
                 continue
             self.load(part)
             found.append(part)
-            source = (self.folder / part).read_text(encoding="utf-8")
-            for included in meta.find_referenced_templates(self._environment.parse(source)):
+            for included in meta.find_referenced_templates(self._environment.parse(self._source(part))):
                 if included is None:
                     raise InputError(
                         f"{self.folder / part}: the template includes a file whose name is computed; write "
