@@ -134,7 +134,7 @@ def _check_answer(request: Request, end: Outcome) -> None:
 
 
 def test_all_faults_at_once_lose_and_swap_no_answer(server: FakeServer) -> None:
-    _survive(server, 2_000)
+    _survive(server, 1_000)
 
 
 @pytest.mark.slow
