@@ -37,8 +37,8 @@ def read_medium(name: str, folder: Path) -> Medium:
     InputError
         The path leaves the folder, the file is missing, too large, or no image that models take.
     """
-    path = (folder / name).resolve()
-    if Path(name).is_absolute() or not path.is_relative_to(folder.resolve()):
+    path = (folder / name.replace("\0", "")).resolve()
+    if "\0" in name or Path(name).is_absolute() or not path.is_relative_to(folder.resolve()):
         raise InputError(f"{name}: this image lies outside {folder}; move it there and give its path inside.")
     try:
         size = path.stat().st_size
@@ -58,8 +58,12 @@ def check_address(address: str, hosts: Collection[str]) -> str:
     InputError
         It is not.
     """
-    parts = urlsplit(address)
-    if parts.scheme != "https" or parts.hostname not in hosts or parts.username or parts.password:
+    try:
+        parts = urlsplit(address)
+        good = parts.scheme == "https" and parts.hostname in hosts and "@" not in parts.netloc
+    except ValueError:  # such as a bracket that is not closed
+        good = False
+    if not good:
         allowed = listed(hosts) or "none"
         raise InputError(
             f"{address.split('?')[0]}: images come from https addresses of the hosts that the study file "

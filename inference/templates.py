@@ -63,10 +63,10 @@ class Templates:
         """Fill a compiled template."""
         try:
             return template.render(values).strip()
-        except TemplateError as error:
+        except Exception as error:  # a template can run into any error of the expressions that it holds
             known = ", ".join(sorted(values))
             raise InputError(
-                f"{self.folder / name}: the template cannot be filled ({error.message}); it may use {known}."
+                f"{self.folder / name}: the template cannot be filled ({error}); it may use {known}."
             ) from None
 
     def names(self, name: str) -> set[str]:

@@ -1,0 +1,167 @@
+"""Small studies for tests of collecting: a conjoint of towns, and items in each response form."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from conjury.cli.collecting import Asking, Running, collect_judgments
+from conjury.inference.ledger import Ledger
+
+MODEL = "gpt-4o-mini"  # a model with a price
+PAIRS = 40
+
+TRUTH = """judge,judge_kind,prompt_id,parameter,feature,level,value
+judge,model,plain,part_worth,size,large,1.5
+judge,model,plain,position_bias,,,0.4
+judge,model,strict,part_worth,place,coast,0.8
+judge,model,strict,noise,,,0.1
+other,model,plain,part_worth,size,large,-1
+other,model,strict,part_worth,size,large,-1
+"""
+RATINGS = {
+    "form": "ratings",
+    "scales": [
+        {"id": "threat", "label": "Threat", "maximum": 4},
+        {"id": "hate", "label": "Hate", "minimum": 1, "maximum": 7},
+    ],
+}
+LABELS = [
+    {"id": "hateful", "label": "Hateful", "aliases": ["hate"]},
+    {"id": "offensive", "label": "Offensive"},
+    {"id": "fine", "label": "Fine"},
+]
+TEXTS = ["Hello.\nSecond line.", "A bad word.\nAnother.", "Nothing here.\nOr there.", "Last one.\nEnd."]
+
+
+def _attribute(name: str, *levels: str) -> dict[str, Any]:
+    return {
+        "id": name,
+        "label": name.title(),
+        "levels": [{"id": level, "label": level.title()} for level in levels],
+    }
+
+
+def towns() -> dict[str, Any]:
+    """Return the content of a conjoint study with two prompts and two judges."""
+    return {
+        "name": "towns",
+        "title": "Which town to visit?",
+        "kind": "conjoint",
+        "question": "Which of the two towns would you visit?",
+        "attributes": [
+            _attribute("size", "small", "middling", "large"),
+            _attribute("place", "inland", "coast", "hills"),
+            _attribute("age", "old", "new"),
+            _attribute("river", "dry", "wide", "narrow"),
+            _attribute("trains", "rare", "often", "never"),
+        ],
+        "design": {"pairs": PAIRS, "respondents": 10, "tasks": 3},
+        "collect": {"noun": "Town", "swapped_share": 0.1, "seed": 3},
+        "prompts": [
+            {"id": "plain", "label": "Plain", "template": "plain.j2"},
+            {"id": "strict", "label": "Strict", "template": "strict.j2"},
+        ],
+        "judges": [
+            {"id": "human", "label": "People", "kind": "human"},
+            _judge("judge", settings={"temperature": 0, "seed": 1}),
+            _judge("other"),
+            {"id": "silent", "label": "Not asked", "kind": "model"},
+        ],
+        "clusters": {"human": "judge_id", "model": "pair_id"},
+        "bootstrap": {"unit": "pair_id"},
+        "analyses": [
+            {"name": "amce", "verb": "amce", "title": "Effects", "formula": "chosen ~ size + place"}
+        ],
+    }
+
+
+def items(response: dict[str, Any], **ask: Any) -> dict[str, Any]:
+    """Return the content of a study of items."""
+    return {
+        "name": "posts",
+        "title": "How bad are these posts?",
+        "kind": "items",
+        "question": "How bad is this post?",
+        "items": "items.csv",
+        "response": response,
+        "collect": {"noun": "Post"},
+        "prompts": [{"id": "plain", "label": "Plain", "template": "plain.j2"}],
+        "judges": [_judge("judge", **{"answer": "json", **ask})],
+    }
+
+
+def _judge(name: str, **ask: Any) -> dict[str, Any]:
+    return {"id": name, "label": name.title(), "kind": "model", "ask": {"model": MODEL, **ask}}
+
+
+def write_study(folder: Path, content: dict[str, Any], texts: list[str] | None = None) -> Path:
+    """Write a study with its prompts, truth table and items; return its folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "study.yaml").write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    (folder / "rules.j2").write_text("Say nothing else.", encoding="utf-8")
+    (folder / "plain.j2").write_text('{{ question }} {% include "rules.j2" %}', encoding="utf-8")
+    (folder / "strict.j2").write_text("Be strict. {{ question }}", encoding="utf-8")
+    if content["kind"] == "conjoint":
+        (folder / "truth.csv").write_text(TRUTH, encoding="utf-8")
+    else:
+        texts = TEXTS if texts is None else texts
+        table = {"item_id": [f"post_{n}" for n in range(len(texts))], "modality": "text", "text": texts}
+        pd.DataFrame(table).to_csv(folder / "items.csv", index=False)
+    return folder
+
+
+def change_study(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Apply ``change`` to the content of a study file."""
+    path = folder / "study.yaml"
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    change(content)
+    path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+
+
+def collect(
+    study: Path, out: Path, judge: str = "judge", prompts: list[str] | None = None, **options: Any
+) -> int:
+    """Collect as the command does; options are those of ``Asking`` and ``Running``."""
+    asked = {name: options.pop(name) for name in tuple(options) if name in Asking.__dataclass_fields__}
+    return collect_judgments(str(study), judge, prompts, out, Asking(**asked), Running(**options))
+
+
+def table(run: Path, name: str) -> pd.DataFrame:
+    return pd.read_parquet(run / f"{name}.parquet")
+
+
+def verdicts(run: Path, name: str = "choices") -> pd.DataFrame:
+    """Return a table of a run in a fixed order, without what tells one run from another."""
+    found = table(run, name)
+    passing = ["created", "latency", "attempts", "round", "batch", "rule"]
+    found = found.drop(columns=[column for column in passing if column in found])
+    keys = [
+        column
+        for column in ("judge_id", "prompt_id", "pair_id", "task_id", "item_id", "sample", "position")
+        if column in found
+    ]
+    keys += ["dimension"] if "dimension" in found else []
+    return found.sort_values(keys).reset_index(drop=True)
+
+
+def everything_said(folder: Path) -> bytes:
+    """Return all bytes of a folder, and what its tables and ledgers hold in compressed form."""
+    found = [path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()]
+    found += [pd.read_parquet(path).to_csv().encode() for path in folder.rglob("*.parquet")]
+    for path in folder.rglob("ledger.sqlite"):
+        with Ledger.open(path, write=False) as ledger:
+            for answered in chain.from_iterable(ledger.answers()):
+                found.append(json.dumps(ledger.request_body(answered.key)).encode())
+                found += ledger.answer_bodies(answered.key)
+        db = sqlite3.connect(path)
+        found.append("\n".join(db.iterdump()).encode())
+        db.close()
+    return b"\n".join(found)
