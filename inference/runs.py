@@ -97,6 +97,7 @@ class RunFolder:
             )
         design = draw_design(study, **wanted)
         save_design(design, self.path / "design")
+        self.__dict__["design"] = design
         return design
 
     def material(self, study: Study | ItemStudy, pairs: int | None = None, images: bool = False) -> Material:
@@ -131,7 +132,10 @@ def _profiles(study: Study, design: DrawnDesign, pairs: int | None, images: bool
             "The posts of the design have no pictures; collect with --stimuli text, or add a column 'media' "
             "to posts.parquet in the folder of the design."
         )
-    shelf = Shelf(design.posts, "profile_id", study.collect.fields, images)
+    fields = study.collect.fields
+    if fields is not None and study.content is None:
+        fields = [study.feature_labels.get(name, name) for name in fields]
+    shelf = Shelf(design.posts, "profile_id", fields, images)
     facts = design_facts(design, images)
     if is_single(study):
         names = sorted(set(tasks["profile_id"].tolist()))

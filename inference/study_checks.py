@@ -213,6 +213,10 @@ def _response(study: Study | ItemStudy) -> Iterator[Problem]:
 def _content(study: Study) -> Iterator[Problem]:
     content = study.content
     if content is None:
+        shown = [attribute.id for attribute in study.attributes]
+        for position, name in enumerate(study.collect.fields or ()):
+            if name not in shown:
+                yield Problem(("collect", "fields", position), f"fields: {suggestion(name, shown)}")
         return
     for field in ("texts", "people", "insults"):
         yield from _file(study, ("content", field), "content", getattr(content, field))
