@@ -1,17 +1,19 @@
 """A run in batches for tests: requests, a desk, and a process that dies at a chosen step.
 
-``python -m fakes.batch_run URL FOLDER N '[[3], [7, 2], ...]'`` makes one run for each list. Its first process
-dies at the first step named, the next at the second, and so on; a last one goes on to the end. Steps are
-counted before and after all that is written to the ledger, sent to the server, or given its final name.
+``python -m fakes.batch_run URL FOLDER N '[["create+1"], ["upload-2", "flush+1"], ...]'`` makes one run for
+each list. Its first process dies at the first step named, the next at the second, and so on; a last one goes on
+to the end. A step is the n-th call of a method by a process: - dies before, + after it.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,11 @@ from conjury.inference.ledger import Ledger
 from conjury.inference.requests import Outcome, Request, request_key
 
 DIED = 9
+STEPS: dict[type, tuple[str, ...]] = {
+    Ledger: ("plan_batch", "update_batch", "record", "flush"),
+    BatchService: ("upload", "create", "retrieve", "download"),
+    Path: ("replace", "unlink"),
+}
 ROUNDS = 12
 
 
@@ -67,30 +74,21 @@ def collect(backend: BatchBackend, ledger: Ledger, requests: Callable[[], Iterat
     raise AssertionError(f"not done after {ROUNDS} rounds")
 
 
-def _die_at(step: int) -> None:
-    left = [step]
+def _die_at(step: str) -> None:
+    name, after, number = re.fullmatch(r"(\w+)([-+])(\d+)", step).groups()  # type: ignore[union-attr]
+    kind = next(kind for kind in STEPS if name in STEPS[kind])
+    method, calls = getattr(kind, name), count(1)
 
-    def counted(method: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **named: Any) -> Any:
-            _count()
-            result = method(*args, **named)
-            _count()
-            return result
-
-        return call
-
-    def _count() -> None:
-        left[0] -= 1
-        if left[0] == 0:
+    def call(*args: Any, **named: Any) -> Any:
+        last = next(calls) == int(number)
+        if last and after == "-":
             os._exit(DIED)
+        result = method(*args, **named)
+        if last:
+            os._exit(DIED)
+        return result
 
-    for kind, names in {
-        Ledger: ("plan_batch", "update_batch", "record", "flush"),
-        BatchService: ("upload", "create", "retrieve", "download"),
-        Path: ("replace", "unlink"),
-    }.items():
-        for name in names:
-            setattr(kind, name, counted(getattr(kind, name)))
+    setattr(kind, name, call)
 
 
 def _process(work: Callable[[], None]) -> int:
@@ -105,19 +103,19 @@ def _process(work: Callable[[], None]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def _run(url: str, folder: Path, n: int, step: int) -> None:
+def _run(url: str, folder: Path, n: int, step: str) -> None:
     if step:
         _die_at(step)
     with Ledger.open(folder / "ledger.sqlite") as ledger:
         collect(make_backend(url, folder, requests=2), ledger, lambda: make_requests(n, folder.name))
 
 
-def _main(url: str, folder: Path, n: int, runs: list[list[int]]) -> None:
+def _main(url: str, folder: Path, n: int, runs: list[list[str]]) -> None:
     make_backend(url, folder)  # what a first client imports, each process would import anew
     for steps in runs:
-        place = folder / "-".join(map(str, steps))
+        place = folder / " ".join(steps)
         place.mkdir()
-        codes = [_process(partial(_run, url, place, n, step)) for step in (*steps, 0)]
+        codes = [_process(partial(_run, url, place, n, step)) for step in (*steps, "")]
         print(json.dumps([place.name, codes]), flush=True)
 
 

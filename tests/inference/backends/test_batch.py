@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ pytest.importorskip("openai")
 pytest.importorskip("aiohttp")
 
 from fakes.answers import completion, content_hash
-from fakes.batch_run import LedgerDesk, collect, make_backend, make_requests
+from fakes.batch_run import STEPS, LedgerDesk, collect, make_backend, make_requests
 from fakes.server import TESTS, FakeServer
 
 from conjury.inference.backends import openai_batch
@@ -535,7 +536,7 @@ def test_results_that_cannot_be_read_are_told(tmp_path: Path, ledger: Ledger) ->
 HARD = {"polls": 1, "lines": {"0": "twice", "1": "500"}, "reverse": True, "strange": 1}
 
 
-def crash(server: FakeServer, folder: Path, n: int, runs: list[list[int]]) -> list[list[int]]:
+def crash(server: FakeServer, folder: Path, n: int, runs: list[list[str]]) -> list[list[int]]:
     """Make runs that die at the steps given; return the exit codes of their processes."""
     told = subprocess.run(
         [
@@ -558,11 +559,11 @@ def crash(server: FakeServer, folder: Path, n: int, runs: list[list[int]]) -> li
 
 
 def assert_nothing_lost_or_paid_twice(
-    server: FakeServer, folder: Path, n: int, runs: list[list[int]]
+    server: FakeServer, folder: Path, n: int, runs: list[list[str]]
 ) -> None:
     answered = server.counts()["answered"]
     for steps in runs:
-        name = "-".join(map(str, steps))
+        name = " ".join(steps)
         with Ledger.open(folder / name / "ledger.sqlite", write=False) as ledger:
             for request in make_requests(n, name):
                 answers = [json.loads(answer) for answer in ledger.answer_bodies(request.key)]
@@ -574,21 +575,30 @@ def assert_nothing_lost_or_paid_twice(
 
 
 def test_death_at_any_step_loses_nothing_and_pays_nothing_twice(serve: Configure, tmp_path: Path) -> None:
-    runs = [[step] for step in range(3, 138, 9)]
+    told = (
+        "replace-1 plan_batch-1 plan_batch+1 upload+1 update_batch+1 create-1 create+1 update_batch+2 "
+        "upload+2 create+2 retrieve+3 download+1 record+1 flush-1 update_batch+8"
+    )
+    runs = [[step] for step in told.split()]
     server = serve(HARD)
-    codes = crash(server, tmp_path, 3, runs)
-    assert [last for _, last in codes] == [0] * len(runs)
-    assert sum(first == 9 for first, _ in codes) == len(runs)
+    assert crash(server, tmp_path, 3, runs) == [[9, 0]] * 15
     assert_nothing_lost_or_paid_twice(server, tmp_path, 3, runs)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_death_at_each_step_and_again_soon_after_loses_nothing(serve: Configure, tmp_path: Path) -> None:
-    runs = [[step, 1 + step % 23] for step in range(1, 140, 2)]
+    steps = [
+        f"{name}{when}{n}" for names in STEPS.values() for name in names for when in "-+" for n in (1, 3)
+    ]
+    seconds = cycle(
+        ["create+1", "update_batch-1", "upload+1", "record+1", "flush+1", "retrieve+1", "create-1"]
+    )
+    runs = [[step, second] for step, second in zip(steps, seconds, strict=False)]
     server = serve({**HARD, "end": "expired", "share": 0.6})
     codes = crash(server, tmp_path, 3, runs)
     assert [each[-1] for each in codes] == [0] * len(runs)
+    assert sum(each[0] == 9 for each in codes) > 30
     assert_nothing_lost_or_paid_twice(server, tmp_path, 3, runs)
 
 
