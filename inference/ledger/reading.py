@@ -130,11 +130,8 @@ class Readers:
 def read_counts(db: sqlite3.Connection) -> list[Count]:
     """Count requests by judge, prompt, state and whether they wait in a batch."""
     rows = db.execute(
-        "SELECT p.judge_id, p.prompt_id, c.state, c.waits, c.n, c.prompt_tokens, c.completion_tokens FROM ("
-        "SELECT panel, state, waiting IS NOT NULL AS waits, count(*) AS n, "
-        "sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens "
-        "FROM standings INDEXED BY standings_by_state GROUP BY panel, state, waits"
-        ") c JOIN panels p ON p.id = c.panel ORDER BY p.id, c.state, c.waits"
+        "SELECT p.judge_id, p.prompt_id, t.state, t.waits, t.n, t.prompt_tokens, t.completion_tokens "
+        "FROM tallies t JOIN panels p ON p.id = t.panel WHERE t.n > 0 ORDER BY p.id, t.state, t.waits"
     )
     return [
         Count(judge, prompt, state, WAITING if waits else "", *numbers)

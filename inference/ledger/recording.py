@@ -50,17 +50,22 @@ def write_outcome(desk: Desk, request: int, outcome: Outcome, created: int) -> O
     if outcome.body is not None and usage is None:
         outcome = _unreadable(outcome)
     tries = _write_attempts(desk, standing, outcome, created)
+    state, response, failure, tokens = standing.state, standing.response, None, (0, 0)
+    counts = state != "answered"
     if outcome.body is None:
-        counts = standing.state != "answered"
         if counts:
-            desk.db.execute(
-                "UPDATE standings SET state = ?, failure = last_insert_rowid() WHERE request = ?",
-                (outcome.kind, request),
-            )
+            state, failure = outcome.kind, _last_row(desk)
     else:
-        counts = _write_response(desk, standing, outcome, usage or (0, 0), created)
         tries += 1
-    desk.db.execute("UPDATE standings SET tries = tries + ? WHERE request = ?", (tries, request))
+        if _write_response(desk, standing, outcome, usage or (0, 0), created):
+            tokens = usage or (0, 0)
+            if counts:
+                state, response = "answered", _last_row(desk)
+    desk.db.execute(
+        "UPDATE standings SET state = ?, response = ?, failure = ?, tries = tries + ?, "
+        "prompt_tokens = prompt_tokens + ?, completion_tokens = completion_tokens + ? WHERE request = ?",
+        (state, response, failure, tries, *tokens, request),
+    )
     if standing.waiting is not None and outcome.batch:
         desk.db.execute(
             "UPDATE standings SET waiting = NULL "
@@ -68,6 +73,10 @@ def write_outcome(desk: Desk, request: int, outcome: Outcome, created: int) -> O
             (request, outcome.batch),
         )
     return outcome if counts else None
+
+
+def _last_row(desk: Desk) -> int:
+    return int(desk.db.execute("SELECT last_insert_rowid()").fetchone()[0])
 
 
 def _write_attempts(desk: Desk, standing: _Standing, outcome: Outcome, created: int) -> int:
@@ -114,7 +123,7 @@ def _write_attempt(
 def _write_response(
     desk: Desk, standing: _Standing, outcome: Outcome, usage: tuple[int, int], created: int
 ) -> bool:
-    """Write an answer; return whether it is the first of its round."""
+    """Write an answer; return False, and note an attempt, where it is the one that is already there."""
     body = outcome.body or b""
     spare = standing.state == "answered"
     name = digest(body)
@@ -123,7 +132,7 @@ def _write_response(
         _write_attempt(desk, standing, REPEATED, again, outcome.batch, created)
         return False
     panel: Panel = desk.panels.at(standing.panel)
-    cursor = desk.db.execute(
+    desk.db.execute(
         "INSERT INTO responses (request, round, spare, body, digest, prompt_tokens, completion_tokens, "
         "seconds, batch, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
@@ -138,17 +147,7 @@ def _write_response(
             created,
         ),
     )
-    desk.db.execute(
-        "UPDATE standings SET prompt_tokens = prompt_tokens + ?, completion_tokens = completion_tokens + ? "
-        "WHERE request = ?",
-        (*usage, standing.request),
-    )
-    if not spare:
-        desk.db.execute(
-            "UPDATE standings SET state = 'answered', response = ?, failure = NULL WHERE request = ?",
-            (cursor.lastrowid, standing.request),
-        )
-    return not spare
+    return True
 
 
 def _digest_of(desk: Desk, response: int | None) -> bytes | None:

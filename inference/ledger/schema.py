@@ -2,8 +2,8 @@
 
 Facts are only ever added: ``requests`` (their bodies lie in ``request_blocks``, a JSON list each),
 ``attempts``, ``responses``, ``media``.
-``standings`` holds where each request stands now, and could be derived from them; its index answers how many
-requests are in which state without reading anything else.
+``standings`` holds where each request stands now, and ``tallies`` how many stand alike (kept by triggers);
+both could be derived from the facts.
 """
 
 from __future__ import annotations
@@ -83,7 +83,37 @@ CREATE TABLE standings (
     prompt_tokens INTEGER NOT NULL,
     completion_tokens INTEGER NOT NULL
 );
-CREATE INDEX standings_by_state ON standings (panel, state, waiting, prompt_tokens, completion_tokens);
+CREATE TABLE tallies (
+    panel INTEGER NOT NULL REFERENCES panels,
+    state TEXT NOT NULL,
+    waits INTEGER NOT NULL,
+    n INTEGER NOT NULL,
+    prompt_tokens INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL,
+    PRIMARY KEY (panel, state, waits)
+) WITHOUT ROWID;
+CREATE TRIGGER standing_added AFTER INSERT ON standings BEGIN
+    INSERT INTO tallies VALUES (
+        new.panel, new.state, new.waiting IS NOT NULL, 1, new.prompt_tokens, new.completion_tokens
+    ) ON CONFLICT DO UPDATE SET
+        n = n + 1,
+        prompt_tokens = prompt_tokens + excluded.prompt_tokens,
+        completion_tokens = completion_tokens + excluded.completion_tokens;
+END;
+CREATE TRIGGER standing_changed
+AFTER UPDATE OF panel, state, waiting, prompt_tokens, completion_tokens ON standings BEGIN
+    UPDATE tallies SET
+        n = n - 1,
+        prompt_tokens = prompt_tokens - old.prompt_tokens,
+        completion_tokens = completion_tokens - old.completion_tokens
+    WHERE panel = old.panel AND state = old.state AND waits = (old.waiting IS NOT NULL);
+    INSERT INTO tallies VALUES (
+        new.panel, new.state, new.waiting IS NOT NULL, 1, new.prompt_tokens, new.completion_tokens
+    ) ON CONFLICT DO UPDATE SET
+        n = n + 1,
+        prompt_tokens = prompt_tokens + excluded.prompt_tokens,
+        completion_tokens = completion_tokens + excluded.completion_tokens;
+END;
 CREATE TABLE batches (
     id INTEGER PRIMARY KEY,
     shard TEXT NOT NULL UNIQUE,

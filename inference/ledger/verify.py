@@ -195,6 +195,18 @@ def _standings(db: sqlite3.Connection, tick: Ticker) -> Iterator[str]:
         yield f"Request {key}: what is counted for it disagrees with its attempts and responses."
 
 
+def _tallies(db: sqlite3.Connection, tick: Ticker) -> Iterator[str]:
+    counted = set(
+        db.execute(
+            "SELECT panel, state, waiting IS NOT NULL AS waits, count(*), sum(prompt_tokens), "
+            "sum(completion_tokens) FROM standings GROUP BY panel, state, waits"
+        )
+    )
+    kept = set(db.execute("SELECT * FROM tallies WHERE n <> 0"))
+    for panel, state, *_ in sorted(counted ^ kept):
+        yield f"The counter of panel {panel} in state {state} disagrees with its requests."
+
+
 def _waiting(db: sqlite3.Connection, tick: Ticker) -> Iterator[str]:
     live = json.dumps(LIVE)
     for (key,) in db.execute(_NOT_LIVE, (live,)):
@@ -218,7 +230,8 @@ CHECKS: dict[str, Check] = {
     "responses": _responses,
     "attempts": _attempts,
     "images": _media,
-    "counters": _standings,
+    "standings": _standings,
+    "counters": _tallies,
     "requests in batches": _waiting,
     "batches": _sizes,
 }

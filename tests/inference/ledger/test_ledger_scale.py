@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
+import sqlite3
 import sys
 import time
 import tracemalloc
@@ -86,33 +88,52 @@ def test_60_000_requests_are_registered_in_5_seconds_of_computing(ledger):
 
 
 @pytest.mark.slow
-def test_3_000_outcomes_a_second_are_committed(ledger):
+def test_an_outcome_takes_less_than_a_3000th_of_a_second_of_computing(ledger):
     keys = [request.key for request in ledger.pending(make_large(30_000))]
-    began = time.perf_counter()
+    began, clock = time.process_time(), time.perf_counter()
     for key in keys:
         ledger.record(Outcome(key, compose(key)))
     ledger.flush()
-    rate = len(keys) / (time.perf_counter() - began)
-    print(f"{rate:,.0f} outcomes a second")
-    assert rate > 3000
+    used, lasted = time.process_time() - began, time.perf_counter() - clock
+    print(f"{len(keys) / lasted:,.0f} outcomes a second, {len(keys) / used:,.0f} a second of computing")
+    assert used < len(keys) / 3000
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
 def test_a_million_responses_open_and_count_in_2_seconds(path):
-    n = 1_000_000
     with Ledger.open(path) as ledger:
-        for request in ledger.pending(make_large(n), chunk=5000):
+        for request in ledger.pending(make_large(1000)):
             ledger.record(Outcome(request.key, compose(request.key)))
-    for write in (True, False):
+    multiply(path, 1000)
+    for write in (False, True):
+        with path.open("rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         began = time.perf_counter()
         with Ledger.open(path, write=write) as ledger:
             (count,) = ledger.counts()
             seconds = time.perf_counter() - began
         print(f"write={write}: {seconds:.2f} s, {path.stat().st_size / 1e6:,.0f} MB")
-        assert (count.state, count.n, count.prompt_tokens) == ("answered", n, 300 * n)
+        assert (count.state, count.n, count.prompt_tokens) == ("answered", 1_000_000, 300_000_000)
         assert seconds < 2
-    began = time.perf_counter()
-    with Ledger.open(path, write=False) as ledger:
-        assert ledger.problems() == []
-    print(f"verified in {time.perf_counter() - began:.0f} s")
+
+
+def multiply(path: Path, times: int) -> None:
+    """Put ``times`` as many requests and responses into a ledger of 1,000."""
+    numbers = f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {times - 1})"
+    changes = {
+        "requests": {"id": "id + 1000 * i", "key": "lower(hex(randomblob(16)))"},
+        "responses": {"id": "id + 1000 * i", "request": "request + 1000 * i"},
+        "standings": {"request": "request + 1000 * i", "response": "response + 1000 * i"},
+    }
+    db = sqlite3.connect(path)
+    for table, change in changes.items():
+        columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
+        values = ", ".join(change.get(column, column) for column in columns)
+        db.execute(
+            f"INSERT INTO {table} {numbers} SELECT {values} FROM n CROSS JOIN {table} "
+            f"WHERE {columns[0]} <= 1000"
+        )
+    db.commit()
+    db.close()
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
