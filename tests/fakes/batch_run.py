@@ -1,8 +1,8 @@
 """A run in batches for tests: requests, a desk, and a process that dies at a chosen step.
 
 ``python -m fakes.batch_run URL FOLDER N '[["create+1"], ["upload-2", "flush+1"], ...]'`` makes one run for
-each list. Its first process dies at the first step named, the next at the second, and so on; a last one goes on
-to the end. A step is the n-th call of a method by a process: - dies before, + after it.
+each list. Its first process dies at the first step named, the next at the second, and so on; a last one goes
+on to the end. A step is the n-th call of a method by a process: - dies before, + after it.
 """
 
 from __future__ import annotations

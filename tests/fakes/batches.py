@@ -92,7 +92,7 @@ class Batch:
     error: str | None = None
 
     def told(self) -> dict[str, Any]:
-        done = self.size if self.status in ENDS else 0
+        ended = self.status in ENDS
         return {
             "id": self.id,
             "object": "batch",
@@ -102,10 +102,10 @@ class Batch:
             "created_at": CREATED,
             "status": self.status,
             "metadata": self.metadata,
-            "output_file_id": self.output,
-            "error_file_id": self.error,
+            "output_file_id": self.output if ended else None,
+            "error_file_id": self.error if ended else None,
             "errors": {"object": "list", "data": self.plan.errors} if self.status == "failed" else None,
-            "request_counts": {"total": self.size, "completed": done, "failed": 0},
+            "request_counts": {"total": self.size, "completed": self.size if ended else 0, "failed": 0},
         }
 
 
@@ -150,6 +150,8 @@ class Office:
             plan = Plan(end="failed", errors=[{"code": "token_limit_exceeded", "message": message}])
         batch = Batch(f"batch_{len(self.batches) + 1}", file, plan, metadata, size)
         self.batches[batch.id] = batch
+        if plan.end != "failed":
+            self._execute(batch)
         return batch
 
     def ask(self, batch: Batch) -> None:
@@ -159,10 +161,9 @@ class Office:
         batch.asked += 1
         left = batch.plan.polls - batch.asked
         batch.status = "in_progress" if left > 0 else "finalizing" if left == 0 else batch.plan.end
-        if batch.status in ENDS and batch.status != "failed":
-            self._execute(batch)
 
     def _execute(self, batch: Batch) -> None:
+        """Answer the requests, whether anybody will ask for the answers or not."""
         plan = batch.plan
         good: list[bytes] = []
         bad: list[bytes] = []
