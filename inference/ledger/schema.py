@@ -150,6 +150,7 @@ def connect_writer(path: Path) -> sqlite3.Connection:
                 _create(db)
             _check_kind(db, path)
             db.execute("PRAGMA journal_mode = WAL")
+            _is_blank(db)  # the first look makes the file of the log, by which readers know of this writer
             db.execute("PRAGMA synchronous = FULL")
             db.execute("PRAGMA foreign_keys = ON")
             db.execute("PRAGMA cache_size = -32768")
