@@ -97,6 +97,7 @@ reading, writing = os.pipe()
 if os.fork() == 0:
     os.write(writing, b"1")
     time.sleep(5)
+    os._exit(0)
 os.read(reading, 1)
 os._exit(9)
 """
