@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from .collect import Budget, Desk, Order, Plan, Tally, interruptible
+from .collect import PASSES, Budget, Desk, Order, Plan, Tally, interruptible
 from .ledger import Ledger
 
 
@@ -35,12 +35,12 @@ def collect_by_batch(
     with interruptible() as stop:
         desk = Desk(ledger, budget, planned.tokens, stop, watch, in_flight=planned.waiting)
         try:
-            while True:
+            for _ in range(PASSES):
                 backend.poll(ledger)
                 backend.fetch(desk, ledger)
                 ledger.flush()
-                sent = backend.submit(desk.taken(ledger.pending(order.requests())), desk, ledger)
-                if not (wait and sent) or desk.tally.stopped:
+                backend.submit(desk.taken(ledger.pending(order.requests())), desk, ledger)
+                if not wait or desk.tally.stopped or not ledger.batches(order.judge_id, live=True):
                     break
                 backend.wait(desk, ledger, interval=interval)
                 ledger.flush()
