@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from .study_base import Count, Identifier, Part, Share, Text
 
@@ -114,6 +115,17 @@ class Collecting(Part):
     media_hosts: list[Text] = Field(default_factory=list)
 
 
+def _as_json(value: dict[str, Any]) -> dict[str, Any]:
+    """Bring settings to the form that a ledger and a request give them."""
+    try:
+        return dict(json.loads(json.dumps(value, allow_nan=False)))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"settings go into requests as JSON ({error})") from None
+
+
+Settings = Annotated[dict[str, Any], AfterValidator(_as_json)]
+
+
 class Sampling(Part):
     """How a model is asked: where it is reached, and the settings that change its answers.
 
@@ -128,5 +140,5 @@ class Sampling(Part):
     answer: Literal["token", "choice", "json", "free"] = "token"
     top_logprobs: Annotated[int, Field(ge=0, le=20)] = 20
     samples: Count = 1
-    settings: dict[str, Any] = Field(default_factory=dict)
-    engine: dict[str, Any] = Field(default_factory=dict)
+    settings: Settings = Field(default_factory=dict)
+    engine: Settings = Field(default_factory=dict)

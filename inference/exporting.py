@@ -97,7 +97,7 @@ def run_tables(
     responses, judgments = _Columns(RESPONSES), _Columns(JUDGMENTS)
     for chunk in answers:
         for answered in chunk:
-            if answered.body is None and not answered.kind:
+            if answered.kind == "pending":
                 continue
             answer = read_completion(answered.body, answered.error)
             subject = _subject(study, answered.subject_id)
@@ -249,7 +249,7 @@ def _judgment_rows(
     return [
         {
             **shared,
-            "dimension": reading.dimension,
+            "dimension": spec.json_key if spec.form == "label" else reading.dimension,
             "value": None if reading.value is None else str(reading.value),
             "status": reading.status,
             "probability": reading.probability,
