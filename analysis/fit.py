@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from conjury.inference.columns import listed
 from conjury.inference.errors import InputError
-from conjury.inference.prepare import judge_of
+from conjury.inference.prepare import PROBABILITY, judge_of
 
 from . import conjoint
 from .conjoint.engines.solution import ENGINES
@@ -145,12 +146,11 @@ def fit_study(
     """
     options.check_clusters(options.vcov or study.clusters.vcov)
     found = Fitted()
-    split = []
-    for group in groups(variants):
-        if group.choices[study.outcome].notna().any():
-            split.append(group)
-        else:
-            found.notes.append(f"{group.name}: left out, there is no answer with a choice.")
+    everyone = list(groups(variants))
+    split = [group for group in everyone if group.choices[study.outcome].notna().any()]
+    if silent := [group.name for group in everyone if group.choices[study.outcome].isna().all()]:
+        held = "probability" if study.outcome == PROBABILITY else "choice"
+        found.notes.append(f"{listed(silent)}: left out, there is no answer with a {held}.")
     if not split:
         raise InputError(
             f"No judge has an answer in column {study.outcome!r} outside of repeated tasks; "

@@ -15,9 +15,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.paths import PUBLISHED
-from conjury.inference.study import Study, load_study
+from conjury.inference.study import load_study
 
-from .loading import Variants, describe_study, truth_file
+from .loading import Variants, describe_study, origins, truth_file
 
 if TYPE_CHECKING:
     from conjury.analysis.fit import Fitted, Options
@@ -73,7 +73,6 @@ def fit_choices(loaded: Variants, out: Path, options: Options) -> None:
     """Fit a study's analyses and write the results folder."""
     from conjury.analysis.fit import fit_study, groups
     from conjury.analysis.store import ResultsFolder, describe_run
-    from conjury.inference.prepare import is_simulated
 
     study = loaded.study
     loaded.require("--id", options.id)
@@ -84,16 +83,14 @@ def fit_choices(loaded: Variants, out: Path, options: Options) -> None:
         f"{study.title}: {sum(map(len, loaded.choices.values())):,} rows, {n_groups} {asked}, {analyses}, "
         f"{options.draws:,} bootstrap draws each."
     )
-    simulated = any(is_simulated(choices).any() for choices in loaded.choices.values())
-    with ResultsFolder(out).replaced(loaded.files.values()) as draft:
+    with ResultsFolder(out).replaced(loaded.files) as draft:
         with show_progress(n_groups * len(study.analyses)) as step:
             fitted = fit_study(study, loaded.choices, options, step)
-        beside = _true_values(loaded, fitted) if simulated else _published(study, fitted)
-        tables = fitted.tables | beside
+        tables = fitted.tables | _true_values(loaded, fitted) | _published(loaded, fitted)
         manifest: dict[str, Any] = {
             **describe_study(study),
             **describe_run(["conjury", *sys.argv[1:]], [options.engine]),
-            "simulated": simulated,
+            **origins(loaded.choices.values()),
             "data": loaded.described(),
             "analyses": fitted.analyses,
             "notes": list(dict.fromkeys(loaded.notes() + fitted.notes)),
@@ -125,29 +122,36 @@ def render_report(name: str, results: Path, out: Path, to: str) -> None:
 
 def _true_values(loaded: Variants, fitted: Fitted) -> dict[str, pd.DataFrame]:
     """True values that lie beside simulated choices, and how well the estimates find them."""
-    from conjury.analysis.recovery import recovery
+    from conjury.analysis.recovery import KEYS, recovery
     from conjury.inference.files import read_table
+    from conjury.inference.prepare import judges_by_origin
 
-    file = truth_file(loaded.files[""])
-    if not file.is_file():
+    simulated, _ = judges_by_origin(loaded.choices[""])
+    files = [truth_file(made.file) for made in loaded.sources if made.variant == ""]
+    tables = [read_table(file) for file in files if file.is_file()] if simulated else []
+    if not tables:
         return {}
-    truth = read_table(file)
+    truth = pd.concat(tables, ignore_index=True)
+    if len(tables) > 1:
+        truth = truth.drop_duplicates([key for key in KEYS if key in truth])
+    truth = truth[truth["judge"].isin(simulated)] if "judge" in truth else truth
     found = recovery(truth, fitted.tables)
     return {"truth": truth} | ({} if found.empty else {"recovery": found})
 
 
-def _published(study: Study, fitted: Fitted) -> dict[str, pd.DataFrame]:
-    """Printed numbers of the study, and ours beside them, where judges of both overlap."""
+def _published(loaded: Variants, fitted: Fitted) -> dict[str, pd.DataFrame]:
+    """Printed numbers of the study, and ours beside them, of judges who are in both and not simulated."""
     from conjury.analysis.figures import beside_published
 
-    file = PUBLISHED / f"{study.name}.csv"
-    if not file.is_file() or "amce" not in fitted.tables:
+    file, known = PUBLISHED / f"{loaded.study.name}.csv", origins(loaded.choices.values())
+    if not file.is_file() or "amce" not in fitted.tables or not known["real_judges"]:
         return {}
     printed = pd.read_csv(file).assign(source="printed")
-    judges = set(fitted.tables["amce"]["judge"].astype(str))
-    if not judges & set(printed["judge"]):
-        return {"published": printed}
-    return {"published": printed, DIFFERENCE: beside_published(printed, fitted.tables["amce"])}
+    ours = fitted.tables["amce"]
+    ours = ours[ours["judge"].isin(known["real_judges"])]
+    if not set(ours["judge"]) & set(printed["judge"]):
+        return {} if known["simulated"] else {"published": printed}
+    return {"published": printed, DIFFERENCE: beside_published(printed, ours)}
 
 
 def _print_notes(notes: Sequence[str], out: Path) -> None:

@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.study import load_study
 
 from .commands import console
-from .loading import describe_study, load_variants, simulated_note
+from .loading import describe_study, load_variants, origins, simulated_note
 
 
 def compare_on_group(
@@ -70,7 +70,7 @@ def choose(
     from conjury.inference.prepare import select_rows
 
     if data is not None:
-        loaded = load_variants(study, data, None, levels, renames, judge, prompt)
+        loaded = load_variants(study, [data], None, levels, renames, judge, prompt)
         choices, described, notes = loaded.choices[""], loaded.described(), loaded.notes()
     else:
         if levels is not None or renames:
@@ -78,7 +78,7 @@ def choose(
         choices = select_rows(folder.choices(), judge, prompt)
         described = [item for item in folder.manifest.get("data", []) if item.get("variant") == ""]
         notes = simulated_note([choices])
-    return choices, {"data": described, "simulated": bool(simulated_note([choices])), "notes": notes}
+    return choices, {"data": described, **origins([choices]), "notes": notes}
 
 
 def _print_summary(summary: pd.DataFrame) -> None:

@@ -4,43 +4,71 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import did_you_mean
+from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
 from conjury.inference.study import Study, load_study
 
 
 @dataclass(frozen=True)
+class Source:
+    """A file of choices: its variant, its rows, and how many of them are used."""
+
+    variant: str
+    file: Path
+    rows: int
+    used: int
+
+
+@dataclass(frozen=True)
 class Variants:
-    """A study with its choices by variant, the files they were read from, and the rows of those files."""
+    """A study with its choices by variant and the files they were read from."""
 
     study: Study
     choices: dict[str, pd.DataFrame]
-    files: dict[str, Path]
-    rows: dict[str, int]
+    sources: tuple[Source, ...]
+
+    @property
+    def files(self) -> list[Path]:
+        """Every file that was read."""
+        return [source.file for source in self.sources]
 
     def described(self) -> list[dict[str, Any]]:
         """Name each file with its checksum and rows."""
         from conjury.analysis.store import describe_file
 
-        return [
-            describe_file(file, self.rows[name], name, len(self.choices[name]))
-            for name, file in self.files.items()
-        ]
+        return [describe_file(made.file, made.rows, made.variant, made.used) for made in self.sources]
+
+    def about(self, outcome: str | None) -> Variants:
+        """The same choices with analyses about another outcome: the probability of being chosen."""
+        from conjury.inference.prepare import PROBABILITY, with_outcome
+
+        if outcome is None or outcome == self.study.outcome:
+            return self
+        if outcome != PROBABILITY:
+            raise InputError(f"--outcome {outcome}: write {self.study.outcome} or {PROBABILITY}.")
+        if all(choices[PROBABILITY].isna().all() for choices in self.choices.values()):
+            raise InputError(
+                f"--outcome {PROBABILITY}: {' and '.join(map(str, self.files))} hold no probability; "
+                "collect answers with log-probabilities, or leave --outcome out."
+            )
+        return replace(self, study=with_outcome(self.study, outcome))
 
     def require(self, option: str, columns: Iterable[str]) -> None:
-        """Refuse columns of an option that any of the files lacks."""
+        """Refuse columns of an option that any variant lacks."""
         for name, choices in self.choices.items():
             stray = next((column for column in columns if column not in choices), None)
             if stray is not None:
                 hint = did_you_mean(stray, choices.columns)
+                files = " and ".join(str(made.file) for made in self.sources if made.variant == name)
                 raise InputError(
-                    f"{option} {stray}: {self.files[name]} has no column {stray!r}{hint}; correct the name."
+                    f"{option} {stray}: {files} has no column {stray!r}{hint}; correct the name."
                 )
 
     def notes(self) -> list[str]:
@@ -51,27 +79,47 @@ class Variants:
 
 def load_variants(
     study: str,
-    data: Path,
+    data: Sequence[Path],
     variants: Sequence[str] | None,
     levels: Path | None,
     renames: Sequence[str] | None,
     judge: str | None,
     prompt: str | None,
 ) -> Variants:
-    """Read the main choices and any further variants of them."""
-    from conjury.inference.prepare import load_choices, name_or_select
-
+    """Read the main choices, stacked where they lie in several files, and any further variants of them."""
     known = load_study(study)
-    files = {"": data} | {name: Path(file) for name, file in _pairs("--variant", variants).items()}
-    for name in files:
+    named = {name: [Path(file)] for name, file in _pairs("--variant", variants).items()}
+    choices, sources = {}, []
+    for name, files in ({"": list(data)} | named).items():
         if not re.fullmatch(r"\w*", name):
             raise InputError(f"--variant {name!r} is no name for files; use letters, digits and underscores.")
-    columns = _pairs("--rename", renames)
-    choices, rows = {}, {}
-    for name, file in files.items():
-        read = load_choices(known, file, levels=levels, renames=columns)
-        choices[name], rows[name] = name_or_select(read, judge, prompt), len(read)
-    return Variants(known, choices, files, rows)
+        choices[name], read = _read(known, name, files, levels, _pairs("--rename", renames), judge, prompt)
+        sources += read
+    return Variants(known, choices, tuple(sources))
+
+
+def _read(
+    study: Study,
+    variant: str,
+    files: Sequence[Path],
+    levels: Path | None,
+    renames: dict[str, str],
+    judge: str | None,
+    prompt: str | None,
+) -> tuple[pd.DataFrame, list[Source]]:
+    """Read the files of one variant and keep what is asked for; say how much of each file that is."""
+    from conjury.inference.prepare import load_choices, name_or_select
+    from conjury.inference.stacking import stack_choices
+
+    twice = next((file for at, file in enumerate(files) if file in files[:at]), None)
+    if twice is not None:
+        raise InputError(f"--data names {twice} twice; name each file once.")
+    tables = {str(file): load_choices(study, file, levels=levels, renames=renames) for file in files}
+    kept = name_or_select(stack_choices(study, tables), judge, prompt)
+    ends = np.cumsum([len(table) for table in tables.values()])
+    used = np.diff(np.searchsorted(kept.index, ends), prepend=0)
+    counted = zip(files, tables.values(), used, strict=True)
+    return kept, [Source(variant, file, len(table), int(n)) for file, table, n in counted]
 
 
 def describe_study(study: Study) -> dict[str, Any]:
@@ -96,16 +144,28 @@ def truth_file(choices: Path) -> Path:
     return choices.with_name(re.sub(r"(\.parquet|\.csv|\.csv\.gz)$", r".truth\1", choices.name, flags=re.I))
 
 
-def simulated_note(tables: Iterable[pd.DataFrame]) -> list[str]:
-    """Say that choices are simulated, where any are."""
-    from conjury.inference.prepare import is_simulated
+def origins(tables: Iterable[pd.DataFrame]) -> dict[str, Any]:
+    """Say whether any choices are simulated, and which judges made choices of their own."""
+    from conjury.inference.prepare import judges_by_origin
 
-    marked = [is_simulated(choices) for choices in tables]
-    count, rows = sum(int(flags.sum()) for flags in marked), sum(map(len, marked))
+    found = [judges_by_origin(choices) for choices in tables]
+    real = dict.fromkeys(name for _, own in found for name in own)
+    return {"simulated": any(made for made, _ in found), "real_judges": list(real)}
+
+
+def simulated_note(tables: Iterable[pd.DataFrame]) -> list[str]:
+    """Say whose choices are simulated, where any are."""
+    from conjury.inference.prepare import is_simulated, judges_by_origin
+
+    held = list(tables)
+    judges = list(dict.fromkeys(name for choices in held for name in judges_by_origin(choices)[0]))
+    count, rows = sum(int(is_simulated(choices).sum()) for choices in held), sum(map(len, held))
     if not count:
         return []
     which = (
-        "These choices are simulated" if count == rows else f"Of these choices {count:,} rows are simulated"
+        "These choices are simulated"
+        if count == rows
+        else f"{count:,} rows of {listed(judges)} are simulated"
     )
     return [
         f"{which}: they say nothing about the people and models that they are named after, and they are not "

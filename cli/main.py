@@ -21,7 +21,6 @@ app = typer.Typer(
 )
 
 StudyName = Annotated[str, typer.Argument(help="Name of a study that ships, or the path of a study.yaml.")]
-DataFile = Annotated[Path, typer.Option("--data", help="Tidy choices table: .parquet, .csv or .csv.gz.")]
 LevelsFile = Annotated[
     Path | None, typer.Option("--levels", help="Level order of columns that a CSV cannot hold.")
 ]
@@ -213,7 +212,12 @@ def verify(study: StudyName, out: Out = None) -> None:
 @app.command()
 def fit(
     study: StudyName,
-    data: DataFile,
+    data: Annotated[
+        list[Path],
+        typer.Option(
+            "--data", help="Tidy choices table: .parquet, .csv or .csv.gz; repeat it to stack several."
+        ),
+    ],
     out: Annotated[Path, typer.Option("--out", help="Results folder; made if missing.")] = Path("results"),
     variant: Annotated[
         list[str] | None, typer.Option(help="A second version of the data as NAME=FILE; can be repeated.")
@@ -238,6 +242,10 @@ def fit(
     draws: Annotated[int | None, typer.Option(help="Bootstrap draws; 0 for none.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 1,
     interval: Annotated[str, typer.Option(help="percentile, basic, bca or studentized.")] = "percentile",
+    outcome: Annotated[
+        str | None,
+        typer.Option(help="What analyses are about: chosen, or probability (of being chosen)."),
+    ] = None,
 ) -> None:
     """Run a study's analyses on its choices and write tables, figures and a manifest."""
     from conjury.analysis.fit import Options
@@ -245,7 +253,7 @@ def fit(
     from .commands import fit_choices
     from .loading import load_variants
 
-    loaded = load_variants(study, data, variant, levels, rename, judge, prompt)
+    loaded = load_variants(study, data, variant, levels, rename, judge, prompt).about(outcome)
     draws = loaded.study.bootstrap.draws if draws is None else draws
     fit_choices(loaded, out, Options(engine, tuple(id or ()), vcov, alpha, draws, seed, interval))
 

@@ -15,6 +15,8 @@ from .errors import InputError
 from .levels import resolve_levels
 from .study import Study
 
+PROBABILITY = "probability"
+
 
 def load_choices(
     study: Study,
@@ -88,6 +90,28 @@ def is_simulated(choices: pd.DataFrame) -> np.ndarray:
     if "origin" not in choices:
         return np.zeros(len(choices), dtype=bool)
     return (choices["origin"].astype("string") == SIMULATED).fillna(False).to_numpy(dtype=bool)
+
+
+def judges_by_origin(choices: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Name the judges whose choices a simulator made, and those who made their own."""
+    made, judge = is_simulated(choices), judge_of(choices)
+    return judge[made].unique().tolist(), judge[~made].unique().tolist()
+
+
+def with_outcome(study: Study, outcome: str) -> Study:
+    """The study with every analysis about another column, such as the probability of being chosen.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_study
+    >>> with_outcome(load_study("moderation"), "probability").analyses[2].formula
+    'probability ~ speech + identity + topic + reply + curse + engagement'
+    """
+    analyses = [
+        part.model_copy(update={"formula": f"{outcome} ~ {part.formula.partition('~')[2].strip()}"})
+        for part in study.analyses
+    ]
+    return study.model_copy(update={"outcome": outcome, "analyses": analyses})
 
 
 def select_rows(choices: pd.DataFrame, judge: str | None = None, prompt: str | None = None) -> pd.DataFrame:
@@ -170,4 +194,6 @@ def _apply_refusal_policy(study: Study, choices: pd.DataFrame) -> tuple[pd.DataF
     verdict = 0 if study.refusal == "not_chosen" else pd.NA
     meaning = "not chosen on both posts" if study.refusal == "not_chosen" else "a missing choice"
     note = f"{int(unanswered.sum())} rows without an answer count as {meaning} (refusal: {study.refusal})."
-    return choices.assign(chosen=choices["chosen"].mask(unanswered, verdict)), [note]
+    chosen = choices["chosen"].mask(unanswered, verdict)
+    probability = choices[PROBABILITY].mask(unanswered, 0.0 if study.refusal == "not_chosen" else np.nan)
+    return choices.assign(chosen=chosen, probability=probability), [note]

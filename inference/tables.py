@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 STATUSES = ("ok", "refused", "empty", "truncated", "unparsed", "error", "missing")
 POSITIONS = ("A", "B")
+SUM_TOLERANCE = 1e-6  # how far the probabilities of a pair's two profiles may be from 1 together
 JUDGE_KINDS = ("human", "model")
 
 
@@ -37,6 +38,7 @@ class Field:
     nullable: bool = True
     levels: tuple[str, ...] = ()
     minimum: float | None = None
+    maximum: float | None = None
 
 
 def _key(kind: str = "string") -> Field:
@@ -105,7 +107,7 @@ TABLES: dict[str, dict[str, Field]] = {
         "status": _label(STATUSES),
         "repeat": Field("boolean", nullable=False),
         "sample": Field("integer", minimum=0),
-        "probability": Field("number", minimum=0),
+        "probability": Field("number", minimum=0, maximum=1),
     },
 }
 
@@ -146,7 +148,7 @@ def schema(table: str) -> DataFrameSchema:
     columns = {
         name: pa.Column(
             pd.CategoricalDtype(list(field.levels)) if field.kind == "label" else dtypes.get(field.kind),
-            checks=None if field.minimum is None else pa.Check.ge(field.minimum),
+            checks=_bounds(field),
             nullable=field.nullable,
             required=field.required,
         )
@@ -161,7 +163,8 @@ def validate(frame: pd.DataFrame, table: str, source: str | None = None) -> pd.D
     Text becomes ``string``, times UTC, ``chosen`` Int8, and labels (``status``, ``position``, ...)
     unordered categoricals. Beyond types it checks required and empty cells, allowed levels, duplicates of
     the table's key, and, for ``choices``, that each forced choice has two rows in different positions
-    with exactly one chosen where both answers are ok.
+    with exactly one chosen where both answers are ok, and probabilities of being chosen that sum to 1
+    where both are there.
 
     Parameters
     ----------
@@ -199,6 +202,18 @@ def validate(frame: pd.DataFrame, table: str, source: str | None = None) -> pd.D
     return typed
 
 
+def _bounds(field: Field) -> Any:
+    import pandera.pandas as pa
+
+    if field.minimum is None:
+        return None
+    return (
+        pa.Check.ge(field.minimum)
+        if field.maximum is None
+        else pa.Check.in_range(field.minimum, field.maximum)
+    )
+
+
 def fields_of(table: str) -> dict[str, Field]:
     """Return the declared columns of a table; InputError where there is no such table."""
     if table not in TABLES:
@@ -234,8 +249,13 @@ def _check_schema(frame: pd.DataFrame, table: str, source: str) -> None:
         bad[cases["index"].to_numpy(dtype=int)] = True
         if error.reason_code is SchemaErrorReason.SERIES_CONTAINS_NULLS:
             refuse(source, column, bad, "is empty", "fill it in, every row needs one")
-        value, minimum = cases["failure_case"].iloc[0], TABLES[table][column].minimum
-        refuse(source, column, bad, f"holds {value}", f"write a value of at least {minimum}")
+        value, field = cases["failure_case"].iloc[0], TABLES[table][column]
+        able = (
+            f"of at least {field.minimum}"
+            if field.maximum is None
+            else f"from {field.minimum:g} to {field.maximum:g}"
+        )
+        refuse(source, column, bad, f"holds {value}", f"write a value {able}")
 
 
 def _check_subject(frame: pd.DataFrame, table: str, source: str) -> None:
@@ -281,3 +301,19 @@ def _check_forced_choices(frame: pd.DataFrame, source: str) -> None:
         problem = f"belongs to pair {frame['pair_id'].iloc[row]}, where {which}"
         remedy = "mark one of the two as chosen, or set a status other than ok"
         refuse(source, "chosen", wrong, problem, remedy)
+    _check_probabilities(frame, pairs, source)
+
+
+def _check_probabilities(frame: pd.DataFrame, pairs: np.ndarray, source: str) -> None:
+    """Refuse pairs whose two probabilities of being chosen do not sum to 1; ``pairs`` numbers them by row."""
+    if "probability" not in frame or frame["probability"].isna().all():
+        return
+    sums = np.bincount(pairs, weights=frame["probability"].to_numpy(dtype=float))
+    wrong = (np.abs(sums - 1) > SUM_TOLERANCE)[pairs]
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        problem = (
+            f"belongs to pair {frame['pair_id'].iloc[row]}, whose probabilities sum to {sums[pairs[row]]:.6g}"
+        )
+        remedy = "write the probability of choosing the profile of the row, so that those of a pair sum to 1"
+        refuse(source, "probability", wrong, problem, remedy)

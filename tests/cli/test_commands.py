@@ -297,7 +297,7 @@ def test_a_figure_that_cannot_be_drawn_is_a_note_and_the_rest_is_kept(
         raise InputError("Too many levels to draw.")
 
     monkeypatch.setattr(Results, "build_figure", undrawable)
-    loaded = load_variants(str(short_study), folder / "choices.parquet", None, None, None, "gpt4o", None)
+    loaded = load_variants(str(short_study), [folder / "choices.parquet"], None, None, None, "gpt4o", None)
     fit_choices(loaded, tmp_path / "out", Options(draws=0))
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
     assert "Figure amce: Too many levels to draw. It was not drawn." in manifest["notes"]
@@ -309,7 +309,7 @@ def test_a_figure_that_cannot_be_drawn_is_a_note_and_the_rest_is_kept(
 def test_every_analysis_with_a_figure_is_drawn_whatever_its_name(
     folder: Path, short_study: Path, tmp_path: Path
 ) -> None:
-    loaded = load_variants(str(short_study), folder / "choices.parquet", None, None, None, "gpt4o", None)
+    loaded = load_variants(str(short_study), [folder / "choices.parquet"], None, None, None, "gpt4o", None)
     effects = loaded.study.analyses[0].model_copy(update={"name": "effects_on_review"})
     study = loaded.study.model_copy(update={"analyses": [effects]})
     fit_choices(replace(loaded, study=study), tmp_path / "out", Options(draws=0))
@@ -324,7 +324,7 @@ def test_groups_that_are_left_out_are_counted_and_named_on_the_terminal(
     ).choices
     alone = made.head(2).assign(judge_id="gemini_2_5_flash")
     pd.concat([made, alone], ignore_index=True).drop(columns="judge_kind").to_parquet(tmp_path / "c.parquet")
-    loaded = load_variants(str(short_study), tmp_path / "c.parquet", None, None, None, None, None)
+    loaded = load_variants(str(short_study), [tmp_path / "c.parquet"], None, None, None, None, None)
     fit_choices(loaded, tmp_path / "out", Options(draws=0))
     printed = capsys.readouterr().out
     assert "2 combinations of judge, prompt and variant, 1 analysis, 0 bootstrap" in printed
