@@ -58,6 +58,8 @@ class Running:
     dry_run: bool = False
     rule: str = "default"
     recorded: Path | None = None
+    export: Path | None = None
+    results: Path | None = None
     weights: Path | None = None
 
 
@@ -81,6 +83,7 @@ def collect_judgments(
     study: str, judge: str, prompts: Sequence[str] | None, out: Path | None, asking: Asking, running: Running
 ) -> int:
     """Ask one judge what it has not answered yet, and write the tables of the run; return an exit code."""
+    from conjury.inference.batching import export_requests
     from conjury.inference.collect import Budget, Order, plan
     from conjury.inference.facts import merged_facts, run_facts
     from conjury.inference.ledger import Ledger
@@ -113,6 +116,10 @@ def collect_judgments(
         order = Order(known, judge, ask, chosen, material.subjects, material.count, image)
         planned = plan(order, ledger, budget)
         show_plan(order, planned, budget, prices, running)
+        if running.export is not None:
+            written = export_requests(order, ledger, running.export, planned)
+            console.print(f"{written:,} requests in {running.export}; nothing was sent.")
+            return 0
         tally = _run(order, ledger, folder, budget, planned, running)
         write_tables(known, ledger, folder, material, prices, running.rule)
     _tell_end(known, folder, tally)
@@ -123,9 +130,11 @@ def _run(
     order: Order, ledger: Ledger, folder: RunFolder, budget: Budget, planned: Plan, running: Running
 ) -> Tally:
     from conjury.inference.backends.choose import Route, choose_backend
-    from conjury.inference.batching import collect_by_batch
+    from conjury.inference.batching import collect_by_batch, import_results
     from conjury.inference.collect import collect
 
+    if running.results is not None:
+        return import_results(order, ledger, running.results, planned)
     with show_requests(order.total) as watch:
         if running.batch:
             return collect_by_batch(order, ledger, folder.batches, budget, planned, watch, wait=running.wait)

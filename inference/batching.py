@@ -1,11 +1,14 @@
-"""Collecting by OpenAI's batch interface: send what is missing, leave, come back, fetch what has ended."""
+"""Collecting in batches: by OpenAI's batch interface, or by files that a batch runner answers elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .collect import PASSES, Budget, Desk, Order, Plan, Tally, interruptible
+from .errors import InputError
 from .ledger import Ledger
 
 
@@ -48,3 +51,35 @@ def collect_by_batch(
             ledger.flush()
             desk.close()
     return desk.tally
+
+
+def export_requests(order: Order, ledger: Ledger, path: Path, planned: Plan) -> int:
+    """Write what has no answer yet as lines that a batch runner takes; return how many. Nothing is sent."""
+    from .backends.run_batch import export
+
+    with _listening(ledger, planned) as desk:
+        return export(ledger.pending(order.requests()), path, desk)
+
+
+def import_results(order: Order, ledger: Ledger, path: Path, planned: Plan) -> Tally:
+    """Take the results of a batch runner; requests that the run does not know yet are registered first."""
+    from .backends.run_batch import read_results
+
+    with _listening(ledger, planned) as desk:
+        for _ in ledger.pending(order.requests()):
+            pass
+        lines = read_results(path, ledger, desk)
+        ledger.flush()
+    if not desk.tally.answered and not desk.tally.failed:
+        raise InputError(f"{path} holds no new answer to a request of this run ({lines}); check the file.")
+    return desk.tally
+
+
+@contextmanager
+def _listening(ledger: Ledger, planned: Plan) -> Iterator[Desk]:
+    desk = Desk(ledger, Budget(), planned.tokens, threading.Event(), lambda tally: None)
+    try:
+        yield desk
+    finally:
+        ledger.flush()
+        desk.close()
