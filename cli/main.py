@@ -139,6 +139,10 @@ def collect(
     prices: PriceTable = None,
     rule: Rule = "default",
     recorded: Annotated[Path | None, typer.Option(help="Responses for --backend replay.")] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write the requests as JSONL for a batch runner; send nothing.")
+    ] = None,
+    results: Annotated[Path | None, typer.Option(help="Take the results of a batch runner.")] = None,
     weights: Annotated[Path | None, typer.Option(help="Folder of the weights for vllm and ray.")] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Tell requests, tokens, price and time; send nothing.")
@@ -161,6 +165,8 @@ def collect(
         dry_run,
         rule,
         recorded,
+        export,
+        results,
         weights,
     )
     raise typer.Exit(collect_judgments(study, judge, prompt, out, asking, running))
