@@ -8,6 +8,7 @@ import pandas as pd
 
 from .blocks import captioned, picture, slug, table_blocks
 from .display import number, whole
+from .methods import plain
 
 if TYPE_CHECKING:
     from .report import Results
@@ -38,7 +39,7 @@ def truth_section(report: Results) -> str:
     found = report.table("recovery")
     drawn = picture("recovery", report.build_figure("recovery"), report.alt("recovery"))
     return (
-        "The choices were drawn from known part-worths, so the true value of every estimate is known. "
+        f"{_drawn(report)} "
         f"{recovered(found, report.bounds(report.main))} @fig-truth shows the errors of the estimates in "
         f"@fig-{slug(report.main)}: where a line crosses zero, the interval holds the true value. "
         "@tbl-recovery counts this for every analysis, judge and prompt.\n"
@@ -68,17 +69,39 @@ def recovered(found: pd.DataFrame, bounds: str) -> str:
 
 def published_section(report: Results) -> str:
     """Set printed numbers beside ours where both are about the same judges."""
-    if report.simulated:
-        return (
-            "The judges of these results are simulated: they only bear the names of people and models, "
-            "and they are not compared with print."
-        )
-    if not report.has("published"):
-        return "There are no printed numbers to compare these results with."
+    if not report.has("published") or (report.simulated and not report.real_judges):
+        return _unpublished(report)
     drawn = picture("published", report.build_figure("published"), report.alt("published"))
     return (
         PUBLISHED_INTRO
         + "\n"
         + captioned("fig-published", drawn, PUBLISHED_CAPTION)
         + table_blocks("published", report.great_tables("published"), "Printed estimates beside ours.")
+    )
+
+
+def _unpublished(report: Results) -> str:
+    if not report.simulated:
+        return "There are no printed numbers to compare these results with."
+    others = [plain(report.label("judges", name)) for name in report.real_judges]
+    if not others:
+        return (
+            "The judges of these results are simulated: they only bear the names of people and models, "
+            "and they are not compared with print."
+        )
+    named = " and ".join(others)
+    return (
+        f"All judges but {named} are simulated: they only bear the names of people and models, and they are "
+        f"not compared with print. There are no printed numbers of {named}."
+    )
+
+
+def _drawn(report: Results) -> str:
+    """Say whose choices were drawn from what is known."""
+    if not report.real_judges:
+        return "The choices were drawn from known part-worths, so the true value of every estimate is known."
+    others = " and ".join(plain(report.label("judges", name)) for name in report.real_judges)
+    return (
+        f"The choices of all judges but {others} were drawn from known part-worths, so the true values of "
+        "their estimates are known."
     )

@@ -12,7 +12,8 @@ import pandas as pd
 
 from conjury.inference.columns import listed
 from conjury.inference.errors import InputError
-from conjury.inference.prepare import PROBABILITY, judge_of
+from conjury.inference.prepare import judge_of
+from conjury.inference.tables import PROBABILITY
 
 from . import conjoint
 from .conjoint.engines.solution import ENGINES

@@ -127,7 +127,8 @@ class Results(RobustnessReport):
     def opening(self) -> str:
         """Say which results these are, and whether their choices are simulated."""
         told = sections.opened(self.manifest, self.manifest)
-        return f"{told} {sections.SIMULATED}" if self.simulated else told
+        probable = sections.PROBABLE if self.outcome != "the choice" else ""
+        return " ".join(filter(None, [told, sections.simulated(self, self.manifest), probable]))
 
     def _each(
         self, analyses: Sequence[Mapping[str, Any]], section: Callable[[Results, Mapping[str, Any]], str]

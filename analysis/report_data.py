@@ -14,6 +14,7 @@ import pandas as pd
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.files import read_table
 from conjury.inference.study import list_studies
+from conjury.inference.tables import PROBABILITY
 
 from .figures.choose import SERIES, series_in_words
 from .figures.labels import LabelKey, Labels, one_prompt, words
@@ -125,6 +126,23 @@ class ReportData:
     def simulated(self) -> bool:
         """Whether choices behind the results are marked as simulated."""
         return bool(self.manifest.get("simulated"))
+
+    @property
+    def real_judges(self) -> list[str]:
+        """Judges whose choices are their own, where those of others are simulated."""
+        return [str(name) for name in self.manifest.get("real_judges") or []] if self.simulated else []
+
+    def beside_print(self) -> pd.DataFrame:
+        """Main estimates of judges that may be compared with print: those who are not simulated."""
+        ours = self.table(self.main)
+        return ours[ours["judge"].isin(self.real_judges)] if self.simulated else ours
+
+    @property
+    def outcome(self) -> str:
+        """What the estimates are about, in words."""
+        formula = self.analysis(self.main).get("formula")
+        named = parse(str(formula)).outcome if formula else ""
+        return "the probability of being chosen" if named == PROBABILITY else "the choice"
 
     def analysis(self, name: str) -> dict[str, Any]:
         """What the manifest says about an analysis; empty where it says nothing."""

@@ -17,7 +17,7 @@ from .figures.labels import LabelKey
 from .methods import note_list, plain
 from .report_tables import versions_table
 from .robustness_sections import RobustnessReport
-from .sections import SIMULATED, opened
+from .sections import opened, simulated
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -72,7 +72,7 @@ class DiagnosticsReport(RobustnessReport):
             counts = {verdict: int((verdicts == verdict).sum()) for verdict in COUNTED}
             said = [f"{n} {COUNTED[verdict][n != 1]}" for verdict, n in counts.items() if n]
             told += f" Of {len(verdicts)} checks, {', '.join(said)}."
-        return f"{told} {SIMULATED}" if self.diagnosed.get("simulated", self.simulated) else told
+        return " ".join(filter(None, [told, simulated(self, self.diagnosed)]))
 
     def summary(self) -> None:
         """Print all checks with their verdicts, the gravest first."""

@@ -16,7 +16,7 @@ from .figures.labels import Labels
 from .methods import code, describe_comparison, note_list, plain
 from .report_data import ReportData
 from .report_tables import versions_table
-from .sections import SIMULATED, opened
+from .sections import opened, simulated
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -54,7 +54,7 @@ class EngineReport(ReportData):
     def opening(self) -> str:
         """Say what was compared, when, and whether its choices are simulated."""
         told = f"{opened(self.manifest | self.compared, self.manifest)} Compared: **{self.subject}**."
-        return f"{told} {SIMULATED}" if self.compared.get("simulated", self.simulated) else told
+        return " ".join(filter(None, [told, simulated(self, self.compared)]))
 
     def disagreement(self) -> None:
         """Print the figure and the table of the largest disagreements."""

@@ -43,7 +43,7 @@ KINDS: dict[str, tuple[Callable[..., Figure], Callable[..., str]]] = {
 def drawers(report: ReportData, name: str) -> tuple[Draw, Describe]:
     """Return the function that draws a table in a theme, and the one that describes the drawing."""
     if name == "published":
-        printed, ours = report.table(name), report.table(report.main)
+        printed, ours = report.table(name), report.beside_print()
         return (
             lambda theme: published_plot(printed, ours, labels=report.labels, theme=theme),
             lambda: published_alt(printed, ours, labels=report.labels),

@@ -25,7 +25,7 @@ def lay_out(report: ReportData, name: str, interval: str = "normal") -> list[GT]
     if name == "answers":
         return [answers_table(report.named(report.table(name)))]
     if name == "published":
-        both = beside_published(report.table(name), report.table(report.main))
+        both = beside_published(report.table(name), report.beside_print())
         return [published_table(report.named(both), Labels(report.labels))]
     if name == "recovery":
         titles = {str(item.get("name")): report.title(item) for item in report.manifest.get("analyses") or []}

@@ -20,10 +20,15 @@ from .report_data import figure_kind
 
 if TYPE_CHECKING:
     from .report import Results
+    from .report_data import ReportData
 
 SIMULATED = (
-    "**The choices are simulated:** they show what the software does and say nothing about the people and "
-    "models that they are named after."
+    "**The choices {but}are simulated:** they show what the software does and say nothing about the people "
+    "and models that they are named after."
+)
+PROBABLE = (
+    "**The outcome is the probability of being chosen**, as the log-probabilities of the answers give it; "
+    "judges without them are left out."
 )
 HALF = 0.5
 
@@ -38,13 +43,20 @@ def opened(made: Mapping[str, Any], study: Mapping[str, Any]) -> str:
     return f"Study: **{title}**. Results{counted}{when}{version}."
 
 
+def simulated(report: ReportData, made: Mapping[str, Any]) -> str:
+    """Say that choices are simulated, and whose are not; empty where none are."""
+    if not made.get("simulated", report.simulated):
+        return ""
+    real = [plain(report.label("judges", name)) for name in made.get("real_judges") or []]
+    return SIMULATED.format(but=f"of all judges but {' and '.join(real)} " if real else "")
+
+
 def effects(report: Results) -> str:
     """Show the effects of every attribute: intervals in words, figure, table."""
     name = report.main
     tables = report.great_tables(name)
-    caption = (
-        f"{plain(report.title(report.analysis(name)))}: average marginal component effects on the choice."
-    )
+    title = plain(report.title(report.analysis(name)))
+    caption = f"{title}: average marginal component effects on {report.outcome}."
     return "\n\n".join(
         [
             f"@fig-{slug(name)} shows the AMCE of every level for every judge, under one prompt for each "
@@ -120,7 +132,8 @@ def means(report: Results, analysis: Mapping[str, Any]) -> str:
     name, title = str(analysis["name"]), plain(report.title(analysis))
     line = float(analysis.get("h0") or HALF)
     indifferent = ", indifference" if line == HALF else ""
-    return f"@fig-{slug(name)} shows the same choices without a reference level.\n" + _figure(
+    same = "the same choices" if report.outcome == "the choice" else "means of the same probabilities"
+    return f"@fig-{slug(name)} shows {same} without a reference level.\n" + _figure(
         report, name, f"{title}. The vertical line stands at {line:g}{indifferent}. {_drawn(report, name)}"
     )
 
@@ -146,7 +159,7 @@ def prompts(report: Results, frame: pd.DataFrame, judge: str, position: int) -> 
     shown = frame[frame["judge"] == judge]
     figure = coefficient_plot(shown, labels=report.labels, group="prompt", bounds=report.lines(report.main))
     alt = coefficient_alt(shown, labels=report.labels, group="prompt")
-    caption = f"Effects on the choice under each prompt: {plain(judge)}."
+    caption = f"Effects on {report.outcome} under each prompt: {plain(judge)}."
     return captioned(f"fig-prompts-{position}", picture(f"prompts-{position}", figure, alt), caption)
 
 

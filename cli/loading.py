@@ -47,7 +47,8 @@ class Variants:
 
     def about(self, outcome: str | None) -> Variants:
         """The same choices with analyses about another outcome: the probability of being chosen."""
-        from conjury.inference.prepare import PROBABILITY, with_outcome
+        from conjury.inference.prepare import with_outcome
+        from conjury.inference.tables import PROBABILITY
 
         if outcome is None or outcome == self.study.outcome:
             return self

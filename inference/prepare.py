@@ -14,8 +14,7 @@ from .design import add_derived
 from .errors import InputError
 from .levels import resolve_levels
 from .study import Study
-
-PROBABILITY = "probability"
+from .tables import PROBABILITY
 
 
 def load_choices(

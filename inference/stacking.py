@@ -154,10 +154,13 @@ def _more(found: int) -> str:
 
 def _notes(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
     """Say which rows are from which file, and what was assumed in reading each."""
+    names = {file: Path(file).name for file in tables}
+    if len(set(names.values())) < len(names):
+        names = {file: "/".join(Path(file).parts[-2:]) for file in tables}
     for file, table in tables.items():
         judges = judge_of(table).unique().tolist()
         more = f" and {len(judges) - NAMED} more judges" if len(judges) > NAMED else ""
-        yield f"{Path(file).name}: {len(table):,} rows, of {', '.join(judges[:NAMED])}{more}."
+        yield f"{names[file]}: {len(table):,} rows, of {', '.join(judges[:NAMED])}{more}."
     for file, table in tables.items():
         for note in table.attrs.get("notes", []):
-            yield note if note.startswith(f"{Path(file).name}: ") else f"{Path(file).name}: {note}"
+            yield f"{names[file]}: {note.removeprefix(f'{Path(file).name}: ')}"

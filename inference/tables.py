@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 STATUSES = ("ok", "refused", "empty", "truncated", "unparsed", "error", "missing")
 POSITIONS = ("A", "B")
+PROBABILITY = "probability"  # column of choices: how likely the profile of the row was to be chosen
 SUM_TOLERANCE = 1e-6  # how far the probabilities of a pair's two profiles may be from 1 together
 JUDGE_KINDS = ("human", "model")
 
@@ -107,7 +108,7 @@ TABLES: dict[str, dict[str, Field]] = {
         "status": _label(STATUSES),
         "repeat": Field("boolean", nullable=False),
         "sample": Field("integer", minimum=0),
-        "probability": Field("number", minimum=0, maximum=1),
+        PROBABILITY: Field("number", minimum=0, maximum=1),
     },
 }
 
@@ -306,9 +307,9 @@ def _check_forced_choices(frame: pd.DataFrame, source: str) -> None:
 
 def _check_probabilities(frame: pd.DataFrame, pairs: np.ndarray, source: str) -> None:
     """Refuse pairs whose two probabilities of being chosen do not sum to 1; ``pairs`` numbers them by row."""
-    if "probability" not in frame or frame["probability"].isna().all():
+    if PROBABILITY not in frame or frame[PROBABILITY].isna().all():
         return
-    sums = np.bincount(pairs, weights=frame["probability"].to_numpy(dtype=float))
+    sums = np.bincount(pairs, weights=frame[PROBABILITY].to_numpy(dtype=float))
     wrong = (np.abs(sums - 1) > SUM_TOLERANCE)[pairs]
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
@@ -316,4 +317,4 @@ def _check_probabilities(frame: pd.DataFrame, pairs: np.ndarray, source: str) ->
             f"belongs to pair {frame['pair_id'].iloc[row]}, whose probabilities sum to {sums[pairs[row]]:.6g}"
         )
         remedy = "write the probability of choosing the profile of the row, so that those of a pair sum to 1"
-        refuse(source, "probability", wrong, problem, remedy)
+        refuse(source, PROBABILITY, wrong, problem, remedy)

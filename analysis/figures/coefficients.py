@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables import PROBABILITY
 
 from .labels import LabelKey, Labels, display_order, refuse_repeats, series_labels
 from .panels import Points, draw_panels
@@ -90,7 +91,20 @@ def coefficient_plot(
 def axis_label(frame: pd.DataFrame) -> str:
     """Name the quantity on the x axis from the ``statistic`` column."""
     found = [str(value) for value in frame["statistic"].dropna().unique()] if "statistic" in frame else []
-    return AXIS_LABELS.get(found[0], found[0]) if len(found) == 1 else "Estimate"
+    label = AXIS_LABELS.get(found[0], found[0]) if len(found) == 1 else "Estimate"
+    return label + of_probability(frame, "of" if "mean" in label.lower() else "on")
+
+
+def of_probability(frame: pd.DataFrame, preposition: str) -> str:
+    """Say behind a quantity that it is about the probability of a choice, where ``outcome`` says so.
+
+    Examples
+    --------
+    >>> of_probability(pd.DataFrame({"outcome": ["probability"]}), "on")
+    ' on the probability of being chosen'
+    """
+    outcomes = set(frame["outcome"].dropna().astype(str)) if "outcome" in frame else set()
+    return f" {preposition} the probability of being chosen" if outcomes == {PROBABILITY} else ""
 
 
 def with_bounds(label: str, bounds: str) -> str:

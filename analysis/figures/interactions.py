@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from .coefficients import Interval, coefficient_alt, estimate_points, with_bounds
+from .coefficients import Interval, coefficient_alt, estimate_points, of_probability, with_bounds
 from .labels import LabelKey, Labels
 from .panels import draw_panels
 
@@ -90,7 +90,7 @@ def _measured(frame: pd.DataFrame, feature: str, by: str) -> str:
     """Name the quantity on the x axis; an AMIE is no difference from a reference."""
     if "statistic" in frame and set(frame["statistic"].astype(str)) == {"amie"}:
         return f"Interaction of {feature} and {by}, beyond both effects"
-    return f"Difference in {quantity(frame)} of {feature}"
+    return f"Difference in {quantity(frame)} of {feature}{of_probability(frame, 'on')}"
 
 
 def _labels_for(frame: pd.DataFrame, feature: str, by: str, labels: Mapping[LabelKey, str] | None) -> Labels:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from .coefficients import Interval, coefficient_alt, estimate_points, with_bounds
+from .coefficients import Interval, coefficient_alt, estimate_points, of_probability, with_bounds
 from .labels import LabelKey, Labels
 from .panels import draw_panels
 
@@ -51,7 +51,7 @@ def marginal_means_plot(
     1
     """
     points = estimate_points(frame, Labels(labels), group, interval)
-    xlabel = with_bounds("Marginal mean", bounds)
+    xlabel = with_bounds(f"Marginal mean{of_probability(frame, 'of')}", bounds)
     return draw_panels(points, theme=theme, xlabel=xlabel, baseline=baseline, title=title, share_x=share_x)
 
 
