@@ -118,6 +118,12 @@ def run_tables(
     return RunTables(responses.frame().astype(kinds), table, choices)
 
 
+def full_rule(study: Study | ItemStudy, rule: str) -> str:
+    """Name the rule in full; InputError where the answers of a study cannot be read by it."""
+    spec = replace(response_spec(study.response), lines=1)
+    return read_answer(Answer(), spec, {}, rule)[0].rule
+
+
 def response_spec(response: Response, noun: str = "") -> ResponseSpec:
     """Say what a response form allows, as parsing rules take it; ``noun`` is what a subject is called."""
     if isinstance(response, Choice):
@@ -152,7 +158,7 @@ def choices_from_judgments(
     ]
     rows = asked.merge(tasks[["task_id", "position", "profile_id", "repeat"]], on="task_id", how="inner")
     first = (rows["position"].astype("string") == POSITIONS[0]).to_numpy(dtype=bool)
-    picked = (rows["value"] == options[0]).to_numpy(dtype=bool)
+    picked = rows["value"].eq(options[0]).fillna(False).to_numpy(dtype=bool)
     chosen = pd.array((picked == first).astype(np.int8), dtype="Int8")
     chosen[(rows["status"] != "ok").to_numpy()] = pd.NA
     rows = rows.assign(

@@ -19,6 +19,7 @@ def completion(
     model: str,
     finish_reason: str = "stop",
     tokens: Sequence[tuple[str, float, LogProbs]] = (),
+    refusal: str | None = None,
     usage: tuple[int, int] | None = None,
     created: int | None = None,
     engine: Mapping[str, Any] | None = None,
@@ -28,6 +29,7 @@ def completion(
     Parameters
     ----------
     tokens : sequence of (token, log-probability, log-probabilities of its rivals by token)
+    refusal : what is said in the field for refusals
     usage : prompt and completion tokens
     engine : what the form has no place for; kept under ``conjury``
     """
@@ -37,6 +39,8 @@ def completion(
         "finish_reason": finish_reason,
         "logprobs": {"content": [_token(*token) for token in tokens]} if tokens else None,
     }
+    if refusal is not None:
+        choice["message"]["refusal"] = refusal
     body: dict[str, Any] = {
         "id": f"conjury-{request.key}",
         "object": "chat.completion",

@@ -19,6 +19,7 @@ COLUMNS = (
     "text",
     "finish_reason",
     "logprobs",
+    "refusal",
     "model_returned",
     "prompt_tokens",
     "completion_tokens",
@@ -42,9 +43,8 @@ class ReplayBackend:
             raise InputError(f"{recorded}: nothing of judge '{judge_id}' is on record; name another --judge.")
         self._path = recorded
         self._rows = dict(zip(table["request_key"], range(len(table)), strict=True))
-        self._asked = set(
-            zip(table["prompt_id"], table["task_id" if "task_id" in table else "item_id"], strict=True)
-        )
+        subjects = table.filter(["task_id", "item_id"]).bfill(axis=1).iloc[:, 0]
+        self._asked = set(zip(table["prompt_id"], subjects, table["sample"], strict=True))
         self._columns = {name: table[name].tolist() for name in COLUMNS if name in table}
 
     def settings(self) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class ReplayBackend:
             row = self._rows.get(request.key)
             if row is not None:
                 desk.record(Outcome(request.key, self._compose(request, row)))
-            elif (request.prompt_id, request.subject_id) in self._asked:
+            elif (request.prompt_id, request.subject_id, request.sample) in self._asked:
                 raise InputError(
                     f"{self._path}: the recorded answer on {request.subject_id} under prompt "
                     f"{request.prompt_id} was given to another request (prompts, texts or settings have "
@@ -85,6 +85,7 @@ class ReplayBackend:
             model=recorded.get("model_returned", ""),
             finish_reason=recorded.get("finish_reason", "stop"),
             tokens=tokens,
+            refusal=recorded.get("refusal"),
             usage=usage,
             created=int(recorded["created"].timestamp()) if "created" in recorded else None,
             engine={"recorded": self._path.name},

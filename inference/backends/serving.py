@@ -22,7 +22,7 @@ def served_model(base_url: str, key_variable: str) -> str:
         api_key=endpoint.key or "none", base_url=endpoint.base_url, timeout=30, max_retries=2
     )
     try:
-        models = [model.id for model in client.models.list()]
+        models: list[str] = [model.id for model in client.models.list()]
     except openai.OpenAIError as error:
         said = redact(str(error), endpoint.secrets)
         raise InputError(
