@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,12 +85,15 @@ def collect_judgments(
     """Ask one judge what it has not answered yet, and write the tables of the run; return an exit code."""
     from conjury.inference.batching import export_requests
     from conjury.inference.collect import Budget, Order, plan
+    from conjury.inference.exporting import full_rule
     from conjury.inference.facts import merged_facts, run_facts
     from conjury.inference.ledger import Ledger
     from conjury.inference.prices import read_prices
 
     known = load_any_study(study)
+    full_rule(known, running.rule)
     ask = find_judge(known, judge, asking)
+    _check_route(ask, known.response.form, running)
     chosen = find_prompts(known, prompts, running.images)
     folder = run_folder(known, out)
     prices = read_prices(running.prices)
@@ -101,13 +104,14 @@ def collect_judgments(
             f"--max-cost needs the price of {ask.model}, which is not in "
             f"{running.prices or 'the price table'}; add it to a table of your own, named with --prices."
         )
-    material = folder.material(known, running.pairs, running.images)
+    material = folder.material(known, running.pairs, running.images, keep=not running.dry_run)
     facts = run_facts(known, judge, ask, chosen, material.facts)
     if running.dry_run:
-        ledger = Ledger.open(folder.ledger, write=False) if folder.ledger.is_file() else None
+        begun = folder.ledger.is_file()
         order = Order(known, judge, ask, chosen, material.subjects, material.count, folder.image(known, None))
-        merged_facts(None if ledger is None else ledger.get("inputs"), facts, folder.path)
-        show_plan(order, plan(order, ledger, budget), budget, prices, running)
+        with Ledger.open(folder.ledger, write=False) if begun else nullcontext() as before:
+            merged_facts(None if before is None else before.get("inputs"), facts, folder.path)
+            show_plan(order, plan(order, before, budget), budget, prices, running)
         console.print("Nothing was sent (--dry-run).")
         return 0
     with Ledger.open(folder.ledger) as ledger:
@@ -172,6 +176,20 @@ def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
         first = problems.errors()[0]
         option = "--" + str(first["loc"][0]).replace("_", "-") if first["loc"] else "the options"
         raise InputError(f"{option} {first['input']!r}: {first['msg']}; correct it.") from None
+
+
+def _check_route(ask: Sampling, form: str, running: Running) -> None:
+    """Refuse options that do not go together."""
+    if running.batch and ask.backend != "openai":
+        raise InputError(f"--batch sends requests to OpenAI, not to {ask.backend}; leave out one of the two.")
+    if running.wait and not running.batch:
+        raise InputError("--wait is about batches; add --batch, or leave it out.")
+    if running.recorded is not None and ask.backend != "replay":
+        raise InputError("--recorded is the table that --backend replay reads; add that, or leave it out.")
+    if ask.answer in ("token", "choice") and form not in ("choice", "label"):
+        raise InputError(
+            f"--answer {ask.answer}: answers of form '{form}' are longer than one token; use json or free."
+        )
 
 
 def find_prompts(study: Study | ItemStudy, names: Sequence[str] | None, images: bool) -> list[Prompt]:
@@ -367,6 +385,10 @@ def retry(study: str, out: Path | None, statuses: Sequence[str], judge: str | No
     known, folder = open_run(study, out)
     material = folder.material(known)
     with Ledger.open(folder.ledger) as ledger:
+        asked = list((ledger.get("inputs") or {}).get("judges", {}))
+        if judge is not None and judge not in asked:
+            hint = did_you_mean(judge, asked)
+            raise InputError(f"--judge {judge}: this run never asked it{hint}; use {listed(asked)}.")
         read = run_tables(known, ledger.answers(judge), shown=material.shown).judgments
         wanted = read[read["status"].isin(list(statuses))]
         keys = wanted["request_key"].unique().tolist()
@@ -380,15 +402,17 @@ def retry(study: str, out: Path | None, statuses: Sequence[str], judge: str | No
 
 def parse(study: str, out: Path | None, rule: str, prices: Path | None) -> None:
     """Read the answers of a run again and write its tables; nothing is sent."""
+    from conjury.inference.exporting import full_rule
     from conjury.inference.ledger import Ledger
     from conjury.inference.parsing import explain
     from conjury.inference.prices import read_prices
 
     known, folder = open_run(study, out)
+    name = full_rule(known, rule)
     with Ledger.open(folder.ledger, write=False) as ledger:
         write_tables(known, ledger, folder, folder.material(known), read_prices(prices), rule)
     if rule != "default":
-        console.print(explain(rule))
+        console.print(explain(name))
 
 
 def verify(study: str, out: Path | None) -> int:

@@ -71,9 +71,16 @@ class RunFolder:
         return load_design(self.path / "design")
 
     def draw(
-        self, study: Study, pairs: int | None, swapped_share: float | None, seed: int | None
+        self,
+        study: Study,
+        pairs: int | None,
+        swapped_share: float | None,
+        seed: int | None,
+        keep: bool = True,
     ) -> DrawnDesign:
         """Draw the design of a study, or return the one that is there if it is the same.
+
+        It is written into the folder unless ``keep`` is False.
 
         Raises
         ------
@@ -96,15 +103,25 @@ class RunFolder:
                 "folder with --out."
             )
         design = draw_design(study, **wanted)
-        save_design(design, self.path / "design")
+        if keep:
+            save_design(design, self.path / "design")
         self.__dict__["design"] = design
         return design
 
-    def material(self, study: Study | ItemStudy, pairs: int | None = None, images: bool = False) -> Material:
-        """Gather what models are shown; a conjoint without a design gets the one its study file describes."""
+    def material(
+        self,
+        study: Study | ItemStudy,
+        pairs: int | None = None,
+        images: bool = False,
+        keep: bool = True,
+    ) -> Material:
+        """Gather what models are shown; a conjoint without a design gets the one its study file describes.
+
+        Nothing is written unless ``keep`` is True.
+        """
         if isinstance(study, ItemStudy):
             return _items(study, pairs, images)
-        design = self.design or self.draw(study, None, None, None)
+        design = self.design or self.draw(study, None, None, None, keep)
         return _profiles(study, design, pairs, images)
 
     def image(self, study: Study | ItemStudy, ledger: Ledger | None) -> Callable[[str], str]:
