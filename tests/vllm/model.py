@@ -32,7 +32,6 @@ def convert(source: Path, target: Path) -> None:
     from transformers.utils import logging
 
     logging.set_verbosity_error()
-    logging.disable_progress_bar()
     options = {"gguf_file": source.name, "local_files_only": True}
     tokenizer = AutoTokenizer.from_pretrained(source.parent, **options)
     loaded = AutoModelForCausalLM.from_pretrained(source.parent, dtype=torch.float32, **options)
@@ -65,4 +64,5 @@ def prepare(target: Path = SMOLLM2) -> Path:
 
 if __name__ == "__main__":
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("TQDM_DISABLE", "1")
     print(prepare())
