@@ -1,0 +1,105 @@
+"""``kill -9`` at random moments: nothing is lost, nothing that was recorded is asked again."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from fakes.server import TESTS, FakeServer
+from fakes.studies import collect, table, verdicts
+from pandas.testing import assert_frame_equal
+
+from conjury.inference.ledger import Ledger
+
+
+class Killer:
+    """A process that runs a command and kills it, time after time."""
+
+    def __init__(self, arguments: list[str], seconds: float, n: int, run: Path) -> None:
+        told = [json.dumps(arguments), str(random.Random(n).randrange(1000)), str(seconds), str(n), str(run)]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "fakes.killed_run", *told],
+            env={**os.environ, "PYTHONPATH": str(TESTS)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def next(self) -> tuple[int, list[str]]:
+        """Return the exit code of the next command, and what has an answer since."""
+        assert self.process.stdout is not None
+        code, answered = json.loads(self.process.stdout.readline())
+        return code, answered
+
+    def go_on(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait(10)
+
+
+def check(study: Path, folder: Path, server: FakeServer, n: int, *options: str) -> None:
+    """Kill a run n times, let it end, and compare it with an undisturbed one."""
+    server.configure(latency=0.02)
+    collect(study, folder / "first", base_url=server.url, pairs=1)
+    began = time.monotonic()
+    collect(study, folder / "undisturbed", base_url=server.url, concurrency=4)
+    seconds = time.monotonic() - began
+    server.configure(latency=0.02)
+    run = folder / "killed"
+    arguments = ["collect", str(study), "--judge", "judge", "--base-url", server.url, "--out", str(run)]
+    killer = Killer([*arguments, "--concurrency", "4", *options], 1.2 * seconds, n, run)
+    before: dict[str, int] = {}
+    codes = []
+    for _ in range(n):
+        code, answered = killer.next()
+        codes.append(code)
+        print(code, len(answered), "answers on disk")
+        # what had an answer on disk before this process was started was not asked by it
+        seen = server.counts()["seen"] if not options else server.counts()["answered"]
+        assert {name: seen[name] for name in before} == before
+        before = {name: seen[name] for name in answered}
+        killer.go_on()
+    code, _ = killer.next()
+    killer.close()
+    assert code == 0
+    assert -9 in codes
+    seen = server.counts()["seen"] if not options else server.counts()["answered"]
+    assert {name: seen[name] for name in before} == before
+    assert not options or set(seen.values()) == {1}  # what is in a batch is paid for
+    for name in ("choices", "judgments"):
+        assert_frame_equal(verdicts(run, name), verdicts(folder / "undisturbed", name))
+    assert table(run, "choices")["status"].eq("ok").all()
+    with Ledger.open(run / "ledger.sqlite") as ledger:
+        assert ledger.problems() == []
+        assert ledger.batches(live=True) == []
+
+
+@pytest.mark.parametrize("options", [(), ("--batch", "--wait")], ids=["synchronous", "batch"])
+def test_a_run_that_is_killed_loses_no_answer_and_asks_none_twice(
+    study: Path, tmp_path: Path, server: FakeServer, options: tuple[str, ...]
+) -> None:
+    check(study, tmp_path, server, 6, *options)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("options", [(), ("--batch", "--wait")], ids=["synchronous", "batch"])
+def test_a_run_that_is_killed_fifty_times_loses_no_answer_and_asks_none_twice(
+    study: Path, tmp_path: Path, server: FakeServer, options: tuple[str, ...]
+) -> None:
+    for place in range(10):
+        (tmp_path / str(place)).mkdir()
+        check(study, tmp_path / str(place), server, 5, *options)
