@@ -107,12 +107,15 @@ class VLLMBackend:
                 size = min(size * 2, LARGEST_CHUNK)
 
     def _answer(self, chunk: list[Request], desk: Desk) -> list[Outcome]:
+        llm = self._llm
+        from vllm.exceptions import VLLMValidationError
+
         messages = [resolve(request.body, desk.media)["messages"] for request in chunk]
         parameters = [self._parameters(request.body) for request in chunk]
         began = time.monotonic()
         try:
-            answers = self._llm.chat(messages, sampling_params=parameters, use_tqdm=False)
-        except ValueError as error:
+            answers = llm.chat(messages, sampling_params=parameters, use_tqdm=False)
+        except (ValueError, VLLMValidationError) as error:
             if len(chunk) > 1:
                 return [outcome for request in chunk for outcome in self._answer([request], desk)]
             return [_rejected(chunk[0], _first_line(error))]

@@ -1,0 +1,24 @@
+"""A real small language model, loaded once, and a tiny vision model with random weights."""
+
+from __future__ import annotations
+
+import runpy
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    missing = find_spec("vllm") is None
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.vllm)
+            if missing:
+                item.add_marker(pytest.mark.skip(reason="vLLM is not in this environment (make test-vllm)"))
+
+
+@pytest.fixture(scope="session")
+def weights() -> Path:
+    prepared: Path = runpy.run_path(str(Path(__file__).with_name("model.py")))["prepare"]()
+    return prepared
