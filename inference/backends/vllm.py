@@ -121,7 +121,7 @@ class VLLMBackend:
             return [_rejected(chunk[0], _first_line(error))]
         except RuntimeError as error:
             raise InputError(
-                f"vLLM stopped while it answered for {self._model} ({_first_line(error)}); the answers so far "
+                f"vLLM stopped while it answered for {self._model} ({_first_line(error)}); answers so far "
                 "are kept. Correct 'engine' in the study file and run this again."
             ) from None
         seconds = (time.monotonic() - began) / len(chunk)
