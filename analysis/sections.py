@@ -14,7 +14,7 @@ from .display import number, whole
 from .figures import coefficient_alt, coefficient_plot
 from .figures.choose import SERIES
 from .figures.interactions import quantity
-from .figures.labels import Labels, series_labels
+from .figures.labels import Labels, one_prompt, series_labels
 from .methods import bounds_name, code, drawn_units, excluded, plain
 from .report_data import figure_kind
 
@@ -31,6 +31,8 @@ PROBABLE = (
     "judges without them are left out."
 )
 HALF = 0.5
+UNEVEN = 4  # times as many profiles as another judge
+SIDED = 0.25  # how far the share of position A may be from one half without a word
 
 
 def opened(made: Mapping[str, Any], study: Mapping[str, Any]) -> str:
@@ -62,10 +64,36 @@ def effects(report: Results) -> str:
             f"@fig-{slug(name)} shows the AMCE of every level for every judge, under one prompt for each "
             f"model, and {table_references(name, len(tables))} the numbers. Each attribute has its own axis.",
             interval_note(report.analysis(name), report.estimates(name), Labels(report.labels)),
+            uneven_note(report, report.analysis(name)),
             _figure(report, name, f"{caption} {_drawn(report, name)}"),
             table_blocks(name, tables, caption),
         ]
     )
+
+
+def uneven_note(report: ReportData, analysis: Mapping[str, Any]) -> str:
+    """Say where a judge answered far fewer pairs than others, or mostly by the side of a profile."""
+    told = []
+    sizes = {
+        report.label("judges", group["judge"]): int(group["n_used"])
+        for group in analysis.get("groups") or []
+        if group.get("n_used")
+    }
+    least, most = min(sizes, key=sizes.__getitem__, default=""), max(sizes.values(), default=0)
+    if least and most >= UNEVEN * sizes[least]:
+        told.append(
+            f"Intervals of {plain(least)} rest on {whole(sizes[least])} profiles and are wider than those of "
+            f"judges with up to {whole(most)}."
+        )
+    if report.has("check_position_share"):
+        shares = one_prompt(report.table("check_position_share"))
+        strong = report.named(shares[(shares["estimate"] - HALF).abs() > SIDED])
+        told += [
+            f"{plain(row['judge'])} chose position A in {number(100 * row['estimate'], 1)}% of pairs: where "
+            "the side decides most choices, little is left for attributes, and effects are near zero."
+            for row in strong.to_dict("records")
+        ]
+    return " ".join(told)
 
 
 def further_effects(report: Results, analysis: Mapping[str, Any]) -> str:

@@ -36,11 +36,16 @@ def repeat_agreement(judged: Sequence[Judged], alpha: float) -> Check:
     table = tidy(done)
     least = lowest(table, table["estimate"])
     without = len(judged) - len(repeated)
+    meaning = (
+        "less than chance gives, as where choices follow the side on which a profile stands."
+        if least["upper"] < 0.5
+        else f"if all of it were inattention, {100 * least['random_share']:.1f}% of answers would be "
+        "given at random."
+    )
     finding = (
         f"The least agreement is {100 * least['estimate']:.1f}% of {int(least['repeats']):,} repeated pairs "
         f"({who(least)}; {100 * (1 - alpha):g}% interval {100 * least['lower']:.1f} to "
-        f"{100 * least['upper']:.1f}); if all of it were inattention, {100 * least['random_share']:.1f}% of "
-        "answers would be given at random."
+        f"{100 * least['upper']:.1f}); {meaning}"
     )
     if without:
         finding += f" There is no repeated pair for {groups(without)}."
