@@ -61,6 +61,7 @@ format: $(READY) ## put the code into the project's format
 bench: $(READY_BENCH) ## measure against the peers
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/designs.py
+	$(BIN)/python benchmarks/collecting.py
 	$(BIN)/python benchmarks/size.py
 
 clean: ## remove what the other targets made, but not .venv or other results
