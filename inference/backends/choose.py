@@ -41,7 +41,7 @@ def choose_backend(order: Order, folder: RunFolder, route: Route) -> Backend:
     if ask.backend == "ray":
         from .ray import RayBackend
 
-        return RayBackend(ask.model, weights, ask.engine, folder.path / "ray")
+        return RayBackend(ask.model, weights, ask.engine)
     if ask.backend == "replay":
         from .replay import ReplayBackend
 

@@ -17,6 +17,7 @@ from ..media import resolve
 from ..requests import Attempt, Body, Outcome, Request
 from .base import Desk
 from .compose import completion
+from .sampling import sampling_fields
 
 if TYPE_CHECKING:
     from vllm import LLM, RequestOutput, SamplingParams
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 FIRST_CHUNK, LARGEST_CHUNK = 64, 8192
 CHUNK_SECONDS = 20.0  # answers become durable chunk by chunk, so chunks grow only to what takes this long
 NEVER = -9999.0  # stands for minus infinity, which JSON cannot hold
-SAME_NAME = (
-    *("temperature", "top_p", "top_k", "min_p", "seed", "stop", "max_tokens", "min_tokens"),
-    *("presence_penalty", "frequency_penalty", "repetition_penalty", "logit_bias", "ignore_eos"),
-)
 
 
 class VLLMBackend:
@@ -131,45 +128,17 @@ class VLLMBackend:
         ]
 
     def _parameters(self, body: Body) -> SamplingParams:
-        """Translate the settings of a chat completion into vLLM's."""
         from vllm import SamplingParams
         from vllm.sampling_params import StructuredOutputsParams
 
-        given = {name: value for name, value in body.items() if name not in ("model", "messages")}
-        settings = {name: given.pop(name) for name in SAME_NAME if name in given}
-        if "max_completion_tokens" in given:
-            settings["max_tokens"] = given.pop("max_completion_tokens")
-        top, wanted = given.pop("top_logprobs", 0), given.pop("logprobs", False)
-        if wanted:
-            settings["logprobs"] = max(top, 1)
-        structured = given.pop("structured_outputs", None)
-        form = given.pop("response_format", None)
-        if given:
-            raise InputError(
-                f"The settings of {self._model} name {', '.join(given)}, which vLLM's engine does not take; "
-                "remove it from 'settings', or give it under 'engine'."
-            )
-        options = tuple(structured["choice"]) if structured and "choice" in structured else ()
-        if options and (ids := self._single_tokens(options)) is not None:
-            # Raw log-probabilities of exactly the options; under a grammar they would be renormalised.
-            settings.pop("logprobs", None)
-            settings |= {"allowed_token_ids": ids, "logprob_token_ids": ids, "max_tokens": 1}
-        elif structured:
-            settings["structured_outputs"] = StructuredOutputsParams(**structured)
-            settings.setdefault("max_tokens", 64)
-        elif form is not None:
-            schema = form["json_schema"]["schema"]
-            settings["structured_outputs"] = StructuredOutputsParams(json=schema, disable_any_whitespace=True)
-            settings.setdefault("max_tokens", 512)
-        return SamplingParams(**settings)
+        fields = sampling_fields(body, self._single_tokens)
+        if "structured_outputs" in fields:
+            fields["structured_outputs"] = StructuredOutputsParams(**fields["structured_outputs"])
+        return SamplingParams(**fields)
 
     def _single_tokens(self, options: tuple[str, ...]) -> list[int] | None:
-        """Token of each option, or None where one has several."""
         if options not in self._option_ids:
-            tokenizer = self._llm.get_tokenizer()
-            encoded = [tokenizer.encode(option, add_special_tokens=False) for option in options]
-            single = all(len(ids) == 1 for ids in encoded)
-            self._option_ids[options] = [ids[0] for ids in encoded] if single else None
+            self._option_ids[options] = token_of_each(self._llm.get_tokenizer(), options)
         return self._option_ids[options]
 
     def _compose(self, request: Request, answer: RequestOutput) -> bytes:
@@ -187,6 +156,12 @@ class VLLMBackend:
             tokens=tokens,
             usage=(len(answer.prompt_token_ids or ()), len(made.token_ids)),
         )
+
+
+def token_of_each(tokenizer: Any, options: tuple[str, ...]) -> list[int] | None:
+    """Token of each option, or None where one has several."""
+    encoded = [tokenizer.encode(option, add_special_tokens=False) for option in options]
+    return [tokens[0] for tokens in encoded] if all(len(tokens) == 1 for tokens in encoded) else None
 
 
 def _top(position: Mapping[int, Any], token: int) -> tuple[str, float, dict[str, float]]:
