@@ -71,12 +71,16 @@ def find_endpoint(base_url: str | None, key_variable: str) -> Endpoint:
         There is no key for OpenAI, it cannot be one, or the address holds one.
     """
     url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
-    if redact(url) != url:
+    if not _is_address(url):
         raise InputError(
-            f"The base_url {shown(url)} was given with a key or password in it; put that into the "
-            f"environment variable {key_variable}."
+            "The base_url is no address of a server; write one such as http://127.0.0.1:8000/v1."
         )
     key = os.environ.get(key_variable, "").strip()
+    if redact(url, (key,)) != url:
+        raise InputError(
+            f"The base_url {redact(shown(url), (key,))} was given with a key or password in it; put that "
+            f"into the environment variable {key_variable}."
+        )
     if not key and not base_url:
         raise InputError(
             f"There is no key in the environment variable {key_variable}; set it, or name a base_url."
@@ -86,6 +90,14 @@ def find_endpoint(base_url: str | None, key_variable: str) -> Endpoint:
             f"The environment variable {key_variable} holds characters that no key has; set it again."
         )
     return Endpoint(url, shown(url), key_variable, key)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # such as a bracket that is not closed, or a port that is no number
+        return False
 
 
 def shown(url: str) -> str:
