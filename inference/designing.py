@@ -76,6 +76,8 @@ def draw_design(study: Study, pairs: int, swapped_share: float, seed: int) -> Dr
     """
     if pairs < 1:
         raise InputError(f"The number of pairs is {pairs}; ask for at least one.")
+    if not 0 <= swapped_share <= 1:
+        raise InputError(f"The share of swapped pairs is {swapped_share:g}; give one from 0 to 1.")
     everything = enumerate_profiles(study)
     rows, swapped = draw_shared_pairs(everything, pairs, swapped_share, seed)
     tasks = shared_table(everything["profile_id"].to_numpy()[rows], swapped)

@@ -2,7 +2,7 @@
 
 ``python -m fakes.killed_run '["collect", ...]' SEED SECONDS N FOLDER`` runs one command line N times, each
 killed within SECONDS of its start, then once to its end. After each it prints the exit code and the hashes of
-the contents that have an answer in the ledger of FOLDER, then the last code and seconds, and waits for a line.
+the contents that have an answer in the ledger of FOLDER, and waits for a line; at last code and seconds.
 Commands are forked from a process that has imported what they need.
 """
 

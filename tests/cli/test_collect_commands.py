@@ -1,0 +1,295 @@
+"""Commands that collect from a fake server: interrupted, refused, short of space; keys are told nowhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fakes.server import FakeServer
+from fakes.studies import RATINGS, collect, everything_said, items, table, towns, write_study
+
+from conjury.cli.main import main
+
+Refused = Callable[..., str]
+KEY = "quince-SENTINEL-0123456789abcdef"
+REQUESTS = 88
+
+LIMITED = """
+import resource, sys
+from conjury.cli.main import main
+import conjury.inference.batching, conjury.inference.exporting, conjury.inference.backends.openai
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)), resource.RLIM_INFINITY))
+main()
+"""
+NOBODY = """
+import contextlib, os, sys
+from conjury.cli.main import main
+from conjury.inference.backends import choose, openai
+sys.argv.append("--dry-run")
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(None):
+    main()  # imports all that it needs while it still may
+sys.argv.pop()
+if os.geteuid() == 0:
+    os.seteuid(65534)
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def running_server() -> Iterator[FakeServer]:
+    with FakeServer() as server:
+        yield server
+
+
+@pytest.fixture
+def server(running_server: FakeServer) -> FakeServer:
+    running_server.configure()
+    return running_server
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    return write_study(tmp_path / "towns", towns())
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Refused:
+    """Run the command and return the one sentence that it ends with."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+    def run(*arguments: object) -> str:
+        monkeypatch.setattr(sys, "argv", ["conjury", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        told = capfd.readouterr().err
+        assert stopped.value.code == 2
+        assert "Traceback" not in told
+        if told.startswith("Usage: "):  # an option that cannot be read at all
+            return told
+        assert told.startswith("conjury: ")
+        assert told.count("\n") == 1
+        assert told.endswith((".\n", "?\n"))
+        return told
+
+    return run
+
+
+def start(code: str, *arguments: object, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, error = process.communicate(timeout=120)
+    return process.returncode, out, error
+
+
+def wait_for_answers(server: FakeServer, n: int) -> None:
+    deadline = time.monotonic() + 60
+    while sum(server.counts()["answered"].values()) < n:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_an_interrupted_run_writes_its_tables_and_goes_on_where_it_stopped(
+    study: Path, tmp_path: Path, server: FakeServer
+) -> None:
+    server.configure(latency=0.2)
+    run = tmp_path / "run"
+    options = ("--judge", "judge", "--base-url", server.url, "--out", run, "--concurrency", 3)
+    process = start("from conjury.cli.main import main; main()", "collect", study, *options)
+    wait_for_answers(server, 6)
+    second = start("from conjury.cli.main import main; main()", "collect", study, *options)
+    code, _, told = ended(second)
+    assert code == 2
+    assert f"process {process.pid} on" in told
+    assert "is writing to this ledger; wait until it is done" in told
+    assert told.count("\n") == 1
+    process.send_signal(signal.SIGINT)
+    code, out, told = ended(process)
+    assert code == 130
+    assert "Stopped (interrupted); the same command goes on from here." in out
+    assert told == "conjury: interrupted; no file was left half written.\n"
+    n = len(table(run, "responses"))
+    assert 6 <= n < REQUESTS
+    assert len(table(run, "choices")) == 2 * n
+    assert table(run, "choices")["status"].eq("ok").all()
+    server_counts = server.counts()["answered"]
+    assert sum(server_counts.values()) == n
+    assert collect(study, run, base_url=server.url) == 0
+    assert set(server.counts()["answered"].values()) == {1}
+    assert len(table(run, "responses")) == REQUESTS
+
+
+def test_the_commands_work_together_from_design_to_choices(
+    study: Path, tmp_path: Path, server: FakeServer, conjury: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    made = conjury("design", study, "--pairs", 5, "--swapped-share", 0.2, "--seed", 2, cwd=tmp_path)
+    assert "6 tasks, 1 of them with sides swapped" in made.stdout
+    asked = ("--base-url", server.url, "--prompt", "plain")
+    made = conjury("collect", study, "--judge", "judge", *asked, cwd=tmp_path)
+    assert (made.returncode, made.stderr) == (0, "")
+    run = tmp_path / "runs" / "towns"
+    assert len(table(run, "choices")) == 12
+    made = conjury("status", study, cwd=tmp_path)
+    assert "judge plain ok: 6" in made.stdout
+    made = conjury("ledger", "verify", study, cwd=tmp_path)
+    assert (made.returncode, made.stdout.strip().endswith("6 requests, no damage.")) == (0, True)
+
+
+def test_a_key_is_told_nowhere(
+    study: Path,
+    tmp_path: Path,
+    server: FakeServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    refused: Refused,
+) -> None:
+    monkeypatch.setenv("SENTINEL_KEY", KEY)
+    run = tmp_path / "run"
+    asked = ("collect", study, "--judge", "judge", "--key-variable", "SENTINEL_KEY", "--out", run)
+    said = [refused(*asked, "--base-url", f"http://me:{KEY}@127.0.0.1:9/v1")]
+    server.configure(key="another key")
+    said.append(refused(*asked, "--base-url", server.url))
+    assert "does not accept the key in the environment variable SENTINEL_KEY" in said[-1]
+    asked = (*asked[:-1], tmp_path / "batch")
+    said.append(refused(*asked, "--base-url", server.url, "--batch"))
+    server.configure(models=["other", "third"])
+    asked = (*asked[:-1], tmp_path / "nowhere")
+    said.append(refused(*asked, "--base-url", f"{server.root}/{KEY}/nowhere"))
+    assert "was given with a key or password in it" in said[-1]
+    said.append(refused(*asked, "--base-url", f"{server.root}/nowhere"))
+    assert "does not speak OpenAI's protocol there" in said[-1]
+    mine = ("collect", study, "--judge", "mine", "--out", run, "--key-variable", "SENTINEL_KEY")
+    said.append(refused(*mine, "--base-url", server.url))
+    server.configure(faults={"500": 0.3, "wrong_schema": 0.2, "rejected": 0.2}, key=KEY)
+    assert collect(study, run, base_url=server.url, key_variable="SENTINEL_KEY") == 0
+    assert collect(study, run, "other", base_url=server.url, key_variable="SENTINEL_KEY", batch=True) == 0
+    assert KEY in server.counts()["keys"]
+    captured = capfd.readouterr()
+    said += [captured.out, captured.err]
+    assert KEY not in "".join(said)
+    for folder in (run, tmp_path / "batch", tmp_path / "nowhere"):
+        assert KEY.encode() not in everything_said(folder)
+    assert b"SENTINEL_KEY" in everything_said(run)
+
+
+def test_a_key_that_a_server_repeats_is_kept_in_no_answer(
+    study: Path, tmp_path: Path, server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SENTINEL_KEY", KEY)
+    server.configure(status=422, error={"message": f"Bad request with key {KEY}."})
+    run = tmp_path / "run"
+    assert collect(study, run, base_url=server.url, key_variable="SENTINEL_KEY", pairs=2) == 0
+    assert table(run, "responses")["error"].str.contains(r"Bad request with key \[key\]").all()
+    assert KEY.encode() not in everything_said(run)
+
+
+def test_a_full_disk_ends_a_run_with_one_sentence_and_keeps_what_was_answered(
+    study: Path, tmp_path: Path, server: FakeServer
+) -> None:
+    run = tmp_path / "run"
+    options = ("collect", study, "--judge", "judge", "--base-url", server.url, "--out", run)
+    collect(study, run, base_url=server.url, pairs=1)
+    code, _, told = ended(start(LIMITED, 150_000, *options))
+    assert code == 2
+    assert told.startswith("conjury: ")
+    assert told.count("\n") == 1
+    assert "space" in told
+    assert collect(study, run, base_url=server.url) == 0
+    assert len(table(run, "choices")) == 2 * REQUESTS
+
+
+def test_a_folder_that_cannot_be_written_ends_a_run_with_one_sentence(server: FakeServer) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        study = write_study(folder / "towns", towns())
+        collect(study, folder / "run", base_url=server.url, pairs=1)
+        seen = len(server.counts()["arrivals"])
+        for path in (folder, *folder.rglob("*")):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        for out in (folder / "run", folder / "new"):
+            options = ("collect", study, "--judge", "judge", "--base-url", server.url, "--out", out)
+            code, _, told = ended(start(NOBODY, *options))
+            assert code == 2, told
+            assert told.startswith("conjury: ")
+            assert told.count("\n") == 1
+            assert "ermission" in told
+        assert len(server.counts()["arrivals"]) == seen
+        for path in (folder, *folder.rglob("*")):
+            path.chmod(0o755)
+
+
+ASK = ("collect", "towns", "--judge", "judge")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("design", "posts"), "posts is a study of items, not a conjoint|study of items"),
+        (("design", "towns", "--pairs", 0), "number of pairs is 0"),
+        (("design", "towns", "--swapped-share", 1.5), "1.5"),
+        (("design", "towns", "--seed", -1), "--seed"),
+        (("design", "nowhere"), "no study 'nowhere'"),
+        (("collect", "towns", "--judge", "jugde"), "did you mean 'judge'"),
+        (("collect", "towns", "--judge", "human"), "these are people"),
+        (("collect", "towns", "--judge", "silent"), "does not say how to ask"),
+        (ASK, "no key in the environment variable OPENAI_API_KEY"),
+        ((*ASK, "--prompt", "plane"), "did you mean 'plain'"),
+        ((*ASK, "--pairs", 41), "The design has 40 pairs"),
+        ((*ASK, "--pairs", 0), "--pairs"),
+        ((*ASK, "--stimuli", "video"), "--stimuli video"),
+        ((*ASK, "--stimuli", "images"), "have no pictures"),
+        ((*ASK, "--backend", "carrier"), "--backend 'carrier'"),
+        ((*ASK, "--answer", "letter"), "--answer 'letter'"),
+        ((*ASK, "--key-variable", "my key"), "--key-variable 'my key'"),
+        ((*ASK, "--samples", 0), "--samples"),
+        ((*ASK, "--concurrency", 0), "--concurrency"),
+        ((*ASK, "--max-cost", -1), "--max-cost"),
+        ((*ASK, "--prices", "gone.yaml"), r"gone\.yaml"),
+        ((*ASK, "--prices", "towns/study.yaml"), r"study\.yaml:\d+"),
+        ((*ASK, "--model", "own", "--max-cost", 1), "--max-cost needs the price of own"),
+        ((*ASK, "--rule", "guess"), "no rule 'guess'"),
+        ((*ASK, "--wait"), "add --batch"),
+        ((*ASK, "--batch", "--backend", "simulated"), "not to simulated"),
+        ((*ASK, "--backend", "replay"), "name it with --recorded"),
+        ((*ASK, "--backend", "replay", "--recorded", "gone.parquet"), r"gone\.parquet"),
+        ((*ASK, "--backend", "replay", "--recorded", "towns/truth.csv"), "column 'study' is missing"),
+        ((*ASK, "--recorded", "gone.parquet"), "--backend replay"),
+        ((*ASK, "--base-url", "http://127.0.0.1:9/v1"), "cannot be reached"),
+        ((*ASK, "--base-url", "http://[::1/v1"), "is no address"),
+        ((*ASK, "--base-url", "nonsense"), "is no address"),
+        ((*ASK, "--base-url", ""), "--base-url"),
+        (
+            ("collect", "towns", "--judge", "mine", "--base-url", "http://127.0.0.1:9/v1"),
+            "name one with --model",
+        ),
+        (("collect", "posts", "--judge", "judge", "--answer", "token"), "longer than one token"),
+        (("collect", "posts", "--judge", "judge", "--backend", "simulated"), "answers conjoint studies"),
+        (("status", "towns"), "holds no run"),
+        (("retry", "towns", "--status", "error"), "holds no run"),
+        (("parse", "towns"), "holds no run"),
+        (("ledger", "verify", "towns"), "holds no run"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_sentence(
+    tmp_path: Path, refused: Refused, arguments: tuple[object, ...], told: str
+) -> None:
+    write_study(tmp_path / "towns", towns())
+    write_study(tmp_path / "posts", items(RATINGS))
+    assert re.search(told, " ".join(refused(*arguments).split()))
