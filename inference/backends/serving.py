@@ -14,7 +14,9 @@ def served_model(base_url: str, key_variable: str) -> str:
     InputError
         The server cannot be reached, refuses, or serves several models.
     """
-    from .client import find_endpoint, openai
+    import openai  # after the client, which says how to install it
+
+    from .client import find_endpoint
     from .failures import redact
 
     endpoint = find_endpoint(base_url, key_variable)
