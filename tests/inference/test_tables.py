@@ -221,15 +221,15 @@ def test_pair_with_no_chosen_profile_is_refused() -> None:
 @pytest.mark.parametrize("value", [-0.1, 1.1, np.inf])
 def test_probability_outside_of_zero_and_one_is_refused(value: float) -> None:
     told = refusal(choices(probability=[0.5] * 7 + [value]))
-    assert told.startswith("table 'choices': row 8 of column 'probability' holds ")
+    assert told.startswith("input.csv: row 8 of column 'probability' holds ")
     assert told.endswith("; write a value from 0 to 1.")
 
 
 def test_probabilities_of_a_pair_that_do_not_sum_to_one_are_refused() -> None:
     told = refusal(choices(probability=[0.25, 0.75, 0.4, 0.5, 0.5, 0.5, 1.0, 0.0]))
     assert told.startswith(
-        "table 'choices': row 3 of column 'probability' (and 1 more row) belongs to pair 2, whose probabilities "
-        "sum to 0.9; "
+        "input.csv: row 3 of column 'probability' (and 1 more row) belongs to pair 2, whose probabilities sum "
+        "to 0.9; "
     )
 
 
