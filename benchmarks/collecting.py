@@ -117,7 +117,7 @@ def work(what: str, scratch: Path, n: int, *more: str) -> dict[str, Any]:
 
 
 def growth(memory: list[float]) -> float:
-    """MB by which memory in use grew over the second half of the requests; the ledger's caches are full then."""
+    """MB by which memory in use grew over the second half of the requests, when the ledger's caches are full."""
     return memory[-1] - memory[len(memory) // 2 - 1]
 
 
