@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -25,13 +26,14 @@ def gguf_file() -> Path:
     return path
 
 
-def convert(source: Path, target: Path) -> None:
-    """Dequantises `source` and saves model and tokenizer in the folder `target`."""
+def convert(target: Path) -> None:
+    """Dequantises the GGUF file and saves model and tokenizer in the folder `target`."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
 
     logging.set_verbosity_error()
+    source = gguf_file()
     options = {"gguf_file": source.name, "local_files_only": True}
     tokenizer = AutoTokenizer.from_pretrained(source.parent, **options)
     loaded = AutoModelForCausalLM.from_pretrained(source.parent, dtype=torch.float32, **options)
@@ -44,18 +46,18 @@ def convert(source: Path, target: Path) -> None:
     tokenizer.save_pretrained(target)
 
 
-def prepare(target: Path = SMOLLM2) -> Path:
-    """Converts the model unless it is there; the folder appears at once and complete."""
+def prepare(target: Path = SMOLLM2, make: Callable[[Path], None] = convert) -> Path:
+    """Makes the model unless it is there; the folder appears at once and complete."""
     if target.is_dir():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
-        convert(gguf_file(), draft)
+        make(draft)
         draft.chmod(0o755)
         draft.rename(target)
     except OSError:
-        if not target.is_dir():  # another process was not faster either
+        if not target.is_dir():  # nor has another process made it meanwhile
             raise
     finally:
         shutil.rmtree(draft, ignore_errors=True)
