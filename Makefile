@@ -10,6 +10,8 @@ STUDY ?= moderation
 RESULTS ?= results/demo
 SEED ?= 1
 RECORDED := data/recorded/moderation_smollm2_135m.parquet
+# The recorded judge saw the pairs of seed 1.
+REAL := $(if $(filter 1,$(SEED)),--data results/demo/run/choices.parquet)
 PYTEST_ARGS ?= -n auto --maxprocesses 4 --dist loadfile
 
 # R reads labels beyond ASCII only in a UTF-8 locale.
@@ -24,13 +26,12 @@ help: ## list the targets
 
 setup: $(READY) ## prepare Python, uv, R and the environment in .venv (the other targets do so themselves)
 
-demo: $(READY) ## simulate the moderation study, replay a real judge, estimate, diagnose, compare engines, render all reports
+demo: $(READY) ## simulate the moderation study, replay a real judge, estimate, diagnose, compare, render all reports
 	@mkdir -p results/demo
 	$(BIN)/conjury simulate moderation --seed $(SEED) --out results/demo/choices.parquet
-	$(BIN)/conjury collect moderation --judge smollm2_135m --backend replay --recorded $(RECORDED) --pairs 2000 \
-		--out results/demo/run
-	$(BIN)/conjury fit moderation --data results/demo/choices.parquet --data results/demo/run/choices.parquet \
-		--out results/demo
+	$(if $(REAL),$(BIN)/conjury collect moderation --judge smollm2_135m --backend replay --recorded $(RECORDED) \
+		--pairs 2000 --out results/demo/run)
+	$(BIN)/conjury fit moderation --data results/demo/choices.parquet $(REAL) --out results/demo
 	$(BIN)/conjury diagnose moderation --results results/demo
 	$(BIN)/conjury compare moderation --results results/demo --engines native,survey,statsmodels,linearmodels
 	$(BIN)/conjury report moderation --results results/demo --out reports

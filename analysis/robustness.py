@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from conjury.inference.study import Study
     from conjury.inference.study_parts import Analysis
 
+CHANCE = 0.5  # agreement of answers given at random
 TABLES = ("errors", "reliability", "position", "corrected", "power")
 USUAL_POWER = 0.8
 
@@ -255,6 +256,10 @@ def _repeated(
             continue
         kind = str(rows["judge_kind"].iloc[0])
         name = " ".join(filter(None, (str(judge), str(prompt))))
+        own = found.frame[(found.frame["judge"] == judge) & (found.frame["prompt"] == prompt)]
+        if (own["upper"] < CHANCE).all():
+            notes.append(f"{name}, effects were not corrected. {own['verdict'].iloc[0]}")
+            continue
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)

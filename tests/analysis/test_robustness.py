@@ -114,3 +114,14 @@ def test_the_figure_sets_three_points_on_every_level(found) -> None:
         detectable_plot(found.tables["power"])
     with pytest.raises(InputError, match="no rows"):
         detectable_plot(one[:0])
+
+
+def test_effects_of_a_judge_who_follows_the_side_are_not_corrected(study) -> None:
+    made = simulate(
+        study, 5, pairs=200, swapped_share=0.5, judges=["gpt4o"], prompts=["baseline"], truth=False
+    )
+    always_a = (made.choices["position"].astype("string") == "A").astype("Int8")
+    found = robustness(study, made.choices.assign(chosen=always_a), seed=2)
+    assert {"reliability", "position"} <= set(found.tables)
+    assert "corrected" not in found.tables
+    assert any("gpt4o baseline, effects were not corrected. Below chance" in note for note in found.notes)

@@ -228,8 +228,8 @@ def test_probability_outside_of_zero_and_one_is_refused(value: float) -> None:
 def test_probabilities_of_a_pair_that_do_not_sum_to_one_are_refused() -> None:
     told = refusal(choices(probability=[0.25, 0.75, 0.4, 0.5, 0.5, 0.5, 1.0, 0.0]))
     assert told.startswith(
-        "input.csv: row 3 of column 'probability' (and 1 more row) belongs to pair 2, whose probabilities sum "
-        "to 0.9; "
+        "input.csv: row 3 of column 'probability' (and 1 more row) belongs to pair 2, whose probabilities "
+        "sum to 0.9; "
     )
 
 
