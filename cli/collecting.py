@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from conjury.inference.study_parts import Prompt
 
 console = Console(highlight=False, markup=False, soft_wrap=True)
+INTERRUPTED = 130
 SECONDS_AN_ANSWER = 1.0  # assumed until answers are there
 
 
@@ -83,7 +84,7 @@ def collect_judgments(
     study: str, judge: str, prompts: Sequence[str] | None, out: Path | None, asking: Asking, running: Running
 ) -> int:
     """Ask one judge what it has not answered yet, and write the tables of the run; return an exit code."""
-    from conjury.inference.batching import export_requests
+    from conjury.inference.batching import export_requests, release_unsent
     from conjury.inference.collect import Budget, Order, plan
     from conjury.inference.exporting import full_rule
     from conjury.inference.facts import merged_facts, run_facts
@@ -118,6 +119,8 @@ def collect_judgments(
         ledger.set("inputs", merged_facts(ledger.get("inputs"), facts, folder.path))
         image = folder.image(known, ledger)
         order = Order(known, judge, ask, chosen, material.subjects, material.count, image)
+        if not running.batch:
+            release_unsent(ledger, judge)
         planned = plan(order, ledger, budget)
         show_plan(order, planned, budget, prices, running)
         if running.export is not None:
@@ -126,8 +129,10 @@ def collect_judgments(
             return 0
         tally = _run(order, ledger, folder, budget, planned, running)
         write_tables(known, ledger, folder, material, prices, running.rule)
-    _tell_end(known, folder, tally)
-    return 130 if tally.stopped == "interrupted" else 0
+    _tell_end(known, study, folder, tally)
+    if tally.stopped == "interrupted":
+        return INTERRUPTED
+    return 1 if tally.failed and not tally.answered else 0
 
 
 def _run(
@@ -294,9 +299,15 @@ def _price_line(planned: Plan, budget: Budget, prices: Prices, backend: str) -> 
         return "none for answers, which are made on this machine"
     if budget.price is None:
         return "not known; name a table with the price of this model with --prices"
-    spent = f"; spent so far {planned.spent:,.2f}" if planned.spent else ""
-    limit = "" if budget.max_cost is None else f"; stops before {budget.max_cost:,.2f}"
-    return f"about {prices.currency} {planned.cost:,.2f} at prices of {budget.price.as_of}{spent}{limit}"
+    spent = f"; spent so far {_money(planned.spent)}" if planned.spent else ""
+    limit = "" if budget.max_cost is None else f"; stops before {_money(budget.max_cost)}"
+    return (
+        f"about {prices.currency} {_money(planned.cost or 0)} at prices of {budget.price.as_of}{spent}{limit}"
+    )
+
+
+def _money(amount: float) -> str:
+    return "under 0.01" if 0 < amount < 0.01 else f"{amount:,.2f}"
 
 
 def _duration(seconds: float) -> str:
@@ -305,15 +316,19 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _tell_end(study: Study | ItemStudy, folder: RunFolder, tally: Tally) -> None:
+def _tell_end(study: Study | ItemStudy, name: str, folder: RunFolder, tally: Tally) -> None:
     failed = ", ".join(f"{n:,} x {kind}" for kind, n in sorted(tally.failed.items())) or "none"
-    spent = f" Spent {tally.spent:,.2f}." if tally.spent else ""
+    spent = f" Spent {_money(tally.spent)}." if tally.spent else ""
     console.print(f"{tally.answered:,} new answers; failed attempts: {failed}.{spent}")
     if tally.stopped:
         why = "--max-cost was reached" if tally.stopped == "max-cost" else "interrupted"
         console.print(f"Stopped ({why}); the same command goes on from here.")
+    elif tally.failed and not tally.answered:
+        console.print(
+            f"No request was answered; {folder.path / 'responses.parquet'} says why in the column error."
+        )
     elif isinstance(study, Study) and (folder.path / "choices.parquet").is_file():
-        console.print(f"Next: conjury fit {study.argument} --data {folder.path / 'choices.parquet'}")
+        console.print(f"Next: conjury fit {name} --data {folder.path / 'choices.parquet'}")
 
 
 @contextmanager
@@ -333,7 +348,7 @@ def show_requests(total: int) -> Iterator[Callable[[Tally], None]]:
         def watch(tally: Tally) -> None:
             failed = sum(tally.failed.values())
             said = f"{tally.answered:,} answers, {failed:,} failures"
-            money = f", spent {tally.spent:,.2f}" if tally.spent else ""
+            money = f", spent {_money(tally.spent)}" if tally.spent else ""
             bar.update(task, completed=min(tally.passed, total), description=said + money)
 
         yield watch

@@ -53,6 +53,13 @@ def collect_by_batch(
     return desk.tally
 
 
+def release_unsent(ledger: Ledger, judge_id: str) -> None:
+    """Give back the requests of batches that were planned and never uploaded, so that others may ask them."""
+    for batch in ledger.batches(judge_id, live=True):
+        if batch.state == "planned":
+            ledger.update_batch(batch.shard, state="failed", detail="given back, nothing was sent")
+
+
 def export_requests(order: Order, ledger: Ledger, path: Path, planned: Plan) -> int:
     """Write what has no answer yet as lines that a batch runner takes; return how many. Nothing is sent."""
     from .backends.run_batch import export

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
 
 from .backends.base import Backend
 from .building import Builder
 from .collecting_parts import Sampling
 from .ledger import Ledger
+from .parsing import read_completion
 from .prices import Price, Tokens, guess_tokens
 from .requests import TRANSIENT, Outcome, Request
 from .study import ItemStudy, Study
@@ -229,9 +229,8 @@ class Desk:
     def _cost(self, outcome: Outcome) -> float:
         if outcome.body is None or self._budget.price is None:
             return 0.0
-        usage: dict[str, Any] = json.loads(outcome.body).get("usage") or {}
-        tokens = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
-        return self._budget.cost(*tokens) or 0.0
+        answer = read_completion(json.loads(outcome.body))
+        return self._budget.cost(answer.prompt_tokens or 0, answer.completion_tokens or 0) or 0.0
 
 
 def collect(

@@ -74,9 +74,13 @@ class Shelf:
 
 
 def label_fields(study: Study, profiles: pd.DataFrame) -> pd.DataFrame:
-    """Fields of profiles that have no content of their own: attributes and levels in words."""
+    """Fields of profiles that have no content of their own: attributes and levels in words.
+
+    Attributes that share a label are named by their ids.
+    """
+    labels = [attribute.label for attribute in study.attributes]
     words = {
-        study.feature_labels[attribute.id]: profiles[attribute.id]
+        attribute.label if labels.count(attribute.label) == 1 else attribute.id: profiles[attribute.id]
         .astype("string")
         .map(study.level_labels[attribute.id])
         for attribute in study.attributes

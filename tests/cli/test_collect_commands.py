@@ -195,7 +195,7 @@ def test_a_key_that_a_server_repeats_is_kept_in_no_answer(
     monkeypatch.setenv("SENTINEL_KEY", KEY)
     server.configure(status=422, error={"message": f"Bad request with key {KEY}."})
     run = tmp_path / "run"
-    assert collect(study, run, base_url=server.url, key_variable="SENTINEL_KEY", pairs=2) == 0
+    assert collect(study, run, base_url=server.url, key_variable="SENTINEL_KEY", pairs=2) == 1
     assert table(run, "responses")["error"].str.contains(r"Bad request with key \[key\]").all()
     assert KEY.encode() not in everything_said(run)
 
