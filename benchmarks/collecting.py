@@ -18,7 +18,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from collecting_work import IN_FLIGHT, MILLION, draw
+from collecting_work import IN_FLIGHT, MILLION, WARM, draw
 from measure import machine
 from tables import Target, table
 
@@ -96,11 +96,12 @@ def answer_rates(scratch: Path, effort: Effort) -> dict[str, Rate]:
                 server.configure()
                 found = work(name, scratch, effort.answers, server.url)
                 counts = server.counts()
-                assert len(counts["answered"]) == sum(counts["answered"].values()) == effort.answers, name
+                answered = counts["answered"]
+                assert len(answered) == sum(answered.values()) - WARM == effort.answers, name
                 rate = rates[name]
                 rate.a_second.append(effort.answers / found["seconds"])
                 rate.computing.append(found["computing"] / effort.answers * 1e3)
-                rate.peak, rate.bodies = counts["peak"], frozenset(counts["answered"])
+                rate.peak, rate.bodies = counts["peak"], frozenset(answered)
     return rates
 
 
@@ -117,7 +118,7 @@ def work(what: str, scratch: Path, n: int, *more: str) -> dict[str, Any]:
 
 
 def growth(memory: list[float]) -> float:
-    """MB by which memory in use grew over the second half of the requests, when the ledger's caches are full."""
+    """MB by which memory grew in the second half of the requests; the ledger's caches are full then."""
     return memory[-1] - memory[len(memory) // 2 - 1]
 
 
@@ -190,9 +191,11 @@ def rates_text(rates: dict[str, Rate], effort: Effort) -> str:
     return (
         f"The same {effort.answers:,} prompts for all, {IN_FLIGHT} in flight at most, against a server on "
         f"loopback that answers at once; the median of {effort.rounds}, in turns, each in a fresh process. "
-        "Imports and drawing the design are not counted; building the requests and opening and closing the "
-        "ledger are, for conjury alone. Few in flight mean that the client is busy with its own computing. "
-        "The server counts that each prompt was answered once.\n\n" + table(head, rows)
+        f"Imports, drawing the design and {WARM} prompts to warm up are not counted; building the requests, "
+        "opening and closing the ledger are, for conjury alone. Few in flight mean that the client is busy "
+        "with its own computing. "
+        "The server counts that each prompt was answered once, apart from those to warm up.\n\n"
+        + table(head, rows)
     )
 
 

@@ -33,6 +33,7 @@ from conjury.inference.runs import RunFolder
 from conjury.inference.study import Study, load_study
 
 IN_FLIGHT = 200
+WARM = 20  # prompts put before the clock starts, so that what loads late is not counted for anyone
 MODEL, JUDGE, HOST = "gpt-4o", "gpt4o", "images.example.org"
 SETTINGS = {"temperature": 0.0}
 SAMPLES = 20  # of the memory in use
@@ -66,15 +67,15 @@ def conjury(scratch: Path, n: int, url: str) -> Found:
     """Collect: build, ask, and have every answer on disk."""
     from conjury.inference.backends.openai import OpenAIBackend
 
-    wanted = order(scratch, n, ["baseline"])
+    orders = {count: order(scratch, count, ["baseline"]) for count in (WARM, n)}
 
-    def run(folder: Path) -> None:
+    def run(folder: Path, count: int) -> None:
         with Ledger.open(folder / "ledger.sqlite") as ledger:
             backend = OpenAIBackend(MODEL, base_url=url, concurrency=IN_FLIGHT)
-            tally = collect(wanted, ledger, backend, Budget(), Tokens(0, 0), lambda tally: None)
-        assert tally.answered == n, tally
+            tally = collect(orders[count], ledger, backend, Budget(), Tokens(0, 0), lambda tally: None)
+        assert tally.answered == count, tally
 
-    return timed(run, scratch)
+    return timed(run, scratch, n)
 
 
 def openai(scratch: Path, n: int, url: str) -> Found:
@@ -83,7 +84,7 @@ def openai(scratch: Path, n: int, url: str) -> Found:
 
     bodies = ready_bodies(scratch, n)
 
-    async def ask_all() -> None:
+    async def ask_all(count: int) -> None:
         gate = asyncio.Semaphore(IN_FLIGHT)
         async with AsyncOpenAI(base_url=url, api_key="none") as client:
 
@@ -91,9 +92,9 @@ def openai(scratch: Path, n: int, url: str) -> Found:
                 async with gate:
                     await client.chat.completions.create(**body)
 
-            await asyncio.gather(*(ask(body) for body in bodies))
+            await asyncio.gather(*(ask(body) for body in bodies[:count]))
 
-    return timed(lambda folder: asyncio.run(ask_all()), scratch)
+    return timed(lambda folder, count: asyncio.run(ask_all(count)), scratch, n)
 
 
 def inspect_ai(scratch: Path, n: int, url: str) -> Found:
@@ -112,9 +113,9 @@ def inspect_ai(scratch: Path, n: int, url: str) -> Found:
     ]
     settings = {name: value for name, value in bodies[0].items() if name not in ("model", "messages")}
 
-    def run(folder: Path) -> None:
+    def run(folder: Path, count: int) -> None:
         (log,) = eval(
-            Task(dataset=MemoryDataset(samples), solver=generate()),
+            Task(dataset=MemoryDataset(samples[:count]), solver=generate()),
             model=f"openai/{MODEL}",
             model_base_url=url,
             model_args={"responses_api": False},
@@ -124,22 +125,27 @@ def inspect_ai(scratch: Path, n: int, url: str) -> Found:
             display="none",
             log_dir=str(folder),
             log_realtime=False,
+            ctl_server=False,
             **settings,
         )
         assert log.status == "success", log.error
 
-    return timed(run, scratch)
+    return timed(run, scratch, n)
 
 
 def ready_bodies(scratch: Path, n: int) -> list[Body]:
     return [request.body for request in order(scratch, n, ["baseline"]).requests()]
 
 
-def timed(run: Callable[[Path], None], scratch: Path) -> Found:
-    with TemporaryDirectory(dir=scratch) as folder:
-        start, computing = time.perf_counter(), time.process_time()
-        run(Path(folder))
-        return {"seconds": time.perf_counter() - start, "computing": time.process_time() - computing}
+def timed(run: Callable[[Path, int], None], scratch: Path, n: int) -> Found:
+    """Seconds of the second run, and of computing in it."""
+    found = {}
+    for count in (WARM, n):
+        with TemporaryDirectory(dir=scratch) as folder:
+            start, computing = time.perf_counter(), time.process_time()
+            run(Path(folder), count)
+            found = {"seconds": time.perf_counter() - start, "computing": time.process_time() - computing}
+    return found
 
 
 def shards(scratch: Path, n: int) -> Found:
