@@ -19,6 +19,7 @@ from .study import Study
 from .subjects import label_fields
 
 TABLES = ("tasks", "profiles", "posts")
+CHUNK = 5000  # rows that are hashed at a time
 
 
 @dataclass(frozen=True)

@@ -62,10 +62,12 @@ def read_parquet(
         with pq.ParquetFile(path, read_dictionary=list(categories)) as file:
             _check_claims(file.metadata, path)
             table = file.read(columns=None if columns is None else list(columns))
-        frame = table.to_pandas()
+        frame, noted = table.to_pandas(), table.schema.metadata or {}
+        del table
+        pa.default_memory_pool().release_unused()
         if frame.index.names != [None]:
             frame = frame.reset_index()
-        return _restore_levels(frame.reset_index(drop=True), table.schema.metadata or {})
+        return _restore_levels(frame.reset_index(drop=True), noted)
     except DAMAGE as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise InputError(f"{path}: the Parquet file is damaged ({reason}); write or copy it again.") from None

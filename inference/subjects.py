@@ -59,9 +59,7 @@ class Shelf:
                     f"{', '.join(str(column) for column in table if column not in UNSHOWN)}."
                 )
         self._rows = {name: row for row, name in enumerate(table[key].tolist())}
-        self._columns = {
-            name: table[name].astype(object).where(table[name].notna(), None).tolist() for name in names
-        }
+        self._columns = {} if images else {name: _shared(table[name]) for name in names}
         self._media = table["media"].tolist() if images else None
 
     def show(self, name: Any, position: str = "") -> Shown:
@@ -129,6 +127,13 @@ def write_fields(shown: Shown, how: str, salt: str) -> str:
 def is_single(study: Study | ItemStudy) -> bool:
     """Whether a request shows one profile or item."""
     return isinstance(study, ItemStudy) or study.collect.form == "single"
+
+
+def _shared(column: pd.Series[Any]) -> list[Any]:
+    """Return the values of a column, equal ones as one object, and None for missing ones."""
+    known: dict[tuple[type, Any], Any] = {}
+    values = column.astype(object).where(column.notna(), None)
+    return [known.setdefault((type(value), value), value) for value in values]
 
 
 def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:
