@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .backends.compose import COMPOSED
+from .choices import SIMULATED
 from .collecting_parts import Choice, Label, LineLabels, Ratings, Response
 from .design import factor
 from .files import write_table
@@ -41,7 +43,7 @@ JUDGMENTS = {
     "sample": "Int64",
     **dict.fromkeys(("dimension", "value", "status"), "string"),
     **dict.fromkeys(("probability", "outside", "expected"), "float64"),
-    **dict.fromkeys(("rule", "note", "request_key"), "string"),
+    **dict.fromkeys(("rule", "note", "request_key", "origin"), "string"),
 }
 
 
@@ -153,9 +155,8 @@ def choices_from_judgments(
     ``probability`` is that of choosing the profile of the row, from the log-probabilities of the options,
     missing where there are none.
     """
-    asked = judgments[
-        ["judge_id", "judge_kind", "prompt_id", "task_id", "sample", "value", "status", "probability"]
-    ]
+    kept = ["judge_id", "judge_kind", "prompt_id", "task_id", "sample", "value", "status", "probability"]
+    asked = judgments[[*kept, "origin"]]
     rows = asked.merge(tasks[["task_id", "position", "profile_id", "repeat"]], on="task_id", how="inner")
     first = (rows["position"].astype("string") == POSITIONS[0]).to_numpy(dtype=bool)
     picked = rows["value"].eq(options[0]).fillna(False).to_numpy(dtype=bool)
@@ -170,7 +171,7 @@ def choices_from_judgments(
     rows = rows.rename(columns={"task_id": "pair_id"})
     order = ["judge_id", "judge_kind", "prompt_id", "pair_id", "position", "profile_id"]
     rest = [name for name in profiles if name not in order]
-    tail = ["chosen", "status", "repeat", "sample", "probability"]
+    tail = ["chosen", "status", "repeat", "sample", "probability", "origin"]
     return validate(rows[[*order, *rest, *tail]], "choices", "choices of the run")
 
 
@@ -251,6 +252,7 @@ def _judgment_rows(
         "prompt_id": answered.prompt_id,
         "sample": answered.sample,
         "request_key": answered.key,
+        "origin": SIMULATED if _is_simulated(answered, answer) else None,
     }
     return [
         {
@@ -266,3 +268,9 @@ def _judgment_rows(
         }
         for reading in read_answer(answer, spec, answered.arrangement, rule, texts)
     ]
+
+
+def _is_simulated(answered: Answered, answer: Answer) -> bool:
+    """Whether the simulator gave this answer, now or when it was recorded."""
+    name = (answered.body or {}).get("id")
+    return answer.model == SIMULATED and isinstance(name, str) and name.startswith(COMPOSED)

@@ -10,6 +10,7 @@ from typing import Any
 from ..requests import Request
 
 LogProbs = Mapping[str, float]
+COMPOSED = "conjury-"  # what the ids of composed completions begin with
 
 
 def completion(
@@ -42,7 +43,7 @@ def completion(
     if refusal is not None:
         choice["message"]["refusal"] = refusal
     body: dict[str, Any] = {
-        "id": f"conjury-{request.key}",
+        "id": COMPOSED + request.key,
         "object": "chat.completion",
         "created": int(time.time()) if created is None else created,
         "model": model,

@@ -7,13 +7,12 @@ from typing import Any
 
 import pandas as pd
 
+from ..choices import SIMULATED
 from ..requests import Outcome, Request
 from ..simulate import simulate
 from ..study import Study
 from .base import Desk
 from .compose import completion
-
-MODEL = "simulated"
 
 
 class SimulatedBackend:
@@ -39,7 +38,7 @@ class SimulatedBackend:
 
     def settings(self) -> dict[str, Any]:
         """Tell the seed."""
-        return {"backend": MODEL, "seed": self._seed}
+        return {"backend": SIMULATED, "seed": self._seed}
 
     def run(self, requests: Iterator[Request], desk: Desk) -> None:
         """Look every answer up."""
@@ -50,4 +49,4 @@ class SimulatedBackend:
                 desk.record(Outcome(request.key, kind="rejected", error=error))
                 continue
             text = self._options[0 if chosen else 1]
-            desk.record(Outcome(request.key, completion(request, text, model=MODEL, created=0)))
+            desk.record(Outcome(request.key, completion(request, text, model=SIMULATED, created=0)))

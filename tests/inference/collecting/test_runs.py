@@ -474,3 +474,13 @@ def test_a_backend_that_breaks_leaves_what_was_answered(
     monkeypatch.undo()
     assert collect(study, run, backend="simulated") == 0
     assert len(table(run, "judgments")) == REQUESTS
+
+
+def test_simulated_choices_say_so_and_recorded_ones_of_them_too(
+    study: Path, run: Path, tmp_path: Path
+) -> None:
+    assert collect(study, run, backend="simulated") == 0
+    assert (table(run, "choices")["origin"] == "simulated").all()
+    again = tmp_path / "again"
+    assert collect(study, again, backend="replay", recorded=run / "responses.parquet") == 0
+    assert (table(again, "choices")["origin"] == "simulated").all()
