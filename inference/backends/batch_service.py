@@ -219,7 +219,8 @@ class BatchService:
     def _refused(self, status: int, content: bytes, what: str) -> InputError:
         failure = read_failure(status, content, self.endpoint.secrets)
         url = self.endpoint.shown_url
-        fatal = concerns_all(failure, model=self.model, base_url=url, key_variable=self.endpoint.key_variable)
+        sent = self.endpoint.key_variable if self.endpoint.key else ""
+        fatal = concerns_all(failure, model=self.model, base_url=url, key_variable=sent)
         if fatal is not None and (status != 404 or failure.code in NO_CREDIT):
             return fatal
         if status == 429:

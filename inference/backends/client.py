@@ -35,6 +35,7 @@ NO_KEY = "none"  # the client insists on one; a server that needs none does not 
 POOL = 12  # connections per pool
 CONNECT = 10.0  # seconds within which a connection must be made
 OPENAI_URL = "https://api.openai.com/v1"
+OPENAI_KEY = "OPENAI_API_KEY"  # holds the key of one account; other servers get it only if told so
 
 _attempts: ContextVar[list[Attempt]] = ContextVar("attempts")
 
@@ -48,7 +49,7 @@ class Endpoint:
     base_url, shown_url : str
         The address, and what of it may be told.
     key_variable, key : str
-        The environment variable that holds the key, and the key; empty for a server without one.
+        The environment variable that holds the key, and the key; empty where none is sent.
     """
 
     base_url: str = field(repr=False)
@@ -64,6 +65,9 @@ class Endpoint:
 
 def find_endpoint(base_url: str | None, key_variable: str) -> Endpoint:
     """Read the key from the environment; a server that the user names needs none.
+
+    The key in ``OPENAI_API_KEY`` goes to OpenAI and to the server in ``OPENAI_BASE_URL`` only: a server that
+    is named by ``base_url`` alone gets a key if ``key_variable`` names another variable, else none.
 
     Raises
     ------
@@ -81,6 +85,8 @@ def find_endpoint(base_url: str | None, key_variable: str) -> Endpoint:
             f"The base_url {redact(shown(url), (key,))} was given with a key or password in it; put that "
             f"into the environment variable {key_variable}."
         )
+    if key_variable == OPENAI_KEY and _origin(url) not in _trusted():
+        key = ""
     if not key and not base_url:
         raise InputError(
             f"There is no key in the environment variable {key_variable}; set it, or name a base_url."
@@ -98,6 +104,17 @@ def _is_address(url: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # such as a bracket that is not closed, or a port that is no number
         return False
+
+
+def _trusted() -> set[tuple[str, str | None, int | None]]:
+    """Tell the servers that get the key in ``OPENAI_API_KEY``."""
+    named = os.environ.get("OPENAI_BASE_URL", "")
+    return {_origin(url) for url in (OPENAI_URL, named) if _is_address(url)}
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
 
 
 def shown(url: str) -> str:

@@ -10,7 +10,14 @@ from typing import Any
 
 from ..errors import InputError
 
-FILTERED = ("content_filter", "content_policy_violation", "moderation_blocked", "data_inspection_failed")
+FILTERED = (
+    "content_filter",
+    "content_policy",
+    "content_policy_violation",
+    "data_inspection_failed",
+    "moderation_blocked",
+)
+MODERATED = re.compile(r"(?i)\bflagged|\bmoderat(?:ed|ion)|content[_ ](?:policy|filter)")
 TOO_LONG = ("context_length_exceeded", "string_above_max_length", "request_too_large")
 NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 SHORTEST_SECRET = 8  # shorter keys are placeholders of local servers, and could be part of any word
@@ -25,11 +32,15 @@ _SECRETS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An HTTP error of a provider: its status, the code it names, and its message in one line."""
+    """An HTTP error of a provider: its status, the code it names, and its message in one line.
+
+    ``flagged`` is set where a body, or the metadata in it, speaks of moderation.
+    """
 
     status: int
     code: str
     message: str
+    flagged: bool = False
 
     def __str__(self) -> str:
         """Tell status and message."""
@@ -42,7 +53,7 @@ def read_failure(status: int, content: bytes | dict[str, Any], secrets: Sequence
     Examples
     --------
     >>> read_failure(400, b'{"error": {"message": "Bad.", "code": "content_filter"}}')
-    Failure(status=400, code='content_filter', message='Bad.')
+    Failure(status=400, code='content_filter', message='Bad.', flagged=True)
     >>> str(read_failure(503, b"no healthy upstream"))
     'HTTP 503: no healthy upstream'
     """
@@ -56,7 +67,10 @@ def read_failure(status: int, content: bytes | dict[str, Any], secrets: Sequence
         code, message = "", told
     if message is None:
         message = content.decode(errors="replace") if isinstance(content, bytes) else json.dumps(content)
-    return Failure(status, str(code), redact(" ".join(str(message).split()), secrets)[:LONGEST_MESSAGE])
+    flagged = MODERATED.search(json.dumps(told)) is not None
+    return Failure(
+        status, str(code), redact(" ".join(str(message).split()), secrets)[:LONGEST_MESSAGE], flagged
+    )
 
 
 def kind_of(failure: Failure) -> str:
@@ -80,7 +94,8 @@ def kind_of(failure: Failure) -> str:
 
 def is_filtered(failure: Failure) -> bool:
     """Whether the provider refused to answer because of what was asked, which is an answer."""
-    return failure.status in (400, 403, 422) and failure.code.lower() in FILTERED
+    named = failure.status in (400, 403, 422) and failure.code.lower() in FILTERED
+    return named or (failure.status == 403 and failure.flagged)
 
 
 def filtered_completion(failure: Failure, model: str) -> bytes:
@@ -105,22 +120,36 @@ def filtered_completion(failure: Failure, model: str) -> bytes:
     return json.dumps(answer).encode()
 
 
-def concerns_all(failure: Failure, *, model: str, base_url: str, key_variable: str) -> InputError | None:
-    """Return the error that any further request would meet too, in one sentence; else None."""
+def concerns_all(
+    failure: Failure, *, model: str, base_url: str, key_variable: str, answered: bool = False
+) -> InputError | None:
+    """Return the error that any further request would meet too, in one sentence; else None.
+
+    Where a request was ``answered`` before, key and model are known to be good: 403, 404 and 405 then concern
+    one request only. ``key_variable`` is empty where no key was sent.
+    """
     told = f" ({failure})"
     if failure.code in NO_CREDIT or failure.status == 402:
         return InputError(
             f"The account at {base_url} has no credit left{told}; add some, then run the same command again."
+        )
+    if failure.status == 401 and not key_variable:
+        return InputError(
+            f"{base_url} asks for a key{told}; put it into an environment variable and name that variable as "
+            "key_variable."
         )
     if failure.status == 401:
         return InputError(
             f"{base_url} does not accept the key in the environment variable {key_variable}{told}; "
             "set it to a valid key."
         )
+    if answered:
+        return None
     if failure.status == 403:
+        who = f"the key in the environment variable {key_variable}" if key_variable else "one without a key"
         return InputError(
-            f"{base_url} does not let the key in the environment variable {key_variable} use the model "
-            f"{model}{told}; ask for access or choose another model."
+            f"{base_url} does not let {who} use the model {model}{told}; ask for access or choose another "
+            "model."
         )
     if failure.status in (404, 405):
         return InputError(

@@ -86,6 +86,7 @@ class OpenAIBackend:
         self.max_retries = max_retries
         self.requests_per_minute = requests_per_minute
         self.grace = grace
+        self.answered = False
 
     def settings(self) -> dict[str, Any]:
         """Tell model, address and limits, free of secrets."""
@@ -173,6 +174,7 @@ class _Run:
             self.desk.record(_cancelled(request, attempts))
             raise
         self.desk.record(outcome)
+        self.backend.answered |= outcome.body is not None
         self._keep_patience(outcome)
 
     async def _outcome(self, client: Any, request: Request, attempts: list[Attempt]) -> Outcome:
@@ -208,7 +210,8 @@ class _Run:
             failure,
             model=self.backend.model,
             base_url=self._endpoint.shown_url,
-            key_variable=self._endpoint.key_variable,
+            key_variable=self._endpoint.key_variable if self._endpoint.key else "",
+            answered=self.backend.answered,
         )
         if fatal is not None:
             raise fatal

@@ -474,11 +474,9 @@ def test_a_wrong_key_is_told_and_never_shown(
     shared_server: FakeServer, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared_server.configure(key="right")
-    monkeypatch.setenv("OPENAI_API_KEY", "sentinel-key-0123456789")
-    backend = make_backend(shared_server.url, tmp_path)
-    with pytest.raises(
-        InputError, match="does not accept the key in the environment variable OPENAI_API_KEY"
-    ) as e:
+    monkeypatch.setenv("MY_KEY", "sentinel-key-0123456789")
+    backend = make_backend(shared_server.url, tmp_path, key_variable="MY_KEY")
+    with pytest.raises(InputError, match="does not accept the key in the environment variable MY_KEY") as e:
         submit(backend, ledger, 4)
     assert "sentinel" not in f"{e.value}{e.value.__cause__}{backend.settings()}"
     assert [batch.state for batch in ledger.batches()] == ["planned"]

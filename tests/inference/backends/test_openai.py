@@ -106,6 +106,26 @@ def test_a_local_server_needs_no_key_and_openai_does(
     assert len(collect(server, made_up_requests(2), key_variable="MY_KEY").outcomes) == 2
 
 
+def test_the_key_of_openai_goes_to_no_other_server_unless_told(
+    server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SENTINEL)
+    collect(server, made_up_requests(1))
+    assert server.counts()["keys"] == ["none"]
+    lookalike = OpenAIBackend("tiny", base_url="https://api.openai.com.example.org/v1")
+    assert (
+        lookalike.endpoint.key
+        == OpenAIBackend("tiny", base_url="http://api.openai.com/v1").endpoint.key
+        == ""
+    )
+    assert OpenAIBackend("tiny", base_url="https://api.openai.com/v1/").endpoint.key == SENTINEL
+    server.configure(key=SENTINEL)
+    with pytest.raises(InputError, match=r"asks for a key .* name that variable as key_variable"):
+        collect(server, made_up_requests(1))
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    assert len(collect(server, made_up_requests(1)).outcomes) == 1
+
+
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
@@ -129,6 +149,40 @@ def test_what_concerns_all_requests_is_told_once_in_one_sentence(
     assert len(server.counts()["arrivals"]) <= 4
     assert server.url in str(caught.value)
     assert SENTINEL not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize("status", [403, 404, 405])
+def test_what_is_denied_after_an_answer_concerns_one_request(server: FakeServer, status: int) -> None:
+    backend, desk = OpenAIBackend("tiny", base_url=server.url, concurrency=1), MemoryDesk()
+
+    def until_denied() -> Iterator[Request]:
+        first, *others = made_up_requests(3)
+        yield first
+        server.configure(status=status, error={"message": "No."})
+        yield from others
+
+    backend.run(until_denied(), desk)
+    assert [outcome.kind for outcome in desk.outcomes] == ["", "rejected", "rejected"]
+    with pytest.raises(InputError, match="does not accept a key|asks for a key"):
+        server.configure(key=SENTINEL)
+        backend.run(iter(made_up_requests(1)), desk)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"message": "Your input was flagged."},
+        {"message": "No.", "code": "content_policy"},
+        {"message": "No.", "code": 403, "metadata": {"reasons": ["violence"], "flagged_input": "Post"}},
+        {"message": "Input requires moderation on this provider."},
+    ],
+)
+def test_a_403_of_a_moderator_is_an_answer_even_at_first(server: FakeServer, error: dict[str, Any]) -> None:
+    server.configure(status=403, error=error)
+    [outcome] = collect(server, made_up_requests(1)).outcomes
+    assert (outcome.kind, outcome.attempts) == ("", ())
+    assert outcome.body is not None
+    assert json.loads(outcome.body)["choices"][0]["finish_reason"] == "content_filter"
 
 
 def test_a_server_that_is_not_there_is_told_in_one_sentence(server: FakeServer) -> None:
