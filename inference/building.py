@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from .collecting_parts import Choice, Label, LineLabels, Ratings, Sampling
+from .collecting_parts import Choice, Label, LineLabels, Ratings, Sampling, with_answer
 from .requests import Body, Request, request_key
 from .schemas import answer_options, answer_schema
 from .study import ItemStudy, Study
@@ -41,7 +41,8 @@ class Builder:
         prompts: Sequence[Prompt],
         image: Callable[[str], str],
     ) -> None:
-        self._study, self._judge, self._ask, self._prompts, self._image = study, judge_id, ask, prompts, image
+        self._study, self._judge, self._prompts, self._image = study, judge_id, prompts, image
+        self._ask = with_answer(ask, study.response)
         self._templates = Templates(study.folder)
         names = {name for prompt in prompts for name in (prompt.template, prompt.user) if name is not None}
         self._compiled = {name: self._templates.load(name) for name in sorted(names)}

@@ -66,11 +66,15 @@ class FreeText(Part):
 Response = Annotated[Choice | Ratings | Label | LineLabels | FreeText, Field(discriminator="form")]
 
 
+DATE = r"^\d{4}-\d{2}-\d{2}$"
+KEY_VARIABLE = r"^[A-Z][A-Z0-9_]*$"
+
+
 def _as_date(value: object) -> object:
     return value.isoformat() if hasattr(value, "isoformat") else value
 
 
-Date = Annotated[str, BeforeValidator(_as_date), Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+Date = Annotated[str, BeforeValidator(_as_date), Field(pattern=DATE)]
 
 
 class Roles(Part):
@@ -101,13 +105,14 @@ class Collecting(Part):
     """How subjects are put to models.
 
     ``pair`` shows both profiles of a task, ``single`` one profile at a time. Judged text is shown as JSON or
-    between delimiters that it cannot contain. ``noun`` is what a subject is called, ``swapped_share`` the
-    share of pairs that come again with their sides swapped.
+    between delimiters that it cannot contain. ``noun`` is what a subject is called, by default "Profile" in a
+    conjoint and "Item" in a study of items; ``swapped_share`` is the share of pairs that come again with
+    their sides swapped.
     """
 
     form: Literal["pair", "single"] = "pair"
     show: Literal["json", "delimited"] = "json"
-    noun: Text = "Profile"
+    noun: Text = ""
     fields: list[Identifier] | None = None
     swapped_share: Share = 0.0
     shuffle_options: bool = False
@@ -129,6 +134,7 @@ Settings = Annotated[dict[str, Any], AfterValidator(_as_json)]
 class Sampling(Part):
     """How a model is asked: where it is reached, and the settings that change its answers.
 
+    ``answer`` is "auto" for the way that suits the response form; :func:`with_answer` puts that in its place.
     ``settings`` go with every request (temperature, max_tokens, ...); where they name a ``seed``, every
     request gets one of its own, drawn from it. ``engine`` goes to the engine that loads the model.
     """
@@ -136,9 +142,27 @@ class Sampling(Part):
     model: Text
     backend: Literal["openai", "vllm", "ray", "simulated", "replay"] = "openai"
     base_url: Text | None = None
-    key_variable: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")] = "OPENAI_API_KEY"
-    answer: Literal["token", "choice", "json", "free"] = "token"
+    key_variable: Annotated[str, Field(pattern=KEY_VARIABLE)] = "OPENAI_API_KEY"
+    answer: Literal["auto", "token", "choice", "json", "free"] = "auto"
     top_logprobs: Annotated[int, Field(ge=0, le=20)] = 20
     samples: Count = 1
     settings: Settings = Field(default_factory=dict)
     engine: Settings = Field(default_factory=dict)
+
+
+def with_answer(ask: Sampling, response: Response) -> Sampling:
+    """Put the way that suits a response form in place of the answer "auto".
+
+    Choices are asked for as one token, text as the model writes it, everything else as JSON.
+
+    Examples
+    --------
+    >>> with_answer(Sampling(model="gpt-4o"), Choice(form="choice")).answer
+    'token'
+    >>> with_answer(Sampling(model="gpt-4o"), FreeText(form="text")).answer
+    'free'
+    """
+    if ask.answer != "auto":
+        return ask
+    suited = {"choice": "token", "text": "free"}
+    return ask.model_copy(update={"answer": suited.get(response.form, "json")})

@@ -180,7 +180,7 @@ def _items(study: ItemStudy, first: int | None, images: bool) -> Material:
     if not path.is_relative_to(study.folder.resolve()):
         raise InputError(f"{study.items}: the items lie outside the folder of the study; move them there.")
     items = read_table(path, "items").iloc[:first]
-    pictured = images or bool((items["modality"] == "image").any())
+    pictured = images or ("modality" in items and bool((items["modality"] == "image").any()))
     if pictured and ("media" not in items or items["media"].isna().any()):
         raise InputError(f"{path}: column 'media' is missing or empty; name the image of every item.")
     shelf = Shelf(items, "item_id", study.collect.fields, pictured)

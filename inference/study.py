@@ -9,7 +9,8 @@ from typing import Any, Literal
 from pydantic import Field, PrivateAttr, ValidationError
 from pydantic_core import ErrorDetails
 
-from .collecting_parts import Choice, Collecting, Content, Response
+from .collecting_parts import Choice, Collecting, Content, Response, with_answer
+from .columns import listed
 from .errors import InputError
 from .marked_yaml import MarkedYaml, read_marked_yaml
 from .paths import STUDIES
@@ -27,6 +28,9 @@ from .study_parts import (
     Prompt,
     Stimulus,
 )
+from .study_words import in_words
+
+NOUNS = {"conjoint": "Profile", "items": "Item"}
 
 
 class AnyStudy(Part):
@@ -75,8 +79,8 @@ class Study(AnyStudy):
     design: Design
     response: Response = Choice(form="choice")
     refusal: Literal["missing", "not_chosen"] = "missing"
-    clusters: Clusters
-    bootstrap: Bootstrap
+    clusters: Clusters = Clusters()
+    bootstrap: Bootstrap = Bootstrap()
     costs: Costs | None = None
     analyses: list[Analysis] = Field(default_factory=list)
     column_aliases: dict[str, str] = Field(default_factory=dict)
@@ -178,7 +182,21 @@ def load_any_study(name_or_path: str | Path) -> Study | ItemStudy:
         problem = first_problem(study, marked.line)
     if problem is not None:
         raise marked.error(problem.location, problem.sentence)
-    return study
+    return _completed(study)
+
+
+def _completed(study: Study | ItemStudy) -> Study | ItemStudy:
+    """Fill in what depends on the kind of the study or on the form of its answers."""
+    noun = study.collect.noun or NOUNS[study.kind]
+    judges = [
+        judge
+        if judge.ask is None
+        else judge.model_copy(update={"ask": with_answer(judge.ask, study.response)})
+        for judge in study.judges
+    ]
+    return study.model_copy(
+        update={"collect": study.collect.model_copy(update={"noun": noun}), "judges": judges}
+    )
 
 
 def _find(name_or_path: str | Path) -> Path:
@@ -201,13 +219,20 @@ def _find(name_or_path: str | Path) -> Path:
 def _translate(marked: MarkedYaml, problems: list[ErrorDetails]) -> InputError:
     located = [(_location(problem), problem) for problem in problems]
     location, problem = min(located, key=lambda found: marked.line(found[0]))
-    place = ".".join(str(step) for step in location) or "the study"
+    place = _place(location)
     if problem["type"] == "missing":
-        return marked.error(location, f"{place} is missing; add it.")
+        missing = [_place(where) for where, other in located if other["type"] == "missing"]
+        if len(missing) == 1:
+            return marked.error(location, f"{place} is missing; add it.")
+        return marked.error(location, f"{listed(missing, len(missing))} are missing; add them.")
     if problem["type"] == "unknown_field":
         return marked.error(location, f"{place}: {problem['msg']}")
     said = _shorten(problem["input"])
-    return marked.error(location, f"{place}: {problem['msg']}, but the file says {said}; correct it.")
+    return marked.error(location, f"{place}: {in_words(problem)}, but the file says {said}; correct it.")
+
+
+def _place(location: tuple[str | int, ...]) -> str:
+    return ".".join(str(step) for step in location) or "the study"
 
 
 def _location(problem: ErrorDetails) -> tuple[str | int, ...]:

@@ -20,7 +20,9 @@ def _as_number(value: object) -> object:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+IDENTIFIER = r"^[a-z][a-z0-9_]*$"
+
+Identifier = Annotated[str, Field(pattern=IDENTIFIER)]
 Text = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(gt=0)]
 Amount = Annotated[float, BeforeValidator(_as_number), Field(ge=0, allow_inf_nan=False)]

@@ -31,6 +31,19 @@ RESERVED_TABLES = (
 )
 
 
+OWN_SETTINGS = {
+    "model": "name the model in the field 'model' of ask",
+    "messages": "write them as the files 'template' and 'user' of a prompt",
+    "n": "ask for several answers with the field 'samples' of ask",
+    "stream": "remove it, as answers are taken whole",
+    "stream_options": "remove it, as answers are taken whole",
+    "logprobs": "ask for log-probabilities with 'answer: token', or 'choice' for vLLM",
+    "top_logprobs": "give their number in the field 'top_logprobs' of ask",
+    "response_format": "ask for JSON with 'answer: json', by the response of the study",
+    "structured_outputs": "ask for one of the options with 'answer: choice'",
+}
+
+
 @dataclass(frozen=True)
 class Problem:
     """Where a study file contradicts itself, and the sentence that says how to mend it."""
@@ -45,6 +58,20 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     near = get_close_matches(name, names, n=1)
     remedy = f"did you mean '{near[0]}'?" if near else f"use one of {', '.join(names)}."
     return f"'{name}' is unknown here; {remedy}"
+
+
+def unfit_answer(answer: str, form: str) -> str | None:
+    """Say why answers of a response form cannot be asked for in this way; None where they can.
+
+    Examples
+    --------
+    >>> unfit_answer("token", "ratings")
+    "answers of form 'ratings' are longer than one token; use json or free."
+    """
+    if answer not in ("token", "choice") or form == "choice" or (answer, form) == ("choice", "label"):
+        return None
+    instead = "json, free, or choice (vLLM)" if form == "label" else "json or free"
+    return f"answers of form '{form}' are longer than one token; use {instead}."
 
 
 def first_problem(study: Study, line: Callable[[Location], int]) -> Problem | None:
@@ -146,12 +173,16 @@ def _judges(study: Study | ItemStudy) -> Iterator[Problem]:
         at: Location = ("judges", position, "ask")
         if judge.ask is not None and judge.kind == "human":
             yield Problem(at, f"{judge.id}: people are not asked over an interface; remove 'ask'.")
-        elif judge.ask is not None and judge.ask.answer in ("token", "choice"):
-            form = study.response.form
-            if form not in ("choice", "label"):
-                yield Problem(
-                    at, f"{judge.id}: answers of form '{form}' are longer than one token; use json or free."
-                )
+        elif judge.ask is not None:
+            unfit = unfit_answer(judge.ask.answer, study.response.form)
+            if unfit is not None:
+                yield Problem((*at, "answer"), f"{judge.id}: {unfit}")
+            for name in judge.ask.settings:
+                if name in OWN_SETTINGS:
+                    yield Problem(
+                        (*at, "settings", name),
+                        f"{judge.id}: '{name}' is no setting of a judge; {OWN_SETTINGS[name]}.",
+                    )
 
 
 def _prompts(study: Study | ItemStudy) -> Iterator[Problem]:

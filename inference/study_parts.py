@@ -96,8 +96,8 @@ class Clusters(Part):
     ``vcov`` is the convention of standard errors, as in ``conjury.analysis.conjoint.amce``.
     """
 
-    human: str | list[str]
-    model: str | list[str]
+    human: str | list[str] = "judge_id"
+    model: str | list[str] = "pair_id"
     vcov: str = "survey"
 
     def of(self, kind: str) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ class Clusters(Part):
 class Bootstrap(Part):
     """The unit that is resampled, and how often."""
 
-    unit: str
+    unit: str = "pair_id"
     draws: Count = 1000
 
 

@@ -65,7 +65,7 @@ _ASKED = {
 TABLES: dict[str, dict[str, Field]] = {
     "items": {
         "item_id": _key(),
-        "modality": _label(("text", "image", "video")),
+        "modality": Field("label", nullable=False, levels=("text", "image", "video")),
         "text": _TEXT,
         "media": _TEXT,
         "media_sha256": _TEXT,

@@ -80,13 +80,17 @@ BAD = {
     "syntax": ("outcome: chosen\n", "outcome: [chosen\n", "not valid YAML"),
     "unknown field": ("title: Which", "titel: Which", "did you mean 'title'?"),
     "unknown nested field": ("    verb: mm\n", "    verbe: mm\n", "did you mean 'verb'?"),
-    "wrong type": ("pairs: 30000", "pairs: many", "valid integer.*'many'"),
+    "wrong type": (
+        "pairs: 30000",
+        "pairs: many",
+        "pairs: a whole number belongs here, but the file says 'many'; correct it",
+    ),
     "wrong choice": ("kind: conjoint", "kind: vignette", "'conjoint'"),
-    "negative number": ("tasks: 15", "tasks: -15", "greater than 0"),
+    "negative number": ("tasks: 15", "tasks: -15", "a number of more than 0 belongs here"),
     "not a fraction": (
         "Generic insult, probability: 1/7",
         "Generic insult, probability: 1/0",
-        "valid number",
+        "a number belongs here",
     ),
     "key given twice": ("kind: conjoint\n", "name: other\n", "'name' was already given on line 3"),
     "level given twice": (

@@ -11,7 +11,7 @@ def with_costs(folder: Path, costs: object) -> Study:
     source = load_study("moderation").folder
     content = yaml.safe_load((source / "study.yaml").read_text(encoding="utf-8"))
     content["prompts"] = []
-    del content["content"]
+    del content["content"], content["collect"]
     content["costs"] = costs
     if costs is None:
         del content["costs"]
@@ -44,7 +44,10 @@ def test_a_cost_without_pairs_is_that_of_one_pair(tmp_path: Path) -> None:
         ({"currency": "USD", "judges": [{"judge": "gpt4", "cost": 1}]}, "did you mean 'gpt4o'"),
         ({"currency": "USD", "judges": [{"judge": "human", "cost": 1}]}, "give their cost as per_respondent"),
         ({"currency": "USD", "judges": [{"judge": "gpt4o", "cost": 1}] * 2}, "'gpt4o' is given twice"),
-        ({"currency": "USD", "judges": [{"judge": "gpt4o", "cost": -1}]}, "greater than or equal to 0"),
+        (
+            {"currency": "USD", "judges": [{"judge": "gpt4o", "cost": -1}]},
+            "a number of at least 0 belongs here",
+        ),
         ({"currency": "USD", "per_respondent": float("inf")}, "finite number"),
         ({"currency": "USD", "per_task": 1}, "'per_task' is unknown"),
         ({"per_respondent": 4}, "costs.currency is missing"),
