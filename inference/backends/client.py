@@ -33,6 +33,7 @@ TimedOut: Any = openai.APITimeoutError  # one kind of Unreachable
 NO_CONNECTION: Any = (http.ConnectError, http.ConnectTimeout)
 NO_KEY = "none"  # the client insists on one; a server that needs none does not look at it
 POOL = 12  # connections per pool
+PATIENT = 600.0  # seconds that a provider may ask to wait for; a run ends rather than wait longer
 CONNECT = 10.0  # seconds within which a connection must be made
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_KEY = "OPENAI_API_KEY"  # holds the key of one account; other servers get it only if told so
@@ -179,7 +180,7 @@ class _ObservedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]
         if status >= 400:
             failure = read_failure(status, response.content, self._endpoint.secrets)
             self._note(status, failure.message, began)
-            if failure.code in NO_CREDIT:
+            if failure.code in NO_CREDIT or wait > PATIENT:
                 response.headers["x-should-retry"] = "false"
         return response
 

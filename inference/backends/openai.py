@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 from ..errors import InputError
@@ -13,6 +14,7 @@ from ..requests import Attempt, Outcome, Request
 from .base import Desk
 from .client import (
     NO_CONNECTION,
+    PATIENT,
     VERSION,
     Endpoint,
     StatusError,
@@ -87,6 +89,7 @@ class OpenAIBackend:
         self.requests_per_minute = requests_per_minute
         self.grace = grace
         self.answered = False
+        self.pace = Pace(concurrency, requests_per_minute)
 
     def settings(self) -> dict[str, Any]:
         """Tell model, address and limits, free of secrets."""
@@ -109,7 +112,8 @@ class OpenAIBackend:
         ------
         InputError
             No request can succeed: the server cannot be reached, the key or the model is unknown, the
-            account has no credit left, or very many requests in a row have failed.
+            account has no credit left, the server asks to wait for more than ten minutes, or very many
+            requests in a row have failed.
         """
         asyncio.run(_Run(self, requests, desk).run())
 
@@ -121,13 +125,14 @@ class _Run:
         self.backend = backend
         self.requests = requests
         self.desk = desk
-        self.pace = Pace(backend.concurrency, backend.requests_per_minute)
+        self.pace = backend.pace
         self.error: Exception | None = None
         self.reached = False
         self.failed_in_a_row = 0
 
     async def run(self) -> None:
         backend = self.backend
+        self.pace.open()
         client = open_client(
             backend.endpoint, self.pace, timeout=backend.timeout, max_retries=backend.max_retries
         )
@@ -147,6 +152,8 @@ class _Run:
         while (await asyncio.wait(workers, timeout=POLL))[1]:
             if deadline and time.monotonic() > deadline:
                 return
+            if self.pace.waiting:
+                self.error = self.error or self._long_wait()
             if not deadline and self._stopping():
                 deadline = time.monotonic() + self.backend.grace
                 self.pace.close()
@@ -175,6 +182,8 @@ class _Run:
             raise
         self.desk.record(outcome)
         self.backend.answered |= outcome.body is not None
+        if outcome.kind:
+            self.error = self.error or self._long_wait()
         self._keep_patience(outcome)
 
     async def _outcome(self, client: Any, request: Request, attempts: list[Attempt]) -> Outcome:
@@ -224,6 +233,16 @@ class _Run:
                 f"{self._endpoint.shown_url} cannot be reached ({error}); check the address and the server."
             ) from None
         return _failed(request, attempts, "timeout" if isinstance(failure, TimedOut) else "connection", error)
+
+    def _long_wait(self) -> InputError | None:
+        wait = self.pace.wait
+        if wait <= PATIENT:
+            return None
+        until = datetime.now().astimezone() + timedelta(seconds=wait)
+        return InputError(
+            f"{self._endpoint.shown_url} asks to wait for {wait / 60:,.0f} minutes, until "
+            f"{until:%Y-%m-%d %H:%M %Z}; run the same command again then, it goes on from here."
+        )
 
     def _keep_patience(self, outcome: Outcome) -> None:
         self.failed_in_a_row = self.failed_in_a_row + 1 if outcome.kind else 0

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 
 BUSY = (429, 503, 529)
+LONGEST = 30 * 86400.0  # seconds of a wait that are believed
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -43,11 +44,19 @@ class Pace:
         self.in_flight = 0
         self._gap = 60.0 / per_minute if per_minute else 0.0
         self._opens = 0.0
+        self._asked = 0.0
         self._ended = 0
         self._refused = 0
         self._closed = False
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
+
+    def open(self) -> None:
+        """Let exchanges of a new event loop in; what the provider bears, and its wait, stay as they are."""
+        self.in_flight = 0
+        self._closed = False
+        self._waiting.clear()
+        self._timer = None
 
     async def turn(self) -> None:
         """Wait until one more exchange may start; ``done`` must follow.
@@ -82,8 +91,19 @@ class Pace:
         self._leave()
 
     def hold(self, seconds: float) -> None:
-        """Start nothing for so long."""
-        self._opens = max(self._opens, time.monotonic() + seconds)
+        """Start nothing for so long, as the provider asks."""
+        self._asked = max(self._asked, time.monotonic() + min(seconds, LONGEST))
+        self._opens = max(self._opens, self._asked)
+
+    @property
+    def wait(self) -> float:
+        """Seconds of the wait that the provider asked for which are left."""
+        return max(self._asked - time.monotonic(), 0.0)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether an exchange waits for its turn."""
+        return any(not place.done() for place in self._waiting)
 
     def close(self) -> None:
         """Turn away all that wait and all that come."""

@@ -257,6 +257,45 @@ def test_a_stop_does_not_wait_for_a_provider_that_asked_to_wait(server: FakeServ
     assert Counter(outcome.kind for outcome in desk.outcomes)["cancelled"] == 4
 
 
+def test_a_wait_that_was_asked_for_holds_over_runs(server: FakeServer) -> None:
+    backend, desk = OpenAIBackend("tiny", base_url=server.url, concurrency=2, max_retries=0), MemoryDesk()
+    server.configure(faults={"429_retry_after": 1.0}, retry_after=0.5)
+    backend.run(iter(made_up_requests(1)), desk)
+    told = time.monotonic()
+    server.configure()
+    backend.run(iter(made_up_requests(1)), desk)
+    assert [outcome.kind for outcome in desk.outcomes] == ["rate_limit", ""]
+    assert time.monotonic() - told > 0.3
+
+
+def test_a_backend_can_run_again_after_a_stop(server: FakeServer) -> None:
+    server.configure(latency=0.02)
+    backend = OpenAIBackend("tiny", base_url=server.url, concurrency=2)
+    backend.run(iter(made_up_requests(50)), MemoryDesk(until=lambda ended: ended >= 2))
+    desk = MemoryDesk()
+    backend.run(iter(made_up_requests(5)), desk)
+    assert [outcome.kind for outcome in desk.outcomes] == [""] * 5
+
+
+def test_a_wait_of_more_than_ten_minutes_ends_the_run_and_any_that_comes_too_early(
+    server: FakeServer,
+) -> None:
+    backend, desk = OpenAIBackend("tiny", base_url=server.url, concurrency=3), MemoryDesk()
+    server.configure(faults={"429_retry_after": 1.0}, retry_after=7200)
+    began = time.monotonic()
+    with pytest.raises(
+        InputError, match=r"127\.0\.0\.1:\d+/v1 asks to wait for 120 minutes, until 20.*run the"
+    ):
+        backend.run(iter(made_up_requests(20)), desk)
+    assert {outcome.kind for outcome in desk.outcomes} <= {"rate_limit", "cancelled"}
+    assert 1 <= len(desk.outcomes) <= 6
+    seen = len(server.counts()["arrivals"])
+    with pytest.raises(InputError, match="asks to wait"):
+        backend.run(iter(made_up_requests(20)), desk)
+    assert len(server.counts()["arrivals"]) == seen <= 3
+    assert time.monotonic() - began < 10
+
+
 def _interrupt(number: int, frame: Any) -> None:
     raise KeyboardInterrupt
 
