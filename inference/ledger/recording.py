@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -83,14 +84,22 @@ def _write_attempts(desk: Desk, standing: _Standing, outcome: Outcome, created: 
     """Write failed exchanges, the one that ended the request last; return how many."""
     rows = [("", attempt) for attempt in outcome.attempts]
     if outcome.body is None:
-        last = rows.pop()[1] if rows and rows[-1][1].error == outcome.error else None
-        rows.append((outcome.kind, last or Attempt(0, outcome.error, outcome.seconds)))
+        last = Attempt(0, outcome.error, outcome.seconds)
+        if rows and _is_end(rows[-1][1], outcome.error):
+            last = replace(rows.pop()[1], error=outcome.error)
+        rows.append((outcome.kind, last))
     elif outcome.refused_body is not None and not rows:
         rows.append(("", Attempt(0, outcome.error, 0.0)))
     for position, (kind, attempt) in enumerate(rows, 1):
         refused = outcome.refused_body if position == len(rows) else None
         _write_attempt(desk, standing, kind, attempt, outcome.batch, created, refused)
     return len(rows)
+
+
+def _is_end(attempt: Attempt, error: str) -> bool:
+    """Whether the error that ended a request tells of this exchange."""
+    named = attempt.status > 0 and re.match(rf"HTTP {attempt.status}\b", error) is not None
+    return named or (bool(attempt.error) and attempt.error in error) or attempt.error == error
 
 
 def _write_attempt(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 import threading
 from datetime import UTC, datetime
 
@@ -41,6 +42,20 @@ def test_pending_keeps_the_order_and_reads_little_ahead(ledger, make_requests):
     first = [next(stream) for _ in range(10)]
     assert len(taken) == 20
     assert first + list(stream) == make_requests(100)
+
+
+@pytest.mark.parametrize("told", ["Overloaded.", ""])
+def test_a_failed_exchange_is_stored_once(ledger, path, make_requests, told):
+    [request] = ledger.pending(make_requests(1))
+    attempts = tuple(Attempt(503, told, seconds) for seconds in (1.0, 2.0, 3.0))
+    error = f"HTTP 503: {told}" if told else "HTTP 503"
+    ledger.record(Outcome(request.key, kind="server", error=error, attempts=attempts))
+    ledger.flush()
+    with sqlite3.connect(path) as db:
+        rows = db.execute("SELECT kind, status, seconds FROM attempts ORDER BY id").fetchall()
+    assert rows == [("", 503, 1.0), ("", 503, 2.0), ("server", 503, 3.0)]
+    [read] = everything(ledger)
+    assert (read.attempts, read.kind, read.error) == (3, "server", error)
 
 
 def test_pending_passes_over_what_is_answered_or_failed_for_good(ledger, make_requests, answer):
