@@ -16,10 +16,7 @@ def told(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        sentence = _sentence(error)
-        if sentence is None:
-            raise
-        raise InputError(f"{path}: {sentence}") from error
+        raise InputError(f"{path}: {_sentence(error)}") from error
     except OSError as error:
         raise InputError(
             f"{path}: the ledger cannot be opened here ({error.strerror}); check the folder and its "
@@ -27,7 +24,7 @@ def told(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _sentence(error: sqlite3.Error) -> str | None:
+def _sentence(error: sqlite3.Error) -> str:
     name = getattr(error, "sqlite_errorname", "")
     if name == "SQLITE_FULL":
         return (
@@ -55,4 +52,7 @@ def _sentence(error: sqlite3.Error) -> str | None:
         return f"another program holds the ledger ({error}); close it, then run the same command again."
     if name.startswith("SQLITE_TOOBIG"):
         return f"what is to be written is too large for the ledger ({error}); make it smaller."
-    return None
+    return (
+        f"the ledger holds what it should not, or cannot be used like this ({error}); see what "
+        "`conjury ledger verify` finds."
+    )

@@ -100,10 +100,10 @@ def unpack(blob: bytes, dictionary: bytes = b"") -> bytes:
     ValueError
         The blob or the dictionary is damaged.
     """
-    unpacker = zlib.decompressobj(zdict=dictionary) if dictionary else zlib.decompressobj()
     try:
+        unpacker = zlib.decompressobj(zdict=dictionary) if dictionary else zlib.decompressobj()
         content = unpacker.decompress(blob) + unpacker.flush()
-    except zlib.error as error:
+    except (zlib.error, TypeError) as error:  # a TypeError where the column holds no blob
         raise ValueError(str(error)) from None
     if not unpacker.eof or unpacker.unused_data:
         raise ValueError("it does not end where it should")

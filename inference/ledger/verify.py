@@ -186,7 +186,7 @@ def _attempts(db: sqlite3.Connection, tick: Ticker) -> Iterator[str]:
 
 def _media(db: sqlite3.Connection, tick: Ticker) -> Iterator[str]:
     for sha256, content in tick(db.execute("SELECT sha256, content FROM media")):
-        if digest(content).hex() != sha256:
+        if not isinstance(content, bytes) or digest(content).hex() != sha256:
             yield f"Image {sha256}: its content has another digest."
 
 
