@@ -23,7 +23,7 @@ from measure import peak_memory
 from conjury.inference.backends.base import Desk
 from conjury.inference.backends.compose import completion
 from conjury.inference.backends.shards import Limits, write_shards
-from conjury.inference.collect import Budget, Order, collect
+from conjury.inference.collect import Budget, Order, Plan, collect
 from conjury.inference.collecting_parts import Sampling
 from conjury.inference.designing import save_design
 from conjury.inference.ledger import Ledger
@@ -40,6 +40,8 @@ SAMPLES = 20  # of the memory in use
 MILLION = 1_000_000
 
 Found = dict[str, Any]
+
+UNPLANNED = Plan(0, 0, 0, 0, Tokens(0, 0), False, None, None)
 
 
 def study() -> Study:
@@ -72,7 +74,7 @@ def conjury(scratch: Path, n: int, url: str) -> Found:
     def run(folder: Path, count: int) -> None:
         with Ledger.open(folder / "ledger.sqlite") as ledger:
             backend = OpenAIBackend(MODEL, base_url=url, concurrency=IN_FLIGHT)
-            tally = collect(orders[count], ledger, backend, Budget(), Tokens(0, 0), lambda tally: None)
+            tally = collect(orders[count], ledger, backend, Budget(), UNPLANNED, lambda tally: None)
         assert tally.answered == count, tally
 
     return timed(run, scratch, n)
@@ -188,7 +190,7 @@ def flat(scratch: Path, n: int) -> Found:
     backend = Instant(n // SAMPLES)
     start = time.perf_counter()
     with Ledger.open(scratch / "ledger.sqlite") as ledger:
-        tally = collect(wanted, ledger, backend, Budget(), Tokens(0, 0), lambda tally: None)
+        tally = collect(wanted, ledger, backend, Budget(), UNPLANNED, lambda tally: None)
     assert tally.answered == backend.asked == wanted.total
     return {"seconds": time.perf_counter() - start, "memory": backend.memory}
 

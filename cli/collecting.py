@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from conjury.inference.columns import did_you_mean, listed
-from conjury.inference.errors import InputError
+from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.study import ItemStudy, Study, load_any_study, load_study
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def collect_judgments(
     from conjury.inference.batching import export_requests, release_unsent
     from conjury.inference.collect import Budget, Order, plan
     from conjury.inference.exporting import full_rule
-    from conjury.inference.facts import merged_facts, run_facts
+    from conjury.inference.facts import begun_facts, merged_facts, run_facts
     from conjury.inference.ledger import Ledger
     from conjury.inference.prices import read_prices
 
@@ -110,13 +110,15 @@ def collect_judgments(
     if running.dry_run:
         begun = folder.ledger.is_file()
         order = Order(known, judge, ask, chosen, material.subjects, material.count, folder.image(known, None))
-        with Ledger.open(folder.ledger, write=False) if begun else nullcontext() as before:
-            merged_facts(None if before is None else before.get("inputs"), facts, folder.path)
-            show_plan(order, plan(order, before, budget), budget, prices, running)
+        with Ledger.open(folder.ledger, write=False) if begun else nullcontext() as opened:
+            if opened is not None:
+                merged_facts(begun_facts(opened.get("inputs"), opened.counts()), facts, folder.path)
+            show_plan(order, plan(order, opened, budget), budget, prices, running)
         console.print("Nothing was sent (--dry-run).")
         return 0
     with Ledger.open(folder.ledger) as ledger:
-        ledger.set("inputs", merged_facts(ledger.get("inputs"), facts, folder.path))
+        before = begun_facts(ledger.get("inputs"), ledger.counts())
+        ledger.set("inputs", merged_facts(before, facts, folder.path))
         image = folder.image(known, ledger)
         order = Order(known, judge, ask, chosen, material.subjects, material.count, image)
         if not running.batch:
@@ -127,9 +129,14 @@ def collect_judgments(
             written = export_requests(order, ledger, running.export, planned)
             console.print(f"{written:,} requests in {running.export}; nothing was sent.")
             return 0
-        tally = _run(order, ledger, folder, budget, planned, running)
+        try:
+            tally = _run(order, ledger, folder, budget, planned, running)
+        except (ConjuryError, KeyboardInterrupt):
+            console.print(f"Answers so far are in {folder.ledger}; `conjury parse` makes their tables.")
+            raise
         write_tables(known, ledger, folder, material, prices, running.rule)
-    _tell_end(known, study, folder, tally)
+        waiting = sum(batch.n for batch in ledger.batches(judge, live=True))
+    _tell_end(known, study, folder, tally, waiting, planned.spent or 0.0)
     if tally.stopped == "interrupted":
         return INTERRUPTED
     return 1 if tally.failed and not tally.answered else 0
@@ -141,6 +148,7 @@ def _run(
     from conjury.inference.backends.choose import Route, choose_backend
     from conjury.inference.batching import collect_by_batch, import_results
     from conjury.inference.collect import collect
+    from conjury.inference.engines import remember_engine
 
     if running.results is not None:
         return import_results(order, ledger, running.results, planned)
@@ -149,8 +157,8 @@ def _run(
             return collect_by_batch(order, ledger, folder.batches, budget, planned, watch, wait=running.wait)
         route = Route(running.concurrency, running.recorded, running.weights)
         backend = choose_backend(order, folder, route)
-        ledger.set(f"engine:{order.judge_id}", backend.settings())
-        return collect(order, ledger, backend, budget, planned.tokens, watch)
+        remember_engine(ledger, order.judge_id, backend.settings())
+        return collect(order, ledger, backend, budget, planned, watch)
 
 
 def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
@@ -189,6 +197,10 @@ def _check_route(ask: Sampling, form: str, running: Running) -> None:
         raise InputError(f"--batch sends requests to OpenAI, not to {ask.backend}; leave out one of the two.")
     if running.wait and not running.batch:
         raise InputError("--wait is about batches; add --batch, or leave it out.")
+    if running.export is not None and (running.batch or running.results is not None):
+        raise InputError("--export writes requests and sends none; leave out --batch and --results.")
+    if running.weights is not None and ask.backend not in ("vllm", "ray"):
+        raise InputError(f"--weights is for vllm and ray, not for {ask.backend}; leave it out.")
     if running.recorded is not None and ask.backend != "replay":
         raise InputError("--recorded is the table that --backend replay reads; add that, or leave it out.")
     if ask.answer in ("token", "choice") and form not in ("choice", "label"):
@@ -236,6 +248,17 @@ def open_run(study: str, out: Path | None) -> tuple[Study | ItemStudy, RunFolder
     return known, folder
 
 
+def asked_material(study: Study | ItemStudy, folder: RunFolder, ledger: Ledger) -> Material:
+    """Gather what was shown in a run; refuse a study that has changed since."""
+    from conjury.inference.facts import check_study, study_facts
+
+    inputs = ledger.get("inputs") or {}
+    images = inputs.get("subjects", {}).get("stimuli") == "images"
+    material = folder.material(study, images=images)
+    check_study(inputs, study_facts(study, material.facts), folder.path)
+    return material
+
+
 def write_tables(
     study: Study | ItemStudy,
     ledger: Ledger,
@@ -271,17 +294,19 @@ def write_tables(
 def show_plan(order: Order, planned: Plan, budget: Budget, prices: Prices, running: Running) -> None:
     """Print how much there is to ask, what it will cost and about how long it will take."""
     ask, tokens, sent = order.ask, planned.tokens, planned.remaining
+    ahead = sent + planned.waiting
+    tokens_in, tokens_out = ahead * tokens.prompt, ahead * tokens.completion
     route = "OpenAI's batch interface" if running.batch else ask.backend
     prompts = listed(prompt.id for prompt in order.prompts)
     samples = "sample" if ask.samples == 1 else "samples"
-    source = "measured on answers so far" if planned.measured else "guessed from the length of the texts"
+    source = "as answers so far" if planned.measured else "guessed from the length of the texts"
     lines = {
         "Judge": f"{order.judge_id}: {ask.model} by {route}",
         "Subjects": f"{order.n_subjects:,} x {len(order.prompts)} prompts ({prompts}) x {ask.samples} "
         f"{samples}",
         "Requests": f"{planned.total:,}: {planned.answered:,} answered, {planned.waiting:,} in batches, "
         f"{planned.failed:,} failed for good, {sent:,} to send",
-        "Tokens": f"about {sent * tokens.prompt:,.0f} in and {sent * tokens.completion:,.0f} out ({source})",
+        "Tokens": f"about {tokens_in:,.0f} in and {tokens_out:,.0f} out ({source})",
         "Price": _price_line(planned, budget, prices, ask.backend),
     }
     if running.batch:
@@ -316,19 +341,25 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _tell_end(study: Study | ItemStudy, name: str, folder: RunFolder, tally: Tally) -> None:
+def _tell_end(
+    study: Study | ItemStudy, name: str, folder: RunFolder, tally: Tally, waiting: int, before: float
+) -> None:
     failed = ", ".join(f"{n:,} x {kind}" for kind, n in sorted(tally.failed.items())) or "none"
-    spent = f" Spent {_money(tally.spent)}." if tally.spent else ""
+    spent = f" Spent {_money(tally.spent - before)}, in all {_money(tally.spent)}." if tally.spent else ""
     console.print(f"{tally.answered:,} new answers; failed attempts: {failed}.{spent}")
+    for error, n in tally.errors.most_common(1):
+        console.print(f"  {'most often' if len(tally.errors) > 1 else 'because'} ({n:,}): {error}")
+    if waiting:
+        console.print(
+            f"{waiting:,} requests wait in batches; the same command fetches them when they have ended."
+        )
     if tally.stopped:
         why = "--max-cost was reached" if tally.stopped == "max-cost" else "interrupted"
         console.print(f"Stopped ({why}); the same command goes on from here.")
-    elif tally.failed and not tally.answered:
-        console.print(
-            f"No request was answered; {folder.path / 'responses.parquet'} says why in the column error."
-        )
-    elif isinstance(study, Study) and (folder.path / "choices.parquet").is_file():
-        console.print(f"Next: conjury fit {name} --data {folder.path / 'choices.parquet'}")
+    elif not waiting and not (tally.failed and not tally.answered) and isinstance(study, Study):
+        choices = folder.path / "choices.parquet"
+        if choices.is_file():
+            console.print(f"Next: conjury fit {name} --data {choices}")
 
 
 @contextmanager
@@ -363,6 +394,9 @@ def show_status(study: str, out: Path | None) -> None:
     known, folder = open_run(study, out)
     with Ledger.open(folder.ledger, write=False) as ledger:
         counts, batches = ledger.counts(), ledger.batches()
+    if not counts:
+        console.print(f"{known.title}: nothing was asked yet in {folder.path}.")
+        return
     table = Table("judge", "prompt", "state", title=f"{known.title}: {folder.path}")
     for name in ("requests", "tokens in", "tokens out"):
         table.add_column(name, justify="right")
@@ -398,8 +432,8 @@ def retry(study: str, out: Path | None, statuses: Sequence[str], judge: str | No
                 f"--status {status}: there is no such status{did_you_mean(status, able)}; use {listed(able)}."
             )
     known, folder = open_run(study, out)
-    material = folder.material(known)
     with Ledger.open(folder.ledger) as ledger:
+        material = asked_material(known, folder, ledger)
         asked = list((ledger.get("inputs") or {}).get("judges", {}))
         if judge is not None and judge not in asked:
             hint = did_you_mean(judge, asked)
@@ -411,7 +445,7 @@ def retry(study: str, out: Path | None, statuses: Sequence[str], judge: str | No
     judges = listed(sorted(set(wanted["judge_id"]))) or "none"
     console.print(
         f"{marked:,} requests with status {listed(statuses)} will be asked again (judges: {judges}); run "
-        f"`conjury collect {known.argument} --judge ...`. Their earlier answers stay in the ledger."
+        f"`conjury collect {study} --judge ...`. Their earlier answers stay in the ledger."
     )
 
 
@@ -425,7 +459,8 @@ def parse(study: str, out: Path | None, rule: str, prices: Path | None) -> None:
     known, folder = open_run(study, out)
     name = full_rule(known, rule)
     with Ledger.open(folder.ledger, write=False) as ledger:
-        write_tables(known, ledger, folder, folder.material(known), read_prices(prices), rule)
+        material = asked_material(known, folder, ledger)
+        write_tables(known, ledger, folder, material, read_prices(prices), rule)
     if rule != "default":
         console.print(explain(name))
 

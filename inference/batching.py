@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .collect import PASSES, Budget, Desk, Order, Plan, Tally, interruptible
+from .engines import remember_engine
 from .errors import InputError
 from .ledger import Ledger
 
@@ -34,9 +35,9 @@ def collect_by_batch(
     backend = BatchBackend(
         order.judge_id, ask.model, folder, base_url=ask.base_url, key_variable=ask.key_variable
     )
-    ledger.set(f"engine:{order.judge_id}", backend.settings())
+    remember_engine(ledger, order.judge_id, backend.settings())
     with interruptible() as stop:
-        desk = Desk(ledger, budget, planned.tokens, stop, watch, in_flight=planned.waiting)
+        desk = Desk(ledger, budget, planned, stop, watch)
         try:
             for _ in range(PASSES):
                 backend.poll(ledger)
@@ -84,7 +85,7 @@ def import_results(order: Order, ledger: Ledger, path: Path, planned: Plan) -> T
 
 @contextmanager
 def _listening(ledger: Ledger, planned: Plan) -> Iterator[Desk]:
-    desk = Desk(ledger, Budget(), planned.tokens, threading.Event(), lambda tally: None)
+    desk = Desk(ledger, Budget(), planned, threading.Event(), lambda tally: None)
     try:
         yield desk
     finally:

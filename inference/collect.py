@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import signal
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from .backends.base import Backend
 from .building import Builder
 from .collecting_parts import Sampling
-from .ledger import Ledger
+from .ledger import Ledger, Usage
 from .parsing import read_completion
 from .prices import Price, Tokens, guess_tokens
 from .requests import TRANSIENT, Outcome, Request
@@ -70,9 +71,9 @@ class Plan:
     measured : bool
         Whether the tokens are measured.
     cost : float or None
-        Of what is still to be asked, in the currency of the price table; None without a price.
+        Of what is still to be answered, in the currency of the price table; None without a price.
     spent : float or None
-        What the answers so far cost.
+        What all answers of the judge in this run cost so far, those that were asked again included.
     """
 
     total: int
@@ -111,30 +112,41 @@ def plan(order: Order, ledger: Ledger | None, budget: Budget) -> Plan:
     wanted = {prompt.id for prompt in order.prompts}
     counts = [] if ledger is None else ledger.counts()
     mine = [count for count in counts if count.judge_id == order.judge_id and count.prompt_id in wanted]
-    answered = [count for count in mine if count.state == "answered"]
-    n = sum(count.n for count in answered)
-    prompt_tokens = sum(count.prompt_tokens for count in answered)
-    completion_tokens = sum(count.completion_tokens for count in answered)
-    measured = n > 0 and prompt_tokens > 0
-    tokens = Tokens(prompt_tokens / n, completion_tokens / n) if measured else _guess(order)
+    answered = sum(count.n for count in mine if count.state == "answered")
     waiting = sum(count.n for count in mine if count.batch)
     failed = sum(
         count.n
         for count in mine
         if count.state not in ("answered", "pending", *TRANSIENT) and not count.batch
     )
-    remaining = max(order.total - n - waiting - failed, 0)
+    used = [] if ledger is None else ledger.usage(order.judge_id)
+    n, prompt_tokens = sum(part.n for part in used), sum(part.prompt_tokens for part in used)
+    measured = prompt_tokens > 0
+    tokens = (
+        Tokens(prompt_tokens / n, sum(part.completion_tokens for part in used) / n)
+        if measured
+        else _guess(order)
+    )
     each = budget.cost(tokens.prompt, tokens.completion)
+    sent = max(order.total - answered - waiting - failed, 0)
     return Plan(
         order.total,
-        n,
+        answered,
         waiting,
         failed,
         tokens,
         measured,
-        None if each is None else each * remaining,
-        budget.cost(prompt_tokens, completion_tokens),
+        None if each is None else each * (sent + waiting),
+        _spent(used, budget),
     )
+
+
+def _spent(used: Sequence[Usage], budget: Budget) -> float | None:
+    """Cost of all answers so far, each by the interface that brought it."""
+    costs = [
+        replace(budget, batch=part.batch).cost(part.prompt_tokens, part.completion_tokens) for part in used
+    ]
+    return None if budget.price is None else sum(cost for cost in costs if cost is not None)
 
 
 def _guess(order: Order) -> Tokens:
@@ -145,11 +157,26 @@ def _guess(order: Order) -> Tokens:
 
 @dataclass
 class Tally:
-    """What a run has done so far: requests handed on, answers and failures on disk, money spent."""
+    """What a run has done so far.
+
+    Attributes
+    ----------
+    passed, answered : int
+        Requests handed on, and answers on disk.
+    failed : Counter
+        Failed attempts by kind.
+    errors : Counter
+        Their messages.
+    spent : float
+        Money, what earlier runs of the judge spent included.
+    stopped : str
+        "interrupted", "max-cost", or empty.
+    """
 
     passed: int = 0
     answered: int = 0
-    failed: dict[str, int] = field(default_factory=dict)
+    failed: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
     spent: float = 0.0
     stopped: str = ""
 
@@ -161,16 +188,15 @@ class Desk:
         self,
         ledger: Ledger,
         budget: Budget,
-        expected: Tokens,
+        planned: Plan,
         stop: threading.Event,
         watch: Callable[[Tally], None],
-        in_flight: int = 0,
     ) -> None:
-        self.tally = Tally()
+        self.tally = Tally(spent=planned.spent or 0.0)
         self._ledger, self._budget, self._stop, self._watch = ledger, budget, stop, watch
-        self._each = budget.cost(expected.prompt, expected.completion) or 0.0
+        self._each = budget.cost(planned.tokens.prompt, planned.tokens.completion) or 0.0
         self._lock = threading.Lock()
-        self._in_flight = in_flight
+        self._in_flight = planned.waiting
         ledger.on_commit.append(self._committed)
 
     def close(self) -> None:
@@ -219,7 +245,8 @@ class Desk:
             with self._lock:
                 self._in_flight -= 1
                 if outcome.kind:
-                    tally.failed[outcome.kind] = tally.failed.get(outcome.kind, 0) + 1
+                    tally.failed[outcome.kind] += 1
+                    tally.errors[outcome.error[:200]] += 1
                 else:
                     tally.answered += 1
                     tally.spent += cost
@@ -238,7 +265,7 @@ def collect(
     ledger: Ledger,
     backend: Backend,
     budget: Budget,
-    expected: Tokens,
+    planned: Plan,
     watch: Callable[[Tally], None],
 ) -> Tally:
     """Ask what has no answer yet; return when all is answered, failed for good, or the run was stopped.
@@ -247,13 +274,13 @@ def collect(
     requests in flight finish, the second ends at once; either way what is on disk stays.
     """
     with interruptible() as stop:
-        desk = Desk(ledger, budget, expected, stop, watch)
+        desk = Desk(ledger, budget, planned, stop, watch)
         try:
             for _ in range(PASSES):
-                failed = dict(desk.tally.failed)
+                failed = desk.tally.failed.copy()
                 backend.run(desk.taken(ledger.pending(order.requests())), desk)
                 ledger.flush()
-                again = any(desk.tally.failed.get(kind, 0) > failed.get(kind, 0) for kind in TRANSIENT)
+                again = any(desk.tally.failed[kind] > failed[kind] for kind in TRANSIENT)
                 if not again or desk.tally.stopped:
                     break
         finally:

@@ -10,6 +10,7 @@ from .collecting_parts import Sampling
 from .columns import listed
 from .designing import DrawnDesign
 from .errors import InputError
+from .ledger import Count
 from .study import ItemStudy, Study
 from .study_parts import Prompt
 from .templates import Templates
@@ -47,14 +48,44 @@ def run_facts(
         for prompt in prompts
     }
     return {
+        **study_facts(study, subjects),
+        "prompts": hashes,
+        "judges": {judge_id: ask.model_dump(exclude=ROUTE)},
+    }
+
+
+def study_facts(study: Study | ItemStudy, subjects: Mapping[str, Any]) -> dict[str, Any]:
+    """State what answers are read by: question, response form, how subjects are shown, and the subjects."""
+    return {
         "study": study.name,
         "question": study.question,
         "response": study.response.model_dump(),
         "collect": study.collect.model_dump(exclude={"swapped_share", "media_hosts"}),
         "subjects": dict(subjects),
-        "prompts": hashes,
-        "judges": {judge_id: ask.model_dump(exclude=ROUTE)},
     }
+
+
+def begun_facts(before: dict[str, Any] | None, counts: Sequence[Count]) -> dict[str, Any] | None:
+    """Leave out prompts and judges without any request yet; None where nothing has begun."""
+    if before is None or not counts:
+        return None
+    prompts, judges = {count.prompt_id for count in counts}, {count.judge_id for count in counts}
+    return {
+        **before,
+        "prompts": {name: value for name, value in before["prompts"].items() if name in prompts},
+        "judges": {name: value for name, value in before["judges"].items() if name in judges},
+    }
+
+
+def check_study(before: dict[str, Any] | None, now: dict[str, Any], run: Path) -> None:
+    """Refuse to read answers by a study that has changed since they were asked for.
+
+    Raises
+    ------
+    InputError
+        The facts that are in ``now`` differ from those of the run; the sentence says what.
+    """
+    merged_facts({name: value for name, value in (before or {}).items() if name in now} or None, now, run)
 
 
 def design_facts(design: DrawnDesign, images: bool) -> dict[str, Any]:
@@ -79,7 +110,7 @@ def merged_facts(before: dict[str, Any] | None, now: dict[str, Any], run: Path) 
             f"then there changed {listed(changed, 5)}. Restore them, or collect into another folder "
             "with --out."
         )
-    return {**before, **{part: {**before[part], **now[part]} for part in OPEN}}
+    return {**before, **{part: {**before[part], **now[part]} for part in OPEN if part in now}}
 
 
 def _differences(before: Any, now: Any, place: str) -> Iterator[str]:

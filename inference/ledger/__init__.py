@@ -1,5 +1,5 @@
 from .batches import Batch
 from .book import Ledger
-from .reading import Answered, Count
+from .reading import Answered, Count, Usage
 
-__all__ = ["Answered", "Batch", "Count", "Ledger"]
+__all__ = ["Answered", "Batch", "Count", "Ledger", "Usage"]

@@ -18,7 +18,7 @@ from .batches import Batch
 from .clock import now
 from .lock import Lock
 from .packing import digest, write_json
-from .reading import Answered, Count, Readers
+from .reading import Answered, Count, Readers, Usage
 from .schema import connect_writer
 from .verify import find_problems
 from .writer import Desk, Writer
@@ -158,6 +158,11 @@ class Ledger:
         with self._readers.reading() as db:
             return reading.read_counts(db)
 
+    def usage(self, judge_id: str) -> list[Usage]:
+        """Sum the tokens of all answers of a judge, those of earlier rounds included."""
+        with self._readers.reading() as db:
+            return reading.read_usage(db, judge_id)
+
     def answers(self, judge_id: str | None = None, chunk: int = 5000) -> Iterator[list[Answered]]:
         """Yield every request in the order of registration with the newest that came of it."""
         return reading.read_answers(self._readers, judge_id, chunk)
@@ -173,6 +178,16 @@ class Ledger:
         while part := list(islice(stream, 500)):
             opened += self._writer.call(partial(registering.open_round, keys=part))
         return opened
+
+    def knows(self, key: str) -> bool:
+        """Whether the ledger has a request of this key."""
+        with self._readers.reading() as db:
+            return db.execute("SELECT 1 FROM requests WHERE key = ?", (key,)).fetchone() is not None
+
+    def is_settled(self, outcome: Outcome) -> bool:
+        """Whether a request has its answer already, or this failure, in its newest round."""
+        with self._readers.reading() as db:
+            return reading.read_settled(db, outcome)
 
     def request_body(self, key: str) -> Body:
         """Return the body of a request."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..requests import Body
+from ..requests import Body, Outcome
 from .clock import as_datetime
 from .faults import told
 from .packing import Panels, digest, unpack
@@ -57,6 +57,16 @@ class Count:
     prompt_id: str
     state: str
     batch: str
+    n: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Answers of a judge, of all rounds, that came one by one or in batches, and their tokens."""
+
+    batch: bool
     n: int
     prompt_tokens: int
     completion_tokens: int
@@ -139,6 +149,17 @@ def read_counts(db: sqlite3.Connection) -> list[Count]:
     ]
 
 
+def read_usage(db: sqlite3.Connection, judge_id: str) -> list[Usage]:
+    """Sum the tokens of all answers of a judge, by whether a batch brought them."""
+    rows = db.execute(
+        "SELECT r.batch <> '', count(*), sum(r.prompt_tokens), sum(r.completion_tokens) FROM responses r "
+        "JOIN requests q ON q.id = r.request JOIN panels p ON p.id = q.panel "
+        "WHERE p.judge_id = ? GROUP BY r.batch <> ''",
+        (judge_id,),
+    )
+    return [Usage(bool(batch), *numbers) for batch, *numbers in rows]
+
+
 def read_answers(readers: Readers, judge_id: str | None, chunk: int) -> Iterator[list[Answered]]:
     """Yield requests in the order of their registration, ``chunk`` at a time, with what came of them."""
     last = 0
@@ -151,6 +172,16 @@ def read_answers(readers: Readers, judge_id: str | None, chunk: int) -> Iterator
             return
         yield part
         last = rows[-1][0]
+
+
+def read_settled(db: sqlite3.Connection, outcome: Outcome) -> bool:
+    """Whether an outcome adds nothing to where its request stands."""
+    row = db.execute(
+        "SELECT s.state, f.error FROM requests r JOIN standings s ON s.request = r.id "
+        "LEFT JOIN attempts f ON f.id = s.failure WHERE r.key = ?",
+        (outcome.key,),
+    ).fetchone()
+    return row is not None and (row[0] == "answered" or row == (outcome.kind, outcome.error))
 
 
 def read_request_body(db: sqlite3.Connection, path: Path, key: str) -> Body:
@@ -182,7 +213,7 @@ def read_medium(db: sqlite3.Connection, path: Path, sha256: str) -> tuple[str, b
     row = db.execute("SELECT mime, content FROM media WHERE sha256 = ?", (sha256,)).fetchone()
     if row is None:
         return None
-    if digest(row[1]).hex() != sha256:
+    if not isinstance(row[1], bytes) or digest(row[1]).hex() != sha256:
         raise InputError(f"{path}: image {sha256} is damaged; see what `conjury ledger verify` finds.")
     return row[0], row[1]
 

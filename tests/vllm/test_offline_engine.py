@@ -130,7 +130,7 @@ def test_a_study_is_collected_and_goes_on_where_it_was(backend: VLLMBackend, tmp
     with Ledger.open(folder.ledger) as ledger:
         for expected in (18, 0):
             planned = plan(order, ledger, Budget())
-            tally = collect(order, ledger, backend, Budget(), planned.tokens, lambda tally: None)
+            tally = collect(order, ledger, backend, Budget(), planned, lambda tally: None)
             assert tally.answered == expected
         tables = run_tables(study, ledger.answers(), tasks=material.tasks, profiles=material.profiles)
     choices = tables.choices

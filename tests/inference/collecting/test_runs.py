@@ -292,6 +292,8 @@ def test_a_run_stops_before_it_costs_more_and_goes_on_later(
     assert "EUR" in told
     assert "--max-cost was reached" in told
     assert collect(study, run, max_cost=20.0, **options) == 0
+    assert len(table(run, "responses")) == n
+    assert collect(study, run, max_cost=40.0, **options) == 0
     assert n < len(table(run, "responses")) < REQUESTS
     assert collect(study, run, **options) == 0
     assert len(table(run, "responses")) == REQUESTS
