@@ -32,6 +32,10 @@ class Busy(Unreachable):
     """The provider takes no more for now."""
 
 
+class Gone(InputError):
+    """The provider does not have, or does not show to this key, what it named itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Complaint:
     """Why a batch was refused as a whole; ``line`` counts from 1, 0 if it is about no line."""
@@ -169,15 +173,24 @@ class BatchService:
             tuple(self._complaint(each) for each in complaints),
         )
 
-    def download(self, file_id: str, path: Path) -> bool:
-        """Store a file compressed; False if the provider no longer has it.
+    def download(self, file_id: str, path: Path, batch_id: str) -> None:
+        """Store a file of a batch compressed.
 
         What was cut off is asked for again. A file is taken to be whole if it has the size that the provider
         names, or if it comes with the same size twice.
+
+        Raises
+        ------
+        Gone
+            The provider knows of no such file.
         """
         size = self._ask(lambda: _size(self.client, file_id), f"the file {file_id}")
         if size is None:
-            return False
+            raise Gone(
+                f"{self.endpoint.shown_url} has no file {file_id} with the results of batch {batch_id}; "
+                f"check that {self.endpoint.key_variable} is the key of the project that sent it and run "
+                "again, or let `conjury retry --status error` ask these requests again."
+            )
         sizes: list[int] = []
         for attempt in range(TRIES):
             try:
@@ -187,7 +200,7 @@ class BatchService:
                     raise
                 continue
             if received == size or received in sizes:
-                return True
+                return
             sizes.append(received)
         raise Unreachable(f"{self.endpoint.shown_url} sent the file {file_id} cut off; run again.")
 

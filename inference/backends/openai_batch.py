@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError
 from ..requests import Outcome, Request
 from .base import Desk
-from .batch_service import RUNNING, BatchService, Busy, Progress, Unreachable
+from .batch_service import RUNNING, BatchService, Busy, Gone, Progress, Unreachable
 from .client import VERSION, find_endpoint
 from .failures import redact_bytes
 from .shards import Limits, Shard, Tally, file_label, open_lines, outcomes_of, split_shard, write_shards
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..ledger import Batch, Ledger
 
 WAITING = "waiting for room: "  # begins the detail of a shard that the provider's queue had no room for
+GONE = "results not there: "  # begins the detail of a shard of which a file of results was not found
 SMALLEST = 100  # requests of a shard that is not split further
 PATIENCE = 20  # rounds in a row without an answer before waiting ends
 LOOK = 0.2  # seconds between looks at whether to stop
@@ -152,7 +153,9 @@ class BatchBackend:
         Raises
         ------
         InputError
-            A batch was refused as a whole; raised after all others were collected.
+            A batch was refused as a whole, or a file of results is not there; raised after all others were
+            collected. Requests without results then count as failed for good, until the file is found or
+            they are put up for asking again.
         """
         ended = {batch.shard for batch in self._live(ledger, "ended")}
         refused = ""
@@ -161,7 +164,7 @@ class BatchBackend:
             if progress.status == "failed":
                 refused = self._refuse(batch.shard, progress, desk, ledger) or refused
             else:
-                self._collect(batch.shard, progress, desk, ledger)
+                refused = self._collect(batch, progress, desk, ledger) or refused
         if refused:
             raise InputError(refused)
         return [batch for batch in ledger.batches(self.judge_id) if batch.shard in ended]
@@ -258,29 +261,54 @@ class BatchBackend:
         ledger.plan_batch(half.name, self.judge_id, half.keys, half.sha256)
         ledger.update_batch(half.name, detail=f"{WAITING}{reason}")
 
-    def _collect(self, shard: str, progress: Progress, desk: Desk, ledger: Ledger) -> None:
+    def _collect(self, batch: Batch, progress: Progress, desk: Desk, ledger: Ledger) -> str:
+        """Record the results of a batch; return a sentence if a file of them is not there."""
+        shard, again = batch.shard, batch.detail.startswith(GONE)
         keys = ledger.batch_keys(shard)
         tally = Tally()
         files = {
             self.folder / f"{shard}.output.jsonl.gz": progress.output_file_id,
             self.folder / f"{shard}.error.jsonl.gz": progress.error_file_id,
         }
-        present = [
-            path for path, file_id in files.items() if file_id and self.service.download(file_id, path)
-        ]
+        present, gone = self._download(files, batch.batch_id)
         secrets = self.endpoint.secrets
         lines = (redact_bytes(line, secrets) for line in chain.from_iterable(map(open_lines, present)))
         for outcome in outcomes_of(lines, set(keys), tally, shard):
-            desk.record(outcome)
+            if not again or not ledger.is_settled(outcome):
+                desk.record(outcome)
         missing = [key for key in keys if key not in tally.answered and key not in tally.failed]
         kind = MISSING.get(progress.status, "invalid_response" if tally.unreadable else "server")
-        for key in missing:
-            desk.record(Outcome(key, kind=kind, error="the results have no line for it", batch=shard))
+        error = "the results have no line for it"
+        if gone:
+            kind, error = "rejected", f"the results of batch {batch.batch_id} are not there"
+        unanswered = [Outcome(key, kind=kind, error=error, batch=shard) for key in missing]
+        if gone and again and not all(map(ledger.is_settled, unanswered)):
+            ledger.update_batch(shard, state="failed", detail="its requests were put up for asking again")
+            return ""
+        for outcome in unanswered:
+            if not again or not ledger.is_settled(outcome):
+                desk.record(outcome)
         ledger.flush()
+        if gone:
+            ledger.update_batch(shard, detail=f"{GONE}{gone}")
+            return gone
         told = f"{progress.status}: {tally}" + f", {len(missing):,} missing" * bool(missing)
         ledger.update_batch(shard, state="collected", detail=told)
         for path in (*files, self._path(shard)):
             path.unlink(missing_ok=True)
+        return ""
+
+    def _download(self, files: dict[Path, str], batch_id: str) -> tuple[list[Path], str]:
+        """Store files of results by their ids; return those that came, and a sentence if one is not there."""
+        present, gone = [], ""
+        for path, file_id in files.items():
+            try:
+                if file_id:
+                    self.service.download(file_id, path, batch_id)
+                    present.append(path)
+            except Gone as error:
+                gone = str(error)
+        return present, gone
 
     def _refuse(self, shard: str, progress: Progress, desk: Desk, ledger: Ledger) -> str:
         """Record the requests that made a batch fail; return a sentence if it failed for another reason."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
-from ..requests import Request
+from ..requests import Outcome, Request
 from .base import Desk
 from .shards import Tally, completed, open_lines, outcomes_of, request_line, writable
 
@@ -38,8 +38,9 @@ def export(requests: Iterable[Request], path: Path, desk: Desk) -> int:
 def read_results(path: Path, ledger: Ledger, desk: Desk) -> Tally:
     """Record the answers of a file of results, plain or gzip; return what its lines were.
 
-    Lines of requests that the run does not have are counted and left. An answer that the ledger has is not
-    recorded again, so a file may be read twice, or again when it has grown.
+    Lines of requests that the run does not have are counted and left. Not recorded are lines of requests
+    whose newest round has an answer, and answers and failures that the ledger has, so a file may be read
+    twice, or again when it has grown.
 
     Raises
     ------
@@ -49,7 +50,7 @@ def read_results(path: Path, ledger: Ledger, desk: Desk) -> Tally:
     tally = Tally()
     try:
         for outcome in outcomes_of(open_lines(path), _Registered(ledger), tally):
-            if outcome.body is None or outcome.body not in ledger.answer_bodies(outcome.key):
+            if not ledger.is_settled(outcome) and not _is_known_answer(outcome, ledger):
                 desk.record(outcome)
     except (OSError, EOFError) as error:
         raise InputError(f"{path} cannot be read ({error}); check the path and that it is whole.") from None
@@ -64,8 +65,8 @@ class _Registered:
         self._ledger = ledger
 
     def __contains__(self, key: object) -> bool:
-        try:
-            self._ledger.request_body(str(key))
-        except InputError:
-            return False
-        return True
+        return self._ledger.knows(str(key))
+
+
+def _is_known_answer(outcome: Outcome, ledger: Ledger) -> bool:
+    return outcome.body is not None and outcome.body in ledger.answer_bodies(outcome.key)

@@ -19,7 +19,7 @@ from fakes.answers import completion, content_hash
 from fakes.batch_run import STEPS, LedgerDesk, collect, make_backend, make_requests
 from fakes.server import TESTS, FakeServer
 
-from conjury.inference.backends import openai_batch
+from conjury.inference.backends import batch_service, openai_batch
 from conjury.inference.backends.batch_service import Unreachable
 from conjury.inference.backends.openai_batch import BatchBackend
 from conjury.inference.backends.run_batch import export, read_results
@@ -275,6 +275,47 @@ def test_a_download_that_always_breaks_off_leaves_the_batch_to_a_later_process(
     assert_all_answered(ledger, 4)
 
 
+def _without_files(
+    backend: BatchBackend, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, n: int
+) -> LedgerDesk:
+    submit(backend, ledger, n)
+    backend.poll(ledger)
+    monkeypatch.setattr(batch_service, "_size", lambda *_: None)
+    desk = LedgerDesk(ledger)
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"no file \S+ with the results of batch batch_\d+; .*retry"):
+            backend.fetch(desk, ledger)
+    assert [batch.state for batch in ledger.batches()] == ["ended"]
+    assert {(count.state, count.n) for count in ledger.counts()} == {("rejected", n)}
+    assert submit(backend, ledger, n) == 0
+    return desk
+
+
+def test_results_that_are_not_there_are_read_when_they_are(
+    serve: Configure, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = make_backend(serve().url, tmp_path)
+    with monkeypatch.context() as gone:
+        desk = _without_files(backend, ledger, gone, 3)
+    backend.fetch(desk, ledger)
+    assert_all_answered(ledger, 3)
+    assert [batch.state for batch in ledger.batches()] == ["collected"]
+
+
+def test_results_that_are_not_there_are_asked_for_again_when_told(
+    serve: Configure, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = make_backend(serve({}, {}).url, tmp_path)
+    with monkeypatch.context() as gone:
+        desk = _without_files(backend, ledger, gone, 3)
+        assert ledger.ask_again(request.key for request in make_requests(3)) == 3
+        backend.fetch(desk, ledger)
+    one_round(backend, ledger, 3)
+    assert_all_answered(ledger, 3)
+    assert [batch.state for batch in ledger.batches()] == ["failed", "collected"]
+    assert ledger.problems() == []
+
+
 @pytest.mark.parametrize("kind", ["files", "batches"])
 @pytest.mark.parametrize("fault", ["lost", "refused"])
 def test_a_creation_without_an_answer_makes_no_second_batch(
@@ -521,6 +562,35 @@ def test_results_made_elsewhere_are_read_once(tmp_path: Path, ledger: Ledger) ->
     read_results(results, ledger, desk)
     assert len(desk.outcomes) == 3
     assert_all_answered(ledger, 3)
+
+
+def test_results_that_are_read_twice_add_nothing(
+    tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests = list(ledger.pending(make_requests(3)))
+    ledger.record(Outcome(requests[0].key, body=json.dumps(completion(requests[0].body)).encode()))
+    ledger.flush()
+    other = {**completion(requests[0].body), "id": "another"}
+    responses = [
+        {"status_code": 200, "body": other},
+        {"status_code": 500, "body": {"error": {"message": "Broken."}}},
+        {"status_code": 200, "body": completion(requests[2].body)},
+    ]
+    lines = [
+        json.dumps({"custom_id": request.key, "response": response, "error": None}) + "\n"
+        for request, response in zip(requests, responses, strict=True)
+    ]
+    (tmp_path / "results.jsonl").write_text("".join(lines))
+    monkeypatch.setattr(Ledger, "request_body", lambda *_: pytest.fail("a body was read to look up a key"))
+    first, second = KeptDesk(ledger), KeptDesk(ledger)
+    read_results(tmp_path / "results.jsonl", ledger, first)
+    read_results(tmp_path / "results.jsonl", ledger, second)
+    assert first.kinds() == {1: "server", 2: ""}
+    assert second.kinds() == {}
+    assert len(ledger.answer_bodies(requests[0].key)) == 1
+    assert ledger.ask_again([requests[2].key]) == 1
+    read_results(tmp_path / "results.jsonl", ledger, second)
+    assert second.kinds() == {}
 
 
 def test_results_that_cannot_be_read_are_told(tmp_path: Path, ledger: Ledger) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -277,3 +278,28 @@ def test_what_the_builder_of_requests_raises_is_left_as_it_is(ledger):
 
     with pytest.raises(FileNotFoundError, match="a template"):
         list(ledger.pending(build()))
+
+
+@pytest.mark.parametrize("content", ["X'C328'", "X'41'"], ids=["no text", "text"])
+def test_text_where_a_blob_was_is_told_in_one_sentence(path, make_requests, answer, content):
+    image = hashlib.sha256(b"pixels").hexdigest()
+    with Ledger.open(path) as ledger:
+        [request] = ledger.pending(make_requests(1))
+        ledger.record(Outcome(request.key, answer()))
+        ledger.put_media(image, "image/png", b"pixels")
+    db = sqlite3.connect(path)
+    for column in ("request_blocks SET bodies", "responses SET body", "media SET content"):
+        db.execute(f"UPDATE {column} = CAST({content} AS TEXT)")
+    db.commit()
+    db.close()
+    with Ledger.open(path, write=False) as ledger:
+        for read in (
+            lambda: list(ledger.answers()),
+            lambda: ledger.answer_bodies(request.key),
+            lambda: ledger.request_body(request.key),
+            lambda: ledger.media(image),
+        ):
+            with pytest.raises(InputError, match="`conjury ledger verify` finds"):
+                read()
+        problems = " ".join(ledger.problems())
+        assert all(name in problems.lower() for name in ("request", "response", "image"))
