@@ -49,7 +49,7 @@ test: $(READY) $(READY_BROWSER) ## run the tests of Python and of R
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 	@if command -v Rscript >/dev/null; then echo Rscript R/tests/run.R; Rscript R/tests/run.R; else echo "no Rscript: the tests of R/ are left out"; fi
 
-test-vllm: $(READY_VLLM) ## run a real small model with vLLM (sets up 3.5 GB of its own)
+test-vllm: $(READY_VLLM) ## run a real small model with vLLM (sets up 3.7 GB of its own)
 	HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 VLLM_ENABLE_V1_MULTIPROCESSING=0 VLLM_CPU_KVCACHE_SPACE=1 \
 		VLLM_CPU_OMP_THREADS_BIND=nobind OMP_NUM_THREADS=1 .venv-vllm/bin/python -m pytest -m vllm tests/vllm
 

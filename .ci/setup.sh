@@ -190,7 +190,7 @@ torch_options() { # interpreter
 vllm() {
     choose_uv
     env=.venv-vllm
-    say "puts vLLM for CPUs into $env (3.2 GB) and a language model of 135 million parameters into .cache (0.3 GB)"
+    say "puts vLLM for CPUs into $env (3.4 GB) and a language model of 135 million parameters into .cache (0.3 GB)"
     python=$(find_python 11) || python=$("$uv" python find 3.11 2>/dev/null) ||
         { "$uv" python install --quiet 3.11 && python=$("$uv" python find 3.11); } ||
         fail "found no Python 3.11 and could not download one; the tests with vLLM need it."
