@@ -15,6 +15,7 @@ from rich.table import Table
 from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.study import ItemStudy, Study, load_any_study, load_study
+from conjury.inference.study_checks import unfit_answer
 
 if TYPE_CHECKING:
     from conjury.inference.collect import Budget, Order, Plan, Tally
@@ -165,7 +166,8 @@ def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
     """Say how a judge is asked: as the study file says, changed by options, or by options alone."""
     from pydantic import ValidationError
 
-    from conjury.inference.collecting_parts import Sampling
+    from conjury.inference.collecting_parts import Sampling, with_answer
+    from conjury.inference.study_words import in_words
 
     judge = next((judge for judge in study.judges if judge.id == name), None)
     if judge is not None and judge.kind == "human":
@@ -184,11 +186,11 @@ def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
         given["model"] = served_model(given["base_url"], given.get("key_variable", "OPENAI_API_KEY"))
     before = {} if judge is None or judge.ask is None else judge.ask.model_dump()
     try:
-        return Sampling.model_validate({**before, **given})
+        return with_answer(Sampling.model_validate({**before, **given}), study.response)
     except ValidationError as problems:
         first = problems.errors()[0]
         option = "--" + str(first["loc"][0]).replace("_", "-") if first["loc"] else "the options"
-        raise InputError(f"{option} {first['input']!r}: {first['msg']}; correct it.") from None
+        raise InputError(f"{option} {first['input']!r}: {in_words(first)}; correct it.") from None
 
 
 def _check_route(ask: Sampling, form: str, running: Running) -> None:
@@ -203,10 +205,9 @@ def _check_route(ask: Sampling, form: str, running: Running) -> None:
         raise InputError(f"--weights is for vllm and ray, not for {ask.backend}; leave it out.")
     if running.recorded is not None and ask.backend != "replay":
         raise InputError("--recorded is the table that --backend replay reads; add that, or leave it out.")
-    if ask.answer in ("token", "choice") and form not in ("choice", "label"):
-        raise InputError(
-            f"--answer {ask.answer}: answers of form '{form}' are longer than one token; use json or free."
-        )
+    unfit = unfit_answer(ask.answer, form)
+    if unfit is not None:
+        raise InputError(f"--answer {ask.answer}: {unfit}")
 
 
 def find_prompts(study: Study | ItemStudy, names: Sequence[str] | None, images: bool) -> list[Prompt]:

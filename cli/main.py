@@ -128,7 +128,7 @@ def collect(
     model: Annotated[str | None, typer.Option(help="Name of the model where it is served.")] = None,
     base_url: Annotated[str | None, typer.Option(help="Address of a server with OpenAI's protocol.")] = None,
     key_variable: Annotated[str | None, typer.Option(help="Environment variable that holds the key.")] = None,
-    answer: Annotated[str | None, typer.Option(help="token, choice, json or free.")] = None,
+    answer: Annotated[str | None, typer.Option(help="auto, token, choice, json or free.")] = None,
     samples: Annotated[int | None, typer.Option(min=1, help="Answers to each request.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Requests in flight, at most.")] = 64,
     batch: Annotated[bool, typer.Option("--batch", help="By OpenAI's batch interface.")] = False,
