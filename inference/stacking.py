@@ -45,7 +45,8 @@ def stack_choices(study: Study, tables: Mapping[str, pd.DataFrame]) -> pd.DataFr
     >>> from conjury.inference.simulate import simulate
     >>> from conjury.inference.study import load_study
     >>> study = load_study("moderation")
-    >>> a, b = (simulate(study, 1, judges=[j], pairs=5).choices for j in ("gpt4o", "qwen2_2b"))
+    >>> asked = {"judges": ["gpt4o"], "pairs": 5}
+    >>> a, b = (simulate(study, 1, prompts=[p], **asked).choices for p in ("baseline", "context_free"))
     >>> len(stack_choices(study, {"a.parquet": a, "b.parquet": b})) == len(a) + len(b)
     True
     """

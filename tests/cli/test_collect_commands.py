@@ -206,7 +206,7 @@ def test_a_full_disk_ends_a_run_with_one_sentence_and_keeps_what_was_answered(
     run = tmp_path / "run"
     options = ("collect", study, "--judge", "judge", "--base-url", server.url, "--out", run)
     collect(study, run, base_url=server.url, pairs=1)
-    code, _, told = ended(start(LIMITED, 150_000, *options))
+    code, _, told = ended(start(LIMITED, (run / "ledger.sqlite").stat().st_size + 16_000, *options))
     assert code == 2
     assert told.startswith("conjury: ")
     assert told.count("\n") == 1

@@ -51,7 +51,7 @@ def test_the_planned_design_gets_detectable_effects_sizes_and_costs(told: Told) 
     assert row_of(out, r"0.02\s+Insult")[2:] == ["2,290", "9,160", "0.71", "34,315", "86", "0.75"]
     assert "Human panel: USD 7,416.00" in out
     assert "GPT-4o: USD 75.50 (batch prices of October 2024)" in out
-    assert "InternVL3 78B: not known, give --cost-per-pair" in out
+    assert "SmolLM2 135M: not known, give --cost-per-pair" in out
     assert "Stimuli (10 of each topic and 10 of each identity) count as fixed" in out
     assert "Curse word, Likes" in out
 
@@ -105,7 +105,7 @@ def test_all_levels_and_judges_are_written_and_drawn(told: Told) -> None:
     table = pd.read_csv("power.csv")
     study = load_study("moderation")
     assert code == 0
-    assert len(table) == 14 * 3 * 19
+    assert len(table) == 15 * 3 * 19
     assert set(table["judge"]) == set(study.judge_labels)
     paid = table[(table["judge"] == "gpt4o") & (table["question"] == "detectable effect")]
     assert paid["cost"].tolist() == [75.5] * 19
