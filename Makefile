@@ -51,7 +51,7 @@ test: $(READY) $(READY_BROWSER) ## run the tests of Python and of R
 
 test-vllm: $(READY_VLLM) ## run a real small model with vLLM (sets up 3.7 GB of its own)
 	HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 VLLM_ENABLE_V1_MULTIPROCESSING=0 VLLM_CPU_KVCACHE_SPACE=1 \
-		VLLM_CPU_OMP_THREADS_BIND=nobind OMP_NUM_THREADS=1 .venv-vllm/bin/python -m pytest -m vllm tests/vllm
+		VLLM_CPU_OMP_THREADS_BIND=nobind OMP_NUM_THREADS=1 .venv-vllm/bin/python -m pytest -m "vllm and not slow" tests/vllm
 
 lint: $(READY) ## check style, types and paths
 	$(BIN)/ruff check

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import time
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -22,6 +23,7 @@ from .vllm import NEVER, token_of_each
 
 BLOCK = 20_000  # requests in one data set; answers become durable as they stream out of it
 OF_PROCESSOR = ("concurrency", "batch_size", "accelerator_type", "placement_group_config", "runtime_env")
+STAGES = 4  # each stage of the processor waits for a CPU of its own
 FAILED = "__inference_error__"
 
 
@@ -168,7 +170,8 @@ def _ray() -> Any:
         ) from None
     if not ray.is_initialized():
         try:
-            ray.init(log_to_driver=False)
+            here = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": max(STAGES, os.cpu_count() or 1)}
+            ray.init(log_to_driver=False, **here)
         except (RuntimeError, ConnectionError, ValueError) as error:
             raise InputError(f"Ray cannot start ({error}); check RAY_ADDRESS and the cluster.") from None
     return ray

@@ -24,6 +24,7 @@ ENGINE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not in this environment")
 def test_ray_data_answers_each_request_once(weights: Path) -> None:
     requests = []
