@@ -60,9 +60,9 @@ class DrawnDesign:
         """Hash of tasks and posts."""
         digest = hashlib.sha256()
         for table in (self.tasks[["task_id", "position", "profile_id"]], self.posts):
-            digest.update(
-                pd.util.hash_pandas_object(table.astype("string"), index=False).to_numpy().tobytes()
-            )
+            for start in range(0, len(table), CHUNK):
+                rows = table.iloc[start : start + CHUNK].astype("string")
+                digest.update(pd.util.hash_pandas_object(rows, index=False).to_numpy().tobytes())
         return digest.hexdigest()
 
 
