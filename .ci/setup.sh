@@ -134,7 +134,7 @@ prepare_r() {
 }
 
 sync() {
-    "$uv" sync --quiet --frozen --inexact --compile-bytecode --python "$uv_python" --extra openai "$@"
+    "$uv" sync --quiet --frozen --inexact --compile-bytecode --python "$uv_python" --extra openai --extra bayes "$@"
 }
 
 # Adds rpy2, compiled against R, else in the slower mode that needs no compiler.

@@ -38,6 +38,11 @@ def why_no_r(package: str) -> str | None:
     return None if answer.stdout == "TRUE" else f"R's package {package} is not installed"
 
 
+def why_no_bayes() -> str | None:
+    missing = [name for name in ("pymc", "nutpie", "arviz") if find_spec(name) is None]
+    return f"{' and '.join(missing)} not installed (the extra bayes)" if missing else None
+
+
 def why_no_browser() -> str | None:
     missing = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
     return f"{' and '.join(missing)} not found" if missing else None
@@ -48,6 +53,7 @@ REASONS: dict[str, Callable[[], str | None]] = {
     "r": lambda: why_no_r("survey"),
     "cregg": lambda: why_no_r("cregg"),
     "browser": why_no_browser,
+    "bayes": why_no_bayes,
 }
 
 

@@ -1,0 +1,30 @@
+"""Figures of ratings and raters: one module a kind of result."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from conjury.inference.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ...raters.result import RaterResult
+
+DRAWN: dict[str, str] = {}  # kind of result -> module of this folder with `draw` and `alt`
+
+
+def figure_of(result: RaterResult, **options: Any) -> Figure:
+    """Draw the figure of a result; InputError for results that have none."""
+    if result.kind not in DRAWN:
+        raise InputError(
+            f"Results of {result.kind!r} have no figure; there are figures of {', '.join(DRAWN)}."
+        )
+    drawn: Figure = import_module(f".{DRAWN[result.kind]}", __name__).draw(result, **options)
+    return drawn
+
+
+def alt_of(result: RaterResult) -> str:
+    """Describe the figure of a result in words, from its numbers."""
+    return str(import_module(f".{DRAWN[result.kind]}", __name__).alt(result))

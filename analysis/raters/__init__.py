@@ -1,0 +1,1 @@
+"""Ratings and labels by people and models: agreement, biases, rater models, replacement tests."""

@@ -1,0 +1,1 @@
+"""Studies of ratings: who rates what, and ratings with a known truth."""
