@@ -17,8 +17,14 @@ MODULES = sorted(
 )
 
 
+SAMPLED = "conjury.analysis.raters.models."
+
+
 @pytest.mark.filterwarnings("ignore:No standard error")
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.bayes if name.startswith(SAMPLED) else ()) for name in MODULES],
+)
 def test_examples_in_docstrings_are_true(name: str) -> None:
     result = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert result.failed == 0
