@@ -23,8 +23,9 @@ from conjury.inference.errors import InputError
 from conjury.inference.files import read_table, write_table
 from conjury.inference.paths import ROOT
 
-PARTS = ("data", "tables", "figures", "manifest.json")
+PARTS = ("data", "tables", "figures", "models", "manifest.json")
 PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "statsmodels", "linearmodels", "matplotlib", "rpy2")
+SAMPLERS = ("pymc", "nutpie", "arviz", "pytensor", "numba")
 R_ENGINES = ("survey", "cregg")
 
 
@@ -191,14 +192,24 @@ class ResultsFolder:
             )
         return read_table(file)
 
+    def held(self, name: str) -> pd.DataFrame | None:
+        """Judgments or items that the results rest on; None where there are none."""
+        file = self.path / "data" / f"{name}.parquet"
+        return read_table(file) if file.is_file() else None
+
     def write(
         self,
         tables: Mapping[str, pd.DataFrame],
         manifest: Mapping[str, Any],
         data: Mapping[str, pd.DataFrame] | None = None,
+        kept: Mapping[str, pd.DataFrame] | None = None,
     ) -> None:
-        """Write data and tables (Parquet and CSV), then the manifest, each file whole or not at all."""
+        """Write data and tables (Parquet and CSV), then the manifest, each file whole or not at all.
+
+        ``data`` are choices by variant, ``kept`` other tables that the results rest on, by name.
+        """
         files = {self.data_file(variant): choices for variant, choices in (data or {}).items()}
+        files |= {self.path / "data" / f"{name}.parquet": table for name, table in (kept or {}).items()}
         for name, table in tables.items():
             files |= {self.path / "tables" / f"{name}.{ending}": table for ending in ("parquet", "csv")}
         names = [file.relative_to(self.path).as_posix() for file in files]
@@ -225,14 +236,16 @@ def _inside(path: PurePosixPath) -> bool:
     return not path.is_absolute() and ".." not in path.parts
 
 
-def describe_run(command: Iterable[str], engines: Iterable[str] = ()) -> dict[str, Any]:
+def describe_run(
+    command: Iterable[str], engines: Iterable[str] = (), further: Iterable[str] = ()
+) -> dict[str, Any]:
     """Say when, with what software (R's too where an engine runs in R) and by which command it was made."""
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "conjury": version("conjury"),
         "commit": _commit(),
         "python": platform.python_version(),
-        "packages": {name: found for name in PACKAGES if (found := installed(name))},
+        "packages": {name: found for name in (*PACKAGES, *further) if (found := installed(name))},
         "r": _r_versions() if set(engines) & set(R_ENGINES) else None,
         "command": shlex.join(map(without_folder, command)),
     }
@@ -251,14 +264,16 @@ def without_folder(argument: str) -> str:
     return f"{name}{equals}{path.name}" if path.is_absolute() and path.name else argument
 
 
-def describe_file(path: str | Path, rows: int, variant: str, used: int) -> dict[str, Any]:
+def describe_file(
+    path: str | Path, rows: int, variant: str, used: int, name: str = "choices"
+) -> dict[str, Any]:
     """Name a data file with its checksum, its rows and how many of them were used; its folder is left out."""
     digest = hashlib.sha256()
     with Path(path).open("rb") as file:
         while block := file.read(1 << 20):
             digest.update(block)
     return {
-        "name": "choices",
+        "name": name,
         "file": Path(path).name,
         "sha256": digest.hexdigest(),
         "rows": rows,
