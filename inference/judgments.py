@@ -12,7 +12,7 @@ from .columns import as_text, did_you_mean, listed
 from .errors import InputError
 from .files import read_table
 from .study import ItemStudy
-from .tables import JUDGE_KINDS, STATUSES, require_columns, validate
+from .tables import JUDGE_KINDS, require_columns, validate
 
 RATING = "rating"  # dimension of judgments that name none
 
@@ -66,8 +66,7 @@ def load_judgments(
         frame = frame.assign(sample=1)
     if "status" not in frame:
         held = frame["value"].notna().to_numpy(dtype=bool)
-        codes = np.where(held, STATUSES.index("ok"), STATUSES.index("missing"))
-        frame = frame.assign(status=pd.Categorical.from_codes(codes, categories=list(STATUSES)))
+        frame = frame.assign(status=np.where(held, "ok", "missing"))
     if "dimension" not in frame:
         frame = frame.assign(dimension=_only_dimension(study))
     valid = validate(frame, "judgments", str(path))
@@ -127,7 +126,7 @@ def _kinds(frame: pd.DataFrame, study: ItemStudy | None, source: str) -> pd.Seri
         raise InputError(
             f"{source}: column 'judge_kind' is missing; add it, with {' or '.join(JUDGE_KINDS)} in each row."
         )
-    return as_text(frame["judge_id"]).map(known).fillna("human")
+    return as_text(frame["judge_id"]).map(known).fillna("human").astype("string")
 
 
 def _only_dimension(study: ItemStudy | None) -> str:

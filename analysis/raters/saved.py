@@ -1,4 +1,4 @@
-"""Results of rater analyses in a results folder: tables by name, and a record from which they are read again."""
+"""Results of rater analyses in a results folder: tables, and a record from which they are read again."""
 
 from __future__ import annotations
 
