@@ -89,12 +89,12 @@ def load_variants(
 ) -> Variants:
     """Read the main choices, stacked where they lie in several files, and any further variants of them."""
     known = load_study(study)
-    named = {name: [Path(file)] for name, file in _pairs("--variant", variants).items()}
+    named = {name: [Path(file)] for name, file in read_pairs("--variant", variants).items()}
     choices, sources = {}, []
     for name, files in ({"": list(data)} | named).items():
         if not re.fullmatch(r"\w*", name):
             raise InputError(f"--variant {name!r} is no name for files; use letters, digits and underscores.")
-        choices[name], read = _read(known, name, files, levels, _pairs("--rename", renames), judge, prompt)
+        choices[name], read = _read(known, name, files, levels, read_pairs("--rename", renames), judge, prompt)
         sources += read
     return Variants(known, choices, tuple(sources))
 
@@ -174,7 +174,8 @@ def simulated_note(tables: Iterable[pd.DataFrame]) -> list[str]:
     ]
 
 
-def _pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
+def read_pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
+    """Read NAME=VALUE options, each name once."""
     pairs: dict[str, str] = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
