@@ -17,13 +17,25 @@ class Choice(Part):
     options: list[Text] = Field(default=["A", "B"], min_length=2, max_length=2)
 
 
+class Anchor(Part):
+    """What one rating of a scale means."""
+
+    value: int
+    text: Text
+
+
 class Scale(Part):
-    """One rating scale, from ``minimum`` to ``maximum`` in whole numbers."""
+    """One rating scale, from ``minimum`` to ``maximum`` in whole numbers.
+
+    ``description`` says what is rated, ``anchors`` what some of the ratings mean; prompts may use both.
+    """
 
     id: Identifier
     label: Text
     minimum: int = 0
     maximum: int
+    description: Text | None = None
+    anchors: list[Anchor] | None = None
 
 
 class Ratings(Part):

@@ -59,7 +59,7 @@ def study_facts(study: Study | ItemStudy, subjects: Mapping[str, Any]) -> dict[s
     return {
         "study": study.name,
         "question": study.question,
-        "response": study.response.model_dump(),
+        "response": study.response.model_dump(exclude_none=True),
         "collect": study.collect.model_dump(exclude={"swapped_share", "media_hosts"}),
         "subjects": dict(subjects),
     }

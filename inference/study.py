@@ -9,15 +9,17 @@ from typing import Any, Literal
 from pydantic import Field, PrivateAttr, ValidationError
 from pydantic_core import ErrorDetails
 
-from .collecting_parts import Choice, Collecting, Content, Response, with_answer
+from .collecting_parts import Choice, Collecting, Content, Ratings, Response, Scale, with_answer
 from .columns import listed
 from .errors import InputError
 from .marked_yaml import MarkedYaml, read_marked_yaml
 from .paths import STUDIES
 from .study_base import Identifier, Part, Text
 from .study_checks import first_collecting_problem, first_problem, suggestion
+from .study_item_checks import first_item_problem
 from .study_parts import (
     Analysis,
+    Assignment,
     Attribute,
     Bootstrap,
     Clusters,
@@ -27,6 +29,9 @@ from .study_parts import (
     Judge,
     Prompt,
     Stimulus,
+    Stratum,
+    StratumLevel,
+    Tiers,
 )
 from .study_words import in_words
 
@@ -119,13 +124,48 @@ class Study(AnyStudy):
 class ItemStudy(AnyStudy):
     """A study of items that are judged one at a time, listed in the table ``items`` beside the study file.
 
-    ``refusal`` says what a refused, empty or unreadable answer counts as: a missing value.
+    ``refusal`` says what a refused, empty or unreadable answer counts as: a missing value. Of the columns of
+    items, ``strata`` are those by which results are told apart, ``cluster`` names items that belong together
+    (responses to one topic), and ``generator`` says who wrote an item: "human", or the id of a judge.
+    ``main`` is the scale that matters most; ``tiers`` are levels of a stratum in their order of quality, and
+    ``unrelated`` is the one whose items do not fit their context.
     """
 
     kind: Literal["items"]
     items: Text
     response: Response
     refusal: Literal["missing"] = "missing"
+    strata: list[Stratum] = Field(default_factory=list)
+    cluster: Identifier | None = None
+    generator: Identifier | None = None
+    main: Identifier | None = None
+    tiers: Tiers | None = None
+    unrelated: StratumLevel | None = None
+    assignment: Assignment | None = None
+
+    @property
+    def scales(self) -> list[Scale]:
+        """The rating scales; none where the answer has another form."""
+        return list(self.response.scales) if isinstance(self.response, Ratings) else []
+
+    @property
+    def scale_labels(self) -> dict[str, str]:
+        """Rating scales in words."""
+        return {scale.id: scale.label for scale in self.scales}
+
+    @property
+    def feature_labels(self) -> dict[str, str]:
+        """Strata in words."""
+        return {stratum.id: stratum.label for stratum in self.strata}
+
+    @property
+    def level_labels(self) -> dict[str, dict[str, str]]:
+        """Levels in words, by stratum."""
+        return {part.id: {level.id: level.label for level in part.levels} for part in self.strata}
+
+    def levels(self, stratum: str) -> list[str]:
+        """Level ids of a stratum, in the order of the study file."""
+        return list(self.level_labels[stratum])
 
 
 def list_studies() -> list[str]:
@@ -178,8 +218,12 @@ def load_any_study(name_or_path: str | Path) -> Study | ItemStudy:
         raise _translate(marked, problems.errors()) from None
     study._file = marked.path
     problem = first_collecting_problem(study, marked.line)
-    if problem is None and isinstance(study, Study):
-        problem = first_problem(study, marked.line)
+    if problem is None:
+        problem = (
+            first_problem(study, marked.line)
+            if isinstance(study, Study)
+            else first_item_problem(study, marked.line)
+        )
     if problem is not None:
         raise marked.error(problem.location, problem.sentence)
     return _completed(study)

@@ -88,7 +88,8 @@ def first_collecting_problem(study: Study | ItemStudy, line: Callable[[Location]
     return min(found, key=lambda problem: line(problem.location), default=None)
 
 
-def _duplicates(names: Sequence[str], location: Location, what: str, field: str = "id") -> Iterator[Problem]:
+def duplicates(names: Sequence[str], location: Location, what: str, field: str = "id") -> Iterator[Problem]:
+    """Report names that are given twice in a list of parts."""
     for position, name in enumerate(names):
         if name in names[:position]:
             yield Problem(
@@ -110,8 +111,8 @@ def _names(study: Study) -> Iterator[Problem]:
             taken.append(part.id)
             if group != "stimuli":
                 levels = [level.id for level in part.levels]
-                yield from _duplicates(levels, (group, position, "levels"), f"{part.id}: level")
-    yield from _duplicates([item.name for item in study.analyses], ("analyses",), "analysis", "name")
+                yield from duplicates(levels, (group, position, "levels"), f"{part.id}: level")
+    yield from duplicates([item.name for item in study.analyses], ("analyses",), "analysis", "name")
 
 
 def _probabilities(study: Study) -> Iterator[Problem]:
@@ -168,7 +169,7 @@ def _stimuli(study: Study) -> Iterator[Problem]:
 
 
 def _judges(study: Study | ItemStudy) -> Iterator[Problem]:
-    yield from _duplicates([judge.id for judge in study.judges], ("judges",), "judge")
+    yield from duplicates([judge.id for judge in study.judges], ("judges",), "judge")
     for position, judge in enumerate(study.judges):
         at: Location = ("judges", position, "ask")
         if judge.ask is not None and judge.kind == "human":
@@ -215,7 +216,7 @@ def _file(study: Study | ItemStudy, at: Location, what: str, name: str | None) -
 def _response(study: Study | ItemStudy) -> Iterator[Problem]:
     response = study.response
     if response.form == "ratings":
-        yield from _duplicates([scale.id for scale in response.scales], ("response", "scales"), "scale")
+        yield from duplicates([scale.id for scale in response.scales], ("response", "scales"), "scale")
         for position, scale in enumerate(response.scales):
             if scale.minimum >= scale.maximum:
                 yield Problem(
@@ -223,8 +224,15 @@ def _response(study: Study | ItemStudy) -> Iterator[Problem]:
                     f"{scale.id}: the scale ends at {scale.maximum} and begins at {scale.minimum}; "
                     "make the maximum larger.",
                 )
+            for index, anchor in enumerate(scale.anchors or ()):
+                if not scale.minimum <= anchor.value <= scale.maximum:
+                    yield Problem(
+                        ("response", "scales", position, "anchors", index, "value"),
+                        f"{scale.id}: the anchor {anchor.value} lies outside the scale from {scale.minimum} "
+                        f"to {scale.maximum}; correct it.",
+                    )
     if response.form in ("label", "line_labels"):
-        yield from _duplicates([label.id for label in response.labels], ("response", "labels"), "label")
+        yield from duplicates([label.id for label in response.labels], ("response", "labels"), "label")
     if response.form == "choice":
         if len(set(response.options)) < len(response.options):
             yield Problem(("response", "options"), "the two options are the same; give two different ones.")
@@ -277,7 +285,7 @@ def _costs(study: Study) -> Iterator[Problem]:
         return
     models = [judge.id for judge in study.judges if judge.kind == "model"]
     named = [known.judge for known in study.costs.judges]
-    yield from _duplicates(named, ("costs", "judges"), "the cost of judge", "judge")
+    yield from duplicates(named, ("costs", "judges"), "the cost of judge", "judge")
     for position, name in enumerate(named):
         location: Location = ("costs", "judges", position, "judge")
         if name not in study.judge_labels:

@@ -8,7 +8,7 @@ import pandas as pd
 from pydantic import Field
 
 from .collecting_parts import Sampling
-from .study_base import Amount, Count, Identifier, Part, Probability, Text
+from .study_base import Amount, Count, Identifier, Part, Probability, Share, Text
 
 
 class Level(Part):
@@ -163,3 +163,46 @@ class Analysis(Part):
             kept = [level for level in rows[feature].cat.categories if level not in levels]
             rows = rows.assign(**{feature: rows[feature].cat.set_categories(kept)})
         return rows
+
+
+class Category(Part):
+    """One value of a stratum."""
+
+    id: Identifier
+    label: Text
+
+
+class Stratum(Part):
+    """A column of items by which results are told apart, such as who wrote a response."""
+
+    id: Identifier
+    label: Text
+    levels: list[Category] = Field(min_length=1)
+
+
+class Tiers(Part):
+    """Levels of a stratum that stand in an order of quality, the best first."""
+
+    column: Identifier
+    levels: list[Identifier] = Field(min_length=2)
+
+
+class StratumLevel(Part):
+    """One level of a stratum."""
+
+    column: Identifier
+    level: Identifier
+
+
+class Assignment(Part):
+    """Which items a person rates.
+
+    Of the items that agree in the column ``within`` (responses to one topic) a person rates one only; the
+    column ``across`` (types of response) tells these apart, and every person meets its levels about equally
+    often. ``raters`` people rate each item, and the share ``repeats`` of a person's items comes twice.
+    """
+
+    within: Identifier
+    across: Identifier
+    raters: Count
+    repeats: Share = 0.0
