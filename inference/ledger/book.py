@@ -119,15 +119,13 @@ class Ledger:
 
         self._writer.call(work)
 
-    def pending(
-        self, requests: Iterable[Request], *, chunk: int = 500, again: Sequence[str] = ()
-    ) -> Iterator[Request]:
+    def pending(self, requests: Iterable[Request], *, chunk: int = 500) -> Iterator[Request]:
         """Yield the requests that are to be asked now, each registered on disk before.
 
         Passed over are those that have an answer in their newest round, wait in a batch, or failed for a
-        reason that asking again does not change, unless that kind of error is named in ``again``.
+        reason that asking again does not change.
         """
-        return registering.pending(requests, self._readers.reading, self._writer, chunk, again)
+        return registering.pending(requests, self._readers.reading, self._writer, chunk)
 
     def record(self, outcome: Outcome) -> None:
         """Take the end of a request, to be committed soon; wait while too much is queued.

@@ -23,13 +23,12 @@ def pending(
     reading: Callable[[], AbstractContextManager[sqlite3.Connection]],
     writer: Writer,
     chunk: int,
-    again: Sequence[str],
 ) -> Iterator[Request]:
     """Register what is unknown, chunk by chunk, and yield what waits to be asked, each request once.
 
     One chunk is being written while the next is built.
     """
-    passed = {"answered", *FINAL} - set(again)
+    passed = {"answered", *FINAL}
     writer.flush()
     with reading() as db:
         before = _last_number(db)

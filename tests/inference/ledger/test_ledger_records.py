@@ -65,7 +65,6 @@ def test_pending_passes_over_what_is_answered_or_failed_for_good(ledger, make_re
     ledger.record(Outcome(asked[1].key, kind="rejected", error="no"))
     ledger.record(Outcome(asked[2].key, kind="timeout", error="late"))
     assert list(ledger.pending(requests)) == requests[2:]
-    assert list(ledger.pending(requests, again=["rejected"])) == requests[1:]
     assert states(ledger) == {"answered": 1, "rejected": 1, "timeout": 1, "pending": 2}
 
 
