@@ -1,0 +1,131 @@
+"""Correlations between the mean human rating and each model, overall and within strata."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from ...conjoint.comparisons.multiplicity import benjamini_hochberg, holm
+from ...results import check_alpha
+from ..ratings import HUMAN, Floats
+from ..result import RaterResult
+from .association import COEFFICIENTS, cells_of, correlation, t_test
+from .mean_ratings import columns_of
+from .resample import draw_clusters, intervals
+from .scores import TOPIC, Scores, item_scores, ordered, stratum_names
+from .strata import one_of
+
+FEWEST = 4  # pairs that a correlation with an interval needs
+ATTENUATED = (
+    "People are averaged over few raters: noise in that mean lowers every correlation; the hierarchical "
+    "model corrects for it."
+)
+
+
+def correlations(
+    judgments: pd.DataFrame,
+    items: pd.DataFrame | None = None,
+    *,
+    by: Sequence[str] = ("response_type",),
+    coefficients: Sequence[str] = COEFFICIENTS,
+    dimensions: Sequence[str] | None = None,
+    cluster: str | None = TOPIC,
+    scale: Sequence[float] | None = None,
+    alpha: float = 0.05,
+    draws: int = 1000,
+    seed: int = 0,
+) -> RaterResult:
+    """Correlate the mean rating by people with the rating by each model.
+
+    Parameters
+    ----------
+    judgments, items
+        As in `means`.
+    by : sequence of str
+        Columns whose combinations of levels are the strata; rows of all items come first.
+    coefficients : sequence of str
+        Any of "pearson", "spearman", "kendall" (tau-b).
+    dimensions, cluster, scale
+        As in `means`.
+    alpha, draws, seed
+        One minus the confidence level, bootstrap draws, seed of the generator.
+
+    Returns
+    -------
+    RaterResult
+        ``dimension, judge, *by, coefficient, estimate, std_error, lower, upper, p_t, p, p_holm, p_bh,
+        n_items, n_clusters``. ``p_t`` treats items as independent, as packages print it; ``p`` and the
+        interval rest on the cluster bootstrap (clusters drawn with replacement, ranks taken anew in each
+        draw, normal on Fisher's scale). ``p_holm`` and ``p_bh`` adjust ``p`` over all rows of the same
+        coefficient.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"judge_id": ["ann"] * 5 + ["gpt"] * 5, "judge_kind": ["human"] * 5 + ["model"]
+    ...     * 5, "item_id": list("abcde") * 2, "value": [0, 1, 2, 3, 4, 1, 0, 2, 4, 3]})
+    >>> made = correlations(table, by=(), cluster=None, draws=50)
+    >>> made.frame[["coefficient", "estimate"]].round(3).values.tolist()
+    [['pearson', 0.8], ['spearman', 0.8], ['kendall', 0.6]]
+    """
+    check_alpha(alpha)
+    kinds = [one_of(kind, COEFFICIENTS, "coefficient") for kind in coefficients]
+    made = item_scores(judgments, items, columns=by, dimensions=dimensions, cluster=cluster, scale=scale)
+    weights = draw_clusters(made.n_clusters, draws, seed).weights
+    strata = [((), np.ones(len(made.items), dtype=bool)), *(made.cells(by) if by else ())]
+    rows, drawn, few = [], [], 0
+    for dimension in made.dimensions:
+        for judge in made.models:
+            for level, inside in strata:
+                people, model, used = _pairs(made, dimension, judge, inside)
+                if len(people) < FEWEST:
+                    few += 1
+                    continue
+                cells = cells_of(people, model, made.cluster[used], made.n_clusters)
+                for kind in kinds:
+                    values = correlation(kind, cells, weights)
+                    rows.append(
+                        {"dimension": dimension, "judge": judge, **stratum_names(by, level)}
+                        | {
+                            "coefficient": kind,
+                            "p_t": float(t_test(kind, values[0], np.array(len(people)), people, model)),
+                            "n_items": len(people),
+                            "n_clusters": len(np.unique(made.cluster[used])),
+                        }
+                    )
+                    drawn.append(values)
+    keys = ["dimension", "judge", *by, "coefficient"]
+    frame = _table(pd.DataFrame(rows, columns=[*keys, "p_t", "n_items", "n_clusters"]), drawn, keys, alpha)
+    notes = [ATTENUATED, *made.notes, *_undefined(frame)]
+    if few:
+        notes.append(f"{few:,} strata with fewer than {FEWEST} items rated by both are left out.")
+    settings = {
+        "by": list(by), "coefficients": kinds, "cluster": cluster, "alpha": alpha, "draws": draws,
+        "seed": seed, "family": "all rows of a coefficient",
+    }  # fmt: skip
+    return RaterResult(frame, "correlations", tuple(notes), settings)
+
+
+def _pairs(made: Scores, dimension: str, judge: str, inside: np.ndarray) -> tuple[Floats, Floats, np.ndarray]:
+    """Ratings by people and by a model of the items that both rated, and which items these are."""
+    people, model = made.of(dimension, HUMAN), made.of(dimension, judge)
+    used = inside & np.isfinite(people) & np.isfinite(model)
+    return people[used], model[used], used
+
+
+def _table(keys: pd.DataFrame, drawn: list[Floats], names: list[str], alpha: float) -> pd.DataFrame:
+    found = intervals(np.array(drawn).reshape(len(drawn), -1).T, alpha, correlation=True)
+    counts = ["n_items", "n_clusters"]
+    frame = keys[names].assign(**columns_of(found), p_t=keys["p_t"], p=found.p)
+    for name, adjust in (("p_holm", holm), ("p_bh", benjamini_hochberg)):
+        frame[name] = np.nan
+        for _, family in frame.dropna(subset="p").groupby("coefficient", sort=False):
+            frame.loc[family.index, name] = adjust(family["p"].to_numpy(dtype=float))
+    frame[counts] = keys[counts]
+    return ordered(frame, names)
+
+
+def _undefined(frame: pd.DataFrame) -> list[str]:
+    constant = int(frame["estimate"].isna().sum())
+    return [f"{constant:,} correlations are not defined: one side does not vary."] if constant else []

@@ -1,0 +1,194 @@
+"""Mean ratings by stratum of items and group of raters, and how ratings are distributed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from ...results import check_alpha
+from ..ratings import HUMAN, Codes, Floats
+from ..result import RaterResult
+from .resample import Interval, draw_clusters, intervals
+from .scores import TOPIC, item_scores, ordered, stratum_names
+
+SD_OF = "Standard deviations are those of item means (people averaged first), not of single ratings."
+
+
+def means(
+    judgments: pd.DataFrame,
+    items: pd.DataFrame | None = None,
+    *,
+    by: Sequence[str] = ("response_type",),
+    dimensions: Sequence[str] | None = None,
+    cluster: str | None = TOPIC,
+    scale: Sequence[float] | None = None,
+    overall: bool = False,
+    alpha: float = 0.05,
+    draws: int = 1000,
+    seed: int = 0,
+) -> RaterResult:
+    """Average ratings within strata of items, for people together and for each model.
+
+    Ratings of an item are averaged over samples and raters first; means and standard deviations are those
+    of the item means. Intervals resample clusters of items (topics) with replacement.
+
+    Parameters
+    ----------
+    judgments : DataFrame
+        ``judge_id, judge_kind, item_id, value`` and, where there are several, ``dimension``.
+    items : DataFrame, optional
+        ``item_id``, the columns of ``by`` and ``cluster``.
+    by : sequence of str
+        Columns whose combinations of levels are the strata; ``("modality", "response_type")`` splits by both.
+    dimensions : sequence of str, optional
+        Which, in this order.
+    cluster : str or None
+        Column of items that belong together; None where items stand alone.
+    scale : sequence of float, optional
+        Ratings that are allowed.
+    overall : bool
+        Whether to add rows of all items together.
+    alpha, draws, seed
+        One minus the confidence level, bootstrap draws, seed of the generator.
+
+    Returns
+    -------
+    RaterResult
+        ``dimension, group, *by, estimate, std_error, lower, upper, sd, sd_lower, sd_upper, n_items,
+        n_clusters, n_ratings``.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"judge_id": ["ann", "bob", "gpt"] * 2, "judge_kind": ["human", "human", "model"]
+    ...     * 2, "item_id": list("aaabbb"), "value": [1, 2, 3, 3, 4, 4]})
+    >>> means(table, by=(), cluster=None, draws=20).frame[["group", "estimate"]].values.tolist()
+    [['human', 2.5], ['gpt', 3.5]]
+    """
+    check_alpha(alpha)
+    made = item_scores(
+        judgments, items, columns=by, dimensions=dimensions, cluster=cluster, scale=scale, people=False
+    )
+    weights = draw_clusters(made.n_clusters, draws, seed).weights
+    strata = list(made.cells(by))
+    if overall and by:
+        strata.insert(0, ((), np.ones(len(made.items), dtype=bool)))
+    rows, sums = [], []
+    for d, dimension in enumerate(made.dimensions):
+        for g, group in enumerate(made.groups):
+            for level, inside in strata:
+                used = inside & np.isfinite(made.mean[d, g])
+                if not used.any():
+                    continue
+                values, cluster_of = made.mean[d, g, used], made.cluster[used]
+                sums.append(cluster_sums(values, cluster_of, made.n_clusters))
+                rows.append(
+                    {"dimension": dimension, "group": group, **stratum_names(by, level)}
+                    | {
+                        "n_items": int(used.sum()),
+                        "n_clusters": len(np.unique(cluster_of)),
+                        "n_ratings": int(made.n_ratings[d, g, used].sum()),
+                    }
+                )
+    mean, sd = moments(np.stack(sums), weights)
+    bounds, spread = intervals(mean, alpha), intervals(sd, alpha)
+    counts = pd.DataFrame(rows)
+    keys = ["dimension", "group", *by]
+    numbers = {
+        **columns_of(bounds),
+        "sd": spread.estimate,
+        "sd_lower": spread.lower,
+        "sd_upper": spread.upper,
+    }
+    frame = pd.concat([counts[keys], pd.DataFrame(numbers), counts.drop(columns=keys)], axis=1)
+    settings = {"by": list(by), "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed}
+    return RaterResult(ordered(frame, keys), "means", (SD_OF, *made.notes), settings)
+
+
+def distributions(
+    judgments: pd.DataFrame,
+    items: pd.DataFrame | None = None,
+    *,
+    by: Sequence[str] = (),
+    dimensions: Sequence[str] | None = None,
+    scale: Sequence[float] | None = None,
+) -> RaterResult:
+    """Count single ratings by value, for people together and for each model.
+
+    Returns
+    -------
+    RaterResult
+        ``dimension, group, *by, value, estimate`` (share of the ratings of that group), ``n_ratings``;
+        every value of the scale has a row.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"judge_id": ["ann", "bob", "gpt"], "judge_kind": ["human", "human", "model"],
+    ...     "item_id": "a", "value": [1, 2, 2]})
+    >>> distributions(table).frame[["group", "value", "estimate"]].values.tolist()
+    [['human', 1.0, 0.5], ['human', 2.0, 0.5], ['gpt', 1.0, 0.0], ['gpt', 2.0, 1.0]]
+    """
+    made = item_scores(
+        judgments, items, columns=by, dimensions=dimensions, cluster=None, scale=scale, people=False
+    )
+    rows = []
+    for dimension, ratings in zip(made.dimensions, made.ratings, strict=True):
+        item = np.array([made.row[name] for name in ratings.items])[ratings.item]
+        group = np.array(ratings.groups)[ratings.judge]
+        for name in made.groups:
+            of_group = ratings.is_human if name == HUMAN else group == name
+            for level, inside in made.cells(by):
+                here = of_group & inside[item]
+                counts = np.bincount(ratings.category[here], minlength=len(ratings.categories))
+                if counts.sum():
+                    rows += [
+                        {"dimension": dimension, "group": name, **stratum_names(by, level), "value": value,
+                         "estimate": n / counts.sum(), "n_ratings": int(n)}
+                        for value, n in zip(ratings.categories, counts, strict=True)
+                    ]  # fmt: skip
+    frame = ordered(pd.DataFrame(rows), ["dimension", "group", *by])
+    return RaterResult(frame, "distributions", made.notes, {"by": list(by)})
+
+
+def cluster_sums(values: Floats, cluster: Codes, n_clusters: int) -> Floats:
+    """Count, sum and sum of squares of n values by cluster, shape (3, C)."""
+    powers = (np.ones_like(values), values, values**2)
+    return np.stack([np.bincount(cluster, weights=power, minlength=n_clusters) for power in powers])
+
+
+def moments(sums: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Means and standard deviations (n - 1) of m sets of items for each weighting of the clusters.
+
+    Parameters
+    ----------
+    sums : ndarray, shape (m, 3, C)
+        As from `cluster_sums`.
+    weights : ndarray, shape (B, C)
+
+    Returns
+    -------
+    mean, sd : ndarray, shape (B, m)
+
+    Examples
+    --------
+    >>> sums = cluster_sums(np.array([1.0, 3.0]), np.array([0, 1]), 2)[None]
+    >>> mean, sd = moments(sums, np.ones((1, 2)))
+    >>> float(mean[0, 0]), float(sd[0, 0].round(4))
+    (2.0, 1.4142)
+    """
+    n, total, squares = (weights @ sums[:, k].T for k in range(3))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = total / n
+        sd = np.sqrt(np.maximum(squares - n * mean**2, 0) / (n - 1))
+    return mean, np.where(n > 1, sd, np.nan)
+
+
+def columns_of(bounds: Interval) -> dict[str, Floats]:
+    """Estimate, error and interval as columns."""
+    return {
+        "estimate": bounds.estimate,
+        "std_error": bounds.std_error,
+        "lower": bounds.lower,
+        "upper": bounds.upper,
+    }

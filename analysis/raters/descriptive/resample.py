@@ -1,0 +1,88 @@
+"""Clusters of items drawn again with replacement, as weights: what every interval here rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from ..ratings import Codes, Floats
+
+EDGE = 1 - 1e-9  # a correlation of one has no finite transform
+
+
+@dataclass(frozen=True)
+class Draws:
+    """B bootstrap samples of C clusters.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (1 + B, C)
+        How often each cluster was drawn; the first row is the sample itself, all ones.
+    """
+
+    weights: Floats
+
+    def of_items(self, cluster: Codes) -> Floats:
+        """Weights of items, shape (1 + B, I), from the cluster of each, shape (I,)."""
+        return self.weights[:, cluster]
+
+
+def draw_clusters(n_clusters: int, draws: int, seed: int) -> Draws:
+    """Draw ``n_clusters`` clusters with replacement, ``draws`` times.
+
+    Examples
+    --------
+    >>> draw_clusters(4, 2, seed=1).weights.sum(axis=1)
+    array([4., 4., 4.])
+    """
+    rng = np.random.default_rng(seed)
+    drawn = rng.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), size=draws)
+    return Draws(np.vstack([np.ones(n_clusters), drawn]))
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Estimates with bootstrap errors; every array has shape (m,), NaN where there is none.
+
+    ``p`` tests the null value by the normal distribution with the bootstrap standard error.
+    """
+
+    estimate: Floats
+    std_error: Floats
+    lower: Floats
+    upper: Floats
+    p: Floats
+
+
+def intervals(drawn: Floats, alpha: float, null: float = 0.0, *, correlation: bool = False) -> Interval:
+    """Bound m statistics of which ``drawn``, shape (1 + B, m), holds the estimate and then the draws.
+
+    The interval is the estimate plus and minus normal quantiles of the bootstrap standard error; for
+    correlations both are taken on Fisher's scale, ``atanh(r)``, and brought back. Unlike a share of draws,
+    the p value is not bounded by the number of draws, so that it can be adjusted for a large family.
+    """
+    bounded = np.arctanh(np.clip(drawn, -EDGE, EDGE)) if correlation else drawn
+    error = _spread(bounded[1:])
+    half = ndtri(1 - alpha / 2) * error
+    lower, upper = bounded[0] - half, bounded[0] + half
+    centre = np.arctanh(null) if correlation else null
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * ndtr(-np.abs(bounded[0] - centre) / error)
+    if correlation:
+        lower, upper = np.tanh(lower), np.tanh(upper)
+        error = _spread(drawn[1:])
+    return Interval(drawn[0], error, lower, upper, p)
+
+
+def _spread(draws: Floats) -> Floats:
+    """Standard deviation over the draws that are finite; NaN where fewer than half of them are."""
+    finite = np.isfinite(draws)
+    n = finite.sum(axis=0)
+    held = np.where(finite, draws, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = held.sum(axis=0) / n
+        squares = (np.where(finite, draws - mean, 0.0) ** 2).sum(axis=0) / (n - 1)
+    enough = (n >= 2) & (2 * n >= len(draws))
+    return np.where(enough, np.sqrt(np.where(enough, squares, 0.0)), np.nan)
