@@ -1,0 +1,361 @@
+"""Whether a sampler's draws can be trusted, and whether the model could have made the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from conjury.inference.columns import listed
+
+from .libraries import library
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+RHAT = 1.01
+ESS = 400.0
+LOW_BFMI = 0.3
+
+
+@dataclass(frozen=True)
+class SamplerState:
+    """What the sampler itself noticed.
+
+    Attributes
+    ----------
+    chains, draws : int
+        Draws per chain, without those of tuning.
+    divergences : int
+        Draws at which the trajectory could not be followed.
+    saturated : int
+        Draws whose trajectory was cut at the greatest tree depth.
+    bfmi : float
+        Least Bayesian fraction of missing information of a chain.
+    seconds : float
+        Compiling and sampling.
+    sampler : str
+    """
+
+    chains: int
+    draws: int
+    divergences: int
+    saturated: int
+    bfmi: float
+    seconds: float
+    sampler: str
+
+
+def sampler_state(data: Any) -> SamplerState:
+    """Count divergences and the like in draws of ``sampling.sample``."""
+    stats = data["sample_stats"]
+    cut = "maxdepth_reached" if "maxdepth_reached" in stats else "reached_max_treedepth"
+    energy = np.asarray(stats["energy"], dtype=float)
+    spread = energy.var(axis=1)
+    change = np.square(np.diff(energy, axis=1)).mean(axis=1)
+    made = data["posterior"].attrs
+    return SamplerState(
+        chains=int(stats.sizes["chain"]),
+        draws=int(stats.sizes["draw"]),
+        divergences=int(np.asarray(stats["diverging"]).sum()),
+        saturated=int(np.asarray(stats[cut]).sum()) if cut in stats else 0,
+        bfmi=float(np.min(change / np.where(spread > 0, spread, np.nan))),
+        seconds=float(made.get("conjury_seconds", np.nan)),
+        sampler=str(made.get("conjury_sampler", "")),
+    )
+
+
+def convergence(values: Floats) -> pd.DataFrame:
+    """Rank-normalised split R-hat and effective sample sizes of several quantities.
+
+    Parameters
+    ----------
+    values : ndarray, shape (chains, draws, Q)
+
+    Returns
+    -------
+    DataFrame of Q rows
+        ``rhat, ess_bulk, ess_tail``; missing for a quantity that never changes.
+
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter and Buerkner (2021), Bayesian Analysis 16(2), doi:10.1214/20-BA1221.
+
+    Examples
+    --------
+    >>> draws = np.random.default_rng(1).normal(size=(2, 500, 3))
+    >>> bool((convergence(draws)["rhat"] < 1.02).all())
+    True
+    """
+    stats = library("arviz_stats.base").array_stats
+    moved = np.ptp(values, axis=(0, 1)) > 0
+    found = np.full((3, values.shape[2]), np.nan)
+    if moved.any():
+        some = np.moveaxis(values[:, :, moved], 2, 0)
+        axes = {"chain_axis": 1, "draw_axis": 2}
+        found[0, moved] = stats.rhat(some, method="rank", **axes)
+        found[1, moved] = stats.ess(some, method="bulk", **axes)
+        found[2, moved] = stats.ess(some, method="tail", prob=(0.05, 0.95), **axes)
+    return pd.DataFrame(dict(zip(("rhat", "ess_bulk", "ess_tail"), found, strict=True)))
+
+
+def posterior_table(keys: pd.DataFrame, values: Floats, alpha: float = 0.05) -> pd.DataFrame:
+    """Summarise draws of Q quantities as a tidy table.
+
+    Parameters
+    ----------
+    keys : DataFrame of Q rows
+        What each quantity is.
+    values : ndarray, shape (chains, draws, Q)
+    alpha : float
+        One minus the mass of the equal-tailed interval.
+
+    Returns
+    -------
+    DataFrame of Q rows
+        The keys, ``estimate`` (posterior mean), ``std_error`` (posterior standard deviation), ``lower,
+        upper, rhat, ess_bulk, ess_tail``.
+    """
+    flat = values.reshape(-1, values.shape[2])
+    lower, upper = np.quantile(flat, [alpha / 2, 1 - alpha / 2], axis=0)
+    numbers = pd.DataFrame(
+        {"estimate": flat.mean(0), "std_error": flat.std(0, ddof=1), "lower": lower, "upper": upper}
+    )
+    return pd.concat([keys.reset_index(drop=True), numbers, convergence(values)], axis=1)
+
+
+def named_draws(data: Any, names: Iterable[str] | None = None) -> tuple[list[str], Floats]:
+    """All numbers of the posterior by name, such as ``severity[ann]``, and their draws.
+
+    Returns
+    -------
+    list of str, length Q
+    ndarray, shape (chains, draws, Q)
+    """
+    posterior = data["posterior"]
+    labels: list[str] = []
+    parts = []
+    for name in names if names is not None else posterior.data_vars:
+        column = posterior[name]
+        values = np.asarray(column, dtype=float)
+        parts.append(values.reshape(*values.shape[:2], -1))
+        indexes = [[str(key) for key in np.asarray(column[dim])] for dim in column.dims[2:]]
+        labels += [f"{name}[{', '.join(key)}]" for key in product(*indexes)] if indexes else [str(name)]
+    return labels, np.concatenate(parts, axis=2)
+
+
+def diagnostics(data: Any, names: Iterable[str] | None = None) -> pd.DataFrame:
+    """R-hat and effective sample sizes of the posterior's own variables.
+
+    Returns
+    -------
+    DataFrame
+        ``parameter, rhat, ess_bulk, ess_tail``.
+    """
+    labels, values = named_draws(data, names)
+    return pd.concat([pd.DataFrame({"parameter": labels}), convergence(values)], axis=1)
+
+
+def verdict(
+    quantities: pd.DataFrame, state: SamplerState, *, name: str | Sequence[str] | None = None
+) -> tuple[str, ...]:
+    """Say in plain sentences whether the draws can be used, and what to do where they cannot.
+
+    Parameters
+    ----------
+    quantities : DataFrame
+        ``rhat, ess_bulk, ess_tail`` of everything that is reported.
+    state : SamplerState
+    name : str or sequence of str, optional
+        Columns that name a quantity; by default the first column.
+
+    Examples
+    --------
+    >>> state = SamplerState(2, 1000, 0, 0, 0.9, 12.0, "nutpie")
+    >>> table = pd.DataFrame({"quantity": ["rho"], "rhat": [1.001], "ess_bulk": [900.0], "ess_tail": [800.0]})
+    >>> for sentence in verdict(table, state):
+    ...     print(sentence)
+    2 chains of 1,000 draws agree: R-hat is at most 1.001.
+    There are enough draws: bulk effective sample sizes of 900 or more, in the tails 800 or more.
+    No draw diverged, and no trajectory was cut short.
+    """
+    columns = [quantities.columns[0]] if name is None else [name] if isinstance(name, str) else list(name)
+    told = quantities[columns].astype("string").fillna("").agg(" ".join, axis=1).str.strip()
+    return (
+        _of_rhat(quantities["rhat"], told, state),
+        _of_ess(quantities, told),
+        *_of_trajectories(state),
+    )
+
+
+def _of_rhat(rhat: pd.Series[Any], told: pd.Series[Any], state: SamplerState) -> str:
+    high = (rhat > RHAT).to_numpy(dtype=bool)
+    worst = told.iloc[int(rhat.argmax())] if rhat.notna().any() else ""
+    if state.chains < 2:
+        return "There is one chain, which cannot be compared with another; sample two or more."
+    if not high.any():
+        return f"{state.chains} chains of {state.draws:,} draws agree: R-hat is at most {rhat.max():.3f}."
+    return (
+        f"The chains do not agree yet on {int(high.sum()):,} of {len(rhat):,} quantities (R-hat up to "
+        f"{rhat.max():.3f}, at {worst}; it should be below {RHAT}): sample longer, with more tuning, before "
+        "anything of this is used."
+    )
+
+
+def _of_ess(quantities: pd.DataFrame, told: pd.Series[Any]) -> str:
+    bulk, tail = quantities["ess_bulk"], quantities["ess_tail"]
+    if bulk.min() > ESS and tail.min() > ESS:
+        return (
+            f"There are enough draws: bulk effective sample sizes of {bulk.min():,.0f} or more, in the tails "
+            f"{tail.min():,.0f} or more."
+        )
+    where, least = ("tails", tail) if tail.min() < bulk.min() else ("bulk", bulk)
+    lowest = told.iloc[int(least.argmin())]
+    few = int(((bulk <= ESS) | (tail <= ESS)).sum())
+    return (
+        f"{few:,} of {len(bulk):,} quantities have fewer than {ESS:,.0f} effective draws (least "
+        f"{least.min():,.0f}, in the {where} of {lowest}): their intervals are rough; raise "
+        "the number of draws."
+    )
+
+
+def _of_trajectories(state: SamplerState) -> list[str]:
+    said = []
+    total = state.chains * state.draws
+    if state.divergences:
+        said.append(
+            f"{state.divergences:,} of {total:,} draws diverged: the posterior has corners that the sampler "
+            "does not reach, and estimates may be off; raise target_accept towards 0.99, or use narrower "
+            "priors."
+        )
+    if state.saturated:
+        said.append(
+            f"{state.saturated:,} of {total:,} trajectories were cut at the greatest tree depth: estimates "
+            "stand, but sampling is slow; raise maxdepth or the number of tuning draws."
+        )
+    if state.bfmi < LOW_BFMI:
+        said.append(
+            f"The energy mixes slowly (BFMI {state.bfmi:.2f}, should be above {LOW_BFMI}): the tails may not "
+            "be explored; use narrower priors for standard deviations."
+        )
+    return said or ["No draw diverged, and no trajectory was cut short."]
+
+
+def frequency_check(
+    observed: Codes,
+    replicated: Codes,
+    categories: Sequence[Any],
+    keys: pd.DataFrame | None = None,
+    alpha: float = 0.05,
+) -> pd.DataFrame:
+    """Compare how often each category occurs with how often the model makes it.
+
+    Parameters
+    ----------
+    observed : ndarray, shape (n,)
+        Position of each rating in ``categories``.
+    replicated : ndarray, shape (draws, n)
+        The same ratings made by the model, from prior or posterior draws.
+    categories : sequence, length K
+    keys : DataFrame of n rows, optional
+        What to tell apart, such as judges or groups.
+    alpha : float
+        One minus the mass of the interval of replicated shares.
+
+    Returns
+    -------
+    DataFrame
+        The keys, ``category, observed, expected, lower, upper`` (shares), ``tail`` (share of replications
+        with at least as many, ties by half: near 0 or 1 the model does not make what was seen) and
+        ``n_ratings``.
+
+    Examples
+    --------
+    >>> made = np.array([[0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> frequency_check(np.array([0, 0, 0, 1]), made, (0, 1))["expected"].tolist()
+    [0.375, 0.625]
+    """
+    if keys is None:
+        group, index = np.zeros(len(observed), dtype=int), None
+    else:
+        grouped = keys.groupby(list(keys.columns), sort=False, observed=True)
+        group = grouped.ngroup().to_numpy(dtype=int)
+        index = keys.drop_duplicates().reset_index(drop=True)
+    cells, width = int(group.max()) + 1, len(categories)
+    count = np.bincount(group, minlength=cells)
+    seen = _shares(group, observed, count, width)
+    made = np.stack([_shares(group, one, count, width) for one in replicated])
+    lower, upper = np.quantile(made, [alpha / 2, 1 - alpha / 2], axis=0)
+    tail = (made > seen).mean(axis=0) + 0.5 * (made == seen).mean(axis=0)
+    numbers = {
+        "observed": seen,
+        "expected": made.mean(axis=0),
+        "lower": lower,
+        "upper": upper,
+        "tail": tail,
+    }
+    table = pd.DataFrame({name: found.reshape(-1) for name, found in numbers.items()})
+    table.insert(0, "category", list(categories) * cells)
+    table["n_ratings"] = np.repeat(count, width)
+    if index is not None:
+        table = pd.concat([index.loc[index.index.repeat(width)].reset_index(drop=True), table], axis=1)
+    return table
+
+
+def statistic_check(
+    observed: Mapping[str, float], replicated: Mapping[str, Floats], alpha: float = 0.05
+) -> pd.DataFrame:
+    """Compare statistics of the data with those of replicated data.
+
+    Parameters
+    ----------
+    observed : mapping
+        Name to number.
+    replicated : mapping
+        Name to an array of shape (draws,).
+
+    Returns
+    -------
+    DataFrame
+        ``statistic, observed, expected, lower, upper, tail``; statistics as named.
+    """
+    rows = []
+    for name, seen in observed.items():
+        made = np.asarray(replicated[name], dtype=float)
+        made = made[np.isfinite(made)]
+        ends = np.quantile(made, [alpha / 2, 1 - alpha / 2]) if len(made) else (np.nan, np.nan)
+        tail = (made > seen).mean() + 0.5 * (made == seen).mean() if len(made) else np.nan
+        rows.append((name, seen, made.mean() if len(made) else np.nan, *ends, tail))
+    return pd.DataFrame(rows, columns=["statistic", "observed", "expected", "lower", "upper", "tail"])
+
+
+def fit_in_words(check: pd.DataFrame, what: str, alpha: float = 0.05) -> str:
+    """Say in one sentence how many observed numbers lie outside what the model makes.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"judge": ["a", "b"], "observed": [0.2, 0.9], "lower": 0.1, "upper": 0.3})
+    >>> fit_in_words(table, "shares of categories")
+    'Of 2 shares of categories, 1 lie outside the 95% of the replications (about 0 expected): b.'
+    """
+    outside = (check["observed"] < check["lower"]) | (check["observed"] > check["upper"])
+    expected = round(alpha * len(check))
+    if not outside.any():
+        return f"All {len(check):,} {what} lie within {1 - alpha:.0%} of the replications."
+    first = list(check.columns).index("observed")
+    names = check.loc[outside, check.columns[:first]].astype("string").agg(" ".join, axis=1)
+    return (
+        f"Of {len(check):,} {what}, {int(outside.sum()):,} lie outside the {1 - alpha:.0%} of the "
+        f"replications (about {expected:,} expected): {listed(names, 4)}."
+    )
+
+
+def _shares(group: Codes, category: Codes, count: Codes, width: int) -> Floats:
+    """Share of each category in each group, shape (cells, K)."""
+    counted = np.bincount(group * width + category, minlength=len(count) * width)
+    return np.asarray(counted.reshape(-1, width) / np.maximum(count, 1)[:, None], dtype=float)

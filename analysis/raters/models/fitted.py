@@ -1,0 +1,58 @@
+"""What a Bayesian model returns: a result with its draws, its diagnostics and their meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..result import RaterResult
+from .priors import Prior, prior_table
+from .sampling import save
+
+
+@dataclass(frozen=True, repr=False)
+class ModelFit(RaterResult):
+    """Result of a Bayesian model.
+
+    Attributes
+    ----------
+    data : xarray.DataTree
+        ArviZ data: ``posterior``, ``sample_stats``, and what the model adds.
+    diagnostics : DataFrame
+        ``parameter, rhat, ess_bulk, ess_tail`` of what was sampled.
+    verdict : tuple of str
+        Whether the draws can be used, one sentence each.
+    priors : mapping of str to Prior
+        What was assumed.
+    """
+
+    data: Any = None
+    diagnostics: pd.DataFrame = field(default_factory=pd.DataFrame)
+    verdict: tuple[str, ...] = ()
+    priors: Mapping[str, Prior] = field(default_factory=dict)
+
+    @property
+    def prior_table(self) -> pd.DataFrame:
+        """The priors in words: ``prior, meaning, distribution``."""
+        return prior_table(self.priors)
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """All tables by name: ``summary``, those of ``extra``, ``diagnostics`` and ``priors``."""
+        return {
+            "summary": self.frame,
+            **self.extra,
+            "diagnostics": self.diagnostics,
+            "priors": self.prior_table,
+        }
+
+    def save(self, path: str | Path) -> Path:
+        """Write the draws as NetCDF, which ``arviz.from_netcdf`` reads."""
+        return save(self.data, path)
+
+    def __repr__(self) -> str:
+        return "\n".join([super().__repr__(), *self.verdict])

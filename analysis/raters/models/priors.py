@@ -1,0 +1,130 @@
+"""Priors that are stated in words and can be changed by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from conjury.inference.columns import did_you_mean, listed
+from conjury.inference.errors import InputError
+
+from .libraries import library
+
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "normal": ("mean", "sd"),
+    "half_normal": ("sd",),
+    "log_normal": ("median", "log_sd"),
+    "exponential": ("mean",),
+    "beta": ("a", "b"),
+    "dirichlet": ("concentration",),
+    "lkj": ("eta",),
+}
+_POSITIVE = {"sd", "median", "log_sd", "a", "b", "concentration", "eta"}
+
+
+@dataclass(frozen=True)
+class Prior:
+    """A prior distribution of one kind of parameter.
+
+    Attributes
+    ----------
+    family : str
+        A key of ``FAMILIES``.
+    values : tuple of float
+        Its parameters, in the order of ``FAMILIES``.
+    meaning : str
+        What the parameter is, for readers.
+
+    Examples
+    --------
+    >>> Prior("half_normal", (1.0,), "SD of severities").in_words()
+    'SD of severities: half-normal with sd 1'
+    """
+
+    family: str
+    values: tuple[float, ...]
+    meaning: str = ""
+
+    def __post_init__(self) -> None:
+        if self.family not in FAMILIES:
+            raise InputError(f"There is no prior family '{self.family}'; there are {listed(FAMILIES)}.")
+        names = FAMILIES[self.family]
+        if len(names) != len(self.values):
+            raise InputError(f"A {self.family} prior needs {listed(names)}, not {len(self.values)} numbers.")
+        for name, value in zip(names, self.values, strict=True):
+            positive = name in _POSITIVE or self.family == "exponential"
+            if value != value or (positive and value <= 0):
+                raise InputError(f"{name} of a {self.family} prior cannot be {value:g}; it must be positive.")
+
+    def in_words(self) -> str:
+        """What is assumed, in one phrase."""
+        names = FAMILIES[self.family]
+        told = " and ".join(
+            f"{name.replace('_', ' ')} {value:g}" for name, value in zip(names, self.values, strict=True)
+        )
+        family = self.family.replace("_", "-" if self.family != "lkj" else " ")
+        text = f"{'LKJ' if self.family == 'lkj' else family} with {told}"
+        return f"{self.meaning}: {text}" if self.meaning else text
+
+    def variable(self, name: str, **options: Any) -> Any:
+        """The prior as a PyMC variable of the model in context (``dims``, ``shape``, ``initval``, ...)."""
+        pymc = library("pymc")
+        first = self.values[0]
+        if self.family == "normal":
+            return pymc.Normal(name, first, self.values[1], **options)
+        if self.family == "half_normal":
+            return pymc.HalfNormal(name, first, **options)
+        if self.family == "log_normal":
+            return pymc.LogNormal(name, library("math").log(first), self.values[1], **options)
+        if self.family == "exponential":
+            return pymc.Exponential(name, 1 / first, **options)
+        if self.family == "beta":
+            return pymc.Beta(name, first, self.values[1], **options)
+        raise InputError(f"A {self.family} prior has no variable of its own; the model uses its numbers.")
+
+
+Priors = Mapping[str, Prior]
+
+
+def changed(defaults: Priors, changes: Mapping[str, Any] | None) -> dict[str, Prior]:
+    """Defaults with some replaced.
+
+    Parameters
+    ----------
+    defaults : mapping of str to Prior
+    changes : mapping, optional
+        Name to a Prior, to its numbers (the family stays), or to one number.
+
+    Raises
+    ------
+    InputError
+        For a name that the model does not have, or numbers that cannot be.
+
+    Examples
+    --------
+    >>> defaults = {"severity_sd": Prior("half_normal", (1.0,), "SD of severities")}
+    >>> changed(defaults, {"severity_sd": 0.5})["severity_sd"].in_words()
+    'SD of severities: half-normal with sd 0.5'
+    """
+    made = dict(defaults)
+    for name, given in (changes or {}).items():
+        if name not in defaults:
+            raise InputError(
+                f"The model has no prior '{name}'{did_you_mean(name, list(defaults))}; there are "
+                f"{listed(defaults)}."
+            )
+        if isinstance(given, Prior):
+            made[name] = replace(given, meaning=given.meaning or defaults[name].meaning)
+        else:
+            values = tuple(float(v) for v in given) if isinstance(given, (tuple, list)) else (float(given),)
+            made[name] = replace(defaults[name], values=values)
+    return made
+
+
+def prior_table(priors: Priors) -> pd.DataFrame:
+    """``prior, meaning, distribution`` of each prior, for reports."""
+    rows = [(name, prior.meaning, replace(prior, meaning="").in_words()) for name, prior in priors.items()]
+    return pd.DataFrame(rows, columns=["prior", "meaning", "distribution"])

@@ -1,0 +1,238 @@
+"""Draws from the posterior of a PyMC model: nutpie where it is installed, else PyMC's own sampler."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from conjury.inference.errors import InputError
+
+from .libraries import has, library
+from .progress import Progress, Report, reporting
+
+Sampler = Literal["nutpie", "pymc"]
+SAMPLERS: tuple[str, ...] = ("nutpie", "pymc")
+_LOOK = 0.1  # seconds between looks at a running sampler
+
+
+def sample(
+    model: Any,
+    *,
+    draws: int = 1000,
+    tune: int = 1000,
+    chains: int = 2,
+    seed: int = 0,
+    sampler: str = "nutpie",
+    progress: Progress = False,
+    what: str = "Sampling",
+    keep: list[str] | None = None,
+    **options: Any,
+) -> Any:
+    """Sample the posterior of a model by the No-U-Turn sampler.
+
+    Parameters
+    ----------
+    model : pymc.Model
+    draws, tune, chains : int
+        Draws to keep and to adapt in, per chain; chains run side by side, as many as there are cores.
+    seed : int
+        The same seed and sampler give the same draws, whatever the number of cores.
+    sampler : {"nutpie", "pymc"}
+        nutpie compiles the model with numba; PyMC's own sampler takes its place where nutpie is missing.
+    progress : bool or callable
+        Show a bar, or call ``progress(done, total, divergent)``.
+    what : str
+        What the bar says.
+    keep : list of str, optional
+        Variables to keep; by default all.
+    **options
+        To nutpie (``target_accept``, ``maxdepth``, ``adaptation``) or, by PyMC's names, to its NUTS.
+
+    Returns
+    -------
+    xarray.DataTree
+        Groups ``posterior`` and ``sample_stats``; the attributes of ``posterior`` hold what was run
+        (``conjury_sampler``, ``conjury_seed``, ``conjury_tune``, ``conjury_seconds``).
+
+    Raises
+    ------
+    InputError
+        For numbers of draws that cannot be, or an unknown sampler.
+    MissingDependency
+        Without PyMC.
+
+    Notes
+    -----
+    Interrupted from the keyboard, it stops the chains and raises KeyboardInterrupt with one sentence.
+    """
+    check_sampling(draws, tune, chains, sampler)
+    library("pymc")
+    chosen = "nutpie" if sampler == "nutpie" and has("nutpie") else "pymc"
+    run = _by_nutpie if chosen == "nutpie" else _by_pymc
+    started = time.perf_counter()
+    with reporting(progress, what) as report, _quiet():
+        data = run(model, draws, tune, chains, seed, report, keep, options)
+    data["posterior"].attrs.update(
+        conjury_sampler=chosen,
+        conjury_seed=seed,
+        conjury_tune=tune,
+        conjury_seconds=round(time.perf_counter() - started, 3),
+    )
+    return data
+
+
+def check_sampling(draws: int, tune: int, chains: int, sampler: str) -> None:
+    """Refuse numbers of draws and samplers that cannot be."""
+    for name, number, least in (("draws", draws, 4), ("tune", tune, 1), ("chains", chains, 1)):
+        if number < least:
+            raise InputError(f"{name} must be {least} or more, not {number}.")
+    if sampler not in SAMPLERS:
+        raise InputError(f"There is no sampler '{sampler}'; use nutpie or pymc.")
+
+
+def save(data: Any, path: str | Path) -> Path:
+    """Write draws as NetCDF, whole or not at all; ``arviz.from_netcdf`` reads them back.
+
+    Parameters
+    ----------
+    data : xarray.DataTree
+    path : str or Path
+        A file; missing folders are made.
+
+    Returns
+    -------
+    Path
+    """
+    library("h5netcdf")
+    library("h5py")
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f".{target.name}-{os.getpid()}")
+    try:
+        _storable(data).to_netcdf(partial, engine="h5netcdf")
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return target
+
+
+def load(path: str | Path) -> Any:
+    """Read draws that ``save`` wrote."""
+    if not Path(path).exists():
+        raise InputError(f"{path}: there is no such file.")
+    return library("arviz").from_netcdf(str(path))
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _by_nutpie(
+    model: Any,
+    draws: int,
+    tune: int,
+    chains: int,
+    seed: int,
+    report: Report,
+    keep: list[str] | None,
+    options: dict[str, Any],
+) -> Any:
+    nutpie = library("nutpie")
+    compiled = nutpie.compile_pymc_model(model, var_names=keep)
+    state = [0, chains * (draws + tune), 0]
+
+    def look(running: list[Any]) -> None:
+        state[0] = sum(chain.finished_draws for chain in running)
+        state[2] = sum(chain.divergences for chain in running)
+
+    started = nutpie.sample(
+        compiled,
+        draws=draws,
+        tune=tune,
+        chains=chains,
+        cores=min(chains, available_cores()),
+        seed=seed,
+        save_warmup=False,
+        progress_bar=False,
+        progress_callback=look,
+        blocking=False,
+        **options,
+    )
+    while True:
+        try:
+            data = started.wait(timeout=_LOOK)
+            report(state[1], state[1], int(data["sample_stats"]["diverging"].sum()))
+            return data
+        except TimeoutError:
+            report(state[0], state[1], state[2])
+        except KeyboardInterrupt:
+            started.cancel()
+            raise _interrupted(state[0], state[1]) from None
+
+
+def _by_pymc(
+    model: Any,
+    draws: int,
+    tune: int,
+    chains: int,
+    seed: int,
+    report: Report,
+    keep: list[str] | None,
+    options: dict[str, Any],
+) -> Any:
+    state = [0, chains * (draws + tune), 0]
+
+    def look(trace: Any, draw: Any) -> None:
+        state[0] += 1
+        state[2] += int(any(stat.get("diverging", False) and not draw.tuning for stat in draw.stats or ()))
+        report(state[0], state[1], state[2])
+
+    try:
+        return library("pymc").sample(
+            draws,
+            tune=tune,
+            chains=chains,
+            cores=min(chains, available_cores()),
+            random_seed=seed,
+            model=model,
+            nuts_sampler="pymc",
+            var_names=keep,
+            callback=look,
+            progressbar=False,
+            quiet=True,
+            compute_convergence_checks=False,
+            **options,
+        )
+    except KeyboardInterrupt:
+        raise _interrupted(state[0], state[1]) from None
+
+
+def _interrupted(done: int, total: int) -> KeyboardInterrupt:
+    return KeyboardInterrupt(f"Sampling was stopped after {done:,} of {total:,} draws; nothing was kept.")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep notes of compilers off the terminal; what matters is said by the checks."""
+    with warnings.catch_warnings():
+        for category in (FutureWarning, DeprecationWarning, RuntimeWarning, UserWarning):
+            warnings.simplefilter("ignore", category)
+        yield
+
+
+def _storable(data: Any) -> Any:
+    """The same draws without statistics that NetCDF cannot hold (texts of divergences)."""
+    kept = {}
+    for name, node in data.children.items():
+        table = node.to_dataset()
+        lost = [key for key, column in table.data_vars.items() if column.dtype == object]
+        kept[name] = table.drop_vars(lost)
+    return library("xarray").DataTree.from_dict(kept)
