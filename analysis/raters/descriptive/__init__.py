@@ -1,7 +1,20 @@
 """Descriptive analysis of ratings: means, correlations, order of tiers, biases."""
 
+from .between_dimensions import dimension_correlations
+from .bias import biases
 from .correlate import correlations
+from .lines import rating_lines
 from .mean_ratings import distributions, means
+from .order_of_tiers import tier_accuracy
 from .strata import with_items
 
-__all__ = ["correlations", "distributions", "means", "with_items"]
+__all__ = [
+    "biases",
+    "correlations",
+    "dimension_correlations",
+    "distributions",
+    "means",
+    "rating_lines",
+    "tier_accuracy",
+    "with_items",
+]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from ..ratings import Codes, Floats
@@ -74,6 +75,20 @@ def intervals(drawn: Floats, alpha: float, null: float = 0.0, *, correlation: bo
         lower, upper = np.tanh(lower), np.tanh(upper)
         error = _spread(drawn[1:])
     return Interval(drawn[0], error, lower, upper, p)
+
+
+def weighted_mean(values: Floats, used: NDArray[np.bool_], weights: Floats) -> Floats:
+    """Means of the items used, for each weighting of the items, shape (B,).
+
+    Parameters
+    ----------
+    values : ndarray, shape (I,)
+    used : ndarray of bool, shape (I,)
+    weights : ndarray, shape (B, I)
+    """
+    w = weights[:, used]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(w @ values[used] / w.sum(axis=1))
 
 
 def _spread(draws: Floats) -> Floats:

@@ -77,7 +77,7 @@ class Scores:
 
     def of(self, dimension: str, group: str) -> Floats:
         """Mean ratings of a dimension by a group, shape (I,)."""
-        return self.mean[self.dimensions.index(dimension), self.groups.index(group)]
+        return np.asarray(self.mean[self.dimensions.index(dimension), self.groups.index(group)])
 
     def levels(self, column: str) -> list[str]:
         """Levels of a column of items, in display order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -80,7 +81,7 @@ def with_items(
     return joined
 
 
-def levels_of(column: pd.Series) -> list[str]:  # type: ignore[type-arg]
+def levels_of(column: pd.Series[Any]) -> list[str]:
     """Distinct values of a column as text, in category order where there is one, else as first seen.
 
     Examples

@@ -1,0 +1,193 @@
+"""How models differ from people as raters: leniency, narrow scale, own responses, neglect of context."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.columns import as_text, listed
+from conjury.inference.errors import InputError
+
+from ...results import check_alpha
+from ..ratings import HUMAN
+from ..result import RaterResult
+from .bias_parts import Row, context, keys_of, positivity, range_of_scale
+from .matching import ADJUSTMENTS
+from .mean_ratings import columns_of
+from .resample import draw_clusters, intervals
+from .scores import TOPIC, Flags, Scores, item_scores, ordered
+from .self_preference import SELF, Authors, self_preference
+
+
+def biases(
+    judgments: pd.DataFrame,
+    items: pd.DataFrame | None = None,
+    *,
+    by: Sequence[str] = (),
+    generator: str | None = None,
+    author: str = HUMAN,
+    unrelated: tuple[str, str] | None = None,
+    set_aside: Mapping[str, Sequence[str]] | None = None,
+    dimensions: Sequence[str] | None = None,
+    cluster: str | None = TOPIC,
+    scale: Sequence[float] | None = None,
+    alpha: float = 0.05,
+    draws: int = 1000,
+    seed: int = 0,
+) -> RaterResult:
+    """Compare each model with people as a rater.
+
+    Parameters
+    ----------
+    judgments, items
+        As in `means`.
+    by : sequence of str
+        Columns whose combinations of levels get rows of positivity of their own.
+    generator : str, optional
+        Column of items that says who wrote an item; without it there is no test of self-preference.
+    author : str
+        What that column holds for items that people wrote.
+    unrelated : (column, level), optional
+        Items that do not belong to their topic; without it there is no test of neglect of context.
+    set_aside : mapping of str to sequence of str, optional
+        Further levels, by column, left out of self-preference and of the items that unrelated ones are
+        compared with, such as responses that are not meant to be funny.
+    dimensions, cluster, scale, alpha, draws, seed
+        As in `means`.
+
+    Returns
+    -------
+    RaterResult
+        ``dimension, judge, bias, quantity, *by, estimate, std_error, lower, upper, null, p, n_items,
+        n_clusters``:
+
+        - ``positivity``: ``difference``, the mean of model minus people over items that both rated.
+        - ``range``: ``sd_ratio``, standard deviation over items of the model's rating by that of the people's
+          mean; ``sd_ratio_one_person``, by that of single ratings by people, which are as noisy as one
+          rating by a model; ``scale_used``, exp(entropy) of the single ratings by the number of values of the
+          scale, also for people (``judge`` "human").
+        - ``self_preference``: ``own`` and ``other_models``, how much higher a model rates what it or other
+          models wrote than what people wrote of equal human quality (see `matching`), and
+          ``own_minus_other``.
+        - ``context``: ``unrelated``, model minus people on unrelated items; ``unrelated_net``, the same minus
+          model minus people on the other items that people wrote; ``drop_ratio``, how much the model marks
+          unrelated items down, as a share of how much people do (1: as much, 0: not at all).
+
+        ``extra["adjustments"]`` holds self-preference without adjustment, adjusted for the observed human
+        mean, and corrected; the rows of ``one person`` show what comparing at equal observed means finds
+        for a human rater who wrote none of the items: regression to the mean, and nothing else. ``extra["generators"]`` holds the corrected difference for every author.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"judge_id": ["ann", "bob", "gpt"] * 2, "judge_kind": ["human", "human", "model"]
+    ...     * 2, "item_id": list("aaabbb"), "value": [1, 2, 3, 3, 4, 4]})
+    >>> made = biases(table, cluster=None, draws=20).frame
+    >>> made[made["bias"] == "positivity"][["judge", "estimate"]].values.tolist()
+    [['gpt', 1.0]]
+    """
+    check_alpha(alpha)
+    aside = dict(set_aside or {})
+    columns = [*by, *([generator] if generator else []), *([unrelated[0]] if unrelated else []), *aside]
+    made = item_scores(judgments, items, columns=columns, dimensions=dimensions, cluster=cluster, scale=scale)
+    off_topic = _flagged(made, {unrelated[0]: [unrelated[1]]}) if unrelated else None
+    put_by = _flagged(made, aside)
+    plain = ~put_by if off_topic is None else ~put_by & ~off_topic
+    written = as_text(made.strata[generator]).fillna("").to_numpy(dtype=object) if generator else None
+    by_people = plain if written is None else plain & (written == author)
+    if written is not None and not by_people.any():
+        raise InputError(
+            f"items: no judged item has '{author}' in column '{generator}' ({listed(np.unique(written))}); "
+            "name what it holds for items that people wrote."
+        )
+    weights = draw_clusters(made.n_clusters, draws, seed).of_items(made.cluster)
+    found: list[Row] = []
+    detail: list[Row] = []
+    for dimension in made.dimensions:
+        found += positivity(made, dimension, by, weights)
+        found += range_of_scale(made, dimension, by, weights)
+        if written is not None:
+            machine = plain & (written != author) & (written != "")
+            compared = self_preference(made, dimension, Authors(written, by_people, machine), weights)
+            found += _corrected(compared, by)
+            detail += compared
+        if off_topic is not None:
+            found += context(made, dimension, by, off_topic, by_people, weights)
+    keys = ["dimension", "judge", "bias", "quantity", *by]
+    extra = {}
+    if detail:
+        table = _table(detail, made, alpha)
+        columns = ["dimension", "judge", "quantity", "adjustment", "generator"]
+        is_author = table["generator"] != ""
+        extra = {
+            "adjustments": ordered(table[~is_author].drop(columns="generator"), columns[:-1]),
+            "generators": ordered(
+                table[is_author].drop(columns=["quantity", "adjustment"]), ["dimension", "judge", "generator"]
+            ),
+        }
+        extra = {name: shown.reset_index(drop=True) for name, shown in extra.items()}
+    notes = [*made.notes, *_told(detail)]
+    settings = {
+        "by": list(by), "generator": generator, "author": author, "alpha": alpha, "draws": draws,
+        "seed": seed, "unrelated": list(unrelated) if unrelated else None,
+        "set_aside": {name: list(levels) for name, levels in aside.items()}, "cluster": cluster,
+    }  # fmt: skip
+    return RaterResult(ordered(_table(found, made, alpha), keys), "biases", tuple(notes), settings, extra)
+
+
+def _flagged(made: Scores, levels: Mapping[str, Sequence[str]]) -> Flags:
+    flagged = np.zeros(len(made.items), dtype=bool)
+    for column, names in levels.items():
+        for name in names:
+            here = made.at(column, name)
+            if not here.any():
+                raise InputError(
+                    f"items: no judged item has '{name}' in column '{column}'; there are "
+                    f"{listed(made.levels(column))}."
+                )
+            flagged |= here
+    return flagged
+
+
+def _corrected(rows: Sequence[Row], by: Sequence[str]) -> list[Row]:
+    """Corrected comparisons with all authors of a kind together, as rows of the main table."""
+    return [
+        replace(
+            row, keys=keys_of(by, str(keys["dimension"]), str(keys["judge"]), SELF, str(keys["quantity"]))
+        )
+        for row in rows
+        if (keys := row.keys)["adjustment"] == ADJUSTMENTS[2] and not keys["generator"]
+    ]
+
+
+def _table(rows: Sequence[Row], made: Scores, alpha: float) -> pd.DataFrame:
+    parts = []
+    for null in dict.fromkeys(str(row.null) for row in rows):
+        at = [k for k, row in enumerate(rows) if str(row.null) == null]
+        found = intervals(np.column_stack([rows[k].drawn for k in at]), alpha, rows[at[0]].null)
+        numbers = pd.DataFrame({**columns_of(found), "null": rows[at[0]].null, "p": found.p}, index=at)
+        parts.append(numbers)
+    keys = pd.DataFrame([row.keys for row in rows])
+    counts = pd.DataFrame(
+        {
+            "n_items": [int(row.used.sum()) for row in rows],
+            "n_clusters": [len(np.unique(made.cluster[row.used])) for row in rows],
+        }
+    )
+    return pd.concat([keys, pd.concat(parts).sort_index(), counts], axis=1)
+
+
+def _told(detail: Sequence[Row]) -> list[str]:
+    undefined = sum(
+        bool(np.isnan(row.drawn[0])) for row in detail if row.keys["adjustment"] == ADJUSTMENTS[2]
+    )
+    return (
+        [
+            f"{undefined:,} comparisons at equal human quality are missing: items need two raters, and human "
+            "means that differ by more than their noise."
+        ]
+        if undefined
+        else []
+    )

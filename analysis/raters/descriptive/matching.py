@@ -1,0 +1,110 @@
+"""Responses compared at equal human quality, when that quality is known only through a few noisy ratings.
+
+Items that a model wrote have another mean quality than those of people. If a model's rating y rises with
+true quality q as a + b q, whoever wrote the item, then comparing items of equal *observed* human mean fakes a
+difference: the observed mean of good items is partly luck, so the slope on it is too flat (regression to the
+mean). Means of whole groups do not suffer from it, only the slope does; so the slope is divided by the
+reliability of the human mean, which the spread of raters within an item gives, as in analysis of covariance
+with errors in variables.
+
+References
+----------
+Fuller, W. A. (1987). Measurement Error Models. Wiley. doi:10.1002/9780470316665
+Lord, F. M. (1960). Large-sample covariance analysis when the control variable is fallible. Journal of the
+American Statistical Association 55(290), 307-321. doi:10.1080/01621459.1960.10482065
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..ratings import Floats
+from .resample import weighted_mean
+from .scores import Flags
+
+ADJUSTMENTS = ("none", "human mean", "corrected")
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What n items give to a comparison at equal quality; every array has shape (n,).
+
+    Attributes
+    ----------
+    x, y : ndarray
+        Mean rating by people, and the rating that is examined.
+    xx, xy : ndarray
+        Squares and products of the two.
+    error : ndarray
+        Sampling variance of ``x`` from the spread of raters within the item; NaN with one rater.
+    """
+
+    x: Floats
+    y: Floats
+    xx: Floats
+    xy: Floats
+    error: Floats
+
+
+def quality_of(x: Floats, y: Floats, variance: Floats, raters: Floats) -> Quality:
+    """Quality of items from human means, ratings by a model, variance within items and raters of each."""
+    return Quality(x, y, x**2, x * y, variance / raters)
+
+
+def one_person(total: Floats, squares: Floats, raters: Floats) -> Quality:
+    """Quality when a person is examined: one rater against the mean of the others, averaged over who it is.
+
+    Parameters
+    ----------
+    total, squares, raters : ndarray, shape (n,)
+        Sum, sum of squares and number of the human ratings of each item; fewer than three raters give NaN
+        errors, fewer than two NaN.
+    """
+    k = raters
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.where(k >= 2, total / k, np.nan)
+        others = ((k - 2) * total**2 + squares) / (k * (k - 1) ** 2)
+        cross = (total**2 - squares) / (k * (k - 1))
+        variance = (squares - total**2 / k) / (k - 1)
+    return Quality(mean, mean, others, cross, np.where(k >= 3, variance / (k - 1), np.nan))
+
+
+def adjusted_differences(
+    quality: Quality, reference: Flags, compared: Flags, weights: Floats
+) -> tuple[Floats, Floats]:
+    """How much higher items are rated than reference items of equal human quality.
+
+    Parameters
+    ----------
+    quality : Quality
+        Of n items.
+    reference, compared : ndarray of bool, shape (n,)
+        Items of the reference, whose line is used, and those that are compared.
+    weights : ndarray, shape (B, n)
+
+    Returns
+    -------
+    differences : ndarray, shape (B, 3)
+        Without adjustment, adjusted for the observed human mean, and with the slope corrected for its
+        unreliability; NaN where the reliability cannot be told or is not positive.
+    reliability : ndarray, shape (B,)
+        Of the human mean among the reference items.
+    """
+    usable = np.isfinite(quality.x) & np.isfinite(quality.y)
+    ref, own = reference & usable, compared & usable
+    known = ref & np.isfinite(quality.error)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        x, y, xx, xy = (
+            weighted_mean(column, ref, weights) for column in (quality.x, quality.y, quality.xx, quality.xy)
+        )
+        noise = weighted_mean(quality.error, known, weights)
+        own_x, own_y = weighted_mean(quality.x, own, weights), weighted_mean(quality.y, own, weights)
+        spread, shared = xx - x**2, xy - x * y
+        reliability = 1 - noise / spread
+        flat = shared / spread
+        steep = np.where(reliability > 0, flat / reliability, np.nan)
+        plain = own_y - y
+        made = [plain, plain - flat * (own_x - x), plain - steep * (own_x - x)]
+    return np.stack(made, axis=1), reliability
