@@ -78,7 +78,8 @@ def biases(
 
         ``extra["adjustments"]`` holds self-preference without adjustment, adjusted for the observed human
         mean, and corrected; the rows of ``one person`` show what comparing at equal observed means finds
-        for a human rater who wrote none of the items: regression to the mean, and nothing else. ``extra["generators"]`` holds the corrected difference for every author.
+        for a human rater who wrote none of the items: regression to the mean, and nothing else.
+        ``extra["generators"]`` holds the corrected difference for every author.
 
     Examples
     --------

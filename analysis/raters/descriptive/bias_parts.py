@@ -71,7 +71,7 @@ def range_of_scale(made: Scores, dimension: str, by: Sequence[str], weights: Flo
 
 def _spread(values: Floats, used: Flags, weights: Floats) -> Floats:
     mean = weighted_mean(values, used, weights)
-    return np.sqrt(np.maximum(weighted_mean(values**2, used, weights) - mean**2, 0))
+    return np.asarray(np.sqrt(np.maximum(weighted_mean(values**2, used, weights) - mean**2, 0)))
 
 
 def totals(of: Flags, item: np.ndarray, power: Floats, used: Flags) -> Floats:
@@ -82,7 +82,7 @@ def totals(of: Flags, item: np.ndarray, power: Floats, used: Flags) -> Floats:
 def _spread_of_ratings(ratings: Ratings, item: np.ndarray, of: Flags, used: Flags, weights: Floats) -> Floats:
     n, total, squares = (weights @ totals(of, item, ratings.value**power, used) for power in (0.0, 1.0, 2.0))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.sqrt(np.maximum(squares / n - (total / n) ** 2, 0))
+        return np.asarray(np.sqrt(np.maximum(squares / n - (total / n) ** 2, 0)))
 
 
 def _scale_used(ratings: Ratings, item: np.ndarray, of: Flags, used: Flags, weights: Floats) -> Floats:
@@ -97,7 +97,7 @@ def _scale_used(ratings: Ratings, item: np.ndarray, of: Flags, used: Flags, weig
     with np.errstate(divide="ignore", invalid="ignore"):
         share = held / held.sum(axis=1, keepdims=True)
         entropy = -np.where(share > 0, share * np.log(share), 0.0).sum(axis=1)
-    return np.exp(entropy) / len(ratings.categories)
+    return np.asarray(np.exp(entropy) / len(ratings.categories))
 
 
 def context(

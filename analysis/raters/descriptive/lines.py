@@ -87,7 +87,9 @@ def rating_lines(
         "points": ordered(pd.concat(points, ignore_index=True), keys_of),
         "bands": ordered(pd.concat(bands, ignore_index=True) if bands else empty, keys_of),
     }
-    settings = {"by": list(by), "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed}
+    settings: dict[str, object] = {
+        "by": list(by), "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed,
+    }  # fmt: skip
     settings["categories"] = [float(value) for value in made.ratings[0].categories]
     return RaterResult(ordered(frame, keys_of), "rating_lines", made.notes, settings, extra)
 
@@ -98,7 +100,7 @@ def fitted(x: Floats, y: Floats, cluster: Codes, weights: Floats) -> tuple[Float
     Examples
     --------
     >>> slope, intercept = fitted(np.array([0.0, 1, 2]), np.array([1.0, 3, 5]), np.arange(3), np.ones((1, 3)))
-    >>> float(slope[0]), float(intercept[0])
+    >>> round(float(slope[0]), 6), round(float(intercept[0]), 6)
     (2.0, 1.0)
     """
     w = weights[:, cluster]
