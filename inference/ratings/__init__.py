@@ -1,1 +1,18 @@
-"""Studies of ratings: who rates what, and ratings with a known truth."""
+"""Studies of ratings: their items, who rates what, tiers by votes, and simulated ratings with a known truth."""
+
+from .assignment import assign_raters
+from .items import make_up_items, read_items
+from .simulate import RatingSimulation, simulate_ratings
+from .truth import true_ratings
+from .truth_table import RatingTruth, read_rating_truth
+
+__all__ = [
+    "RatingSimulation",
+    "RatingTruth",
+    "assign_raters",
+    "make_up_items",
+    "read_items",
+    "read_rating_truth",
+    "simulate_ratings",
+    "true_ratings",
+]
