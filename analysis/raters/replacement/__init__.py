@@ -1,6 +1,8 @@
-"""May a model replace a person of the panel? The alternative annotator test and its power."""
+"""Whether a model may replace a person of the panel: the alternative annotator test and its power."""
 
 from .alternative import alt_test
+from .curve import epsilon_curve
 from .outcome import AltTest
+from .power import alt_test_power
 
-__all__ = ["AltTest", "alt_test"]
+__all__ = ["AltTest", "alt_test", "alt_test_power", "epsilon_curve"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,7 +42,7 @@ class AltTest(RaterResult):
         """Whether the one model tested wins against at least half of the annotators."""
         return bool(self._row()["passes"])
 
-    def _row(self) -> pd.Series:  # type: ignore[type-arg]
+    def _row(self) -> pd.Series[Any]:
         if len(self.frame) != 1:
             raise InputError(
                 f"The result has {len(self.frame)} rows ({self.frame['model'].nunique()} models); read them "

@@ -137,8 +137,8 @@ def _answers(ratings: Ratings, models: Sequence[str], first_sample: bool) -> Cod
     if first_sample:
         rows = _first(ratings, rows)
     sample = pd.Series(ratings.frame["sample"].to_numpy()[rows])
-    rank = sample.groupby([ratings.judge[rows], ratings.item[rows]]).rank(method="first")
-    rank = rank.to_numpy(dtype=np.int64) - 1
+    ranked = sample.groupby([ratings.judge[rows], ratings.item[rows]]).rank(method="first")
+    rank = ranked.to_numpy(dtype=np.int64) - 1
     answers = np.full((len(models), int(rank.max()) + 1, len(ratings.items)), NONE, dtype=np.int64)
     position = {name: at for at, name in enumerate(models)}
     number = np.array([position.get(name, NONE) for name in ratings.judges])[ratings.judge[rows]]

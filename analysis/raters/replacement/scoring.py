@@ -78,7 +78,8 @@ def pair_score(scoring: Scoring, ratings: Ratings) -> PairScore:
 
 
 def _equal(a: Codes, b: Codes, where: Mask) -> Floats:
-    return ((a == b) & where).astype(float)
+    same: Mask = (a == b) & where
+    return same.astype(float)
 
 
 @dataclass(frozen=True)

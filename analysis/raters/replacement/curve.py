@@ -1,0 +1,77 @@
+"""Winning rates over epsilon: how much cheaper or faster a model must be to be let in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ..result import RaterResult
+from .decide import PASSING, Evidence, verdict
+
+KEYS = ["dimension", "scoring", "model"]
+
+
+def epsilon_curve(result: RaterResult, epsilons: Sequence[float] | None = None) -> RaterResult:
+    """Test again with other values of epsilon, from the table of annotators alone.
+
+    Parameters
+    ----------
+    result : RaterResult
+        As from `alt_test`.
+    epsilons : sequence of float, optional
+        By default 0, 0.01, ..., 0.3.
+
+    Returns
+    -------
+    RaterResult
+        ``frame``: ``dimension, scoring, model, epsilon, winning_rate, passes``;
+        ``extra["smallest"]``: ``dimension, scoring, model, smallest_epsilon``, with which the model passes.
+
+    Raises
+    ------
+    InputError
+        For a result of another analysis, or an epsilon that is not between -1 and 1.
+
+    Examples
+    --------
+    >>> from conjury.analysis.raters.replacement import alt_test
+    >>> rows = [(name, "model" if name == "gpt" else "human", item, item % 5)
+    ...         for name in ("ann", "bob", "cy", "gpt") for item in range(40)]
+    >>> table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
+    >>> epsilon_curve(alt_test(table), [0.0, 0.1]).frame["winning_rate"].tolist()
+    [0.0, 1.0]
+    """
+    if result.kind != "alt_test":
+        raise InputError(
+            f"An epsilon curve needs a result of alt_test; this one is {result.kind!r}: run alt_test."
+        )
+    grid = np.array(np.arange(31) / 100 if epsilons is None else list(epsilons), dtype=float)
+    if not len(grid) or not (np.abs(grid) <= 1).all():
+        raise InputError("epsilons are differences of shares; give one or more between -1 and 1.")
+    q_fdr, multiplicity = result.settings["q_fdr"], result.settings["multiplicity"]
+    parts = []
+    for keys, own in result.extra["annotators"].groupby(KEYS, sort=False):
+        found = _evidence(own[own["left_out"].isna()])
+        rates = [float(verdict(found, float(value), q_fdr, multiplicity).winning_rate) for value in grid]
+        part = pd.DataFrame({"epsilon": grid, "winning_rate": rates})
+        for at, (name, value) in enumerate(zip(KEYS, keys, strict=True)):
+            part.insert(at, name, str(value))
+        parts.append(part)
+    frame = pd.concat(parts, ignore_index=True)
+    passes = (frame["winning_rate"] >= PASSING).astype("boolean").mask(frame["winning_rate"].isna())
+    settings: dict[str, Any] = {"q_fdr": q_fdr, "multiplicity": multiplicity,
+                                "epsilon": result.settings["epsilon"]}  # fmt: skip
+    smallest = result.frame[[*KEYS, "smallest_epsilon"]].copy()
+    return RaterResult(
+        frame.assign(passes=passes), "epsilon_curve", tuple(result.notes), settings, {"smallest": smallest}
+    )
+
+
+def _evidence(own: pd.DataFrame) -> Evidence:
+    names = ("n_items", "n_clusters", "rho_model", "rho_human", "difference", "std_error")
+    return Evidence(*(own[name].to_numpy(dtype=float) for name in names))

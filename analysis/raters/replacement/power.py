@@ -1,0 +1,315 @@
+"""Power of the alternative annotator test: what a panel must have, and how often a worse model passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any, get_args
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.columns import listed
+from conjury.inference.errors import InputError
+
+from ...conjoint.reliability.agreement import wilson
+from ...results import check_alpha
+from ..ratings import Floats
+from ..result import RaterResult
+from .decide import PASSING, Multiplicity, check_multiplicity, evidence, verdict
+from .scoring import ACCURACY, NAMED, NEG_RMSE
+from .simulate import Kind, Outcomes, World, study
+
+STATED, MARGIN = "as stated", "at the margin"
+AT_ONCE = 1_000_000  # ratings held in memory together
+MARGIN_ITEMS = 100_000
+LOADINGS = np.linspace(0, 1, 17)
+
+
+def alt_test_power(
+    *,
+    annotators: int | Sequence[int] = 3,
+    instances: int | Sequence[int] = (30, 50, 100, 200),
+    epsilon: float | Sequence[float] = 0.1,
+    human_agreement: float | Sequence[float] = 0.5,
+    model_agreement: float | Sequence[float] | None = None,
+    kind: Kind = "labels",
+    categories: int | Sequence[float] = 4,
+    per_item: int | None = None,
+    scoring: str | None = None,
+    q_fdr: float = 0.05,
+    multiplicity: Multiplicity = "by",
+    margin: bool = True,
+    target: float = 0.8,
+    simulations: int = 1000,
+    alpha: float = 0.05,
+    seed: int = 1,
+) -> RaterResult:
+    """Simulate how often a model passes the alternative annotator test.
+
+    Parameters
+    ----------
+    annotators : int or sequence of int
+        People on the panel.
+    instances : int or sequence of int
+        Items rated.
+    epsilon : float or sequence of float
+        As in `alt_test`.
+    human_agreement : float or sequence of float
+        Agreement of two people beyond chance: Cohen's kappa of labels, the correlation of the normal values
+        behind ratings (polychoric).
+    model_agreement : float or sequence of float, optional
+        The same between the model and a person; at most the root of ``human_agreement``. By default that
+        of two people.
+    kind : {"labels", "ratings"}
+    categories : int or sequence of float
+        Number of categories, equally frequent, or how often each occurs.
+    per_item : int, optional
+        How many of the annotators, drawn at random, rate an item; by default all.
+    scoring : {"accuracy", "neg_rmse", "neg_mae"}, optional
+        By default accuracy for labels, negative RMSE for ratings.
+    q_fdr, multiplicity
+        As in `alt_test`.
+    margin : bool
+        Add the model that is just not good enough, behind people by epsilon: that it passes is an error.
+    target : float
+        Power for the table of items needed.
+    simulations : int
+        Studies a row.
+    alpha : float
+        One minus the level of the intervals, which bound the error of simulation (Wilson).
+    seed : int
+
+    Returns
+    -------
+    RaterResult
+        ``frame``: ``scenario`` ("as stated" or "at the margin"), ``annotators, per_item, instances,
+        epsilon, human_agreement, model_agreement, difference`` (of a person's and the model's probability
+        to be at least as close to the others), ``pass_rate, std_error, lower, upper, winning_rate,
+        advantage_probability, n_simulations``. ``extra["needed"]``: the fewest of the ``instances`` with
+        which the model as stated passes with probability ``target``; missing where none suffices.
+
+    Raises
+    ------
+    InputError
+        For agreement that cannot be, fewer than two annotators, or a scoring of numbers asked of labels.
+
+    Notes
+    -----
+    Annotators are exchangeable: a model is ahead of all of them or of none, so that the pass rate at the
+    margin is the largest rate of false passing in such a world.
+
+    Examples
+    --------
+    >>> found = alt_test_power(instances=[30, 100], epsilon=0.2, simulations=200, margin=False)
+    >>> found.frame["pass_rate"].is_monotonic_increasing
+    True
+    """
+    grid = [_many(value, name) for value, name in ((annotators, "annotators"), (instances, "instances"))]
+    sizes, items = ([int(value) for value in values] for values in grid)
+    epsilons, humans = _many(epsilon, "epsilon"), _many(human_agreement, "human_agreement")
+    models = None if model_agreement is None else _many(model_agreement, "model_agreement")
+    scored = _scoring(scoring, kind)
+    _check(sizes, items, epsilons, per_item, q_fdr, target, simulations)
+    check_multiplicity(multiplicity)
+    check_alpha(alpha)
+    shares = _shares(categories)
+    rows: list[dict[str, Any]] = []
+    notes = _advice(sizes, items)
+    for people, human in product(sizes, humans):
+        world = World(kind, shares, _root(human), 0.0, people, min(per_item or people, people), scored)
+        for value, scenario, which in _scenarios(world, human, models, epsilons, margin, seed, notes):
+            there = replace(world, model=value / world.human)
+            made = _pass(there, items, which, simulations, q_fdr, multiplicity, seed)
+            head = {"scenario": scenario, "annotators": people, "per_item": world.per_item}
+            rows += [{**head, "human_agreement": human, "model_agreement": value, **row} for row in made]
+    frame = _bounded(pd.DataFrame(rows), simulations, alpha)
+    settings = {
+        "kind": kind, "categories": shares.tolist(), "scoring": scored, "q_fdr": q_fdr, "target": target,
+        "multiplicity": multiplicity, "simulations": simulations, "alpha": alpha, "seed": seed,
+    }  # fmt: skip
+    return RaterResult(frame, "alt_power", tuple(notes), settings, {"needed": _needed(frame, target)})
+
+
+def _scenarios(
+    world: World,
+    human: float,
+    models: Sequence[float] | None,
+    epsilons: Sequence[float],
+    margin: bool,
+    seed: int,
+    notes: list[str],
+) -> Iterator[tuple[float, str, Sequence[float]]]:
+    """Agreements of the model to simulate, what they stand for, and the epsilons to test with."""
+    for value in [human] if models is None else models:
+        if not 0 <= value <= world.human:
+            raise InputError(
+                f"model_agreement is {value:g}; where two people agree to {human:g}, a model that knew the "
+                f"truth would agree with each to {world.human:.2f}: give a number from 0 to that."
+            )
+        yield value, STATED, epsilons
+    if margin:
+        limits = margins(world, epsilons, seed)
+        for epsilon, loading in zip(epsilons, limits, strict=True):
+            if np.isfinite(loading):
+                yield float(loading * world.human), MARGIN, [epsilon]
+            else:
+                notes.append(
+                    f"Epsilon {epsilon:g} with {world.people} annotators of agreement {human:g}: even a "
+                    "model that answers at random is not behind people by epsilon; take a smaller one."
+                )
+
+
+def margins(world: World, epsilons: Sequence[float], seed: int) -> Floats:
+    """Loadings with which the model is behind people by each epsilon; NaN where any model is ahead.
+
+    Found on one large study with the same random numbers for every loading.
+    """
+    n_items = min(MARGIN_ITEMS, 2 * AT_ONCE // world.people)
+    behind = []
+    for loading in LOADINGS:
+        rng = np.random.default_rng([seed, 7, world.people])
+        made = study(replace(world, model=float(loading)), 1, n_items, rng)
+        behind.append((made.human_wins.sum() - made.model_wins.sum()) / made.used.sum())
+    falling = np.minimum.accumulate(np.array(behind))
+    asked = np.array(epsilons, dtype=float)
+    found = np.interp(-asked, -falling, LOADINGS)
+    return np.where((asked <= falling[0]) & (asked >= falling[-1]), found, np.nan)
+
+
+def _pass(
+    world: World,
+    instances: Sequence[int],
+    epsilons: Sequence[float],
+    simulations: int,
+    q_fdr: float,
+    multiplicity: Multiplicity,
+    seed: int,
+) -> list[dict[str, Any]]:
+    """Run the test on simulated studies; smaller studies are the first items of larger ones."""
+    most = max(instances)
+    at_once = max(1, AT_ONCE // (most * world.people))
+    sums: dict[int, list[Floats]] = {size: [] for size in instances}
+    rng = np.random.default_rng([seed, world.people])
+    for start in range(0, simulations, at_once):
+        made = study(world, min(at_once, simulations - start), most, rng)
+        for size in instances:
+            sums[size].append(_sums(made, size))
+    rows = []
+    for size in instances:
+        found = evidence(np.concatenate(sums[size]))
+        counts = found.n.sum()
+        difference = float(np.nansum(found.difference * found.n) / counts)
+        for epsilon in epsilons:
+            rate = np.nan_to_num(verdict(found, epsilon, q_fdr, multiplicity).winning_rate)
+            rows.append({
+                "instances": size, "epsilon": epsilon, "difference": difference,
+                "pass_rate": float((rate >= PASSING).mean()), "winning_rate": float(rate.mean()),
+                "advantage_probability": float(np.nanmean(found.rho_model)),
+            })  # fmt: skip
+    return rows
+
+
+def _sums(made: Outcomes, size: int) -> Floats:
+    """Sums of `evidence` over the first items, shape (S, m, 7)."""
+    n = made.used[:, :size].sum(axis=1, dtype=float)
+    wins = made.model_wins[:, :size].sum(axis=1, dtype=float)
+    apart = made.human_wins[:, :size].sum(axis=1, dtype=float) - wins
+    squares = (made.human_wins[:, :size] ^ made.model_wins[:, :size]).sum(axis=1, dtype=float)
+    return np.stack([n, wins, apart, squares, apart, n, n], axis=-1)
+
+
+def _bounded(frame: pd.DataFrame, simulations: int, alpha: float) -> pd.DataFrame:
+    share = frame["pass_rate"].to_numpy(dtype=float)
+    lower, upper = wilson(share, np.full(len(share), float(simulations)), alpha)
+    made = frame.assign(
+        std_error=np.sqrt(share * (1 - share) / simulations),
+        lower=lower,
+        upper=upper,
+        n_simulations=simulations,
+    )
+    order = [
+        "scenario", "annotators", "per_item", "instances", "epsilon", "human_agreement", "model_agreement",
+        "difference", "pass_rate", "std_error", "lower", "upper", "winning_rate", "advantage_probability",
+        "n_simulations",
+    ]  # fmt: skip
+    return made[order]
+
+
+def _needed(frame: pd.DataFrame, target: float) -> pd.DataFrame:
+    keys = ["annotators", "per_item", "epsilon", "human_agreement", "model_agreement"]
+    rows = []
+    for names, own in frame[frame["scenario"] == STATED].groupby(keys, sort=False):
+        enough = own[own["pass_rate"] >= target].sort_values("instances")
+        fewest = enough["instances"].iloc[0] if len(enough) else pd.NA
+        rows.append({**dict(zip(keys, names, strict=True)), "target": target, "instances": fewest})
+    return pd.DataFrame(rows).astype({"instances": "Int64"})
+
+
+def _advice(sizes: Sequence[int], items: Sequence[int]) -> list[str]:
+    told = []
+    if min(sizes) < 3:
+        told.append("The authors advise at least 3 annotators; with 2, each is the other's only measure.")
+    if min(items) < 30:
+        told.append("The authors advise at least 30 items; with fewer, alt_test leaves annotators out.")
+    return told
+
+
+def _many(value: float | Sequence[float], name: str) -> list[float]:
+    values = [float(one) for one in np.atleast_1d(np.array(value, dtype=float))]
+    if not values:
+        raise InputError(f"{name} is empty; give one or more numbers.")
+    return list(dict.fromkeys(values))
+
+
+def _root(human: float) -> float:
+    if not 0 < human <= 1:
+        raise InputError(f"human_agreement is {human:g}; give numbers above 0, up to 1.")
+    return float(np.sqrt(human))
+
+
+def _scoring(scoring: str | None, kind: str) -> str:
+    if kind not in get_args(Kind):
+        raise InputError(f"kind is {kind!r}; use labels or ratings.")
+    if scoring is None:
+        return ACCURACY if kind == "labels" else NEG_RMSE
+    if scoring not in NAMED or (kind == "labels" and scoring != ACCURACY):
+        fits = [ACCURACY] if kind == "labels" else list(NAMED)
+        raise InputError(f"scoring is {scoring!r}; simulated {kind} take {listed(fits)}.")
+    return scoring
+
+
+def _shares(categories: int | Sequence[float]) -> Floats:
+    if isinstance(categories, int):
+        if categories < 2:
+            raise InputError(f"categories is {categories}; give two or more.")
+        return np.full(categories, 1 / categories)
+    shares = np.array(list(categories), dtype=float)
+    if len(shares) < 2 or not (shares > 0).all() or abs(shares.sum() - 1) > 1e-6:
+        raise InputError("categories are shares that add up to 1, each above 0; give two or more.")
+    return shares
+
+
+def _check(
+    sizes: Sequence[int],
+    items: Sequence[int],
+    epsilons: Sequence[float],
+    per_item: int | None,
+    q_fdr: float,
+    target: float,
+    simulations: int,
+) -> None:
+    if min(sizes) < 2:
+        raise InputError(f"annotators is {min(sizes)}; the test needs 2 people, better 3 or more.")
+    if min(items) < 2:
+        raise InputError(f"instances is {min(items)}; a test needs 2 items at least, better 30.")
+    if per_item is not None and per_item < 2:
+        raise InputError(f"per_item is {per_item}; an item needs 2 people, one to compare with.")
+    if not all(-1 <= value <= 1 for value in epsilons):
+        raise InputError("epsilon is a difference of shares; give numbers between -1 and 1, such as 0.1.")
+    for name, value in (("q_fdr", q_fdr), ("target", target)):
+        if not 0 < value < 1:
+            raise InputError(f"{name} is {value!r}; give a number between 0 and 1.")
+    if simulations < 2:
+        raise InputError(f"simulations is {simulations!r}; give 1000 or so.")
