@@ -80,7 +80,7 @@ def spread_logits(n_labels: int) -> Floats:
 
 
 def confusion_of(logits: Floats, n_labels: int) -> Floats:
-    """Confusion matrices (..., K, K), true class by label, from logits (..., K (K - 1)) against the right label.
+    """Confusion matrices (..., K, K), true class by label, from logits (..., K (K - 1)) of wrong labels.
 
     Examples
     --------

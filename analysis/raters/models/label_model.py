@@ -1,0 +1,224 @@
+"""The label model: Dawid and Skene's confusion matrices, hierarchical, with true classes summed out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...results import check_alpha
+from .checks import diagnostics, fit_in_words, sampler_state, verdict
+from .fitted import ModelFit
+from .label_checks import check_labels
+from .label_classes import spread_logits
+from .label_data import PEOPLE_SD, Labelled, read_labels
+from .label_tables import confusion_tables, item_table, label_draws, replacement_table, summary, told_of
+from .libraries import library
+from .priors import Prior, Priors, changed
+from .progress import Progress
+from .sampling import sample
+
+CONDITIONAL = (
+    "The true class is what all judges together point to, as if they erred independently: judges who share "
+    "their errors, as models may, pull it their way (see the check of agreement)."
+)
+SAMPLED = ["prevalence", "wrong", "spread", "person"]
+
+
+def label_model(
+    judgments: pd.DataFrame,
+    *,
+    dimension: str | None = None,
+    labels: Sequence[object] | None = None,
+    priors: Mapping[str, Any] | None = None,
+    draws: int = 1000,
+    tune: int = 500,
+    chains: int = 2,
+    seed: int = 0,
+    sampler: str = "nutpie",
+    progress: Progress = False,
+    alpha: float = 0.05,
+) -> ModelFit:
+    """Estimate true classes, and how people and models confuse them, from labels alone.
+
+    Every item has one true class, drawn by prevalence. A judge who sees an item of class k gives label l
+    with the probability in row k of the judge's confusion matrix. People's matrices are drawn around the
+    mean of their panel, normally on the scale of logits of each wrong label against the right one; a model
+    has a matrix of its own, with the prior of a panel's mean. True classes are summed out.
+
+    Parameters
+    ----------
+    judgments : DataFrame
+        One row a label: ``judge_id, judge_kind, item_id, value``; see `ratings.read_ratings`. Several
+        samples of a model on one item (column ``sample``) are independent answers, given the class.
+    dimension : str, optional
+        Which dimension of the judgments.
+    labels : sequence, optional
+        All labels in the order of the tables; by default those that occur, in alphabetical order.
+    priors : mapping, optional
+        In place of the defaults: ``prevalence`` (dirichlet), ``wrong`` (normal: logit of one wrong label
+        against the right one, for the mean of a panel and for a model) and ``people`` (half-normal: SD of
+        these logits between the people of a panel).
+    draws, tune, chains, seed, sampler, progress
+        As in `sampling.sample`.
+    alpha : float
+        One minus the mass of the intervals.
+
+    Returns
+    -------
+    ModelFit
+        ``frame`` has a row for the prevalence of each label, the accuracy of each judge and of a fresh
+        person of each panel (probability of the right label for a random item), and the agreement of a
+        fresh person with another and with each model: ``quantity, group, judge, label, estimate,
+        std_error, lower, upper, rhat, ess_bulk, ess_tail, n_items, n_ratings``. ``extra`` holds
+
+        - ``confusion``: of a fresh person (the mean over people) and each model, ``group, truth, label``;
+        - ``raters``: the same of each judge;
+        - ``items``: ``item_id, label, probability`` of each class, ``most_probable``, ``n_ratings``;
+        - ``replacement``: each model's accuracy less that of a fresh person, and the probability that the
+          model is the better annotator;
+        - ``check`` and ``agreement``: what the model makes beside what was seen.
+
+    Raises
+    ------
+    InputError
+        For one judge, one label, numbers with many values, or labels that are not among ``labels``.
+    MissingDependency
+        Without the extra ``bayes``.
+
+    Notes
+    -----
+    The likelihood does not change when classes trade their names. The prior keeps them apart: its mean has
+    every judge right three times out of four. Where a chain names the classes otherwise nonetheless, or a
+    class is mostly called by another's name, a note says so.
+
+    References
+    ----------
+    Dawid, A. P. and Skene, A. M. (1979). Maximum likelihood estimation of observer error-rates using the EM
+    algorithm. Applied Statistics 28(1), 20-28. doi:10.2307/2346806
+
+    Paun, S., Carpenter, B., Chamberlain, J., Hovy, D., Kruschwitz, U. and Poesio, M. (2018). Comparing
+    Bayesian models of annotation. Transactions of the ACL 6, 571-585. doi:10.1162/tacl_a_00040
+
+    Examples
+    --------
+    >>> label_model(judgments, seed=1).extra["replacement"]  # doctest: +SKIP
+    """
+    check_alpha(alpha)
+    data = read_labels(judgments, dimension, labels)
+    assumed = changed(default_priors(len(data.labels)), priors)
+    drawn = sample(
+        build(data, assumed),
+        draws=draws,
+        tune=tune,
+        chains=chains,
+        seed=seed,
+        sampler=sampler,
+        progress=progress,
+        what="Label model",
+        keep=SAMPLED if data.n_panels else SAMPLED[:2],
+    )
+    found = label_draws(data, drawn["posterior"], seed)
+    frame = summary(data, found, alpha)
+    check, agreement = check_labels(data, found, seed, alpha)
+    state = sampler_state(drawn)
+    notes = (*data.notes, *told_of(data, found), CONDITIONAL, fit_in_words(check, "shares of labels", alpha))
+    settings = {
+        "model": "label_model",
+        "dimension": dimension,
+        "labels": list(data.labels),
+        "draws": draws,
+        "tune": tune,
+        "chains": chains,
+        "seed": seed,
+        "sampler": state.sampler,
+        "alpha": alpha,
+        "seconds": state.seconds,
+        "priors": {name: prior.in_words() for name, prior in assumed.items()},
+    }
+    extra = {
+        **confusion_tables(data, found, alpha),
+        "items": item_table(data, found),
+        "replacement": replacement_table(data, found, alpha),
+        "check": check,
+        "agreement": agreement,
+    }
+    names = ("quantity", "group", "judge", "label")
+    return ModelFit(
+        frame,
+        "label_model",
+        notes,
+        settings,
+        {name: table for name, table in extra.items() if len(table)},
+        data=drawn,
+        diagnostics=diagnostics(drawn),
+        verdict=verdict(frame, state, name=names),
+        priors=assumed,
+    )
+
+
+def default_priors(n_labels: int) -> dict[str, Prior]:
+    """Priors that have judges right three times out of four, give or take a lot.
+
+    Examples
+    --------
+    >>> print(default_priors(2)["people"].in_words())
+    SD of these logits between the people of a panel: half-normal with sd 0.7
+    """
+    wrong = float(np.log(0.25 / 0.75 / (n_labels - 1)))
+    return {
+        "prevalence": Prior("dirichlet", (1.0,), "shares of the true classes"),
+        "wrong": Prior(
+            "normal",
+            (wrong, 1.0),
+            "logit of a wrong label against the right one, of a panel's mean and of each model",
+        ),
+        "people": Prior("half_normal", (PEOPLE_SD,), "SD of these logits between the people of a panel"),
+    }
+
+
+def build(data: Labelled, priors: Priors) -> Any:
+    """The PyMC model; people's logits are partly centred, each by how much is known of the person."""
+    pm, pt = library("pymc"), library("pytensor.tensor")
+    size = len(data.labels)
+    wrong = [f"{label} for {truth}" for truth in data.labels for label in data.labels if label != truth]
+    judges = data.ratings.judges
+    coords = {
+        "label": data.labels,
+        "unit": data.units,
+        "panel": data.units[: data.n_panels],
+        "who": [judges[place] for place in data.person],
+        "wrong_label": wrong,
+    }
+    with pm.Model(coords=coords) as model:
+        (concentration,) = priors["prevalence"].values
+        prevalence = pm.Dirichlet("prevalence", np.full(size, concentration), dims="label")
+        unit = priors["wrong"].variable("wrong", dims=("unit", "wrong_label"))
+        rows, order = unit[data.unit], np.arange(len(judges))
+        if data.n_panels:
+            spread = priors["people"].variable("spread", dims="panel")
+            panel = data.unit[data.person]
+            known = data.centring[:, None]
+            mean, sd = unit[panel], spread[panel][:, None]
+            person = pm.Normal("person", known * mean, sd**known, dims=("who", "wrong_label"))
+            own = mean + sd ** (1 - known) * (person - known * mean)
+            models = np.setdiff1d(np.arange(len(judges)), data.person)
+            rows = pt.concatenate([own, unit[data.unit[models]]])
+            order = np.argsort(np.concatenate([data.person, models]))
+        pm.Potential("answers", _log_likelihood(pt, rows, order, prevalence, data))
+    return model
+
+
+def _log_likelihood(pt: Any, rows: Any, order: Any, prevalence: Any, data: Labelled) -> Any:
+    """As `label_classes.log_likelihood`; judge j's logits are in row ``order[j]`` of ``rows``."""
+    size, patterns = len(data.labels), data.patterns
+    none = patterns.n_judges * size
+    judge, label = np.divmod(np.minimum(patterns.answer, none - 1), size)
+    answer = np.where(patterns.answer == none, none, order[judge] * size + label)
+    logits = pt.dot(rows, spread_logits(size)).reshape((patterns.n_judges, size, size))
+    told = logits - pt.logsumexp(logits, axis=2, keepdims=True)
+    table = pt.concatenate([told.transpose(0, 2, 1).reshape((none, size)), np.zeros((1, size))])
+    joint = table[answer.ravel()].reshape((*answer.shape, size)).sum(axis=1) + pt.log(prevalence)
+    return (patterns.count * pt.logsumexp(joint, axis=1)).sum()
