@@ -130,8 +130,12 @@ class Builder:
             if not pictured:
                 return text
             parts.append({"type": "text", "text": text})
-        elif not pictured:
-            return "\n\n".join(f"{name}\n{text}" for name, text in values["shown"].items())
+        else:
+            text = "\n\n".join(f"{name}\n{text}" for name, text in values["shown"].items())
+            if not pictured:
+                return text
+            if text:
+                parts.append({"type": "text", "text": text})
         for shown in pictured:
             parts.append({"type": "text", "text": f"Image {shown.position}".strip()})
             parts.append({"type": "image_url", "image_url": {"url": self._image(str(shown.media))}})
@@ -143,7 +147,7 @@ class Builder:
         written = {
             f"{collect.noun} {shown.position}".strip(): write_fields(shown, collect.show, subject.id)
             for shown in subject.shown
-            if shown.media is None
+            if shown.fields or shown.media is None
         }
         positions = dict(
             zip((shown.position or "item" for shown in subject.shown), written.values(), strict=False)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from .designing import DrawnDesign, draw_design, load_design, save_design
 from .errors import InputError
@@ -180,11 +182,15 @@ def _items(study: ItemStudy, first: int | None, images: bool) -> Material:
     if not path.is_relative_to(study.folder.resolve()):
         raise InputError(f"{study.items}: the items lie outside the folder of the study; move them there.")
     items = read_table(path, "items").iloc[:first]
-    pictured = images or ("modality" in items and bool((items["modality"] == "image").any()))
-    if pictured and ("media" not in items or items["media"].isna().any()):
-        raise InputError(f"{path}: column 'media' is missing or empty; name the image of every item.")
-    shelf = Shelf(items, "item_id", study.collect.fields, pictured)
+    pictured = _pictured(items, images)
+    if pictured.any():
+        if "media" not in items or items["media"][pictured].isna().any():
+            raise InputError(f"{path}: column 'media' is missing or empty; name the image of every item.")
+        items = items.assign(media=items["media"].where(pictured))
+    fields = study.collect.fields
+    shelf = Shelf(items, "item_id", fields, bool(pictured.any()), beside=fields is not None)
     names = items["item_id"].tolist()
+    known = set() if study.response.form == "line_labels" else set(names)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     column = study.response.lines if study.response.form == "line_labels" else "text"
     lines = items.set_index("item_id")[column].to_dict() if column in items else {}
@@ -192,11 +198,18 @@ def _items(study: ItemStudy, first: int | None, images: bool) -> Material:
         lambda: single_subjects(names, shelf, study.collect.seed),
         len(names),
         {"items": digest},
-        lambda name: [str(lines[name])] if name in lines else [],
+        lambda name: [str(lines[name])] if name in lines else _texts(shelf, known & {name}),
     )
 
 
-def _texts(shelf: Shelf, names: Sequence[int]) -> list[str]:
+def _pictured(items: pd.DataFrame, images: bool) -> NDArray[np.bool_]:
+    """Flag the items that are shown as an image, shape (n,)."""
+    if images or "modality" not in items:
+        return np.full(len(items), images)
+    return (items["modality"] == "image").to_numpy(dtype=bool)
+
+
+def _texts(shelf: Shelf, names: Iterable[Any]) -> list[str]:
     return [
         str(value) for name in names for value in shelf.show(name).fields.values() if isinstance(value, str)
     ]

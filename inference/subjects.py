@@ -21,7 +21,7 @@ UNSHOWN = ("profile_id", "item_id", "modality", "media", "media_sha256", "alt")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One profile or item: its position ("A", "B", or empty), its fields, and its image if it is one."""
+    """One profile or item: its position ("A", "B", or empty), the fields shown, and its image if any."""
 
     position: str
     fields: Mapping[str, Any]
@@ -45,11 +45,17 @@ class Shelf:
     table : DataFrame of n rows, with ``key`` and a column for each field, and ``media`` where they are images
     key : ``profile_id`` or ``item_id``
     fields : the columns that are shown, in this order; by default all but numbers and media
-    images : whether the image is shown in place of the fields
+    images : whether the image is shown, of those that have one
+    beside : whether the fields are shown with an image; else the image takes their place
     """
 
     def __init__(
-        self, table: pd.DataFrame, key: str, fields: Sequence[str] | None = None, images: bool = False
+        self,
+        table: pd.DataFrame,
+        key: str,
+        fields: Sequence[str] | None = None,
+        images: bool = False,
+        beside: bool = False,
     ) -> None:
         names = [str(name) for name in table if name not in UNSHOWN] if fields is None else list(fields)
         for name in names:
@@ -59,16 +65,18 @@ class Shelf:
                     f"{', '.join(str(column) for column in table if column not in UNSHOWN)}."
                 )
         self._rows = {name: row for row, name in enumerate(table[key].tolist())}
-        self._columns = {} if images else {name: _shared(table[name]) for name in names}
-        self._media = table["media"].tolist() if images else None
+        self._columns = {name: _shared(table[name]) for name in names}
+        self._media = _shared(table["media"]) if images else [None] * len(table)
+        self._beside = beside
 
     def show(self, name: Any, position: str = "") -> Shown:
         """Return what is shown of one of them."""
         row = self._rows[name]
-        if self._media is not None:
-            return Shown(position, {}, str(self._media[row]))
+        media = self._media[row]
+        if media is not None and not self._beside:
+            return Shown(position, {}, media)
         values = ((field, column[row]) for field, column in self._columns.items())
-        return Shown(position, {field: value for field, value in values if value is not None})
+        return Shown(position, {field: value for field, value in values if value is not None}, media)
 
 
 def label_fields(study: Study, profiles: pd.DataFrame) -> pd.DataFrame:

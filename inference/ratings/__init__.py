@@ -1,4 +1,4 @@
-"""Studies of ratings: their items, who rates what, tiers by votes, and simulated ratings with a known truth."""
+"""Studies of ratings: items, who rates what, tiers by votes, and simulated ratings with a known truth."""
 
 from .assignment import assign_raters
 from .items import make_up_items, read_items

@@ -146,7 +146,8 @@ def _truth_table(study: ItemStudy) -> Path:
     if not path.is_file():
         raise InputError(
             f"Study {study.name!r} has no truth table, so its ratings cannot be simulated; write the "
-            f"parameters of its judges to truth.csv beside the study file, with the columns {', '.join(COLUMNS)}."
+            "parameters of its judges to truth.csv beside the study file, with the columns "
+            f"{', '.join(COLUMNS)}."
         )
     return path
 

@@ -1,9 +1,9 @@
-"""Writes truth.csv: parameters under which simulated ratings come close to the printed means and correlations.
+"""Writes truth.csv: parameters under which simulated ratings come close to what the paper prints.
 
-Means by response type, shifts of pictures, spreads and thresholds are fitted to the printed means and standard
-deviations; the correlation of each model with the consensus is fitted to the mean of the printed correlations
-within response types. What the paper does not print (how people differ, how dimensions go together, how
-reliable one rating is) is assumed below. Run it in this folder: python make_truth.py
+Means by response type, shifts of pictures, spreads and thresholds are fitted to the printed means and
+standard deviations; the correlation of each model with the consensus is fitted to the mean of the printed
+correlations within response types. What the paper does not print (how people differ, how dimensions go
+together, how reliable one rating is) is assumed below. Run it as: python make_truth.py
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy.optimize import brentq, least_squares
+
 from conjury.inference.paths import PUBLISHED
 from conjury.inference.ratings.expected import expected_curve, raw_correlation
 from conjury.inference.ratings.truth_table import COLUMNS, Rater
-from numpy.typing import NDArray
-from scipy.optimize import brentq, least_squares
 
 Floats = NDArray[np.float64]
 
@@ -38,8 +39,8 @@ SIZES = {"text": 200, "image": 199}
 PEOPLE = 104
 RATERS = 4
 
-# Correlations between dimensions within a response type, in the order of DIMENSIONS: what people agree on, and
-# what each model does not share with them.
+# Correlations between dimensions within a response type, in the order of DIMENSIONS: of what people agree on,
+# and of what each model does not share with them.
 CORRELATIONS = {
     "human": [
         [1.00, 0.10, 0.05, 0.40, 0.15, 0.35],
