@@ -1,0 +1,216 @@
+"""Do the tables that the Oogiri paper printed agree with each other, and with its words?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from .descriptive.strata import OVERALL
+from .published import CORRELATIONS, MEANS, ROUNDING, printed, whole_counts
+from .ratings import HUMAN, Floats
+
+N = {OVERALL: 399, "text": 200, "image": 199}  # what the printed means of models fit, of all n
+STATED = 200  # topics that the text speaks of
+TYPES = 8
+ACCURACY = {"gpt_4_1": 0.509, "gemini_2_5_pro": 0.519, "claude_sonnet_4": 0.541}
+MAIN = "funniness"
+
+
+def published_checks(folder: Path | None = None) -> pd.DataFrame:
+    """Check the printed means, standard deviations, correlations and accuracies against each other.
+
+    Returns
+    -------
+    DataFrame
+        ``check, n_numbers, n_off, finding``: how many printed numbers a check looked at, how many do not fit,
+        and what follows, in a sentence.
+
+    Examples
+    --------
+    >>> published_checks().loc[0, ["check", "n_off"]].tolist()
+    ['whole ratings of 399 topics', 0]
+    """
+    means, correlations = printed(MEANS, folder), printed(CORRELATIONS, folder)
+    models = means[means["rater"] != HUMAN]
+    rows = [_topics(models), _stated(models), _deviations(models), _parts(means), _stars(correlations)]
+    return pd.DataFrame(
+        [*rows, *_accuracies(means), *_own_responses(means), _text_preferred(means)],
+        columns=["check", "n_numbers", "n_off", "finding"],
+    )
+
+
+def most_in_order(gap: float, spread: float, step: float = 1.0) -> float:
+    """Largest share of topics in which one rating can exceed another by ``step``, whatever the distribution.
+
+    By Cantelli's inequality, for differences of mean ``gap`` whose standard deviation is at most ``spread``
+    (the sum of those of the two ratings); for k tiers in strict order the first exceeds the last by k - 1.
+
+    Examples
+    --------
+    >>> most_in_order(0.0, 1.0)
+    0.5
+    """
+    return 1.0 if gap >= step else spread**2 / (spread**2 + (step - gap) ** 2)
+
+
+def fits_deviation(mean: Floats, sd: Floats, n: int, denominator: int) -> np.ndarray:
+    """Whether n whole numbers can have a mean and a standard deviation, both printed with three digits.
+
+    With the sum known, the sum of squares must be a whole number of the same parity, inside the limits that
+    rounding leaves.
+
+    Examples
+    --------
+    >>> fits_deviation(np.array([2.0, 2.0]), np.array([1.414, 1.2]), 2, 1).tolist()
+    [True, False]
+    """
+    total = np.round(mean * n)
+    low, high = (denominator * np.maximum(sd + d, 0) ** 2 + total**2 / n for d in (-ROUNDING, ROUNDING))
+    first = np.ceil(low - 1e-6)
+    first = first + (first - total) % 2
+    return np.asarray(first <= high + 1e-6)
+
+
+def _topics(models: pd.DataFrame) -> tuple[str, int, int, str]:
+    off = _off(models, N)
+    return (
+        "whole ratings of 399 topics", len(models), off,
+        f"{len(models) - off} of {len(models)} means of models are means of 200 (text), 199 (image) and 399 "
+        "whole ratings.",
+    )  # fmt: skip
+
+
+def _stated(models: pd.DataFrame) -> tuple[str, int, int, str]:
+    stated = {OVERALL: STATED, "text": STATED // 2, "image": STATED // 2}
+    off = _off(models, stated)
+    return (
+        "whole ratings of 200 topics", len(models), off,
+        f"{off} of {len(models)} means of models cannot be means of 200 topics (100 text, 100 image), as the "
+        "text has it: the tables are of 399.",
+    )  # fmt: skip
+
+
+def _off(models: pd.DataFrame, n: dict[str, int]) -> int:
+    return sum(
+        int((~whole_counts(part["mean"].to_numpy(dtype=float), n[str(modality)])).sum())
+        for modality, part in models.groupby("modality")
+    )
+
+
+def _deviations(models: pd.DataFrame) -> tuple[str, int, int, str]:
+    off = {
+        less: sum(
+            int((~fits_deviation(part["mean"].to_numpy(), part["sd"].to_numpy(), n, n - less)).sum())
+            for modality, n in N.items()
+            for part in [models[models["modality"] == modality]]
+        )
+        for less in (0, 1)
+    }
+    return (
+        "standard deviations of whole ratings", len(models), off[1],
+        f"With n - 1, {off[1]} of {len(models)} standard deviations of models cannot be those of whole "
+        f"ratings with the printed mean; with n, {off[0]}.",
+    )  # fmt: skip
+
+
+def _parts(means: pd.DataFrame) -> tuple[str, int, int, str]:
+    wide = means.pivot(
+        index=["rater", "response_type", "dimension"], columns="modality", values=["mean", "sd"]
+    )
+    n, m = N["text"], N["image"]
+    pooled = (n * wide["mean", "text"] + m * wide["mean", "image"]) / (n + m)
+    squares = sum(
+        (k - 1) * wide["sd", part] ** 2 + k * (wide["mean", part] - pooled) ** 2
+        for k, part in ((n, "text"), (m, "image"))
+    )
+    apart = (
+        (wide["mean", OVERALL] - pooled).abs(),
+        (wide["sd", OVERALL] - (squares / (n + m - 1)) ** 0.5).abs(),
+    )
+    off = int(sum((gap > 2 * ROUNDING).sum() for gap in apart))
+    return (
+        "tables 1, 4-6 from text and image parts", 2 * len(wide), off,
+        f"Means and standard deviations of all topics follow from those of text and image topics (tables "
+        f"10-17): the largest gap is {max(gap.max() for gap in apart):.4f}.",
+    )  # fmt: skip
+
+
+def _stars(table: pd.DataFrame) -> tuple[str, int, int, str]:
+    n = np.where(table["response_type"] == OVERALL, TYPES * N[OVERALL], N[OVERALL])
+    size, star = table["value"].abs().to_numpy(), table["significant_05"].to_numpy(dtype=bool)
+    least, most = (_p(np.maximum(size + d, 0), n) for d in (ROUNDING, -ROUNDING))
+    off = (star & (least > 0.05)) | (~star & (most < 0.05))
+    odd = [
+        f"table {row.table}, {row.rater} on {row.response_type}, {row.dimension}, {row.coefficient} {row.value}"
+        for row in table[off].itertuples()
+    ]
+    within = table["response_type"] != OVERALL
+    bare = int((within & star).to_numpy().sum())
+    return (
+        "stars of correlations", len(table), int(off.sum()),
+        f"With 399 items a stratum, all stars but {int(off.sum())} fit ({'; '.join(odd) or 'none'}, which "
+        f"was printed with two digits); {bare} of {int(within.sum())} correlations within strata bear one, "
+        "unadjusted for their number and for topics shared.",
+    )  # fmt: skip
+
+
+def _p(r: Floats, n: Floats) -> Floats:
+    t = r * np.sqrt((n - 2) / (1 - r**2))
+    return np.asarray(2 * stats.t.sf(np.abs(t), n - 2))
+
+
+def _accuracies(means: pd.DataFrame) -> list[tuple[str, int, int, str]]:
+    """Can the accuracies of the order high > mid > low be shares of topics in strict order?"""
+    rows = []
+    for judge, share in ACCURACY.items():
+        cell = _cells(means, judge)
+        gap = cell.loc["high", "mean"] - cell.loc["low", "mean"]
+        bound = most_in_order(gap, cell.loc["high", "sd"] + cell.loc["low", "sd"], step=2)
+        at = round(share * N[OVERALL])
+        whole = "is" if abs(at / N[OVERALL] - share) <= ROUNDING else "is not"
+        rows.append(
+            (
+                f"accuracy of tiers, {judge}", 1, int(share > bound),
+                f"{share:.1%} cannot be complete orders without ties: whole ratings with the printed means and "
+                f"standard deviations give at most {bound:.1%}. It {whole} a whole number of 399 topics "
+                f"({at}), so ties seem to count as in order, or pairs are counted, where chance is 50%.",
+            )
+        )  # fmt: skip
+    return rows
+
+
+def _own_responses(means: pd.DataFrame) -> list[tuple[str, int, int, str]]:
+    """Does a model rate its own responses higher than other models', by more than other raters do?"""
+    people = _cells(means, HUMAN)["mean"]
+    rows = []
+    for judge in ACCURACY:
+        others = [name for name in ACCURACY if name != judge]
+        rated = _cells(means, judge)["mean"]
+        raw, human = (float(x[judge] - x[others].mean()) for x in (rated, people))
+        rows.append(
+            (
+                f"own responses, {judge}", 1, int(raw <= 0),
+                f"It rates its own responses {raw:+.3f} against those of the other two models; people put "
+                f"them {human:+.3f} apart.",
+            )
+        )  # fmt: skip
+    return rows
+
+
+def _text_preferred(means: pd.DataFrame) -> tuple[str, int, int, str]:
+    judge = "claude_sonnet_4"
+    text, image = (_cells(means, judge, part)["mean"] for part in ("text", "image"))
+    off = [str(name) for name in text.index[(text <= image).to_numpy(dtype=bool)]]
+    return (
+        "text preferred by claude_sonnet_4", len(text), len(off),
+        "The text says that it consistently rates text topics higher; in tables 16 and 17 this holds for "
+        f"{len(text) - len(off)} of {len(text)} response types (not: {', '.join(off) or 'none'}).",
+    )  # fmt: skip
+
+
+def _cells(means: pd.DataFrame, rater: str, modality: str = OVERALL) -> pd.DataFrame:
+    here = (means["rater"] == rater) & (means["modality"] == modality) & (means["dimension"] == MAIN)
+    return means[here].set_index("response_type")[["mean", "sd"]]
