@@ -85,7 +85,7 @@ def read_export(path: str | Path, id: str, prefix: str | None = None) -> Export:
         The file is no CSV, respondents have no or the same id, or the conjoint columns are incomplete.
     """
     source = str(path)
-    table = _without_descriptions(load_text(path), id)
+    table = without_descriptions(load_text(path), id)
     table = table.apply(lambda column: column.str.strip().mask(lambda text: text.isin(MISSING)))
     if id not in table:
         raise InputError(
@@ -109,7 +109,7 @@ def read_export(path: str | Path, id: str, prefix: str | None = None) -> Export:
     return export
 
 
-def _without_descriptions(table: pd.DataFrame, id: str) -> pd.DataFrame:
+def without_descriptions(table: pd.DataFrame, id: str) -> pd.DataFrame:
     """Drop the rows above the answers: question texts, then import ids."""
     top = table.head(PROFILES).fillna("")
     import_ids = top.apply(lambda column: column.str.startswith('{"ImportId"')).any(axis=1)

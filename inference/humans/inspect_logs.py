@@ -1,0 +1,241 @@
+"""Scores in evaluation logs of Inspect as judgments of the models or scorers that gave them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..columns import listed
+from ..errors import InputError, MissingDependency
+from .imported import Imported, Rules, finish
+from .layout import Layout, renamed
+from .times import to_utc
+
+BY = ("grader", "scorer", "model")
+GRADED = "model_graded"  # Inspect's scorers that ask a model begin so
+ROLE = "grader"  # the role whose model they ask
+SEPARATOR = "/"
+
+
+def read_inspect(path: str | Path, layout: Layout | None = None, rules: Rules | None = None) -> Imported:
+    """Read the scores of every sample in evaluation logs of Inspect.
+
+    The item is the sample, ``sample`` the epoch, the dimension the score, or, where a score holds several
+    values, the key of each. The judge is the model that a scorer asks (named in its options or in the role
+    ``grader``; without either the model under evaluation grades itself), else the scorer. ``generator`` is
+    the model under evaluation, and ``task`` the evaluation. Samples that ended with an error have status
+    error, scores that are NaN status unparsed, and scores that are not there status missing. Of an
+    evaluation that was retried the newest log counts.
+
+    Parameters
+    ----------
+    path : an .eval or .json log, or a folder of them
+    layout : ``judge`` is ``grader`` (the rule above), ``scorer`` or ``model`` (the model under evaluation);
+        ``dimensions`` and ``items`` choose and rename
+    rules : anchors such as C=1,I=0, check items and marks
+
+    Raises
+    ------
+    MissingDependency
+        inspect-ai is not installed.
+    InputError
+        There is no log, or its samples have no scores.
+    """
+    source, layout = str(path), layout or Layout()
+    by = layout.judge or BY[0]
+    if by not in BY:
+        raise InputError(f"--judge {by}: judges of a log are named by {listed(BY)}; write one of them.")
+    frame, notes = _newest(_samples(Path(path), source))
+    items = _item_ids(frame, by)
+    rows = [row for _, log in frame.groupby("log", sort=False) for row in _rows(log, items, by)]
+    if not rows:
+        raise InputError(f"{source}: no sample has a score; score the log with `inspect score` first.")
+    long = pd.DataFrame(rows)
+    for name in ("raw", "status"):
+        long[name] = long[name].astype("string")
+    for name in ("started", "ended"):
+        long[name] = to_utc(long[name].astype("string"), "UTC")
+    long["duration"] = long["duration"].astype("Float64")
+    if frame["model"].nunique() > 1 and by != "model":
+        notes.append("Several models were evaluated: items are the answer of each, as SAMPLE/MODEL.")
+    if frame["task"].nunique() > 1:
+        notes.append("There are several tasks: items begin with the task, as TASK/SAMPLE.")
+    return finish(renamed(long, layout, source), rules or Rules(), source, notes)
+
+
+def _samples(path: Path, source: str) -> pd.DataFrame:
+    """One row a sample, with what its evaluation says of scorers and models."""
+    if not path.exists():
+        raise InputError(f"{source}: there is no such log or folder; check the path.")
+    try:
+        from inspect_ai.analysis import EvalColumn, SampleColumn, samples_df
+    except ImportError:
+        raise MissingDependency(
+            "Reading logs of Inspect needs inspect-ai, which is not installed; run pip install "
+            "'conjury[inspect]'."
+        ) from None
+    columns = [
+        *(SampleColumn(name, path=name) for name in ("epoch", "scores", "error", "total_time")),
+        *(SampleColumn(name, path=f"{name}_at") for name in ("started", "completed")),
+        SampleColumn("id", path="id", required=True, type=str),
+        *(EvalColumn(name, path=f"eval.{name}") for name in ("model", "scorers", "model_roles", "created")),
+        *(EvalColumn(name, path=f"eval.{name}") for name in ("task", "task_id")),
+    ]
+    try:
+        frame = samples_df(str(path), columns=columns, quiet=True)
+    except Exception as error:  # the reader passes on whatever a damaged file makes its parsers raise
+        reason = str(error).strip().splitlines()
+        raise InputError(
+            f"{source}: Inspect cannot read it ({reason[0] if reason else type(error).__name__}); name an "
+            f".eval or "
+            ".json log, or a folder of them."
+        ) from None
+    if not len(frame):
+        raise InputError(
+            f"{source}: there is no sample of an evaluation in it; name an .eval or .json log of Inspect, "
+            f"or a "
+            "folder of them."
+        )
+    plain: pd.DataFrame = frame.astype(object).where(frame.notna(), None).reset_index(drop=True)
+    return plain
+
+
+def _newest(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The newest log of each evaluation, since a retry copies what was finished before it."""
+    newest = frame.groupby(["task_id", "model"])["created"].transform("max")
+    kept = frame[frame["created"] == newest].reset_index(drop=True)
+    older = frame["log"].nunique() - kept["log"].nunique()
+    notes = [f"{older:,} logs are left out, since a newer one retries them."] if older else []
+    return kept, notes
+
+
+def _item_ids(frame: pd.DataFrame, by: str) -> pd.Series[str]:
+    items = frame["id"].astype(str)
+    if frame["task"].nunique() > 1:
+        items = frame["task"].astype(str) + SEPARATOR + items
+    if frame["model"].nunique() > 1 and by != "model":
+        items = items + SEPARATOR + frame["model"].astype(str)
+    return items
+
+
+def _rows(log: pd.DataFrame, items: pd.Series[str], by: str) -> Iterator[dict[str, Any]]:
+    """One row a sample and dimension of one log."""
+    first = log.iloc[0]
+    scores = [_json(cell) or {} for cell in log["scores"]]
+    own = items.loc[log.index].tolist()
+    scorers = _scorers(_json(first["scorers"]) or [], scores)
+    roles = _json(first["model_roles"]) or {}
+    judges = {name: _judge(entry, roles, str(first["model"]), by) for name, entry in scorers.items()}
+    keys = {name: _keys(name, entry, scores) for name, entry in scorers.items()}
+    named = _dimensions(scorers, judges, keys)
+    for row, (_, sample) in enumerate(log.iterrows()):
+        for (name, key), dimension in named.items():
+            raw, status = _value(scores[row].get(name), key, sample["error"])
+            yield {
+                "judge_id": judges[name],
+                "judge_kind": "model",
+                "item_id": own[row],
+                "dimension": dimension,
+                "raw": raw,
+                "status": status,
+                "sample": int(sample["epoch"]),
+                "row": row + 1,
+                "column": dimension,
+                "duration": sample["total_time"],
+                "started": sample["started"],
+                "ended": sample["completed"],
+                "generator": str(sample["model"]),
+                "task": str(sample["task"]),
+            }
+
+
+def _scorers(entries: list[Any], scores: Any) -> dict[str, Mapping[str, Any]]:
+    """Scorers of a log by the names that its scores have; scores that no scorer explains follow."""
+    made: dict[str, Mapping[str, Any]] = {}
+    for entry in entries:
+        plain = str(entry.get("name", "")).rpartition(SEPARATOR)[2]
+        name, count = plain, 1
+        while name in made:
+            name, count = f"{plain}{count}", count + 1
+        made[name] = {**entry, "name": plain}
+    found = dict.fromkeys(name for held in scores for name in held)
+    if found:  # an epoch may have been scored again, and a scorer may have given nothing
+        made = {
+            name: entry for name, entry in made.items() if name in found or not found.keys() & made.keys()
+        }
+    for name in found:
+        made.setdefault(name, {"name": name})
+    return made
+
+
+def _judge(entry: Mapping[str, Any], roles: Mapping[str, Any], model: str, by: str) -> str:
+    if by == "model":
+        return model
+    name, options = str(entry["name"]), entry.get("options") or {}
+    if by == "scorer":
+        return name
+    asked = options.get("model")
+    if isinstance(asked, list):
+        return name
+    asked = asked or roles.get(options.get("model_role") or ROLE if name.startswith(GRADED) else "")
+    if isinstance(asked, Mapping):
+        asked = asked.get("model") or asked.get("name")
+    return str(asked) if asked else model if name.startswith(GRADED) else name
+
+
+def _keys(name: str, entry: Mapping[str, Any], scores: Any) -> list[str]:
+    """Keys of a score with several values; one empty key where it has one."""
+    found: dict[str, None] = {}
+    for held in scores:
+        value = (held.get(name) or {}).get("value")
+        if isinstance(value, list):
+            found.update(dict.fromkeys(str(place) for place in range(1, len(value) + 1)))
+        elif isinstance(value, dict):
+            found.update(dict.fromkeys(map(str, value)))
+        elif value is not None:
+            found[""] = None
+    metrics = entry.get("metrics")
+    if not found and isinstance(metrics, dict):
+        found = dict.fromkeys(key for key in metrics if "*" not in key)
+    if len(found) > 1:
+        found.pop("", None)
+    return list(found) or [""]
+
+
+def _dimensions(
+    scorers: Mapping[str, Mapping[str, Any]], judges: Mapping[str, str], keys: Mapping[str, list[str]]
+) -> dict[tuple[str, str], str]:
+    """Dimension of each score and key: shared by scorers of one name with different judges, else distinct."""
+    short = {(name, key): key or str(scorers[name]["name"]) for name in scorers for key in keys[name]}
+    used = [(judges[name], dimension) for (name, _), dimension in short.items()]
+    return {
+        (name, key): (
+            dimension
+            if used.count((judges[name], dimension)) == 1
+            else f"{name}{SEPARATOR}{key}".rstrip(SEPARATOR)
+        )
+        for (name, key), dimension in short.items()
+    }
+
+
+def _value(score: Any, key: str, error: Any) -> tuple[str | None, str | None]:
+    """Text of a score's value, or the status of what has none."""
+    value = score.get("value") if isinstance(score, dict) else None
+    if key and isinstance(value, dict):
+        value = value.get(key)
+    elif key and isinstance(value, list):
+        value = value[int(key) - 1] if int(key) <= len(value) else None
+    if value is None:
+        return None, "error" if error else "missing"
+    if isinstance(value, float) and math.isnan(value):
+        return None, "unparsed"
+    return str(int(value) if isinstance(value, bool) else value), None
+
+
+def _json(cell: Any) -> Any:
+    return json.loads(cell) if isinstance(cell, str) and cell else cell

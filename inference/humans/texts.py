@@ -1,0 +1,186 @@
+"""Exports as tables of text: encodings, delimiters and broken files of other programs."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import difflib
+import gzip
+import io
+import unicodedata
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..columns import did_you_mean
+from ..errors import InputError
+
+DELIMITERS = (",", ";", "\t")
+UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+ZIPPED = b"PK\x03\x04"
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """Content of a file, unpacked where its name ends in .gz.
+
+    Raises
+    ------
+    InputError
+        The file is missing, empty, a folder, a zip or damaged.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path}: this is a folder; name a file in it.")
+    if not path.exists():
+        names = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+        close = difflib.get_close_matches(path.name, names, n=1)
+        hint = f" (did you mean '{close[0]}'?)" if close else ""
+        raise InputError(f"{path}: there is no such file{hint}; check the path.")
+    try:
+        content = path.read_bytes()
+        if path.name.lower().endswith(".gz"):
+            content = gzip.decompress(content)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"{path}: the gzip file is damaged ({error}); write or copy it again.") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); check its permissions.") from None
+    if not content.strip():
+        raise InputError(f"{path}: the file is empty; export it again.")
+    if content.startswith(ZIPPED) and not path.name.lower().endswith(".eval"):
+        raise InputError(
+            f"{path}: this is a zip archive or an Excel workbook; unpack it, or save the sheet as CSV in "
+            f"UTF-8."
+        )
+    return content
+
+
+def read_text_table(
+    path: str | Path,
+    *,
+    encoding: str | None = None,
+    fallback: str | None = None,
+    delimiter: str | None = None,
+) -> pd.DataFrame:
+    """Read an export with a header as text: cells stripped, empty ones missing.
+
+    Commas, semicolons and tabs are told apart by the header; UTF-8 and UTF-16 by their bytes.
+
+    Parameters
+    ----------
+    path : a text file with cells in quotes where they hold delimiters or line breaks; .gz is unpacked
+    encoding : such as utf-8, cp932 or latin-1; found out where it is not given
+    fallback : encoding of files that are not Unicode
+    delimiter : one character; found out where it is not given
+
+    Returns
+    -------
+    DataFrame with one row a record below the header.
+
+    Raises
+    ------
+    InputError
+        The file cannot be decoded or split, its header repeats a name, or there are no rows.
+    """
+    text = decode(read_bytes(path), str(path), encoding, fallback)
+    delimiter = delimiter or _find_delimiter(text)
+    table = _split(text, delimiter, str(path))
+    header = [str(name).strip() for name in table.iloc[0].fillna("")]
+    _check_header(header, str(path))
+    body = table.iloc[1:].reset_index(drop=True)
+    body.columns = pd.Index([name or f"column {place + 1}" for place, name in enumerate(header)])
+    body = body.apply(lambda column: column.str.strip().mask(lambda cells: cells == ""))
+    if body.empty or body.isna().all(axis=None):
+        raise InputError(f"{path}: there are no rows below the header; export it again.")
+    return pd.DataFrame(body)
+
+
+def decode(content: bytes, source: str, encoding: str | None = None, fallback: str | None = None) -> str:
+    """Text of bytes in the encoding named, else UTF-16 by its mark, else UTF-8, else ``fallback``."""
+    if encoding is None and content.startswith(UTF16):
+        encoding = "utf-16"
+    tried = [encoding] if encoding else ["utf-8-sig", *([fallback] if fallback else [])]
+    for name in tried:
+        try:
+            text = content.decode("utf-8-sig" if name.lower() in ("utf-8", "utf8") else name)
+        except LookupError:
+            raise InputError(
+                f"--encoding {name} is unknown; use utf-8, utf-16, cp932 or latin-1, as the program wrote it."
+            ) from None
+        except UnicodeError:
+            continue
+        if "\0" in text:
+            raise InputError(f"{source}: this is not a text file; give it the ending of what it is.")
+        return text
+    raise InputError(
+        f"{source}: the file is not {' or '.join(tried).replace('-sig', '')} text; name its encoding, such "
+        f"as "
+        "--encoding cp932 (Shift JIS) or --encoding latin-1, or save it as CSV in UTF-8."
+    )
+
+
+def plain(text: object) -> str:
+    r"""Text as it is compared: width, case and spaces do not count.
+
+    Examples
+    --------
+    >>> plain(" Very\u00a0 FUNNY \uff14")
+    'very funny 4'
+    """
+    return " ".join(unicodedata.normalize("NFKC", str(text)).casefold().split())
+
+
+def to_number(text: object) -> float | None:
+    r"""Return the number that a cell holds, wide digits included; None where it holds something else.
+
+    Examples
+    --------
+    >>> [to_number(cell) for cell in ("4", "\uff13", "1.5", "four", "nan")]
+    [4.0, 3.0, 1.5, None, None]
+    """
+    try:
+        number = float(unicodedata.normalize("NFKC", str(text)))
+    except ValueError:
+        return None
+    return number if abs(number) < float("inf") and "_" not in str(text) else None
+
+
+def require_column(table: pd.DataFrame, column: str, source: str, option: str) -> None:
+    """Raise InputError with the closest name where the table lacks a column that an option names."""
+    if column not in table:
+        hint = did_you_mean(column, table.columns)
+        names = ", ".join(str(name) for name in table.columns[:12])
+        more = f" and {len(table.columns) - 12} more" if len(table.columns) > 12 else ""
+        raise InputError(
+            f"{source}: column '{column}' is missing{hint}; correct {option} (there are: {names}{more})."
+        )
+
+
+def _find_delimiter(text: str) -> str:
+    first = [next(csv.reader(io.StringIO(text[:100_000]), delimiter=mark), []) for mark in DELIMITERS]
+    return max(zip(first, DELIMITERS, strict=True), key=lambda pair: len(pair[0]))[1]
+
+
+def _split(text: str, delimiter: str, source: str) -> pd.DataFrame:
+    try:
+        table: Any = pd.read_csv(
+            io.StringIO(text),
+            sep=delimiter,
+            header=None,
+            dtype="string",
+            na_values=[""],
+            keep_default_na=False,
+        )
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, csv.Error, TypeError) as error:
+        reason = " ".join(str(error).removeprefix("Error tokenizing data.").split()).removeprefix("C error: ")
+        raise InputError(f"{source}: the CSV cannot be read ({reason}); correct that line.") from None
+    return pd.DataFrame(table)
+
+
+def _check_header(header: list[str], source: str) -> None:
+    for name in header:
+        if name and header.count(name) > 1:
+            raise InputError(
+                f"{source}: column '{name}' occurs twice in the header; rename or drop one of them."
+            )
