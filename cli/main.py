@@ -32,25 +32,43 @@ ResultsPath = Annotated[Path, typer.Option("--results", help="Results folder tha
 @app.command()
 def simulate(
     study: StudyName,
-    out: Annotated[Path, typer.Option("--out", help="Where the choices go (.parquet, .csv, .csv.gz).")],
+    out: Annotated[
+        Path, typer.Option("--out", help="Where the choices or judgments go (.parquet, .csv, .csv.gz).")
+    ],
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same choices.")] = 1,
     respondents: Annotated[int | None, typer.Option(help="Size of the human panel.")] = None,
     pairs: Annotated[int | None, typer.Option(help="Pairs that every model judges.")] = None,
     swapped_share: Annotated[
         float, typer.Option(help="Share of these pairs that models see again with the sides swapped.")
     ] = 0.0,
-    samples: Annotated[int, typer.Option(help="Answers of every model to each pair.")] = 1,
+    samples: Annotated[int, typer.Option(help="Answers of every model to each pair or item.")] = 1,
     noise: Annotated[
         float | None, typer.Option(help="Probability that an answer of a model departs from its stable pick.")
     ] = None,
     judge: Annotated[list[str] | None, typer.Option(help="Only this judge; can be repeated.")] = None,
     prompt: Annotated[list[str] | None, typer.Option(help="Only this prompt; can be repeated.")] = None,
+    topics: Annotated[int | None, typer.Option(help="Topics of a study of ratings.")] = None,
+    people: Annotated[int | None, typer.Option(help="People who share its ratings.")] = None,
+    repeats: Annotated[
+        float | None, typer.Option(help="Share of a person's items that come twice, in a study of ratings.")
+    ] = None,
 ) -> None:
-    """Draw choices of human panels and models from the study's truth table."""
-    from .commands import Repeats, simulate_study
+    """Draw choices or ratings of people and models from the study's truth table."""
+    from conjury.inference.study import ItemStudy, load_any_study
 
-    repeats = Repeats(swapped_share, samples, noise)
-    simulate_study(study, out, seed, respondents, pairs, repeats, judge, prompt)
+    from .commands import Repeats, simulate_study
+    from .rating_studies import refuse_options, simulate_items
+
+    known = load_any_study(study)
+    if isinstance(known, ItemStudy):
+        conjoint = {"--respondents": respondents, "--pairs": pairs, "--noise": noise, "--prompt": prompt}
+        refuse_options(study, "items", conjoint | {"--swapped-share": swapped_share or None})
+        simulate_items(known, out, seed, topics, people, samples, repeats, judge)
+        return
+    refuse_options(study, "pairs", {"--topics": topics, "--people": people, "--repeats": repeats})
+    simulate_study(
+        study, out, seed, respondents, pairs, Repeats(swapped_share, samples, noise), judge, prompt
+    )
 
 
 @app.command("import")
@@ -105,10 +123,25 @@ def design(
         float | None, typer.Option(help="Share of these pairs that come again with the sides swapped.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Same seed, same design.")] = None,
+    people: Annotated[
+        int | None, typer.Option(help="People who share the items of a study; by default as few as can be.")
+    ] = None,
+    repeats: Annotated[
+        float | None, typer.Option(help="Share of a person's items that come twice; else the study's.")
+    ] = None,
 ) -> None:
-    """Draw profiles, tasks and the posts that show them, before anyone is asked."""
-    from .collecting import draw
+    """Draw the pairs of a conjoint, or who rates which item, before anyone is asked."""
+    from conjury.inference.study import ItemStudy, load_any_study
 
+    from .collecting import draw
+    from .rating_studies import assign_items, refuse_options
+
+    known = load_any_study(study)
+    if isinstance(known, ItemStudy):
+        refuse_options(study, "items", {"--pairs": pairs, "--swapped-share": swapped_share})
+        assign_items(known, out, people, repeats, seed)
+        return
+    refuse_options(study, "pairs", {"--people": people, "--repeats": repeats})
     draw(study, out, pairs, swapped_share, seed)
 
 

@@ -115,3 +115,21 @@ def load_design(folder: Path) -> DrawnDesign | None:
     tables = {name: read_table(folder / f"{name}.parquet") for name in TABLES}
     tasks = tables["tasks"].astype({"task_id": "string", "repeat": "boolean"})
     return DrawnDesign(tasks, tables["profiles"], tables["posts"], drawn)
+
+
+def save_assignment(assignment: pd.DataFrame, folder: Path) -> None:
+    """Write who rates what, as Parquet and as CSV.
+
+    Raises
+    ------
+    InputError
+        Another assignment is there already.
+    """
+    path = folder / "assignment.parquet"
+    if path.is_file() and not read_table(path).equals(assignment):
+        raise InputError(
+            f"{path}: there is another assignment already, drawn with other items, people or seed; draw the "
+            "new one into another folder with --out."
+        )
+    write_table(assignment, path)
+    write_table(assignment, path.with_suffix(".csv"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..collect import Order
 from ..errors import InputError
 from ..runs import RunFolder
-from ..study import Study
+from ..study import ItemStudy, Study
 from .base import Backend
 
 
@@ -50,8 +50,13 @@ def choose_backend(order: Order, folder: RunFolder, route: Route) -> Backend:
         return ReplayBackend(route.recorded, order.judge_id)
     from .simulated import SimulatedBackend
 
+    if isinstance(order.study, ItemStudy) and order.study.scales:
+        from .simulated_ratings import SimulatedRatingsBackend
+
+        return SimulatedRatingsBackend(order.study, order.judge_id, ask.samples)
     if not isinstance(order.study, Study) or folder.design is None:
         raise InputError(
-            "--backend simulated answers conjoint studies with a truth table; use another backend."
+            "--backend simulated answers conjoints and studies of ratings, both with a truth table; use another "
+            "backend."
         )
     return SimulatedBackend(order.study, order.judge_id, folder.design.drawn, ask.samples)

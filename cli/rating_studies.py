@@ -1,0 +1,78 @@
+"""What ``conjury simulate`` and ``conjury design`` do with studies of ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from conjury.inference.errors import InputError
+from conjury.inference.study import ItemStudy
+
+from .collecting import console, run_folder
+from .loading import truth_file
+
+
+def refuse_options(study: str, kind: str, given: Mapping[str, Any]) -> None:
+    """Refuse options that belong to studies of another kind; those not given are None."""
+    for option, value in given.items():
+        if value is not None:
+            raise InputError(f"{option} is not for {study}, which is a study of {kind}; leave it out.")
+
+
+def simulate_items(
+    study: ItemStudy,
+    out: Path,
+    seed: int,
+    topics: int | None,
+    people: int | None,
+    samples: int,
+    repeats: float | None,
+    judges: Sequence[str] | None,
+) -> None:
+    """Simulate ratings and write them with items and truth beside them."""
+    from conjury.inference.files import write_table
+    from conjury.inference.ratings import simulate_ratings
+
+    from .rating import items_file
+
+    made = simulate_ratings(
+        study, seed, topics=topics, people=people, judges=judges, samples=samples, repeats=repeats
+    )
+    for table, path, what in (
+        (made.judgments, out, "rows of judgments"),
+        (made.items, items_file(out), "items"),
+        (made.truth, truth_file(out), "true values"),
+    ):
+        write_table(table, path)
+        console.print(f"{len(table):,} {what} in {path}")
+
+
+def assign_items(
+    study: ItemStudy, out: Path | None, people: int | None, repeats: float | None, seed: int | None
+) -> None:
+    """Draw who rates what and write it into the run's folder."""
+    from conjury.inference.designing import save_assignment
+    from conjury.inference.ratings import assign_raters, read_items
+
+    if study.assignment is None:
+        raise InputError(
+            f"{study.argument} says nothing of who rates what; add 'assignment: {{within: ..., across: ..., "
+            "raters: ...}' to the study file."
+        )
+    plan = study.assignment
+    if repeats is not None:
+        if not 0 <= repeats <= 1:
+            raise InputError(f"--repeats {repeats:g}: give a share from 0 to 1.")
+        plan = plan.model_copy(update={"repeats": repeats})
+    items = read_items(study)
+    table = assign_raters(items, plan, people, study.collect.seed if seed is None else seed)
+    folder = run_folder(study, out).path / "design"
+    save_assignment(table, folder)
+    load = table[~table["repeat"].astype(bool)].groupby("rater").size()
+    loads = f"{len(load):,} people in {table['subset'].nunique()} subsets, with {load.min()} to {load.max()} items"
+    console.print(f"{study.title}: who rates what, in {folder}")
+    console.print(
+        f"  assignment.parquet, .csv  {len(items):,} items, {plan.raters} people for each; {loads} and "
+        f"{int(table['repeat'].sum()):,} repeats in all"
+    )
