@@ -1,0 +1,130 @@
+"""AMCEs and marginal means of a fitted hierarchical logit: averages of choice probabilities.
+
+Profiles stay as they were shown, but for the attribute that changes; raters are drawn anew from the population
+for every pair at every draw. Arrays in, arrays out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from .choice_fit import ChoiceDraws, Pairs
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Change:
+    """Levels that take the place of those that a profile shows.
+
+    Attributes
+    ----------
+    columns : tuple of int, length b
+        Dummies of the attribute, and of the one that restricts it if there is one.
+    after, before : tuple of float, length b
+        These dummies with the level in place, and with the reference in place.
+    """
+
+    columns: tuple[int, ...]
+    after: tuple[float, ...]
+    before: tuple[float, ...]
+
+
+def amces(
+    draws: ChoiceDraws, pairs: Pairs, effects: Sequence[Sequence[Change]], rng: np.random.Generator
+) -> Floats:
+    """Mean changes in the probability of being chosen, over both profiles of every pair, shape (C, D, m).
+
+    Parameters
+    ----------
+    draws : ChoiceDraws
+    pairs : Pairs
+    effects : sequence of length m
+        The changes that each effect averages, with equal weight.
+    rng : Generator
+        Draws the raters.
+    """
+    shape = draws.position.shape
+    found = np.empty((*shape, len(effects)))
+    for at in np.ndindex(shape):
+        given = _Choice(pairs, _part_worths(draws, at, len(pairs.chosen), rng), draws.position[at])
+        for place, changes in enumerate(effects):
+            parts = [given.mean(c.columns, c.after) - given.mean(c.columns, c.before) for c in changes]
+            found[(*at, place)] = np.mean(parts)
+    return found
+
+
+def marginal_means(draws: ChoiceDraws, pairs: Pairs, shows: Floats, rng: np.random.Generator) -> Floats:
+    """Mean probability of being chosen of the profiles that show a level, shape (C, D, m).
+
+    Parameters
+    ----------
+    shows : ndarray, shape (m, 2, n)
+        1 where the profile in A, or the one in B, shows the level.
+    """
+    shape = draws.position.shape
+    share = (shows / shows.sum(axis=(1, 2), keepdims=True)).reshape(len(shows), -1)
+    found = np.empty((*shape, len(shows)))
+    for at in np.ndindex(shape):
+        worth = _part_worths(draws, at, len(pairs.chosen), rng)
+        first = expit(_utility(pairs.first - pairs.second, worth) + draws.position[at])
+        found[at] = share @ np.concatenate([first, 1 - first])
+    return found
+
+
+def thinned(draws: ChoiceDraws, most: int) -> ChoiceDraws:
+    """Every so many draws of each chain, so that about ``most`` remain in all."""
+    step = max(1, draws.position.size // most)
+    factor = None if draws.factor is None else draws.factor[:, ::step]
+    return replace(draws, position=draws.position[:, ::step], mean=draws.mean[:, ::step], factor=factor)
+
+
+class _Choice:
+    """Choice probabilities at one draw, with some dummies of every profile replaced."""
+
+    def __init__(self, pairs: Pairs, worth: Floats, position: float) -> None:
+        self._sides = (pairs.first, pairs.second)
+        self._worth = worth
+        self._ahead = _utility(pairs.first - pairs.second, worth) + position
+        self._rest: dict[tuple[int, ...], tuple[Floats, Floats]] = {}
+        self._means: dict[tuple[tuple[int, ...], tuple[float, ...]], float] = {}
+
+    def mean(self, columns: tuple[int, ...], values: tuple[float, ...]) -> float:
+        """Mean probability of being chosen over all profiles, each with ``values`` in place."""
+        key = (columns, values)
+        if key not in self._means:
+            own = self._worth[..., list(columns)] @ np.array(values)
+            self._means[key] = float(np.mean([expit(rest + own).mean() for rest in self._without(columns)]))
+        return self._means[key]
+
+    def _without(self, columns: tuple[int, ...]) -> tuple[Floats, Floats]:
+        """Advantage of the profile in A, and of that in B, without what some of its dummies add, (n,) each."""
+        if columns not in self._rest:
+            chosen = list(columns)
+            worth = self._worth[..., chosen]
+            first, second = (_utility(side[:, chosen], worth) for side in self._sides)
+            self._rest[columns] = (self._ahead - first, -self._ahead - second)
+        return self._rest[columns]
+
+
+def _part_worths(draws: ChoiceDraws, at: tuple[int, ...], n: int, rng: np.random.Generator) -> Floats:
+    """Part-worths at one draw: of the one judge, shape (p,), or of a rater drawn for each pair, (n, p)."""
+    mean = draws.mean[at]
+    if draws.factor is None:
+        return np.asarray(mean)
+    factor = draws.factor[at]
+    noise = rng.standard_normal((n, len(mean)))
+    return np.asarray(mean + (noise * factor if factor.ndim == 1 else noise @ factor.T))
+
+
+def _utility(design: Floats, worth: Floats) -> Floats:
+    """Utility of each row of a design (n, p) for part-worths (p,) or (n, p), shape (n,)."""
+    if worth.ndim == 1:
+        return np.asarray(design @ worth)
+    return np.asarray(np.einsum("np,np->n", design, worth))
