@@ -1,23 +1,42 @@
-"""Choices from files of other programs, with a study file to go on from."""
+"""Choices and judgments from files of other programs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from conjury.inference.errors import InputError
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from conjury.inference.humans import Imported, Layout, Rules
+
 console = Console(highlight=False, markup=False, soft_wrap=True)
 
-FORMATS = ("qualtrics",)
+FORMATS = ("qualtrics", "mturk", "lancers", "csv", "label-studio", "inspect", "prolific")
+ANY = {"dimensions", "items", "judge", "anchors", "missing", "check_item", "again", "anonymise"}
+PERSONS = {"item", "min_seconds", "prolific"}
+SHEETS = {
+    *("ratings", "sample", "all_shown", "duration", "encoding", "delimiter", "timezone", "check", "ignore"),
+    *("panel", "prolific_id"),
+}
+READ = {  # options of ratings that each format reads
+    "qualtrics": ANY | PERSONS | SHEETS,
+    **dict.fromkeys(("mturk", "lancers", "csv"), ANY | PERSONS | SHEETS | {"value", "dimension"}),
+    "label-studio": (ANY | PERSONS | {"encoding"}),
+    "inspect": ANY,
+    "prolific": {"judgments", "prolific_id", "anonymise"},
+}
 
 
 @dataclass(frozen=True)
 class Columns:
-    """What the columns of an export are, as ``read_qualtrics`` takes it; None where it is to be found."""
+    """What the columns of a conjoint are, as ``read_qualtrics`` takes it; None where it is to be found."""
 
     outcomes: Sequence[str] | None = None
     repeated: str | None = None
@@ -29,16 +48,80 @@ class Columns:
     id: str = "ResponseId"
 
 
+@dataclass(frozen=True)
+class Given:
+    """Options about ratings as they were typed; None or false where they were not."""
+
+    ratings: Sequence[str] | None = None
+    value: Sequence[str] | None = None
+    dimension: str | None = None
+    item: str | None = None
+    judge: str | None = None
+    sample: str | None = None
+    dimensions: str | None = None
+    items: str | None = None
+    all_shown: bool = False
+    duration: str | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    timezone: str | None = None
+    anchors: str | None = None
+    missing: Sequence[str] | None = None
+    check: Sequence[str] | None = None
+    check_item: Sequence[str] | None = None
+    min_seconds: float | None = None
+    ignore: str | None = None
+    again: str | None = None
+    panel: str | None = None
+    prolific: Path | None = None
+    prolific_id: str | None = None
+    judgments: Path | None = None
+    anonymise: bool = False
+
+    def used(self) -> list[str]:
+        """Names of the options that were typed."""
+        return [field.name for field in fields(self) if getattr(self, field.name) not in (None, False, [])]
+
+
+def import_export(
+    export: Path,
+    form: str,
+    out: Path,
+    columns: Columns,
+    given: Given,
+    labels: Path | None,
+    draft: Path | None,
+) -> None:
+    """Read an export of ratings where options speak of ratings, else of a conjoint."""
+    if form not in FORMATS:
+        raise InputError(f"--format {form!r} is unknown; use {', '.join(FORMATS)}.")
+    if form == "qualtrics" and not given.ratings and not given.value:
+        if given.used():
+            raise InputError(
+                f"{_option(given.used()[0])} is about ratings, and nothing tells which columns hold them; "
+                f"add "
+                "--ratings, such as --ratings 'Q{item}_{dimension}'."
+            )
+        import_choices(export, out, columns, labels, draft)
+        return
+    for name in given.used():
+        if name not in READ[form]:
+            able = ", ".join(known for known in FORMATS if name in READ[known])
+            raise InputError(f"{_option(name)} is not for --format {form} (it is for {able}); leave it out.")
+    if given.prolific_id is not None and given.prolific is None and form != "prolific":
+        raise InputError("--prolific-id names the ids for --prolific; add --prolific FILE, or leave it out.")
+    _refuse_conjoint(columns, labels, draft, form)
+    import_judgments(export, form, out, columns, given)
+
+
 def import_choices(
-    export: Path, form: str, out: Path, columns: Columns, labels: Path | None, draft: Path | None
+    export: Path, out: Path, columns: Columns, labels: Path | None, draft: Path | None
 ) -> None:
     """Read an export, write its choices, say what was found, and draft a study file on request."""
     from conjury.inference.files import write_table
     from conjury.inference.humans import draft_study, read_qualtrics
     from conjury.inference.humans.attributes import make_ids
 
-    if form not in FORMATS:
-        raise InputError(f"--format {form!r} is unknown; use {', '.join(FORMATS)}.")
     if draft is not None and draft.exists():
         raise InputError(f"{draft} exists; a draft would overwrite it, so name another file.")
     survey = read_qualtrics(
@@ -65,6 +148,143 @@ def import_choices(
         draft.parent.mkdir(parents=True, exist_ok=True)
         draft.write_text(draft_study(survey, name, export.name), encoding="utf-8")
         console.print(f"A draft of the study in {draft}; go on with `conjury fit {draft} --data {out}`.")
+
+
+def import_judgments(export: Path, form: str, out: Path, columns: Columns, given: Given) -> None:
+    """Read an export of ratings, join what Prolific tells, write judgments, and say what was found."""
+    from conjury.inference.files import write_table
+    from conjury.inference.humans import anonymise, join_prolific
+
+    if form == "prolific":
+        imported = join_prolific(_earlier(given), export, given.prolific_id)
+    else:
+        imported = _read(export, form, _layout(columns, given), _rules(given), columns.id)
+        if given.prolific is not None:
+            imported = join_prolific(imported, given.prolific)
+    if given.anonymise:
+        imported = anonymise(imported)
+    write_table(imported.judgments, out)
+    console.print(_summary(imported.judgments, out))
+    for note in imported.notes:
+        console.print(f"  {note}")
+
+
+def _read(export: Path, form: str, layout: Layout, rules: Rules, id: str) -> Imported:
+    from conjury.inference.humans import (
+        read_crowd,
+        read_inspect,
+        read_label_studio,
+        read_qualtrics_ratings,
+    )
+
+    if form == "qualtrics":
+        return read_qualtrics_ratings(export, layout, rules, id=id)
+    if form == "label-studio":
+        return read_label_studio(export, layout, rules)
+    if form == "inspect":
+        return read_inspect(export, layout, rules)
+    return read_crowd(export, form, layout, rules)
+
+
+def _layout(columns: Columns, given: Given) -> Layout:
+    from conjury.inference.humans import Layout
+    from conjury.inference.humans.layout import read_names
+
+    return Layout(
+        ratings=tuple(given.ratings or ()),
+        value=_values(given.value),
+        dimension=given.dimension,
+        item=given.item,
+        judge=given.judge,
+        sample=given.sample,
+        panel=given.panel,
+        duration=given.duration,
+        person=given.prolific_id if given.prolific is not None else None,
+        dimensions=read_names(given.dimensions, "--dimensions"),
+        items=read_names(given.items, "--items"),
+        covariates=_listed(columns.covariates),
+        all_shown=given.all_shown,
+        encoding=given.encoding,
+        delimiter={"tab": "\t", "\\t": "\t"}.get(given.delimiter or "", given.delimiter),
+        timezone=given.timezone,
+    )
+
+
+def _rules(given: Given) -> Rules:
+    from conjury.inference.humans import Rules
+    from conjury.inference.humans.checks import read_checks
+    from conjury.inference.humans.scales import read_scale
+
+    return Rules(
+        scale=read_scale(given.anchors, tuple(given.missing or ())),
+        checks=read_checks(given.check or ()),
+        check_items=read_checks(given.check_item or (), "--check-item"),
+        min_seconds=given.min_seconds,
+        again=given.again or "refuse",
+        ignore=_listed(given.ignore),
+    )
+
+
+def _earlier(given: Given) -> Imported:
+    from conjury.inference.files import read_table
+    from conjury.inference.humans import Imported
+
+    if given.judgments is None:
+        raise InputError(
+            "--format prolific joins demographics to judgments; name them with --judgments, or import the "
+            "ratings with --prolific."
+        )
+    return Imported(read_table(given.judgments, "judgments"), ())
+
+
+def _refuse_conjoint(columns: Columns, labels: Path | None, draft: Path | None, form: str) -> None:
+    given = {
+        "--outcomes": columns.outcomes,
+        "--repeated": columns.repeated,
+        "--no-flipped": not columns.flipped,
+        "--first": columns.first,
+        "--second": columns.second,
+        "--prefix": columns.prefix,
+        "--labels": labels,
+        "--draft-study": draft,
+        "--id": form != "qualtrics" and columns.id != Columns.id,
+        "--covariates": form in ("prolific", "inspect") and columns.covariates,
+    }
+    for option, value in given.items():
+        if value:
+            raise InputError(f"{option} is not for an import of ratings from {form}; leave it out.")
+
+
+def _values(given: Sequence[str] | None) -> dict[str, str]:
+    """Read ``rating`` and ``funniness=rating`` as columns by dimension."""
+    named: dict[str, str] = {}
+    for text in given or ():
+        name, equals, column = text.partition("=")
+        name, column = (name, column) if equals else (text, text)
+        if not name or not column or name in named:
+            raise InputError(f"--value {text!r} cannot be used; write each dimension once, as NAME=COLUMN.")
+        named[name] = column
+    return named
+
+
+def _listed(text: str | None) -> tuple[str, ...]:
+    return () if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _summary(judgments: pd.DataFrame, out: Path) -> str:
+    kinds = judgments.groupby("judge_kind", observed=True)["judge_id"].nunique()
+    words = {"human": ("person", "people"), "model": ("model", "models")}
+    judges = " and ".join(f"{count:,} {words[str(kind)][count > 1]}" for kind, count in kinds.items())
+    dimensions = ", ".join(judgments["dimension"].drop_duplicates())
+    used = int(((judgments["status"] == "ok") & judgments["excluded"].isna()).sum())
+    return (
+        f"{len(judgments):,} judgments in {out}: {judges}, {judgments['item_id'].nunique():,} items, "
+        f"{dimensions}; {used:,} to be used"
+    )
 
 
 def _outcomes(given: Sequence[str] | None) -> dict[str, list[str]] | None:

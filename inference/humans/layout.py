@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..columns import did_you_mean, listed
 from ..errors import InputError
+from .texts import read_text_table, require_column
 
 GAPS = ("item", "dimension", "place", "sample", "judge")
 NUMBERED = ("place", "sample")
@@ -102,6 +103,34 @@ def find_places(table: pd.DataFrame, layout: Layout, ignored: set[str], source: 
     _refuse_twice(places, source)
     _refuse_unused(places, layout, source)
     return places
+
+
+def read_names(text: str | None, option: str) -> dict[str, str]:
+    """Read ids by the words of an export, as ``a,b``, ``1=a,2=b``, or a CSV with ``key`` and ``item_id``.
+
+    Examples
+    --------
+    >>> read_names("1=wit,2=clarity", "--dimensions")
+    {'1': 'wit', '2': 'clarity'}
+    """
+    if text is None:
+        return {}
+    if text.lower().endswith((".csv", ".tsv", ".csv.gz")):
+        table = read_text_table(text)
+        for column in ("key", "item_id"):
+            require_column(table, column, text, f"the header of {option}")
+        pairs = list(zip(table["key"], table["item_id"], strict=True))
+    else:
+        parts = [part.partition("=") for part in text.split(",") if part.strip()]
+        pairs = [(key.strip(), (name if equals else key).strip()) for key, equals, name in parts]
+    named: dict[str, str] = {}
+    for row, (key, name) in enumerate(pairs, start=1):
+        if pd.isna(key) or pd.isna(name) or not key or not name:
+            raise InputError(f"{option} '{text}': entry {row} lacks a key or an id; write KEY=ID.")
+        if key in named:
+            raise InputError(f"{option} '{text}': entry {row} names '{key}' again; name each once.")
+        named[str(key)] = str(name)
+    return named
 
 
 def _named(text: str) -> tuple[str | None, str]:

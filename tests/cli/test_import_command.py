@@ -56,7 +56,7 @@ def test_a_draft_does_not_overwrite_a_study(conjury: Run, tmp_path: Path) -> Non
 
 def test_a_wrong_format_or_option_ends_with_one_sentence(conjury: Run, tmp_path: Path) -> None:
     for options, sentence in (
-        (["--format", "spss"], "conjury: --format 'spss' is unknown; use qualtrics.\n"),
+        (["--format", "spss"], "conjury: --format 'spss' is unknown; use qualtrics, mturk, "),
         (
             ["--outcomes", "chosen="],
             "conjury: --outcomes 'chosen=' cannot be used; write each outcome once as ",
