@@ -10,6 +10,8 @@ import typer
 
 from conjury.inference.errors import ConjuryError, InputError
 
+from .import_command import import_
+
 INTERRUPTED = 130  # what typer exits with, in silence, after Ctrl-C
 
 app = typer.Typer(
@@ -71,40 +73,7 @@ def simulate(
     )
 
 
-@app.command("import")
-def import_(
-    export: Annotated[Path, typer.Argument(help="Export with one respondent a row (.csv, .csv.gz).")],
-    out: Annotated[Path, typer.Option("--out", help="Where the choices go (.parquet, .csv, .csv.gz).")],
-    form: Annotated[str, typer.Option("--format", help="qualtrics.")] = "qualtrics",
-    outcomes: Annotated[
-        list[str] | None,
-        typer.Option(help="Outcome of each task: choice1,choice2,... Further ones as NAME=COLUMN,COLUMN,..."),
-    ] = None,
-    repeated: Annotated[
-        str | None, typer.Option(help="Outcome of the task that was shown again, as NAME or NAME=TASK.")
-    ] = None,
-    flipped: Annotated[bool, typer.Option(help="Whether that task had its profiles swapped.")] = True,
-    first: Annotated[str | None, typer.Option(help="Answer that stands for the first profile.")] = None,
-    second: Annotated[str | None, typer.Option(help="Answer that stands for the second profile.")] = None,
-    labels: Annotated[
-        Path | None, typer.Option(help="CSV with attribute and level, in order, the reference level first.")
-    ] = None,
-    covariates: Annotated[
-        str | None, typer.Option(help="Columns of respondents to keep: age,party,... By default all.")
-    ] = None,
-    prefix: Annotated[str | None, typer.Option(help="First part of the conjoint columns, such as K.")] = None,
-    id_column: Annotated[
-        str, typer.Option("--id", help="Column that identifies respondents.")
-    ] = "ResponseId",
-    draft_study: Annotated[
-        Path | None, typer.Option(help="Write a first study file with the attributes and levels found.")
-    ] = None,
-) -> None:
-    """Turn a survey export into choices."""
-    from .importing import Columns, import_choices
-
-    columns = Columns(outcomes, repeated, flipped, first, second, covariates, prefix, id_column)
-    import_choices(export, form, out, columns, labels, draft_study)
+app.command("import")(import_)
 
 
 Out = Annotated[Path | None, typer.Option("--out", help="Folder of the run; by default runs/STUDY.")]
