@@ -8,7 +8,7 @@ Multi-dimensional Analysis of Oogiri Generation and Evaluation. AAAI.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ from conjury.inference.paths import PUBLISHED
 from .descriptive.strata import OVERALL
 from .result import RaterResult
 
+STUDY = "oogiri"
 MEANS, CORRELATIONS = "oogiri_means.csv", "oogiri_correlations.csv"
 IDS = {
     "GPT-4.1": "gpt_4_1",
@@ -38,14 +39,33 @@ def printed(name: str, folder: Path | None = None) -> pd.DataFrame:
 
     Examples
     --------
-    >>> printed("oogiri_means.csv").iloc[0].tolist()
-    [1, 'human', 'overall', 'high', 'novelty', 2.63, 0.578]
+    >>> printed("oogiri_means.csv").loc[0, ["rater", "response_type", "dimension"]].tolist()
+    ['human', 'high', 'novelty']
     """
     table = pd.read_csv((folder or PUBLISHED) / name)
     for column in ("rater", "modality", "response_type", "dimension"):
         if column in table:
             table[column] = [IDS.get(text, text.lower()) for text in as_text(table[column])]
     return table
+
+
+def beside_printed(study: str, results: Mapping[str, RaterResult]) -> dict[str, pd.DataFrame]:
+    """Printed tables beside recomputed ones, for a study that has any; keys are names of tables.
+
+    Parameters
+    ----------
+    study : str
+        Name of the study.
+    results : mapping of str to RaterResult
+        ``means, means_crossed, correlations`` as far as they were computed.
+    """
+    if study != STUDY:
+        return {}
+    made = [published_means(results[name]) for name in ("means", "means_crossed") if name in results]
+    tables = {"published_means": pd.concat(made, ignore_index=True)} if made else {}
+    if "correlations" in results:
+        tables["published_correlations"] = published_correlations(results["correlations"])
+    return tables
 
 
 def published_means(result: RaterResult) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Do the tables that the Oogiri paper printed agree with each other, and with its words?"""
+"""Whether the tables that the Oogiri paper printed agree with each other and with its words."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def published_checks(folder: Path | None = None) -> pd.DataFrame:
 
     Examples
     --------
-    >>> published_checks().loc[0, ["check", "n_off"]].tolist()
-    ['whole ratings of 399 topics', 0]
+    >>> print(*published_checks().loc[0, ["check", "n_off"]], sep=": ")
+    whole ratings of 399 topics: 0
     """
     means, correlations = printed(MEANS, folder), printed(CORRELATIONS, folder)
     models = means[means["rater"] != HUMAN]
@@ -144,7 +144,8 @@ def _stars(table: pd.DataFrame) -> tuple[str, int, int, str]:
     least, most = (_p(np.maximum(size + d, 0), n) for d in (ROUNDING, -ROUNDING))
     off = (star & (least > 0.05)) | (~star & (most < 0.05))
     odd = [
-        f"table {row.table}, {row.rater} on {row.response_type}, {row.dimension}, {row.coefficient} {row.value}"
+        f"table {row.table}, {row.rater} on {row.response_type}, {row.dimension}, {row.coefficient} "
+        f"{row.value}"
         for row in table[off].itertuples()
     ]
     within = table["response_type"] != OVERALL
@@ -163,19 +164,18 @@ def _p(r: Floats, n: Floats) -> Floats:
 
 
 def _accuracies(means: pd.DataFrame) -> list[tuple[str, int, int, str]]:
-    """Can the accuracies of the order high > mid > low be shares of topics in strict order?"""
+    """Whether the accuracies of the order high > mid > low can be shares of topics in strict order."""
     rows = []
     for judge, share in ACCURACY.items():
-        cell = _cells(means, judge)
-        gap = cell.loc["high", "mean"] - cell.loc["low", "mean"]
-        bound = most_in_order(gap, cell.loc["high", "sd"] + cell.loc["low", "sd"], step=2)
+        mean, sd = _cells(means, judge), _cells(means, judge, column="sd")
+        bound = most_in_order(mean["high"] - mean["low"], sd["high"] + sd["low"], step=2)
         at = round(share * N[OVERALL])
         whole = "is" if abs(at / N[OVERALL] - share) <= ROUNDING else "is not"
         rows.append(
             (
                 f"accuracy of tiers, {judge}", 1, int(share > bound),
-                f"{share:.1%} cannot be complete orders without ties: whole ratings with the printed means and "
-                f"standard deviations give at most {bound:.1%}. It {whole} a whole number of 399 topics "
+                f"{share:.1%} cannot be complete orders without ties: whole ratings with the printed means "
+                f"and standard deviations give at most {bound:.1%}. It {whole} a whole number of 399 topics "
                 f"({at}), so ties seem to count as in order, or pairs are counted, where chance is 50%.",
             )
         )  # fmt: skip
@@ -183,13 +183,16 @@ def _accuracies(means: pd.DataFrame) -> list[tuple[str, int, int, str]]:
 
 
 def _own_responses(means: pd.DataFrame) -> list[tuple[str, int, int, str]]:
-    """Does a model rate its own responses higher than other models', by more than other raters do?"""
-    people = _cells(means, HUMAN)["mean"]
+    """How much higher a model rates its own responses than other models', and what people make of them."""
+    people = _cells(means, HUMAN)
     rows = []
     for judge in ACCURACY:
         others = [name for name in ACCURACY if name != judge]
-        rated = _cells(means, judge)["mean"]
-        raw, human = (float(x[judge] - x[others].mean()) for x in (rated, people))
+        rated = _cells(means, judge)
+        raw, human = (
+            ratings[judge] - sum(ratings[name] for name in others) / len(others)
+            for ratings in (rated, people)
+        )
         rows.append(
             (
                 f"own responses, {judge}", 1, int(raw <= 0),
@@ -202,8 +205,8 @@ def _own_responses(means: pd.DataFrame) -> list[tuple[str, int, int, str]]:
 
 def _text_preferred(means: pd.DataFrame) -> tuple[str, int, int, str]:
     judge = "claude_sonnet_4"
-    text, image = (_cells(means, judge, part)["mean"] for part in ("text", "image"))
-    off = [str(name) for name in text.index[(text <= image).to_numpy(dtype=bool)]]
+    text, image = (_cells(means, judge, modality=part) for part in ("text", "image"))
+    off = [name for name, mean in text.items() if mean <= image[name]]
     return (
         "text preferred by claude_sonnet_4", len(text), len(off),
         "The text says that it consistently rates text topics higher; in tables 16 and 17 this holds for "
@@ -211,6 +214,10 @@ def _text_preferred(means: pd.DataFrame) -> tuple[str, int, int, str]:
     )  # fmt: skip
 
 
-def _cells(means: pd.DataFrame, rater: str, modality: str = OVERALL) -> pd.DataFrame:
+def _cells(
+    means: pd.DataFrame, rater: str, modality: str = OVERALL, column: str = "mean"
+) -> dict[str, float]:
+    """Printed numbers of funniness by response type."""
     here = (means["rater"] == rater) & (means["modality"] == modality) & (means["dimension"] == MAIN)
-    return means[here].set_index("response_type")[["mean", "sd"]]
+    part = means[here]
+    return dict(zip(part["response_type"], part[column].astype(float), strict=True))

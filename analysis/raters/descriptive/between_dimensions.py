@@ -78,7 +78,7 @@ def dimension_correlations(
     if len(made.dimensions) < 2:
         raise InputError(f"judgments: there is one dimension ({listed(made.dimensions)}); give at least two.")
     chosen = made.dimensions[-1] if main is None else one_of(main, made.dimensions, "dimension")
-    weights = draw_clusters(made.n_clusters, draws, seed).weights
+    weights = draw_clusters(made.n_clusters, draws, seed)
     pairs = list(combinations(made.dimensions, 2))
     strata = [((), np.ones(len(made.items), dtype=bool)), *(made.cells(by) if by else ())]
     tables, mains = [], []

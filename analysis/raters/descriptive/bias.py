@@ -17,7 +17,7 @@ from ..result import RaterResult
 from .bias_parts import Row, context, keys_of, positivity, range_of_scale
 from .matching import ADJUSTMENTS
 from .mean_ratings import columns_of
-from .resample import draw_clusters, intervals
+from .resample import Draws, draw_clusters, intervals
 from .scores import TOPIC, Flags, Scores, item_scores, ordered
 from .self_preference import SELF, Authors, self_preference
 
@@ -103,19 +103,19 @@ def biases(
             f"items: no judged item has '{author}' in column '{generator}' ({listed(np.unique(written))}); "
             "name what it holds for items that people wrote."
         )
-    weights = draw_clusters(made.n_clusters, draws, seed).of_items(made.cluster)
+    drawn = Draws(draw_clusters(made.n_clusters, draws, seed), made.cluster)
     found: list[Row] = []
     detail: list[Row] = []
     for dimension in made.dimensions:
-        found += positivity(made, dimension, by, weights)
-        found += range_of_scale(made, dimension, by, weights)
+        found += positivity(made, dimension, by, drawn)
+        found += range_of_scale(made, dimension, by, drawn)
         if written is not None:
             machine = plain & (written != author) & (written != "")
-            compared = self_preference(made, dimension, Authors(written, by_people, machine), weights)
+            compared = self_preference(made, dimension, Authors(written, by_people, machine), drawn)
             found += _corrected(compared, by)
             detail += compared
         if off_topic is not None:
-            found += context(made, dimension, by, off_topic, by_people, weights)
+            found += context(made, dimension, by, off_topic, by_people, drawn)
     keys = ["dimension", "judge", "bias", "quantity", *by]
     extra = {}
     if detail:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..ratings import HUMAN, Floats, Ratings
-from .resample import weighted_mean
+from .resample import Draws
 from .scores import Flags, Scores, stratum_names
 
 POSITIVITY, RANGE, CONTEXT = "positivity", "range", "context"
@@ -30,7 +30,7 @@ def keys_of(by: Sequence[str], dimension: str, judge: str, bias: str, quantity: 
     return {**named, **stratum_names(by, [])}
 
 
-def positivity(made: Scores, dimension: str, by: Sequence[str], weights: Floats) -> Iterator[Row]:
+def positivity(made: Scores, dimension: str, by: Sequence[str], draws: Draws) -> Iterator[Row]:
     """Model minus people, over all items and within strata."""
     people = made.of(dimension, HUMAN)
     for judge in made.models:
@@ -40,20 +40,18 @@ def positivity(made: Scores, dimension: str, by: Sequence[str], weights: Floats)
             used = inside & np.isfinite(apart)
             if used.any():
                 keys = keys_of(by, dimension, judge, POSITIVITY, "difference")
-                yield Row(
-                    {**keys, **stratum_names(by, level)}, weighted_mean(apart, used, weights), 0.0, used
-                )
+                yield Row({**keys, **stratum_names(by, level)}, draws.mean(apart, used), 0.0, used)
 
 
-def range_of_scale(made: Scores, dimension: str, by: Sequence[str], weights: Floats) -> Iterator[Row]:
+def range_of_scale(made: Scores, dimension: str, by: Sequence[str], draws: Draws) -> Iterator[Row]:
     """How widely a model spreads its ratings, by how widely people do."""
     people = made.of(dimension, HUMAN)
     ratings = made.ratings[made.dimensions.index(dimension)]
     item = np.array([made.row[name] for name in ratings.items])[ratings.item]
     owner = np.array(ratings.groups, dtype=object)[ratings.judge]
     every = np.isfinite(people)
-    single = _spread_of_ratings(ratings, item, ratings.is_human, every, weights)
-    shown = _scale_used(ratings, item, ratings.is_human, every, weights)
+    single = _spread_of_ratings(ratings, item, ratings.is_human, every, draws)
+    shown = _scale_used(ratings, item, ratings.is_human, every, draws)
     yield Row(keys_of(by, dimension, HUMAN, RANGE, "scale_used"), shown, np.nan, every)
     for judge in made.models:
         values = made.of(dimension, judge)
@@ -61,17 +59,17 @@ def range_of_scale(made: Scores, dimension: str, by: Sequence[str], weights: Flo
         if not both.any():
             continue
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = _spread(values, both, weights) / _spread(people, both, weights)
-            to_one = _spread_of_ratings(ratings, item, owner == judge, both, weights) / single
+            ratio = _spread(values, both, draws) / _spread(people, both, draws)
+            to_one = _spread_of_ratings(ratings, item, owner == judge, both, draws) / single
         yield Row(keys_of(by, dimension, judge, RANGE, "sd_ratio"), ratio, 1.0, both)
         yield Row(keys_of(by, dimension, judge, RANGE, "sd_ratio_one_person"), to_one, 1.0, both)
-        used = _scale_used(ratings, item, owner == judge, both, weights)
+        used = _scale_used(ratings, item, owner == judge, both, draws)
         yield Row(keys_of(by, dimension, judge, RANGE, "scale_used"), used, np.nan, both)
 
 
-def _spread(values: Floats, used: Flags, weights: Floats) -> Floats:
-    mean = weighted_mean(values, used, weights)
-    return np.asarray(np.sqrt(np.maximum(weighted_mean(values**2, used, weights) - mean**2, 0)))
+def _spread(values: Floats, used: Flags, draws: Draws) -> Floats:
+    mean = draws.mean(values, used)
+    return np.asarray(np.sqrt(np.maximum(draws.mean(values**2, used) - mean**2, 0)))
 
 
 def totals(of: Flags, item: np.ndarray, power: Floats, used: Flags) -> Floats:
@@ -79,21 +77,23 @@ def totals(of: Flags, item: np.ndarray, power: Floats, used: Flags) -> Floats:
     return np.where(used, np.bincount(item[of], weights=power[of], minlength=len(used)), 0.0)
 
 
-def _spread_of_ratings(ratings: Ratings, item: np.ndarray, of: Flags, used: Flags, weights: Floats) -> Floats:
-    n, total, squares = (weights @ totals(of, item, ratings.value**power, used) for power in (0.0, 1.0, 2.0))
+def _spread_of_ratings(ratings: Ratings, item: np.ndarray, of: Flags, used: Flags, draws: Draws) -> Floats:
+    n, total, squares = (
+        draws.totals(totals(of, item, ratings.value**power, used)) for power in (0.0, 1.0, 2.0)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.sqrt(np.maximum(squares / n - (total / n) ** 2, 0)))
 
 
-def _scale_used(ratings: Ratings, item: np.ndarray, of: Flags, used: Flags, weights: Floats) -> Floats:
+def _scale_used(ratings: Ratings, item: np.ndarray, of: Flags, used: Flags, draws: Draws) -> Floats:
     """Effective number of values, exp(entropy), by the number of values of the scale."""
-    counts = np.column_stack(
+    counts = np.stack(
         [
             totals(of & (ratings.category == k), item, np.ones(len(item)), used)
             for k in range(len(ratings.categories))
         ]
     )
-    held = weights @ counts
+    held = draws.totals(counts)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = held / held.sum(axis=1, keepdims=True)
         entropy = -np.where(share > 0, share * np.log(share), 0.0).sum(axis=1)
@@ -106,7 +106,7 @@ def context(
     by: Sequence[str],
     off_topic: Flags,
     related: Flags,
-    weights: Floats,
+    draws: Draws,
 ) -> Iterator[Row]:
     """What a model makes of items off their topic, beside what people make of them."""
     people = made.of(dimension, HUMAN)
@@ -117,10 +117,10 @@ def context(
         if not off.any() or not on.any():
             continue
         apart = values - people
-        excess, usual = weighted_mean(apart, off, weights), weighted_mean(apart, on, weights)
+        excess, usual = draws.mean(apart, off), draws.mean(apart, on)
         with np.errstate(divide="ignore", invalid="ignore"):
-            dropped = weighted_mean(values, on, weights) - weighted_mean(values, off, weights)
-            ratio = dropped / (weighted_mean(people, on, weights) - weighted_mean(people, off, weights))
+            dropped = draws.mean(values, on) - draws.mean(values, off)
+            ratio = dropped / (draws.mean(people, on) - draws.mean(people, off))
         yield Row(keys_of(by, dimension, judge, CONTEXT, "unrelated"), excess, 0.0, off)
         yield Row(keys_of(by, dimension, judge, CONTEXT, "unrelated_net"), excess - usual, 0.0, off | on)
         yield Row(keys_of(by, dimension, judge, CONTEXT, "drop_ratio"), ratio, 1.0, off | on)

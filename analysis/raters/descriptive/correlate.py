@@ -72,7 +72,7 @@ def correlations(
     check_alpha(alpha)
     kinds = [one_of(kind, COEFFICIENTS, "coefficient") for kind in coefficients]
     made = item_scores(judgments, items, columns=by, dimensions=dimensions, cluster=cluster, scale=scale)
-    weights = draw_clusters(made.n_clusters, draws, seed).weights
+    weights = draw_clusters(made.n_clusters, draws, seed)
     strata = [((), np.ones(len(made.items), dtype=bool)), *(made.cells(by) if by else ())]
     rows, drawn, few = [], [], 0
     for dimension in made.dimensions:

@@ -54,7 +54,7 @@ def rating_lines(
     """
     check_alpha(alpha)
     made = item_scores(judgments, items, columns=by, dimensions=dimensions, cluster=cluster, scale=scale)
-    weights = draw_clusters(made.n_clusters, draws, seed).weights
+    weights = draw_clusters(made.n_clusters, draws, seed)
     rows, slopes, bands, points = [], [], [], []
     for dimension in made.dimensions:
         people = made.of(dimension, HUMAN)

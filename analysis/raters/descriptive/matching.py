@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..ratings import Floats
-from .resample import weighted_mean
+from .resample import Draws
 from .scores import Flags
 
 ADJUSTMENTS = ("none", "human mean", "corrected")
@@ -72,7 +72,7 @@ def one_person(total: Floats, squares: Floats, raters: Floats) -> Quality:
 
 
 def adjusted_differences(
-    quality: Quality, reference: Flags, compared: Flags, weights: Floats
+    quality: Quality, reference: Flags, compared: Flags, draws: Draws
 ) -> tuple[Floats, Floats]:
     """How much higher items are rated than reference items of equal human quality.
 
@@ -82,7 +82,8 @@ def adjusted_differences(
         Of n items.
     reference, compared : ndarray of bool, shape (n,)
         Items of the reference, whose line is used, and those that are compared.
-    weights : ndarray, shape (B, n)
+    draws : Draws
+        Of the n items.
 
     Returns
     -------
@@ -96,11 +97,9 @@ def adjusted_differences(
     ref, own = reference & usable, compared & usable
     known = ref & np.isfinite(quality.error)
     with np.errstate(divide="ignore", invalid="ignore"):
-        x, y, xx, xy = (
-            weighted_mean(column, ref, weights) for column in (quality.x, quality.y, quality.xx, quality.xy)
-        )
-        noise = weighted_mean(quality.error, known, weights)
-        own_x, own_y = weighted_mean(quality.x, own, weights), weighted_mean(quality.y, own, weights)
+        x, y, xx, xy = (draws.mean(column, ref) for column in (quality.x, quality.y, quality.xx, quality.xy))
+        noise = draws.mean(quality.error, known)
+        own_x, own_y = draws.mean(quality.x, own), draws.mean(quality.y, own)
         spread, shared = xx - x**2, xy - x * y
         reliability = 1 - noise / spread
         flat = shared / spread

@@ -70,7 +70,7 @@ def means(
     made = item_scores(
         judgments, items, columns=by, dimensions=dimensions, cluster=cluster, scale=scale, people=False
     )
-    weights = draw_clusters(made.n_clusters, draws, seed).weights
+    weights = draw_clusters(made.n_clusters, draws, seed)
     strata = list(made.cells(by))
     if overall and by:
         strata.insert(0, ((), np.ones(len(made.items), dtype=bool)))

@@ -117,7 +117,7 @@ def tier_accuracy(
         people=False,
     )
     place = tier_items(made, column, levels)
-    weights = draw_clusters(made.n_clusters, draws, seed).weights
+    weights = draw_clusters(made.n_clusters, draws, seed)
     rows, notes = [], [NOTE, *made.notes]
     for d, name in enumerate(made.dimensions):
         for g, group in enumerate(made.groups):

@@ -13,34 +13,47 @@ from ..ratings import Codes, Floats
 EDGE = 1 - 1e-9  # a correlation of one has no finite transform
 
 
-@dataclass(frozen=True)
-class Draws:
-    """B bootstrap samples of C clusters.
+def draw_clusters(n_clusters: int, draws: int, seed: int) -> Floats:
+    """Draw C clusters with replacement, B times: how often each was drawn, shape (1 + B, C).
 
-    Attributes
-    ----------
-    weights : ndarray, shape (1 + B, C)
-        How often each cluster was drawn; the first row is the sample itself, all ones.
-    """
-
-    weights: Floats
-
-    def of_items(self, cluster: Codes) -> Floats:
-        """Weights of items, shape (1 + B, I), from the cluster of each, shape (I,)."""
-        return self.weights[:, cluster]
-
-
-def draw_clusters(n_clusters: int, draws: int, seed: int) -> Draws:
-    """Draw ``n_clusters`` clusters with replacement, ``draws`` times.
+    The first row is the sample itself, all ones.
 
     Examples
     --------
-    >>> draw_clusters(4, 2, seed=1).weights.sum(axis=1)
+    >>> draw_clusters(4, 2, seed=1).sum(axis=1)
     array([4., 4., 4.])
     """
     rng = np.random.default_rng(seed)
     drawn = rng.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), size=draws)
-    return Draws(np.vstack([np.ones(n_clusters), drawn]))
+    return np.vstack([np.ones(n_clusters), drawn])
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Weightings of I items by clusters.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (1 + B, C)
+        As from `draw_clusters`.
+    cluster : ndarray, shape (I,)
+        Cluster of each item.
+    """
+
+    weights: Floats
+    cluster: Codes
+
+    def totals(self, values: Floats) -> Floats:
+        """Weighted sums over the items, shape (1 + B,), or (1 + B, k) for values of shape (k, I)."""
+        n = self.weights.shape[1]
+        if values.ndim == 1:
+            return self.weights @ np.bincount(self.cluster, weights=values, minlength=n)
+        return np.stack([self.totals(column) for column in values], axis=1)
+
+    def mean(self, values: Floats, used: NDArray[np.bool_]) -> Floats:
+        """Weighted means of the items used, shape (1 + B,)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.totals(np.where(used, values, 0.0)) / self.totals(used.astype(float))
 
 
 @dataclass(frozen=True)
@@ -75,20 +88,6 @@ def intervals(drawn: Floats, alpha: float, null: float = 0.0, *, correlation: bo
         lower, upper = np.tanh(lower), np.tanh(upper)
         error = _spread(drawn[1:])
     return Interval(drawn[0], error, lower, upper, p)
-
-
-def weighted_mean(values: Floats, used: NDArray[np.bool_], weights: Floats) -> Floats:
-    """Means of the items used, for each weighting of the items, shape (B,).
-
-    Parameters
-    ----------
-    values : ndarray, shape (I,)
-    used : ndarray of bool, shape (I,)
-    weights : ndarray, shape (B, I)
-    """
-    w = weights[:, used]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(w @ values[used] / w.sum(axis=1))
 
 
 def _spread(draws: Floats) -> Floats:

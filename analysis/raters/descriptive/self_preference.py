@@ -13,6 +13,7 @@ from ..ratings import HUMAN, Floats, Ratings
 from .bias_parts import Row, totals
 from .matching import ADJUSTMENTS, Quality, adjusted_differences, one_person, quality_of
 from .order_of_tiers import ONE_PERSON
+from .resample import Draws
 from .scores import Flags, Scores
 
 SELF = "self_preference"
@@ -36,7 +37,7 @@ class Authors:
     models: Flags
 
 
-def self_preference(made: Scores, dimension: str, authors: Authors, weights: Floats) -> list[Row]:
+def self_preference(made: Scores, dimension: str, authors: Authors, draws: Draws) -> list[Row]:
     """Differences at equal human quality, of each judge and of one person, for each adjustment and author.
 
     Keys are ``dimension, judge, quantity, adjustment, generator``; the last is empty where authors are taken
@@ -50,10 +51,10 @@ def self_preference(made: Scores, dimension: str, authors: Authors, weights: Flo
     for judge in made.models:
         quality = quality_of(human, made.of(dimension, judge), variance, np.maximum(n, 1))
         own = np.isin(authors.written, [judge, aliases.get(judge, judge)])
-        rows += _rows(dimension, judge, quality, authors, own, ADJUSTMENTS, weights)
+        rows += _rows(dimension, judge, quality, authors, own, ADJUSTMENTS, draws)
     nobody = np.zeros(len(human), dtype=bool)
     person = one_person(total, squares, n)
-    return rows + _rows(dimension, ONE_PERSON, person, authors, nobody, ADJUSTMENTS[:2], weights)
+    return rows + _rows(dimension, ONE_PERSON, person, authors, nobody, ADJUSTMENTS[:2], draws)
 
 
 def _rows(
@@ -63,7 +64,7 @@ def _rows(
     authors: Authors,
     own: Flags,
     adjustments: Sequence[str],
-    weights: Floats,
+    draws: Draws,
 ) -> list[Row]:
     rated = np.isfinite(quality.x) & np.isfinite(quality.y)
     reference, machine = authors.people & rated, authors.models & rated
@@ -72,7 +73,7 @@ def _rows(
         names = dict.fromkeys(str(name) for name in authors.written[machine])
         sets |= {(AUTHOR, name): machine & (authors.written == name) for name in names}
     drawn = {
-        key: adjusted_differences(quality, reference, compared, weights)[0]
+        key: adjusted_differences(quality, reference, compared, draws)[0]
         for key, compared in sets.items()
         if compared.any() and reference.any()
     }

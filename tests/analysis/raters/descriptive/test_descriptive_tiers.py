@@ -1,0 +1,93 @@
+"""Order of tiers: scores and chance by enumeration, ties in each way, a person beside the panel."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.raters.descriptive import tier_accuracy
+from conjury.analysis.raters.descriptive.order_of_tiers import score_order
+from conjury.inference.errors import InputError
+
+Tables = tuple[pd.DataFrame, pd.DataFrame]
+TIERS = ["high", "mid", "low"]
+
+
+def test_scores_by_hand() -> None:
+    made = score_order(np.array([[[3, 2, 1], [3, 3, 1], [2, 2, 2], [1, 2, 3]]], dtype=float))
+    assert made.order.tolist() == [[1, 0, 0, 0], [1, 0.5, pytest.approx(1 / 6), 0], [1, 1, 1, 0]]
+    assert made.pairs == pytest.approx(np.array([[1, 2 / 3, 0, 0], [1, 5 / 6, 0.5, 0], [1, 1, 1, 0]]))
+    assert made.tied == pytest.approx([0, 1 / 3, 1, 0])
+
+
+def test_chance_is_the_mean_over_all_assignments_of_ratings_to_tiers() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.integers(0, 4, (1, 50, 4)).astype(float)
+    shuffled = [score_order(values[:, :, list(order)]) for order in permutations(range(4))]
+    made = score_order(values)
+    assert made.order_chance == pytest.approx(np.mean([one.order for one in shuffled], axis=0))
+    assert made.pairs_chance == pytest.approx(np.mean([one.pairs for one in shuffled], axis=0))
+
+
+def test_judges_of_a_table_are_scored_topic_by_topic(tables: Tables) -> None:
+    made = tier_accuracy(*tables, levels=TIERS, dimension="funniness", draws=20).frame
+    assert list(made["judge"].cat.categories) == ["human", "gpt", "gemini", "claude", "one person"]
+    judgments, items = tables
+    gpt = judgments[(judgments["judge_id"] == "gpt") & (judgments["dimension"] == "funniness")]
+    wide = gpt.merge(items).pivot(index="topic_id", columns="response_type", values="value")
+    strict = ((wide["high"] > wide["mid"]) & (wide["mid"] > wide["low"])).mean()
+    row = made[(made["judge"] == "gpt") & (made["quantity"] == "complete_order") & (made["ties"] == "wrong")]
+    assert row["estimate"].iloc[0] == pytest.approx(strict)
+    assert row["n_topics"].iloc[0] == 40
+    assert row["excess"].iloc[0] == pytest.approx(strict - row["chance"].iloc[0])
+
+
+def test_the_panel_orders_better_than_one_of_its_people(tables: Tables) -> None:
+    made = tier_accuracy(*tables, levels=TIERS, dimension="funniness", draws=20).frame
+    split = made[(made["quantity"] == "ordered_pairs") & (made["ties"] == "split")].set_index("judge")
+    assert split.loc["human", "estimate"] > split.loc["one person", "estimate"] + 0.03
+    assert (split["chance"] == 0.5).all()
+
+
+def test_one_person_is_the_mean_over_people_where_each_order_can_be_listed() -> None:
+    rows = [("ann", "a", 3), ("bob", "a", 1), ("cy", "b", 2), ("dan", "b", 1)]
+    table = pd.DataFrame(rows, columns=["judge_id", "item_id", "value"]).assign(
+        judge_kind="human", topic_id="t", tier=lambda x: x["item_id"].map({"a": "best", "b": "worst"})
+    )
+    made = tier_accuracy(table, column="tier", levels=["best", "worst"], draws=3).frame
+    one = made[(made["judge"] == "one person") & (made["quantity"] == "ordered_pairs")].set_index("ties")
+    assert one.loc["split", "estimate"] == pytest.approx((1 + 1 + 0 + 0.5) / 4, abs=0.08)
+    assert one.loc["split", "estimate"] == pytest.approx(
+        (one.loc["wrong", "estimate"] + one.loc["right", "estimate"]) / 2
+    )
+
+
+def test_topics_without_a_tier_are_left_out_and_told(tables: Tables) -> None:
+    judgments, items = tables
+    made = tier_accuracy(
+        judgments[judgments["item_id"] != "t3_mid"], items, levels=TIERS, dimension="novelty", draws=5
+    )
+    assert (made.frame["n_topics"] == 39).all()
+    assert "1 of 40 topics lack a tier and are left out." in made.notes
+
+
+def test_two_responses_of_one_tier_and_unknown_tiers_are_refused(tables: Tables) -> None:
+    judgments, items = tables
+    doubled = items.assign(response_type=items["response_type"].replace("serious", "mid"))
+    with pytest.raises(InputError, match="both 'mid' of the same topic"):
+        tier_accuracy(judgments, doubled, levels=TIERS, dimension="novelty")
+    with pytest.raises(InputError, match="no judged item has 'best'"):
+        tier_accuracy(judgments, items, levels=["best", "low"], dimension="novelty")
+    with pytest.raises(InputError, match="at least two tiers"):
+        tier_accuracy(judgments, items, levels=["high"], dimension="novelty")
+
+
+def test_random_ratings_are_at_chance() -> None:
+    rng = np.random.default_rng(4)
+    made = score_order(rng.integers(0, 5, (1, 20000, 3)).astype(float))
+    gap = np.stack([made.order.mean(axis=1) - made.order_chance.mean(axis=1), made.pairs.mean(axis=1)
+                    - made.pairs_chance.mean(axis=1)])  # fmt: skip
+    assert np.abs(gap).max() < 0.012

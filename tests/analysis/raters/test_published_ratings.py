@@ -1,0 +1,99 @@
+"""Printed numbers of the Oogiri paper: beside recomputed ones, and consistent with each other or not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.raters.descriptive import correlations, distributions, means
+from conjury.analysis.raters.published import printed, published_correlations, published_means, whole_counts
+from conjury.analysis.raters.published_checks import fits_deviation, most_in_order, published_checks
+from conjury.inference.errors import InputError
+
+
+def judged() -> tuple[pd.DataFrame, pd.DataFrame]:
+    rng = np.random.default_rng(0)
+    items = pd.DataFrame(
+        {
+            "item_id": [f"i{k}" for k in range(40)],
+            "topic_id": [f"t{k % 20}" for k in range(40)],
+            "modality": ["text", "image"] * 20,
+            "response_type": ["high"] * 20 + ["low"] * 20,
+        }
+    )
+    judges = [("ann", "human"), ("bob", "human"), ("gpt_4_1", "model")]
+    rows = [
+        (name, kind, item, "funniness", rng.integers(0, 5))
+        for name, kind in judges
+        for item in items["item_id"]
+    ]
+    columns = ["judge_id", "judge_kind", "item_id", "dimension", "value"]
+    return pd.DataFrame(rows, columns=columns), items
+
+
+def test_every_printed_mean_stands_beside_ours() -> None:
+    made = published_means(means(*judged(), draws=20))
+    assert set(made["table"]) == {1, 4}
+    row = made[(made["group"] == "human") & (made["response_type"] == "high")].iloc[0]
+    assert (row["printed"], row["sd_printed"]) == (2.563, 0.648)
+    assert row["difference"] == pytest.approx(row["estimate"] - 2.563)
+    split = published_means(means(*judged(), by=("modality", "response_type"), draws=20))
+    assert set(split["table"]) == {10, 11, 12, 13}
+
+
+def test_every_printed_correlation_stands_beside_ours() -> None:
+    made = published_correlations(correlations(*judged(), draws=20))
+    row = made[(made["response_type"] == "overall") & (made["coefficient"] == "spearman")].iloc[0]
+    assert (row["table"], row["printed"], row["star"]) == (7, 0.224, True)
+
+
+def test_results_without_printed_numbers_are_refused() -> None:
+    judgments, items = judged()
+    with pytest.raises(InputError, match="give means by response_type"):
+        published_means(distributions(judgments, items))
+    with pytest.raises(InputError, match="has no column 'response_type'"):
+        published_means(means(judgments, items, by=("modality",), draws=5))
+    with pytest.raises(InputError, match="No row of this result has a printed number"):
+        published_means(means(judgments.assign(dimension="wit"), items, draws=5))
+
+
+def test_printed_tables_have_every_number() -> None:
+    assert len(printed("oogiri_means.csv")) == 4 * 3 * 8 * 6
+    assert len(printed("oogiri_correlations.csv")) == 3 * 9 * 6 * 2
+
+
+def test_printed_means_are_of_399_topics_and_agree_with_their_parts() -> None:
+    found = published_checks().set_index("check")["n_off"]
+    assert found["whole ratings of 399 topics"] == 0
+    assert found["whole ratings of 200 topics"] > 300
+    assert found["standard deviations of whole ratings"] == 0
+    assert found["tables 1, 4-6 from text and image parts"] == 0
+    assert found["stars of correlations"] == 1
+
+
+def test_printed_accuracies_cannot_be_complete_orders_without_ties() -> None:
+    found = published_checks()
+    rows = found[found["check"].str.startswith("accuracy")]
+    assert (rows["n_off"] == 1).all()
+    assert rows["finding"].str.contains("203|207|216").all()
+
+
+def test_the_bound_on_strict_orders_holds_and_is_reached() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        best, worst = rng.integers(0, 5, (2, 400))
+        bound = most_in_order(float((best - worst).mean()), float(best.std() + worst.std()), 2)
+        assert (best - worst >= 2).mean() <= bound + 1e-12
+    gap = np.repeat([2.0, -2.0], 200)
+    assert most_in_order(float(gap.mean()), float(gap.std()), 2) == pytest.approx(0.5)
+
+
+def test_means_and_deviations_of_whole_numbers_fit_and_others_do_not() -> None:
+    rng = np.random.default_rng(0)
+    ratings = rng.integers(0, 5, (200, 40))
+    mean, sd = ratings.mean(axis=1).round(3), ratings.std(axis=1, ddof=1).round(3)
+    assert whole_counts(mean, 40).all()
+    assert fits_deviation(mean, sd, 40, 39).all()
+    assert fits_deviation(mean, sd + 0.004, 40, 39).mean() < 0.3
+    assert whole_counts(mean + 0.004, 40).mean() < 0.1
