@@ -243,8 +243,10 @@ def _advice(panel: Panel, found: Evidence, kept: Mask, plan: _Plan) -> list[str]
 def _without(judgments: pd.DataFrame, ratings: Ratings, model: str | Sequence[str] | None) -> list[str]:
     if model is not None:
         return []
-    named = as_text(judgments["judge_id"])[(as_text(judgments["judge_kind"]) == "model").to_numpy(dtype=bool)]
-    lost = [name for name in named.unique() if name not in set(as_text(ratings.frame["judge_id"]))]
+    first = judgments.drop_duplicates("judge_id")
+    machines = as_text(first["judge_id"])[(as_text(first["judge_kind"]) == "model").to_numpy(dtype=bool)]
+    used = set(as_text(ratings.frame.drop_duplicates("judge")["judge_id"]))
+    lost = [name for name in machines if name not in used]
     return [f"{listed(lost, 6)}: no rating that can be used, so no test."] if lost else []
 
 

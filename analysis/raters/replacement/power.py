@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Any, get_args
 
@@ -19,12 +18,12 @@ from ..ratings import Floats
 from ..result import RaterResult
 from .decide import PASSING, Multiplicity, check_multiplicity, evidence, verdict
 from .scoring import ACCURACY, NAMED, NEG_RMSE
-from .simulate import Kind, Outcomes, World, study
+from .simulate import Kind, Outcomes, World, meet, studies
 
 STATED, MARGIN = "as stated", "at the margin"
 AT_ONCE = 1_000_000  # ratings held in memory together
-MARGIN_ITEMS = 100_000
-LOADINGS = np.linspace(0, 1, 17)
+MARGIN_ITEMS = 60_000
+LOADINGS = np.linspace(0, 1, 13)
 
 
 def alt_test_power(
@@ -118,10 +117,9 @@ def alt_test_power(
     rows: list[dict[str, Any]] = []
     notes = _advice(sizes, items)
     for people, human in product(sizes, humans):
-        world = World(kind, shares, _root(human), 0.0, people, min(per_item or people, people), scored)
+        world = World(kind, shares, _root(human), people, min(per_item or people, people), scored)
         for value, scenario, which in _scenarios(world, human, models, epsilons, margin, seed, notes):
-            there = replace(world, model=value / world.human)
-            made = _pass(there, items, which, simulations, q_fdr, multiplicity, seed)
+            made = _pass(world, value / world.human, items, which, simulations, q_fdr, multiplicity, seed)
             head = {"scenario": scenario, "annotators": people, "per_item": world.per_item}
             rows += [{**head, "human_agreement": human, "model_agreement": value, **row} for row in made]
     frame = _bounded(pd.DataFrame(rows), simulations, alpha)
@@ -166,11 +164,11 @@ def margins(world: World, epsilons: Sequence[float], seed: int) -> Floats:
 
     Found on one large study with the same random numbers for every loading.
     """
-    n_items = min(MARGIN_ITEMS, 2 * AT_ONCE // world.people)
+    rng = np.random.default_rng([seed, 7, world.people])
+    large = studies(world, 1, min(MARGIN_ITEMS, AT_ONCE // world.people), rng)
     behind = []
     for loading in LOADINGS:
-        rng = np.random.default_rng([seed, 7, world.people])
-        made = study(replace(world, model=float(loading)), 1, n_items, rng)
+        made = meet(world, large, float(loading))
         behind.append((made.human_wins.sum() - made.model_wins.sum()) / made.used.sum())
     falling = np.minimum.accumulate(np.array(behind))
     asked = np.array(epsilons, dtype=float)
@@ -180,6 +178,7 @@ def margins(world: World, epsilons: Sequence[float], seed: int) -> Floats:
 
 def _pass(
     world: World,
+    loading: float,
     instances: Sequence[int],
     epsilons: Sequence[float],
     simulations: int,
@@ -193,7 +192,7 @@ def _pass(
     sums: dict[int, list[Floats]] = {size: [] for size in instances}
     rng = np.random.default_rng([seed, world.people])
     for start in range(0, simulations, at_once):
-        made = study(world, min(at_once, simulations - start), most, rng)
+        made = meet(world, studies(world, min(at_once, simulations - start), most, rng), loading)
         for size in instances:
             sums[size].append(_sums(made, size))
     rows = []

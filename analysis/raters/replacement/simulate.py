@@ -28,8 +28,8 @@ class World:
     kind : {"labels", "ratings"}
     shares : ndarray, shape (K,)
         How often each category occurs.
-    human, model : float
-        Loadings of people and of the model, between 0 and 1.
+    human : float
+        Loading of people, between 0 and 1.
     people : int
         Size of the panel.
     per_item : int
@@ -41,45 +41,73 @@ class World:
     kind: Kind
     shares: Floats
     human: float
-    model: float
     people: int
     per_item: int
     scoring: str
 
 
 @dataclass(frozen=True)
+class Studies:
+    """S studies of n items with m people, before a model answers.
+
+    Attributes
+    ----------
+    people : ndarray, shape (S, n, m)
+        Codes of their answers.
+    used : ndarray, shape (S, n, m)
+        Who rates which item.
+    scores : ndarray, shape (S, n, m)
+        Sum of the scores of each answer against the others of the item.
+    against_all : ndarray, shape (S, n, K)
+        Sum of the scores of each category against all ratings of the item.
+    alike : ndarray, shape (K, K)
+        Score of one category against another.
+    truth, luck, drawn : ndarray, shape (S, n)
+        Uniform numbers: of the item, and of the model's answer.
+    """
+
+    people: Codes
+    used: Mask
+    scores: Floats
+    against_all: Floats
+    alike: Floats
+    truth: Floats
+    luck: Floats
+    drawn: Floats
+
+
+@dataclass(frozen=True)
 class Outcomes:
-    """Comparisons in S studies of n items with m people; every array has shape (S, n, m)."""
+    """Comparisons of a model in S studies of n items with m people; every array has shape (S, n, m)."""
 
     used: Mask
     model_wins: Mask
     human_wins: Mask
 
 
-def study(world: World, n_studies: int, n_items: int, rng: np.random.Generator) -> Outcomes:
-    """Draw studies and compare; the people of the same ``rng`` do not depend on the model."""
-    shape = (n_studies, n_items)
-    truth, people_luck = rng.random(shape), rng.random((*shape, world.people))
-    people_drawn, model_luck, model_drawn = (
-        rng.random(people_luck.shape),
-        rng.random(shape),
-        rng.random(shape),
-    )
-    people = _answers(world, truth[..., None], people_luck, people_drawn, world.human)
-    model = _answers(world, truth, model_luck, model_drawn, world.model)
-    used = np.ones(people.shape, dtype=bool)
+def studies(world: World, n_studies: int, n_items: int, rng: np.random.Generator) -> Studies:
+    """Draw items, people and their answers."""
+    shape, size = (n_studies, n_items), (n_studies, n_items, world.people)
+    truth, luck, drawn = rng.random(shape), rng.random(shape), rng.random(shape)
+    people = answers(world, truth[..., None], rng.random(size), rng.random(size), world.human)
+    used = np.ones(size, dtype=bool)
     if world.per_item < world.people:
-        used = rng.random(people.shape).argsort(axis=-1).argsort(axis=-1) < world.per_item
+        used = rng.random(size).argsort(axis=-1).argsort(axis=-1) < world.per_item
+    counts = np.stack([((people == code) & used).sum(axis=-1) for code in range(len(world.shares))], axis=-1)
     alike = _similarity(world)
-    codes = np.arange(len(world.shares))
-    counts = np.stack([((people == code) & used).sum(axis=-1) for code in codes], axis=-1).astype(float)
     against_all = counts @ alike
-    human = np.take_along_axis(against_all, people, -1) - alike[people, people]
-    other = np.take_along_axis(against_all, model[..., None], -1) - alike[people, model[..., None]]
-    return Outcomes(used, used & (other >= human), used & (human >= other))
+    scores = np.take_along_axis(against_all, people, -1) - np.diag(alike)[people]
+    return Studies(people, used, scores, against_all, alike, truth, luck, drawn)
 
 
-def _answers(world: World, truth: Floats, luck: Floats, drawn: Floats, loading: float) -> Codes:
+def meet(world: World, made: Studies, loading: float) -> Outcomes:
+    """Let a model of some loading answer the items of studies, and compare it with each person."""
+    model = answers(world, made.truth, made.luck, made.drawn, loading)[..., None]
+    scores = np.take_along_axis(made.against_all, model, -1) - made.alike[made.people, model]
+    return Outcomes(made.used, made.used & (scores >= made.scores), made.used & (made.scores >= scores))
+
+
+def answers(world: World, truth: Floats, luck: Floats, drawn: Floats, loading: float) -> Codes:
     """Codes of answers from uniform numbers: the item's, whether it is known, and the rater's own."""
     inner = np.cumsum(world.shares)[:-1]
     if world.kind == "labels":
