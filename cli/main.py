@@ -11,6 +11,7 @@ import typer
 from conjury.inference.errors import ConjuryError, InputError
 
 from .import_command import import_
+from .rating_commands import register
 
 INTERRUPTED = 130  # what typer exits with, in silence, after Ctrl-C
 
@@ -254,13 +255,30 @@ def fit(
         str | None,
         typer.Option(help="What analyses are about: chosen, or probability (of being chosen)."),
     ] = None,
+    items: Annotated[
+        Path | None, typer.Option("--items", help="Items of a study of items, with their strata.")
+    ] = None,
+    epsilon: Annotated[
+        float, typer.Option(help="Advantage that people must have over a model that may replace them.")
+    ] = 0.1,
 ) -> None:
-    """Run a study's analyses on its choices and write tables, figures and a manifest."""
+    """Run a study's analyses on its choices or judgments and write tables, figures and a manifest."""
     from conjury.analysis.fit import Options
+    from conjury.inference.study import ItemStudy, load_any_study
 
     from .commands import fit_choices
     from .loading import load_variants
+    from .rating_fits import fit_of_items
 
+    known = load_any_study(study)
+    if isinstance(known, ItemStudy):
+        conjoint = {
+            "--variant": variant, "--levels": levels, "--id": id, "--vcov": vcov, "--outcome": outcome,
+            "--judge": judge, "--prompt": prompt, "--engine": engine != "native",
+            "--interval": interval != "percentile",
+        }  # fmt: skip
+        fit_of_items(known, data, items, rename, out, conjoint, alpha, draws, seed, epsilon)
+        return
     loaded = load_variants(study, data, variant, levels, rename, judge, prompt).about(outcome)
     draws = loaded.study.bootstrap.draws if draws is None else draws
     fit_choices(loaded, out, Options(engine, tuple(id or ()), vcov, alpha, draws, seed, interval))
@@ -291,7 +309,13 @@ def compare(
 
 @app.command()
 def report(
-    name: Annotated[str, typer.Argument(help="conjoint (any study), moderation, diagnostics or estimators.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="moderation, oogiri, conjoint (any other conjoint), raters (any judgments), diagnostics or "
+            "estimators."
+        ),
+    ],
     results: ResultsPath = Path("results"),
     out: Annotated[Path, typer.Option("--out", help="Folder for the report.")] = Path("reports"),
     to: Annotated[str, typer.Option("--to", help="html, or pdf (needs Quarto).")] = "html",
@@ -384,6 +408,9 @@ def doctor() -> None:
     from .doctor import examine
 
     examine()
+
+
+register(app)
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from conjury.inference.columns import as_text, did_you_mean, listed
 from conjury.inference.errors import InputError
 from conjury.inference.study import ItemStudy
 
@@ -29,11 +30,31 @@ class Judged:
     study: ItemStudy | None = None
     truth: pd.DataFrame | None = None
 
+    def of_dimensions(self, wanted: Sequence[str] | None) -> pd.DataFrame:
+        """The judgments of some dimensions; InputError for one that is not there."""
+        if not wanted:
+            return self.judgments
+        names = as_text(self.judgments["dimension"])
+        known = [str(name) for name in names.unique()]
+        for name in wanted:
+            if name not in known:
+                raise InputError(
+                    f"--dimension {name}: the judgments have no such dimension{did_you_mean(name, known)}; "
+                    f"they have {listed(known)}."
+                )
+        return self.judgments[names.isin(list(wanted)).to_numpy(dtype=bool)]
+
     def described(self) -> list[dict[str, Any]]:
         """Name each file with its checksum and rows."""
         from conjury.analysis.store import describe_file
 
         return [describe_file(file, rows, "", rows, "judgments") for file, rows in self.files]
+
+    @property
+    def models(self) -> list[str]:
+        """Ids of the models, in order of appearance."""
+        model = as_text(self.judgments["judge_kind"]) == "model"
+        return [str(name) for name in as_text(self.judgments["judge_id"])[model].unique()]
 
     @property
     def kept(self) -> dict[str, pd.DataFrame]:
@@ -98,7 +119,8 @@ def read_results(results: Path) -> Judged:
     judgments = folder.held("judgments")
     if judgments is None:
         raise InputError(
-            f"{results} holds no judgments; name a file of them, or the folder of `conjury fit` with --results."
+            f"{results} holds no judgments; name a file of them, or the folder of `conjury fit` with "
+            "--results."
         )
     return Judged(judgments, folder.held("items"), ())
 

@@ -1,1 +1,37 @@
 """Ratings and labels by people and models: agreement, biases, rater models, replacement tests."""
+
+from .coefficients import agreement
+from .coverage import coverage
+from .descriptive import (
+    biases,
+    correlations,
+    dimension_correlations,
+    distributions,
+    means,
+    rating_lines,
+    tier_accuracy,
+    with_items,
+)
+from .ratings import Ratings, read_ratings
+from .replacement import AltTest, alt_test, alt_test_power, epsilon_curve
+from .result import RaterResult
+
+__all__ = [
+    "AltTest",
+    "RaterResult",
+    "Ratings",
+    "agreement",
+    "alt_test",
+    "alt_test_power",
+    "biases",
+    "correlations",
+    "coverage",
+    "dimension_correlations",
+    "distributions",
+    "epsilon_curve",
+    "means",
+    "rating_lines",
+    "read_ratings",
+    "tier_accuracy",
+    "with_items",
+]

@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.files import read_table
 
+from .models.fitted import ModelFit
 from .result import RaterResult
 
 PART = "__"  # between the name of a result and that of a further table of it
@@ -17,7 +18,7 @@ PART = "__"  # between the name of a result and that of a further table of it
 
 def tables_of(name: str, result: RaterResult) -> dict[str, pd.DataFrame]:
     """Tables of a result, as a results folder names them."""
-    return {name: result.frame} | {f"{name}{PART}{part}": table for part, table in result.extra.items()}
+    return {name: result.frame} | {f"{name}{PART}{part}": table for part, table in _further(result).items()}
 
 
 def record_of(name: str, title: str, result: RaterResult, seconds: float) -> dict[str, Any]:
@@ -28,9 +29,17 @@ def record_of(name: str, title: str, result: RaterResult, seconds: float) -> dic
         "kind": result.kind,
         "seconds": round(seconds, 3),
         "settings": dict(result.settings),
-        "further": list(result.extra),
+        "further": list(_further(result)),
         "notes": list(result.notes),
+        "verdict": list(result.verdict) if isinstance(result, ModelFit) else [],
     }
+
+
+def _further(result: RaterResult) -> dict[str, pd.DataFrame]:
+    """Tables beside the first; of a model also its diagnostics and priors."""
+    if not isinstance(result, ModelFit):
+        return dict(result.extra)
+    return {**result.extra, "diagnostics": result.diagnostics, "priors": result.prior_table}
 
 
 def read_result(folder: Path, record: Mapping[str, Any]) -> RaterResult:

@@ -1,0 +1,127 @@
+"""What the reports on ratings ask for: results from a folder, as text, figures and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from conjury.inference.errors import InputError
+
+from . import rating_sections as sections
+from .display import raw_block
+from .figures.labels import LabelKey
+from .methods import note_list, plain
+from .raters.result import RaterResult
+from .raters.saved import read_result
+from .report_data import ReportData
+from .report_tables import versions_table
+from .sections import opened
+
+
+def labels_of(manifest: Mapping[str, Any]) -> dict[LabelKey, str]:
+    """Words for dimensions, strata, levels, judges and prompts, as figures take them."""
+    given = manifest.get("labels") or {}
+    found: dict[LabelKey, str] = {str(name): str(text) for name, text in given.get("features", {}).items()}
+    for feature, levels in given.get("levels", {}).items():
+        found |= {(str(feature), str(level)): str(text) for level, text in levels.items()}
+    for kind in ("judges", "prompts"):
+        found |= {(kind, str(name)): str(text) for name, text in given.get(kind, {}).items()}
+    return found
+
+
+class RatingsReport(ReportData):
+    """A folder with results on ratings, as a report prints it.
+
+    What prints is for cells with ``output: asis``; what cannot be shown becomes a sentence that says why.
+    Parameters and errors are those of `ReportData`; a folder without results on ratings is refused.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(path)
+        if not self.records:
+            raise InputError(
+                f"{self.path} holds no results on ratings; run `conjury fit` with a study of items, or "
+                "`conjury raters`, `conjury alt-test` or `conjury agreement` first."
+            )
+
+    @property
+    def parts(self) -> list[dict[str, Any]]:
+        """What was run, in order: the fit, then what was added to it."""
+        added = [part for part in self.manifest.values() if isinstance(part, dict) and "results" in part]
+        own = [self.manifest] if "results" in self.manifest else []
+        return own + sorted(added, key=lambda part: str(part.get("created")))
+
+    @property
+    def records(self) -> dict[str, dict[str, Any]]:
+        """What the manifest says of each result, by name; later runs take the place of earlier ones."""
+        return {str(made["name"]): made for part in self.parts for made in part["results"]}
+
+    @property
+    def words(self) -> dict[LabelKey, str]:
+        """Labels as figures take them."""
+        return labels_of(self.manifest)
+
+    @property
+    def main_dimension(self) -> str | None:
+        """The dimension that matters most, where the study names one."""
+        return self.manifest.get("main")
+
+    def result(self, name: str) -> RaterResult:
+        """Read a result; InputError where there is none of that name."""
+        if name not in self.records:
+            raise InputError(f"These results hold no {name.replace('_', ' ')}.")
+        return read_result(self.path, self.records[name])
+
+    def of_kind(self, kind: str) -> list[str]:
+        """Names of the results of a kind."""
+        return [name for name, made in self.records.items() if made["kind"] == kind]
+
+    def opening(self) -> str:
+        """Say which results these are, and whether their judgments are simulated."""
+        told = opened(self.manifest, self.manifest)
+        return " ".join(filter(None, [told, sections.simulated(self.manifest)]))
+
+    def show(self, *kinds: str) -> None:
+        """Print every result of some kinds, or a sentence where there is none."""
+        names = [name for kind in kinds for name in self.of_kind(kind)]
+        if not names:
+            print("\nThese results hold no analysis of this kind.\n")
+        for name in names:
+            self.say(partial(sections.section, self, name))
+
+    def published(self) -> None:
+        """Print the comparison with printed numbers, or why there is none."""
+        self.say(lambda: sections.published(self))
+
+    def truth(self) -> None:
+        """Print the comparison with true values, or why there is none."""
+        self.say(lambda: sections.truth(self))
+
+    def both_answers(self) -> None:
+        """Print what the replacement test and the rater models say of the same models, side by side."""
+        self.say(lambda: sections.both_answers(self))
+
+    def methods(self) -> str:
+        """Tell what was run, one paragraph a result, in Markdown."""
+        told = [f"**{plain(made['title'])}.** {sections.method(made)}" for made in self.records.values()]
+        return "\n\n".join(told)
+
+    def notes(self) -> str:
+        """List the notes of all runs, in Markdown."""
+        return note_list(list(dict.fromkeys(self._notes())))
+
+    def _notes(self) -> Sequence[str]:
+        found: list[str] = []
+        for part in self.parts:
+            found += map(str, part.get("notes") or [])
+            for made in part["results"]:
+                found += [f"{made['title']}: {note}" for note in made.get("notes") or []]
+        return found
+
+    def data_and_versions(self) -> None:
+        """Print the table of data files with checksums, of software, and of every command."""
+        newest = self.parts[-1]
+        packages = {**(self.manifest.get("packages") or {}), **(newest.get("packages") or {})}
+        print(raw_block(versions_table(self.manifest | {"packages": packages})))

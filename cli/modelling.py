@@ -1,0 +1,131 @@
+"""What ``conjury raters`` does: fit Bayesian models of raters, write draws and tables, print findings."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conjury.inference.columns import listed
+from conjury.inference.errors import InputError
+
+from .commands import console
+from .rating import Judged
+from .rating_fits import extend_results, print_notes, refuse_other_data
+from .rating_tables import print_frame
+
+if TYPE_CHECKING:
+    from conjury.analysis.raters.models.fitted import ModelFit
+
+MODELS = ("auto", "ordinal", "dimensions", "labels")
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """How to sample; numbers that are None are those of the model."""
+
+    draws: int | None
+    tune: int | None
+    chains: int
+    sampler: str
+    seed: int
+    alpha: float
+
+    def options(self) -> dict[str, Any]:
+        """As the models take them, with progress shown."""
+        given = {"draws": self.draws, "tune": self.tune}
+        return {name: number for name, number in given.items() if number is not None} | {
+            "chains": self.chains,
+            "sampler": self.sampler,
+            "seed": self.seed,
+            "alpha": self.alpha,
+            "progress": True,
+        }
+
+
+def model_raters(
+    judged: Judged,
+    results: Path,
+    model: str,
+    dimensions: Sequence[str] | None,
+    covariates: Sequence[str] | None,
+    sampled: Sampled,
+) -> None:
+    """Fit one model to each dimension named, or one to all dimensions, and add it to the results folder."""
+    if model not in MODELS:
+        raise InputError(f"--model {model}: use {listed(MODELS)}.")
+    refuse_other_data(results, judged)
+    for planned in _plan(judged, model, dimensions, covariates, sampled):
+        console.print(f"{planned.title}: {_size(judged)}, {sampled.chains} chains")
+        start = time.perf_counter()
+        fit = planned.verb(judged.of_dimensions(dimensions), **planned.arguments)
+        found = {planned.name: (planned.title, fit)}
+        extend_results(planned.name, judged, results, found, time.perf_counter() - start)
+        _print(fit, results)
+    console.print(f"Results in {results}; render them with `conjury report raters --results {results}`.")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A model to be fitted, and where its results go."""
+
+    name: str
+    title: str
+    verb: Callable[..., ModelFit]
+    arguments: dict[str, Any]
+
+
+def _plan(
+    judged: Judged,
+    model: str,
+    dimensions: Sequence[str] | None,
+    covariates: Sequence[str] | None,
+    sampled: Sampled,
+) -> list[Planned]:
+    from conjury.analysis.raters import dimension_model, label_model, rater_model
+    from conjury.analysis.raters.coverage import dimension_names
+    from conjury.analysis.raters.ratings import read_ratings
+
+    judgments, options = judged.of_dimensions(dimensions), sampled.options()
+    names = dimension_names(judgments)
+    if model == "dimensions":
+        options |= {"items": judged.items, "covariates": tuple(covariates or ())}
+        return [Planned("dimensions", "Dimensions of ratings: latent correlations", dimension_model, options)]
+    if len(names) > 1 and not dimensions:
+        raise InputError(
+            f"The judgments have several dimensions ({listed(names)}); name one or more with --dimension, or "
+            "model them together with --model dimensions."
+        )
+    made = []
+    for name in names:
+        told = "" if name in (None, "rating") else f": {name}"
+        numeric = read_ratings(judgments, dimension=name).numeric
+        if model == "labels" or (model == "auto" and not numeric):
+            title, verb, own = "True classes and confusions", label_model, {}
+        else:
+            title, verb = "Severity, discrimination and agreement", rater_model
+            own = {"items": judged.items, "covariates": tuple(covariates or ())}
+        label = f"{'labels' if verb is label_model else 'raters'}_{name}"
+        made.append(Planned(label, title + told, verb, {"dimension": name, **own, **options}))
+    return made
+
+
+def _size(judged: Judged) -> str:
+    frame = judged.judgments
+    return (
+        f"{len(frame):,} judgments of {frame['item_id'].nunique():,} items by "
+        f"{frame['judge_id'].nunique():,} judges"
+    )
+
+
+def _print(fit: ModelFit, results: Path) -> None:
+    print_frame(fit.frame)
+    for name in ("replacement", "agreement"):
+        if name in fit.extra:
+            console.print(name.capitalize())
+            print_frame(fit.extra[name])
+    for sentence in fit.verdict:
+        console.print(f"  {sentence}")
+    print_notes(fit.notes, results)

@@ -1,0 +1,223 @@
+"""What the commands about ratings do: fit, model, test, and write it all to a results folder."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from conjury.inference.errors import ConjuryError, InputError
+from conjury.inference.study import ItemStudy
+
+from .commands import console, show_progress
+from .rating import Judged, read_judged, read_results
+
+if TYPE_CHECKING:
+    from conjury.analysis.raters.fit import RatingOptions
+    from conjury.analysis.raters.result import RaterResult
+    from conjury.analysis.store import ResultsFolder
+
+NOTES = 20
+
+
+def fit_of_items(
+    study: ItemStudy,
+    data: Sequence[Path],
+    items: Path | None,
+    renames: Sequence[str] | None,
+    out: Path,
+    conjoint: Mapping[str, object],
+    alpha: float,
+    draws: int | None,
+    seed: int,
+    epsilon: float,
+) -> None:
+    """Fit a study of items, once options that only a conjoint takes are refused."""
+    from conjury.analysis.raters.fit import RatingOptions
+
+    stray = next((option for option, given in conjoint.items() if given), None)
+    if stray is not None:
+        raise InputError(f"{stray} is an option of conjoint studies, and {study.name} is a study of items.")
+    options = RatingOptions(alpha, 1000 if draws is None else draws, seed, epsilon)
+    fit_judgments(study, data, items, renames, out, options)
+
+
+def fit_judgments(
+    study: ItemStudy,
+    data: Sequence[Path],
+    items: Path | None,
+    renames: Sequence[str] | None,
+    out: Path,
+    options: RatingOptions,
+) -> None:
+    """Run every analysis of a study of items and write the results folder."""
+    from conjury.analysis.raters.fit import fit_ratings, plan_ratings
+    from conjury.analysis.store import ResultsFolder, describe_run
+
+    judged = read_judged(data, study=study, items=items, renames=renames)
+    planned = plan_ratings(study, judged.judgments, judged.items, options)
+    console.print(
+        f"{study.title}: {len(judged.judgments):,} judgments, {len(planned)} analyses, {options.draws:,} "
+        "bootstrap draws each."
+    )
+    with ResultsFolder(out).replaced(list(data)) as draft:
+        with show_progress(len(planned)) as step:
+            fitted = fit_ratings(study, judged.judgments, judged.items, options, step)
+        source = judged.source()
+        manifest: dict[str, Any] = {
+            **describe_study(study),
+            **describe_run(["conjury", *sys.argv[1:]]),
+            **source,
+            "results": fitted.records,
+            "notes": [*source["notes"], *fitted.notes],
+        }
+        truth = {} if judged.truth is None else {"truth": judged.truth}
+        tables = fitted.tables | truth | beside_print(study, fitted.results, source)
+        draft.write(tables, manifest, kept=judged.kept)
+        for name, result in fitted.results.items():
+            console.print(f"  {name}: {len(result.frame):,} rows")
+        undrawn = draw_figures(draft.path, fitted.results, manifest)
+        draft.write({}, manifest | {"notes": [*manifest["notes"], *undrawn]})
+    print_notes([*manifest["notes"], *undrawn], out)
+    console.print(f"Results in {out}")
+
+
+def describe_study(study: ItemStudy) -> dict[str, Any]:
+    """Name a study of items and its parts in words, as manifests do."""
+    from conjury.inference.judgments import dimensions_of
+
+    return {
+        "study": study.name,
+        "study_argument": study.argument,
+        "title": study.title,
+        "refusal": study.refusal,
+        "main": study.main,
+        "labels": {
+            "features": {"dimension": "Dimension", **study.feature_labels},
+            "levels": {"dimension": dimensions_of(study), **study.level_labels},
+            "judges": study.judge_labels,
+            "prompts": study.prompt_labels,
+        },
+    }
+
+
+def beside_print(
+    study: ItemStudy, results: Mapping[str, RaterResult], source: Mapping[str, Any]
+) -> dict[str, pd.DataFrame]:
+    """Printed numbers of the study beside ours, where judgments are not simulated."""
+    from conjury.analysis.raters.published import beside_printed
+
+    return {} if source["simulated"] else beside_printed(study.name, results)
+
+
+def extend_results(
+    part: str,
+    judged: Judged,
+    results: Path,
+    found: Mapping[str, tuple[str, RaterResult]],
+    seconds: float,
+) -> None:
+    """Add titles and results by name to a folder as one part of it; draws of models are kept as NetCDF."""
+    from conjury.analysis.raters.models.fitted import ModelFit
+    from conjury.analysis.raters.saved import record_of, tables_of
+    from conjury.analysis.store import SAMPLERS, ResultsFolder, describe_run
+
+    folder = ResultsFolder(results)
+    own = judged.source()
+    models = {name: result for name, (_, result) in found.items() if isinstance(result, ModelFit)}
+    run = describe_run(["conjury", *sys.argv[1:]], further=SAMPLERS if models else ())
+    manifest = folder.manifest or {
+        **run,
+        **own,
+        "study": "",
+        "title": "Ratings and raters",
+        "labels": {"judges": {name: name for name in judged.models}},
+    }
+    record = {
+        "created": run["created"],
+        "command": run["command"],
+        "packages": run["packages"],
+        "data": own["data"],
+        "results": [record_of(name, title, result, seconds) for name, (title, result) in found.items()],
+        "notes": own["notes"] if judged.files else [],
+    }
+    with folder.extended(part) as draft:
+        tables: dict[str, pd.DataFrame] = {}
+        for name, (_, result) in found.items():
+            tables |= tables_of(name, result)
+        for name, fit in models.items():
+            fit.save(draft.path / "models" / f"{name}.nc")
+        draft.write(tables, manifest | {part: record}, kept=_to_keep(folder, part, judged))
+        shown = {name: result for name, (_, result) in found.items()}
+        undrawn = draw_figures(draft.path, shown, manifest)
+        noted = {**record, "notes": [*record["notes"], *undrawn]}
+        draft.write({}, manifest | {part: noted})
+
+
+def _to_keep(folder: ResultsFolder, part: str, judged: Judged) -> dict[str, pd.DataFrame]:
+    """Judgments and items, unless another part of the folder holds them."""
+    own = (folder.manifest.get(part) or {}).get("files", [])
+    held = folder.held("judgments") is not None and "data/judgments.parquet" not in own
+    return {} if held else judged.kept
+
+
+def refuse_other_data(results: Path, judged: Judged) -> None:
+    """Refuse to add results on a file of judgments to a folder that rests on others."""
+    from conjury.analysis.store import ResultsFolder
+
+    folder = ResultsFolder(results)
+    held = folder.held("judgments")
+    if not folder.manifest or not judged.files:
+        return
+    if held is None or len(held) != len(judged.judgments):
+        raise InputError(
+            f"{results} holds results on other data; name another folder with --results, or leave the file "
+            "out to go on with its judgments."
+        )
+
+
+def draw_figures(folder: Path, results: Mapping[str, RaterResult], manifest: Mapping[str, Any]) -> list[str]:
+    """Draw every result that has a figure; return why any could not be drawn."""
+    from conjury.analysis.figures.raters import DRAWN, figure_of
+    from conjury.analysis.figures.theme import save
+    from conjury.analysis.report_ratings import labels_of
+
+    drawn = {name: result for name, result in results.items() if result.kind in DRAWN}
+    labels, notes = labels_of(manifest), []
+    with show_progress(len(drawn)) as step:
+        for name, result in drawn.items():
+            step(f"Figure: {name}")
+            try:
+                save(figure_of(result, labels=labels), folder / "figures" / name)
+            except ConjuryError as error:
+                notes.append(f"Figure {name}: {error} It was not drawn.")
+    count = len(drawn) - len(notes)
+    console.print(f"  {count} {'figure' if count == 1 else 'figures'} as PNG, SVG and PDF")
+    return notes
+
+
+def print_notes(notes: Sequence[str], out: Path) -> None:
+    """Print what should be known; the rest is in the manifest."""
+    for note in notes[:NOTES]:
+        console.print(f"  Note: {note}")
+    if len(notes) > NOTES:
+        console.print(f"  {len(notes) - NOTES} more notes in {out / 'manifest.json'}")
+
+
+def find_judged(
+    file: Path | None,
+    results: Path,
+    items: Path | None,
+    renames: Sequence[str] | None,
+    where: Sequence[str] | None,
+) -> Judged:
+    """Judgments of a file, or those that a results folder rests on."""
+    if file is not None:
+        return read_judged([file], items=items, renames=renames, where=where)
+    for option, given in (("--items", items), ("--rename", renames), ("--where", where)):
+        if given:
+            raise InputError(f"{option} goes with a file of judgments; name one, or leave it out.")
+    return read_results(results)
