@@ -70,9 +70,10 @@ def assign_items(
     folder = run_folder(study, out).path / "design"
     save_assignment(table, folder)
     load = table[~table["repeat"].astype(bool)].groupby("rater").size()
-    loads = f"{len(load):,} people in {table['subset'].nunique()} subsets, with {load.min()} to {load.max()} items"
+    subsets, repeated = table["subset"].nunique(), int(table["repeat"].sum())
+    each = f"{load.min()} to {load.max()}" if load.min() < load.max() else f"{load.min()}"
     console.print(f"{study.title}: who rates what, in {folder}")
     console.print(
-        f"  assignment.parquet, .csv  {len(items):,} items, {plan.raters} people for each; {loads} and "
-        f"{int(table['repeat'].sum()):,} repeats in all"
+        f"  assignment.parquet, .csv  {len(items):,} items, {plan.raters} people for each; {len(load):,} "
+        f"people with {each} items each; {subsets} subsets; {repeated:,} repeats"
     )

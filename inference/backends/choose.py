@@ -56,7 +56,7 @@ def choose_backend(order: Order, folder: RunFolder, route: Route) -> Backend:
         return SimulatedRatingsBackend(order.study, order.judge_id, ask.samples)
     if not isinstance(order.study, Study) or folder.design is None:
         raise InputError(
-            "--backend simulated answers conjoints and studies of ratings, both with a truth table; use another "
-            "backend."
+            "--backend simulated answers conjoints and studies of ratings that have a truth table; use "
+            "another backend."
         )
     return SimulatedBackend(order.study, order.judge_id, folder.design.drawn, ask.samples)

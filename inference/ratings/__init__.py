@@ -3,16 +3,20 @@
 from .assignment import assign_raters
 from .items import make_up_items, read_items
 from .simulate import RatingSimulation, simulate_ratings
+from .tiers import TierSelection, VoteFilter, select_tiers
 from .truth import true_ratings
 from .truth_table import RatingTruth, read_rating_truth
 
 __all__ = [
     "RatingSimulation",
     "RatingTruth",
+    "TierSelection",
+    "VoteFilter",
     "assign_raters",
     "make_up_items",
     "read_items",
     "read_rating_truth",
+    "select_tiers",
     "simulate_ratings",
     "true_ratings",
 ]
