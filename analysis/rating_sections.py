@@ -63,23 +63,28 @@ def simulated(manifest: Mapping[str, Any]) -> str:
 
 def section(report: RatingsReport, name: str) -> str:
     """Show a result: what it says in words, its figure, its tables."""
-    result, title = report.result(name), plain(report.records[name]["title"])
+    result, title = report.result(name), ended(plain(report.records[name]["title"]))
     labels = report.words
     figure = picture(name, figure_of(result, labels=labels), alt_of(result)) if result.kind in DRAWN else ""
     tables = [] if result.kind in FIGURE_ONLY else lay_out(result, name, labels)
-    lead = LEADS.get(
-        result.kind, "{figure} and {table} show the results." if figure else "{table} has the numbers."
-    )
+    lead = LEADS.get(result.kind, "{figure} and {table} show the results.")
+    if "{figure}" in lead and not figure:
+        lead = "{table} has the numbers."
     told = lead.format(
         figure=f"@fig-{slug(name)}" if figure else "The figure",
         table=table_references(name, len(tables)) if tables else "the folder",
     )
     parts = [told, reading(result, Words(labels))]
     if figure:
-        parts.append(captioned(f"fig-{slug(name)}", figure, f"{title}."))
+        parts.append(captioned(f"fig-{slug(name)}", figure, title))
     if tables:
-        parts.append(table_blocks(name, tables, f"{title}."))
+        parts.append(table_blocks(name, tables, title))
     return "\n\n".join(filter(None, parts))
+
+
+def ended(title: str) -> str:
+    """Close a title with a full stop, unless it asks."""
+    return title if title.endswith(("?", ".")) else f"{title}."
 
 
 def reading(result: RaterResult, told: Words) -> str:

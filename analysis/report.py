@@ -14,6 +14,7 @@ from .methods import code, describe_analysis, note_list, plain
 from .report_diagnostics import DiagnosticsReport
 from .report_engines import EngineReport
 from .report_figures import drawers
+from .report_ratings import RatingsReport
 from .report_tables import lay_out, versions_table
 from .robustness_sections import RobustnessReport
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from great_tables import GT
     from matplotlib.figure import Figure
 
-__all__ = ["DiagnosticsReport", "EngineReport", "Results"]
+__all__ = ["DiagnosticsReport", "EngineReport", "RatingsReport", "Results"]
 
 REFUSALS = {
     "missing": "An answer without a choice is a missing choice and leaves the estimates.",
