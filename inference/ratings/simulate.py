@@ -162,14 +162,15 @@ def _select(truth: RatingTruth, judges: Sequence[str] | None) -> list[str]:
 
 
 def _share_topics(known: Mapping[str, int], topics: int | None) -> dict[str, int]:
-    """Share topics out among modalities as in the truth table, the first ones getting what is left over."""
+    """Share topics out among modalities as in the truth table, by largest remainders."""
     if topics is None:
         return dict(known)
     if topics < 1:
         raise InputError(f"The number of topics is {topics}; ask for at least one.")
     total = sum(known.values())
     shares = {name: topics * n // total for name, n in known.items()}
-    for name in list(known)[: topics - sum(shares.values())]:
+    by_remainder = sorted(known, key=lambda name: -(topics * known[name] % total))
+    for name in by_remainder[: topics - sum(shares.values())]:
         shares[name] += 1
     return {name: n for name, n in shares.items() if n}
 
