@@ -12,7 +12,13 @@ if TYPE_CHECKING:
 
     from ...raters.result import RaterResult
 
-DRAWN: dict[str, str] = {}  # kind of result -> module of this folder with `draw` and `alt`
+DRAWN: dict[str, str] = {  # kind of result -> module of this folder with `draw` and `alt`
+    "agreement": "agreement",
+    "agreement_pairs": "agreement_pairs",
+    "alt_test": "alt_test",
+    "epsilon_curve": "epsilon",
+    "alt_power": "alt_power",
+}
 
 
 def figure_of(result: RaterResult, **options: Any) -> Figure:

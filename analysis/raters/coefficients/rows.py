@@ -189,6 +189,8 @@ def pair_tables(
     if not len(pairs.first):
         return
     names = np.array(panel.raters, dtype=object)
+    of = dict(zip(ratings.judges, ratings.kinds, strict=True))
+    kinds_of = np.array([of[name] for name in panel.raters], dtype=object)
     for weighting in weightings:
         for kind in kinds:
             found = by_pair(pairs, weighting.matrix, kind)
@@ -199,6 +201,8 @@ def pair_tables(
                     **keys,
                     "judge": names[pairs.first],
                     "other": names[pairs.second],
+                    "judge_kind": kinds_of[pairs.first],
+                    "other_kind": kinds_of[pairs.second],
                     "coefficient": kind,
                     "weights": weighting.name,
                     "estimate": found.estimate,

@@ -1,0 +1,181 @@
+"""Agreement coefficients with intervals by who is compared; dimensions in panels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ...raters.result import RaterResult
+from ..labels import LabelKey, display_order
+from .forest import Forest, draw_forest
+from .naming import Names, chosen
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WORDS = {
+    "percent": "Observed agreement", "cohen": "Cohen's \N{GREEK SMALL LETTER KAPPA}",
+    "conger": "Conger's \N{GREEK SMALL LETTER KAPPA}", "fleiss": "Fleiss' \N{GREEK SMALL LETTER KAPPA}",
+    "krippendorff": "Krippendorff's \N{GREEK SMALL LETTER ALPHA}", "gwet": "Gwet's AC",
+    "brennan_prediger": "Brennan and Prediger's \N{GREEK SMALL LETTER KAPPA}",
+    "icc1": "ICC(1)", "icc2": "ICC(2)", "icc3": "ICC(3)", "icc1k": "ICC(1) of the mean",
+    "icc2k": "ICC(2) of the mean", "icc3k": "ICC(3) of the mean", "kendall_w": "Kendall's W",
+    "g_relative": "Relative generalisability", "g_absolute": "Absolute generalisability",
+}  # fmt: skip
+WEIGHTS = {"nominal": "exact agreement", "linear": "linear weights", "ordinal": "ordinal weights",
+           "quadratic": "quadratic weights", "ratio": "ratio weights", "own": "own weights"}  # fmt: skip
+USUAL = ("krippendorff", "gwet")
+USUAL_WEIGHTS = ("ordinal", "quadratic", "linear", "ratio", "own", "nominal")
+MODELS = "model"
+
+
+def draw(
+    result: RaterResult,
+    *,
+    theme: str = "light",
+    labels: Mapping[LabelKey, str] | None = None,
+    title: str | None = None,
+    coefficients: Sequence[str] | None = None,
+    weights: str | None = None,
+    dimensions: Sequence[str] | None = None,
+) -> Figure:
+    """Draw coefficients of `agreement`, with bootstrap intervals where there are any.
+
+    Parameters
+    ----------
+    result : RaterResult
+    theme, labels, title
+        As everywhere.
+    coefficients : sequence of str, optional
+        By default Krippendorff's alpha and Gwet's AC, where they were computed.
+    weights : str, optional
+        Of the coefficients that have weights; by default ordinal ones, where they were used.
+    dimensions : sequence of str, optional
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"dimension": "wit", "among": "human", "against": [None, "gpt"],
+    ...     "coefficient": "gwet", "weights": "nominal", "estimate": [0.5, 0.2], "lower": [0.4, 0.1],
+    ...     "upper": [0.6, 0.3], "boot_lower": None, "boot_upper": None})
+    >>> len(draw(RaterResult(frame, "agreement")).axes)
+    1
+    """
+    names = Names(labels)
+    frame, kinds, weighting = _shown(result, coefficients, weights)
+    wanted = chosen(frame["dimension"], dimensions, "dimension")
+    frame = frame[frame["dimension"].isin(wanted)]
+    low, high, what = _interval(frame, result.settings)
+    told = pd.DataFrame(
+        {
+            "panel": _panels(frame, names),
+            "row": compared_in_words(frame, names),
+            "series": frame["coefficient"].map(WORDS),
+            "estimate": frame["estimate"].astype(float),
+            "lower": low,
+            "upper": high,
+        }
+    )
+    some = WEIGHTS.get(weighting or "", "")
+    one = len(kinds) == 1
+    subject = WORDS[kinds[0]] if one else "Agreement"
+    xlabel = ", ".join(filter(None, [subject, some])) + what
+    panels = list(dict.fromkeys(told["panel"]))
+    forest = Forest(
+        told, panels, list(dict.fromkeys(told["row"])), [WORDS[kind] for kind in kinds],
+        list(range(len(kinds))), xlabel, dict.fromkeys(panels, 0.0) if _reaches_zero(told) else {}, across=3,
+    )  # fmt: skip
+    return draw_forest(forest, theme=theme, title=title)
+
+
+def _shown(
+    result: RaterResult, coefficients: Sequence[str] | None, weights: str | None
+) -> tuple[pd.DataFrame, list[str], str | None]:
+    """Rows to draw, their coefficients, and the weights of those that have any."""
+    frame = result.frame
+    there = chosen(frame["coefficient"], coefficients, "coefficient")
+    kinds = there if coefficients else [kind for kind in USUAL if kind in there] or there[:1]
+    frame = frame[frame["coefficient"].isin(kinds)]
+    used = [name for name in display_order(frame["weights"]) if name]
+    chosen(frame["weights"], [weights] if weights else None, "weighting")
+    weighting = weights or next((name for name in USUAL_WEIGHTS if name in used), None)
+    plain = frame["weights"].isna() | (frame["weights"].astype("string").fillna("") == "")
+    frame = frame[plain | (frame["weights"] == weighting)]
+    frame = frame[frame["estimate"].notna()]
+    if frame.empty:
+        raise InputError("There is nothing to draw: no such coefficient has a value.")
+    found = set(frame["coefficient"])
+    return frame, [kind for kind in kinds if kind in found], weighting
+
+
+def _interval(frame: pd.DataFrame, settings: Mapping[str, Any]) -> tuple[pd.Series[Any], pd.Series[Any], str]:
+    level = f"{1 - float(settings.get('alpha', 0.05)):.0%}"
+    boot = [frame[name].astype(float) for name in ("boot_lower", "boot_upper")]
+    own = [frame[name].astype(float) for name in ("lower", "upper")]
+    if not boot[0].notna().any():
+        return own[0], own[1], f" ({level} intervals)" if own[0].notna().any() else ""
+    unit = str(settings.get("unit", "item"))
+    clusters = "" if unit == "item" else f" by {unit.removesuffix('_id').replace('_', ' ')}"
+    return boot[0], boot[1], f" ({level} bootstrap intervals{clusters})"
+
+
+def _reaches_zero(told: pd.DataFrame) -> bool:
+    return bool(told[["estimate", "lower"]].min().min() < 0.15)
+
+
+def _panels(frame: pd.DataFrame, names: Names) -> list[str]:
+    before = list(frame.columns)[: list(frame.columns).index("dimension")]
+    keys = ["dimension", *map(str, before)]
+    parts = [names.all(key, frame[key].astype("string").fillna("")) for key in keys]
+    return [", ".join(filter(None, row)) for row in zip(*parts, strict=True)]
+
+
+def compared_in_words(frame: pd.DataFrame, names: Names) -> list[str]:
+    """Who is compared in each row of a table of `agreement`.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"among": ["human", "model", "human"], "against": [None, None, "gpt"]})
+    >>> compared_in_words(frame, Names(None))
+    ['People among themselves', 'Models among themselves', 'People with Gpt']
+    """
+    told = []
+    for among, against in zip(frame["among"], frame["against"], strict=True):
+        one = "Models" if among == MODELS else names.of("group", among)
+        if pd.isna(against) or not against:
+            told.append(f"{one} among themselves" if among != one else f"{one}, repeated")
+        else:
+            told.append(f"{one} with {names.of('group', against)}")
+    return told
+
+
+def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say the first coefficient that is drawn, by dimension and who is compared.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"dimension": "wit", "among": "human", "against": [None, "gpt"],
+    ...     "coefficient": "gwet", "weights": "nominal", "estimate": [0.5, 0.2], "lower": [0.4, 0.1],
+    ...     "upper": [0.6, 0.3], "boot_lower": None, "boot_upper": None})
+    >>> print(alt(RaterResult(frame, "agreement")))
+    Gwet's AC (exact agreement). Wit: People among themselves 0.50 [0.40, 0.60]; People with Gpt 0.20 [0.10, 0.30].
+    """
+    names = Names(labels)
+    frame, kinds, weighting = _shown(result, None, None)
+    frame = frame[frame["coefficient"] == kinds[0]]
+    low, high, _ = _interval(frame, result.settings)
+    told: dict[str, list[str]] = {}
+    rows = zip(
+        _panels(frame, names), compared_in_words(frame, names), frame["estimate"], low, high, strict=True
+    )
+    for panel, row, estimate, lower, upper in rows:
+        bounds = f" [{lower:.2f}, {upper:.2f}]" if pd.notna(lower) else ""
+        told.setdefault(panel, []).append(f"{row} {estimate:.2f}{bounds}")
+    head = WORDS[kinds[0]] + (f" ({WEIGHTS[weighting]})" if weighting else "")
+    parts = [
+        f"{panel}: {'; '.join(each)}." if panel else f"{'; '.join(each)}." for panel, each in told.items()
+    ]
+    return " ".join([f"{head}.", *parts])
