@@ -113,7 +113,7 @@ def marked(bad: pd.Series[Any], reason: str) -> pd.Series[Any]:
 def joined(reasons: Iterable[pd.Series[Any]], index: pd.Index[Any]) -> pd.Series[Any]:
     """All reasons of a row, joined by "; ", each once; missing where there is none."""
     result = pd.Series(pd.NA, index=index, dtype="string")
-    for reason in reasons:
+    for reason in (own.astype("string") for own in reasons):
         both = result.notna() & reason.notna() & (result != reason).fillna(True)
         result = result.mask(both.astype(bool), result + "; " + reason)
         result = result.mask(result.isna(), reason)
@@ -124,6 +124,6 @@ def counted(excluded: pd.Series[Any], judges: pd.Series[Any]) -> list[str]:
     """Say how many ratings by how many judges each reason marks."""
     parts = excluded.dropna().str.split("; ").explode()
     return [
-        f"{len(rows):,} ratings by {judges.loc[rows.index.unique()].nunique():,} judges are marked: {reason}."
+        f"Marked as left out ({reason}): {len(rows):,}, of {judges.loc[rows.index].nunique():,} judges."
         for reason, rows in parts.groupby(parts, sort=False)
     ]

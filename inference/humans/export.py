@@ -111,11 +111,13 @@ def read_export(path: str | Path, id: str, prefix: str | None = None) -> Export:
 
 def without_descriptions(table: pd.DataFrame, id: str) -> pd.DataFrame:
     """Drop the rows above the answers: question texts, then import ids."""
-    top = table.head(PROFILES).fillna("")
-    import_ids = top.apply(lambda column: column.str.startswith('{"ImportId"')).any(axis=1)
-    if import_ids.any():
+    top = table.head(PROFILES)
+    import_ids = [
+        any(str(cell).startswith('{"ImportId"') for cell in row) for row in top.to_numpy(dtype=object)
+    ]
+    if any(import_ids):
         return table.iloc[int(np.flatnonzero(import_ids)[-1]) + 1 :].reset_index(drop=True)
-    described = id in top and len(top) > 0 and top[id].iloc[0].casefold() in ID_TEXTS
+    described = id in top and len(top) > 0 and str(top[id].iloc[0]).casefold() in ID_TEXTS
     return table.iloc[int(described) :].reset_index(drop=True)
 
 

@@ -168,4 +168,4 @@ def _numbered(frame: pd.DataFrame, again: str, source: str) -> tuple[pd.DataFram
 def _gaps(judgments: pd.DataFrame) -> list[str]:
     status = judgments["status"].astype("string")
     counts = status[status != "ok"].value_counts()
-    return [f"{int(count):,} judgments have no value (status {name})." for name, count in counts.items()]
+    return [f"Judgments without a value (status {name}): {int(count):,}." for name, count in counts.items()]

@@ -110,7 +110,7 @@ def _newest(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     newest = frame.groupby(["task_id", "model"])["created"].transform("max")
     kept = frame[frame["created"] == newest].reset_index(drop=True)
     older = frame["log"].nunique() - kept["log"].nunique()
-    notes = [f"{older:,} logs are left out, since a newer one retries them."] if older else []
+    notes = [f"Logs that a newer one retries, left out: {older:,}."] if older else []
     return kept, notes
 
 

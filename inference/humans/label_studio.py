@@ -312,12 +312,14 @@ def _dimensions(works: list[_Work], source: str) -> dict[str, list[str]]:
 
 def _told(tasks: list[Task], works: list[_Work]) -> list[str]:
     counts = {
-        "annotations were cancelled (status missing)": sum(work.cancelled for work in works),
-        "drafts are left out": sum(len(task.get("drafts") or ()) for task in tasks),
-        "annotations are marked as ground truth (column ground_truth)": sum(work.truth for work in works),
-        "predictions are told by their id only and left out": sum(
+        "Annotations that were cancelled (status missing)": sum(work.cancelled for work in works),
+        "Drafts, left out": sum(len(task.get("drafts") or ()) for task in tasks),
+        "Annotations marked as ground truth (column ground_truth)": sum(work.truth for work in works),
+        "Predictions of which only the id is there, left out": sum(
             not isinstance(one, dict) for task in tasks for one in task.get("predictions") or ()
         ),
-        "tasks have no annotation": sum("annotations" in task and not task["annotations"] for task in tasks),
+        "Tasks without an annotation": sum(
+            "annotations" in task and not task["annotations"] for task in tasks
+        ),
     }
-    return [f"{count:,} {what}." for what, count in counts.items() if count]
+    return [f"{what}: {count:,}." for what, count in counts.items() if count]

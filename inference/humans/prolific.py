@@ -145,14 +145,15 @@ def _told(
     unknown = int((~judged.isin(people.index)).sum())
     silent = int((~table[id].isin(judged)).sum())
     demographics = [name for name, new in kept.items() if not new.startswith("prolific_")]
-    notes = [f"{len(people):,} people are found in Prolific's export by {id}."]
+    notes = [f"People found in Prolific's export by {id}: {len(people):,}."]
     if unknown:
-        notes.append(f"{unknown:,} judges are not in Prolific's export; what it tells is missing for them.")
+        notes.append(
+            f"Judges who are not in Prolific's export, so that its columns are missing: {unknown:,}."
+        )
     if silent:
-        notes.append(f"{silent:,} submissions in Prolific's export have no judgments.")
+        notes.append(f"Submissions in Prolific's export without judgments: {silent:,}.")
     for word in WITHHELD:
         count = int((people[demographics] == word).any(axis=1).sum()) if demographics else 0
         if count:
-            why = "revoked their consent" if word == WITHHELD[0] else "have expired data"
-            notes.append(f"{count:,} people {why}: those demographics are missing.")
+            notes.append(f"People whose demographics are missing ({word}): {count:,}.")
     return notes

@@ -81,6 +81,7 @@ def read_qualtrics_ratings(
     _check_header(raw, source)
     require_column(raw, judge, source, "--judge")
     table = without_descriptions(raw, judge)
+    nameless = table[judge].isna().to_numpy()
     if table.empty:
         raise InputError(f"{source}: there are no responses below the header rows; export it again.")
     zone, assumed = _zone(raw, layout)
@@ -89,6 +90,9 @@ def read_qualtrics_ratings(
         str(name) for name in table if str(name) in RECORDED or any(mark in str(name) for mark in BESIDE)
     }
     reasons = _reasons(table)
+    if nameless.any() and judge != id and id in table:
+        notes.append(f"Responses without {judge}, told apart by {id}: {int(nameless.sum()):,}.")
+        table = table.assign(**{judge: table[judge].fillna(table[id])})
     answers = Answers(source, table, judge, reasons, times, technical, tuple(notes))
     rules = rules or Rules()
     own = replace(rules, scale=replace(rules.scale, missing=(*rules.scale.missing, SKIPPED)))

@@ -92,7 +92,10 @@ def to_values(long: pd.DataFrame, scale: Scale, source: str) -> tuple[pd.Series[
     for dimension, rows in long.groupby("dimension", sort=False):
         codes, cells = pd.factorize(rows["raw"])
         answered = [None if plain(cell) in skipped else str(cell) for cell in cells]
-        read, problem = _read_cells(answered, scale.of(str(dimension)))
+        anchors = _applied(answered, str(dimension), scale)
+        if anchors != scale.of(str(dimension)):
+            notes.append(f"{dimension} holds numbers only: --anchors does not change it.")
+        read, problem = _read_cells(answered, anchors)
         if problem is not None:
             place, sentence = problem
             first = rows.iloc[int(np.flatnonzero(codes == place)[0])]
@@ -102,9 +105,17 @@ def to_values(long: pd.DataFrame, scale: Scale, source: str) -> tuple[pd.Series[
         if words:
             notes.append(
                 f"{dimension} holds labels ({listed(words)})"
-                + ("." if scale.of(str(dimension)) else ", not numbers; --anchors turns words into numbers.")
+                + ("." if anchors else ", not numbers; --anchors turns words into numbers.")
             )
     return _typed(values), notes
+
+
+def _applied(cells: Sequence[str | None], dimension: str, scale: Scale) -> Mapping[str, Value]:
+    """Anchors of a dimension; none where they are common ones, and it holds nothing but other numbers."""
+    words = {plain(label) for label in scale.of(dimension)}
+    answered = [cell for cell in cells if cell is not None]
+    foreign = all(to_number(cell) is not None and plain(cell) not in words for cell in answered)
+    return {} if foreign and dimension not in scale.by_dimension else scale.of(dimension)
 
 
 def _read_cells(

@@ -9,9 +9,10 @@ import gzip
 import io
 import unicodedata
 import zlib
+from collections import Counter
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..columns import did_you_mean
@@ -85,15 +86,16 @@ def read_text_table(
     """
     text = decode(read_bytes(path), str(path), encoding, fallback)
     delimiter = delimiter or _find_delimiter(text)
-    table = _split(text, delimiter, str(path))
-    header = [str(name).strip() for name in table.iloc[0].fillna("")]
+    rows = _split(text, delimiter, str(path))
+    header = [name.strip() for name in rows[0]]
     _check_header(header, str(path))
-    body = table.iloc[1:].reset_index(drop=True)
-    body.columns = pd.Index([name or f"column {place + 1}" for place, name in enumerate(header)])
-    body = body.apply(lambda column: column.str.strip().mask(lambda cells: cells == ""))
+    names = [name or f"column {place + 1}" for place, name in enumerate(header)]
+    cells = np.array(rows[1:], dtype=object).reshape(-1, len(names))
+    cells[cells == ""] = pd.NA
+    body = pd.DataFrame(cells, columns=names, dtype=object)
     if body.empty or body.isna().all(axis=None):
         raise InputError(f"{path}: there are no rows below the header; export it again.")
-    return pd.DataFrame(body)
+    return body
 
 
 def decode(content: bytes, source: str, encoding: str | None = None, fallback: str | None = None) -> str:
@@ -162,25 +164,36 @@ def _find_delimiter(text: str) -> str:
     return max(zip(first, DELIMITERS, strict=True), key=lambda pair: len(pair[0]))[1]
 
 
-def _split(text: str, delimiter: str, source: str) -> pd.DataFrame:
+def _split(text: str, delimiter: str, source: str) -> list[list[str]]:
+    """Rows of stripped cells, the header first, all of its length; empty lines are passed over."""
+    limit = csv.field_size_limit(len(text) + 1)
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows: list[list[str]] = []
     try:
-        table: Any = pd.read_csv(
-            io.StringIO(text),
-            sep=delimiter,
-            header=None,
-            dtype="string",
-            na_values=[""],
-            keep_default_na=False,
-        )
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, csv.Error, TypeError) as error:
-        reason = " ".join(str(error).removeprefix("Error tokenizing data.").split()).removeprefix("C error: ")
-        raise InputError(f"{source}: the CSV cannot be read ({reason}); correct that line.") from None
-    return pd.DataFrame(table)
+        for cells in lines:
+            row = [cell.strip() for cell in cells]
+            if not any(row):
+                continue
+            width = len(rows[0]) if rows else len(row)
+            if any(row[width:]):
+                raise InputError(
+                    f"{source}: line {lines.line_num} has {len(row)} cells, and the header has {width} "
+                    f"names; put "
+                    "cells that hold delimiters in quotes, or name every column."
+                )
+            rows.append(row[:width] + [""] * (width - len(row)))
+    except csv.Error as error:
+        raise InputError(
+            f"{source}: line {lines.line_num} cannot be read ({error}); correct its quotes."
+        ) from None
+    finally:
+        csv.field_size_limit(limit)
+    return rows
 
 
 def _check_header(header: list[str], source: str) -> None:
-    for name in header:
-        if name and header.count(name) > 1:
+    for name, count in Counter(header).items():
+        if name and count > 1:
             raise InputError(
                 f"{source}: column '{name}' occurs twice in the header; rename or drop one of them."
             )

@@ -58,7 +58,8 @@ def told_unread(cells: pd.Series[Any], moments: pd.Series[Any]) -> list[str]:
         return []
     example = cells.iloc[int(bad.argmax())]
     return [
-        f"{int(bad.sum()):,} times in '{cells.name}' are not read, such as '{example}' (year, month, day is)."
+        f"Times in '{cells.name}' that are not read, as the year is not first: {int(bad.sum()):,}, such as "
+        f"'{example}'."
     ]
 
 

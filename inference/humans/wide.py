@@ -65,10 +65,10 @@ def to_judgments(answers: Answers, layout: Layout, rules: Rules) -> Imported:
     long, told = _without_unseen(long, layout, places, source)
     person = _of_rows(answers, layout, rules)
     for name in person:
-        long[name] = person[name].to_numpy()[long["_row"]]
+        long[name] = person[name].iloc[long["_row"].to_numpy()].array
     silent = sorted(set(range(len(table))) - set(long["_row"]))
     if silent:
-        told.append(f"{len(silent):,} rows of the export hold no rating (the first is row {silent[0] + 1}).")
+        told.append(f"Rows of the export without any rating: {len(silent):,} (the first is {silent[0] + 1}).")
     return finish(long.drop(columns="_row"), rules, source, (*answers.notes, *told))
 
 
@@ -214,8 +214,8 @@ def _without_unseen(
     count = len(groups.drop_duplicates())
     notes = (
         [
-            f"{count:,} times a row of the export has no rating of an item: taken as not shown "
-            "(--all-shown counts it as missing)."
+            f"Items without any rating in a row, taken as not shown: {count:,} (--all-shown counts them as "
+            "missing)."
         ]
         if count and named_by_column
         else []
@@ -249,10 +249,10 @@ def _of_rows(answers: Answers, layout: Layout, rules: Rules) -> pd.DataFrame:
         if times[name].notna().any():
             made[name] = times[name]
     if layout.panel is not None:
-        made["panel"] = table[layout.panel]
+        made["panel"] = table[layout.panel].astype("string")
     if layout.person is not None:
         require_column(table, layout.person, source, "--prolific-id")
-        made[PERSON] = table[layout.person]
+        made[PERSON] = table[layout.person].astype("string")
     for name, column in _covariates(answers, layout).items():
         made[name] = column
     return made
@@ -278,5 +278,6 @@ def _covariates(answers: Answers, layout: Layout) -> Mapping[str, pd.Series[Any]
 
 def typed(column: pd.Series[Any]) -> pd.Series[Any]:
     """A column of text as numbers where all cells are numbers."""
+    column = column.astype("string")
     numbers = pd.to_numeric(column, errors="coerce")
     return column if (numbers.isna() & column.notna()).any() else numbers.astype("Float64").convert_dtypes()
