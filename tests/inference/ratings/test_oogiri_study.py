@@ -1,0 +1,163 @@
+"""The oogiri study as it ships: items and pictures, and collecting with a server and by simulation."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from fakes.server import FakeServer
+from fakes.studies import collect, table
+from PIL import Image
+
+from conjury.inference.errors import InputError
+from conjury.inference.ledger import Ledger
+from conjury.inference.media import resolve
+from conjury.inference.ratings import read_items, simulate_ratings
+from conjury.inference.study import ItemStudy, list_studies, load_any_study
+from conjury.inference.tables import validate
+
+
+@pytest.fixture(scope="module")
+def running_server() -> Iterator[FakeServer]:
+    with FakeServer() as server:
+        yield server
+
+
+@pytest.fixture
+def server(running_server: FakeServer) -> FakeServer:
+    running_server.configure()
+    return running_server
+
+
+@pytest.fixture(scope="module")
+def study() -> ItemStudy:
+    found = load_any_study("oogiri")
+    assert isinstance(found, ItemStudy)
+    return found
+
+
+def test_the_study_ships_with_its_roles(study: ItemStudy) -> None:
+    assert "oogiri" in list_studies()
+    assert list(study.scale_labels) == [
+        *("novelty", "clarity", "relevance", "intelligence", "empathy", "funniness"),
+    ]
+    assert all((scale.minimum, scale.maximum) == (0, 4) for scale in study.scales)
+    assert all([anchor.value for anchor in scale.anchors or ()] == [0, 2, 4] for scale in study.scales)
+    assert study.main == "funniness"
+    assert study.tiers is not None
+    assert study.tiers.levels == ["high", "mid", "low"]
+    assert study.judge_labels["gemini_2_5_pro"] == "Gemini 2.5 Pro"
+    models = [judge.id for judge in study.judges if judge.kind == "model"]
+    assert set(models) <= set(study.levels("response_type"))
+
+
+def test_every_topic_has_each_type_of_response_once(study: ItemStudy) -> None:
+    items = validate(read_items(study), "items")
+    kinds = items.drop_duplicates("topic_id")["modality"].astype(str).value_counts().to_dict()
+    assert kinds == {"text": 8, "image": 4}
+    assert not items.duplicated(["topic_id", "response_type"]).any()
+    assert (items.groupby("topic_id").size() == 8).all()
+    best = items[items["response_type"] == "high"].set_index("topic_id")["response"]
+    other = items[items["response_type"] == "unrelated"].set_index("topic_id")["response"]
+    assert sorted(best) == sorted(other)
+    assert (best != other).all()
+    assert not items[items["response_type"] != "unrelated"]["response"].duplicated().any()
+    assert items["votes"].isna().all()  # nobody voted
+
+
+def test_pictures_are_small_have_words_and_come_from_the_script(study: ItemStudy, tmp_path: Path) -> None:
+    items = read_items(study)
+    pictured = items[items["modality"] == "image"]
+    assert pictured[["media", "alt"]].notna().all(axis=None)
+    assert items.loc[items["modality"] == "text", ["media", "alt"]].isna().all(axis=None)
+    shutil.copy(study.folder / "make_pictures.py", tmp_path)
+    spec = importlib.util.spec_from_file_location("make_pictures", tmp_path / "make_pictures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    script.main()
+    for name in pictured["media"].unique():
+        file = study.folder / str(name)
+        assert file.stat().st_size < 20_000
+        with Image.open(file) as shipped, Image.open(tmp_path / str(name)) as drawn:
+            assert shipped.size == (480, 360)
+            assert shipped.convert("RGB").tobytes() == drawn.convert("RGB").tobytes()
+
+
+def test_pictures_go_out_beside_the_response_and_texts_as_text(
+    study: ItemStudy, tmp_path: Path, server: FakeServer
+) -> None:
+    shown = read_items(study).set_index("item_id")
+    assert collect(study.folder, tmp_path, "gpt_4_1", base_url=server.url, model="gpt-4o-mini") == 0
+    judgments = validate(table(tmp_path, "judgments"), "judgments")
+    assert len(judgments) == 96 * 6
+    assert judgments["status"].eq("ok").all()
+    assert judgments["value"].between(0, 4).all()
+    with Ledger.open(tmp_path / "ledger.sqlite", write=False) as ledger:
+        for answered in (row for chunk in ledger.answers() for row in chunk):
+            body = resolve(ledger.request_body(answered.key), ledger.media)
+            system, user = (message["content"] for message in body["messages"])
+            item = shown.loc[answered.subject_id]
+            assert all(scale.description in system for scale in study.scales)
+            assert all(anchor.text in system for scale in study.scales for anchor in scale.anchors or ())
+            text = user if isinstance(user, str) else user[0]["text"]
+            assert json.loads(text.removeprefix("Entry\n")) == {
+                "topic": item["topic"],
+                "response": item["response"],
+            }
+            assert isinstance(user, str) == (item["modality"] == "text")
+            if item["modality"] == "image":
+                kinds = [part["type"] for part in user]
+                assert kinds == ["text", "text", "image_url"]
+                assert user[-1]["image_url"]["url"].startswith("data:image/png;base64,")
+            said = json.dumps(user)
+            assert str(item["generator"]) not in said  # judges are not told who wrote a response
+            assert str(item["response_type"]) + '"' not in said
+
+
+def test_a_simulated_judge_answers_by_the_truth_table(study: ItemStudy, tmp_path: Path) -> None:
+    assert collect(study.folder, tmp_path, "claude_sonnet_4", backend="simulated", samples=2) == 0
+    judgments = validate(table(tmp_path, "judgments"), "judgments")
+    assert judgments["status"].eq("ok").all()
+    assert judgments["origin"].eq("simulated").all()
+    made = simulate_ratings(
+        study, study.collect.seed, judges=["claude_sonnet_4"], samples=2, items=read_items(study)
+    ).judgments
+    keys = ["item_id", "dimension", "sample"]
+    both = judgments.merge(made, on=keys, suffixes=("", "_made"), validate="one_to_one")
+    assert len(both) == len(made) == 96 * 6 * 2
+    assert (both["value"].astype(int) == both["value_made"].astype(int)).all()
+    with pytest.raises(InputError, match="'smith' is unknown here"):
+        collect(study.folder, tmp_path / "other", "smith", backend="simulated", model="x")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        ("response_type", "hihg", "row 1 of column 'response_type' holds 'hihg' .did you mean 'high'"),
+        ("generator", "gpt_5", "row 1 of column 'generator' holds 'gpt_5'.*use one of human, gpt_4_1"),
+        ("topic_id", None, "topic_id"),
+        ("modality", "video", "row 1 of column 'modality' holds 'video'"),
+    ],
+)
+def test_items_that_do_not_fit_the_study_are_told_by_row(
+    study: ItemStudy, tmp_path: Path, column: str, value: str | None, told: str
+) -> None:
+    folder = tmp_path / "oogiri"
+    shutil.copytree(study.folder, folder)
+    items = pd.read_csv(folder / "items.csv", dtype=str)
+    if value is None:
+        items = items.drop(columns=column)
+    else:
+        items.loc[0, column] = value
+    items.to_csv(folder / "items.csv", index=False)
+    changed = load_any_study(folder)
+    assert isinstance(changed, ItemStudy)
+    with pytest.raises(InputError, match=told):
+        read_items(changed)
