@@ -49,6 +49,11 @@ class Options:
         check_alpha(self.alpha)
         if self.engine not in ENGINES:
             raise InputError(f"There is no engine {self.engine!r}; the engines are {', '.join(ENGINES)}.")
+        if self.engine == "bayes":
+            raise InputError(
+                "The engine bayes samples for minutes and fits one judge at a time, so it does not run all "
+                "analyses of a study; use amce(..., engine='bayes') or choice_model in Python."
+            )
         if self.vcov is not None and self.vcov not in VCOVS:
             raise InputError(f"There is no vcov {self.vcov!r}; there are {', '.join(VCOVS)}.")
         if self.interval not in METHODS:

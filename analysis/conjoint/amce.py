@@ -50,7 +50,12 @@ def amce(
         Without it rows are taken as independent.
     weights : str, optional
         Column of probability weights.
-    engine : {"native", "survey", "cregg", "statsmodels", "linearmodels"}
+    engine : {"native", "survey", "cregg", "statsmodels", "linearmodels", "bayes"}
+        "bayes" samples the posterior of a hierarchical logit of forced choices in pairs (column
+        ``pair_id``) with the defaults of `conjury.analysis.raters.models.choice_model`; ``id`` names the
+        raters whose part-worths differ, or the pairs where one judge made all choices. Estimates are
+        posterior means, errors posterior standard deviations, intervals equal-tailed; there are no z
+        and p.
     family : {"gaussian", "quasibinomial"}
         "quasibinomial" gives differences on the logit scale.
     vcov : str

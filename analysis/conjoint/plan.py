@@ -270,16 +270,22 @@ def level_contrast(
     Where the feature is restricted by a partner, the contrast is averaged with equal
     weight over the partner's levels that occur with both; without any it is NaN.
     """
+    compared = level_profiles(cells, block, feature, level, base, partner)
+    if not compared:
+        return np.full(len(block.terms), np.nan)
+    return np.asarray(np.mean([block.row(one) - block.row(other) for one, other in compared], axis=0))
+
+
+def level_profiles(
+    cells: Cells, block: Block, feature: str, level: int, base: int, partner: str | None
+) -> list[tuple[dict[str, int], dict[str, int]]]:
+    """Levels, with those of a partner if there is one, that a contrast compares: with level, with base."""
     if partner is None:
-        return np.asarray(block.row({feature: level}) - block.row({feature: base}))
+        return [({feature: level}, {feature: base})]
     seen = block.inside & (cells.cell_weight > 0)
     own, other = cells.code(feature), cells.code(partner)
-    shared = [
-        p
+    return [
+        ({feature: level, partner: p}, {feature: base, partner: p})
         for p in range(len(cells.levels[partner]))
         if (seen & (own == level) & (other == p)).any() and (seen & (own == base) & (other == p)).any()
     ]
-    if not shared:
-        return np.full(len(block.terms), np.nan)
-    pairs = [block.row({feature: level, partner: p}) - block.row({feature: base, partner: p}) for p in shared]
-    return np.asarray(np.mean(pairs, axis=0))

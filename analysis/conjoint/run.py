@@ -1,4 +1,4 @@
-"""Run a request: plan, solve, assemble; or hand it to cregg whole."""
+"""Run a request: plan, solve, assemble; or hand it whole to cregg, or to a model of the choices."""
 
 from __future__ import annotations
 
@@ -31,6 +31,10 @@ def estimate(request: Request, data: Data, correct: Correct | None = None) -> Es
         from .engines.cregg import estimate_with_cregg
 
         return estimate_with_cregg(request, frame_of(request, data))
+    if request.engine == "bayes":
+        from .engines.bayes import estimate_with_bayes
+
+        return estimate_with_bayes(request, frame_of(request, data, whole=True))
     plan = plan_for(request, data)
     warn_of_few_clusters(plan)
     return assemble(plan, solve(plan, request.engine))

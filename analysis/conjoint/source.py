@@ -13,8 +13,8 @@ from .request import Request, require_frame
 Data = pd.DataFrame | str | Path
 
 
-def frame_of(request: Request, data: Data) -> pd.DataFrame:
-    """Return the data frame that a request is put to; of a file, the columns that it names."""
+def frame_of(request: Request, data: Data, *, whole: bool = False) -> pd.DataFrame:
+    """Return the data frame that a request is put to; of a file, the columns that it names, or the whole."""
     if not isinstance(data, str | Path):
         return require_frame(data)
     from conjury.inference.parquet import read_parquet
@@ -22,6 +22,8 @@ def frame_of(request: Request, data: Data) -> pd.DataFrame:
     path = Path(data)
     if path.suffix.lower() != ".parquet" or not path.is_file():
         raise InputError(f"{path}: there is no such Parquet file; give a data frame or the path of one.")
+    if whole:
+        return read_parquet(path)
     formula = request.formula
     named = [formula.outcome, *formula.features, *request.by, *request.clusters, request.weights]
     wanted = list(dict.fromkeys(name for name in named if name))

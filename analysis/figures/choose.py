@@ -116,7 +116,7 @@ def _refuse_without_figure(frame: pd.DataFrame) -> None:
 
 def _bounds(made: Provenance) -> str:
     """Say what the lines of a figure are: ``95% percentile bootstrap intervals``."""
-    kind = made.interval if made.interval in ("normal", "t") else f"{made.interval} bootstrap"
+    kind = made.interval if made.interval in ("normal", "t", "posterior") else f"{made.interval} bootstrap"
     return f"{100 * (1 - made.alpha):g}% {kind} intervals"
 
 

@@ -23,7 +23,7 @@ SOLVERS = {
     "statsmodels": ".statsmodels",
     "linearmodels": ".linearmodels",
 }
-ENGINES = (*SOLVERS, "cregg")
+ENGINES = (*SOLVERS, "cregg", "bayes")
 _SEPARATED = 1e-6
 _NO_ERROR = 1e-12
 

@@ -1,7 +1,7 @@
 """AMCEs and marginal means of a fitted hierarchical logit: averages of choice probabilities.
 
-Profiles stay as they were shown, but for the attribute that changes; raters are drawn anew from the population
-for every pair at every draw. Arrays in, arrays out.
+Profiles stay as they were shown, but for the attribute in question; raters are drawn anew from the
+population for every pair at every draw. Arrays in, arrays out.
 """
 
 from __future__ import annotations
@@ -20,61 +20,44 @@ Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Change:
-    """Levels that take the place of those that a profile shows.
+class Part:
+    """The mean probability of being chosen with some levels in place of those that profiles show.
 
     Attributes
     ----------
+    weight : float
+        What it adds to an effect is the mean times this.
     columns : tuple of int, length b
         Dummies of the attribute, and of the one that restricts it if there is one.
-    after, before : tuple of float, length b
-        These dummies with the level in place, and with the reference in place.
+    values : tuple of float, length b
+        These dummies with the levels in place.
     """
 
+    weight: float
     columns: tuple[int, ...]
-    after: tuple[float, ...]
-    before: tuple[float, ...]
+    values: tuple[float, ...]
 
 
-def amces(
-    draws: ChoiceDraws, pairs: Pairs, effects: Sequence[Sequence[Change]], rng: np.random.Generator
+def averages(
+    draws: ChoiceDraws, pairs: Pairs, effects: Sequence[Sequence[Part]], rng: np.random.Generator
 ) -> Floats:
-    """Mean changes in the probability of being chosen, over both profiles of every pair, shape (C, D, m).
+    """Weighted sums of mean probabilities of being chosen, over both profiles of every pair, (C, D, m).
 
     Parameters
     ----------
     draws : ChoiceDraws
     pairs : Pairs
     effects : sequence of length m
-        The changes that each effect averages, with equal weight.
+        The parts that each effect adds up.
     rng : Generator
         Draws the raters.
     """
     shape = draws.position.shape
     found = np.empty((*shape, len(effects)))
     for at in np.ndindex(shape):
-        given = _Choice(pairs, _part_worths(draws, at, len(pairs.chosen), rng), draws.position[at])
-        for place, changes in enumerate(effects):
-            parts = [given.mean(c.columns, c.after) - given.mean(c.columns, c.before) for c in changes]
-            found[(*at, place)] = np.mean(parts)
-    return found
-
-
-def marginal_means(draws: ChoiceDraws, pairs: Pairs, shows: Floats, rng: np.random.Generator) -> Floats:
-    """Mean probability of being chosen of the profiles that show a level, shape (C, D, m).
-
-    Parameters
-    ----------
-    shows : ndarray, shape (m, 2, n)
-        1 where the profile in A, or the one in B, shows the level.
-    """
-    shape = draws.position.shape
-    share = (shows / shows.sum(axis=(1, 2), keepdims=True)).reshape(len(shows), -1)
-    found = np.empty((*shape, len(shows)))
-    for at in np.ndindex(shape):
-        worth = _part_worths(draws, at, len(pairs.chosen), rng)
-        first = expit(_utility(pairs.first - pairs.second, worth) + draws.position[at])
-        found[at] = share @ np.concatenate([first, 1 - first])
+        given = _Choice(pairs, _part_worths(draws, at, len(pairs.chosen), rng), float(draws.position[at]))
+        for place, parts in enumerate(effects):
+            found[(*at, place)] = sum(part.weight * given.mean(part.columns, part.values) for part in parts)
     return found
 
 
@@ -104,7 +87,7 @@ class _Choice:
         return self._means[key]
 
     def _without(self, columns: tuple[int, ...]) -> tuple[Floats, Floats]:
-        """Advantage of the profile in A, and of that in B, without what some of its dummies add, (n,) each."""
+        """Advantage of each profile in A, and of each in B, without what some of its dummies add, (n,)."""
         if columns not in self._rest:
             chosen = list(columns)
             worth = self._worth[..., chosen]

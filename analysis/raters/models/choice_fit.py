@@ -153,6 +153,7 @@ def draw(
         progress=progress,
         what="Choice model",
         keep=keep,
+        target_accept=0.9,
     )
 
 

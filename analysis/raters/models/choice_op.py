@@ -23,19 +23,23 @@ class ChoiceLogLikelihood(Op):  # type: ignore[misc]
     __props__ = ()
 
     def make_node(self, *arguments: Any) -> Any:
+        """The node of these arguments."""
         inputs = [as_tensor_variable(argument) for argument in arguments]
         return Apply(self, inputs, [dscalar(), *(given.type() for given in inputs[:N_PARAMETERS])])
 
     def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any) -> None:
+        """Fill the outputs outside of compiled graphs."""
         position, *others = inputs
         for storage, found in zip(output_storage, log_likelihood(float(position), *others), strict=True):
             storage[0] = np.asarray(found)
 
     def pullback(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        """Gradients by the parameters: the other outputs, scaled."""
         known = [cotangents[0] * gradient for gradient in outputs[1:]]
         return known + [disconnected_type() for _ in inputs[N_PARAMETERS:]]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
+        """Which outputs depend on which inputs, for differentiation."""
         first = [[True] + [False] * N_PARAMETERS] * N_PARAMETERS
         return first + [[False] * (N_PARAMETERS + 1)] * (len(node.inputs) - N_PARAMETERS)
 

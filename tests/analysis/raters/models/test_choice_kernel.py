@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from conjury.analysis.raters.models.choice_effects import Change, amces, marginal_means, thinned
+from conjury.analysis.raters.models.choice_effects import Part, averages, thinned
 from conjury.analysis.raters.models.choice_fit import ChoiceDraws, Pairs, unpacked
 
 Floats = NDArray[np.float64]
@@ -97,10 +97,14 @@ def test_amces_are_mean_changes_over_both_profiles_of_all_pairs() -> None:
     worth, position = np.array([0.8, -1.2, 0.5]), np.array([0.4, -0.2])
     draws = ChoiceDraws(position[None], np.stack([worth, 2 * worth])[None], None)
     effects = [
-        [Change((0, 1), (0.0, 1.0), (0.0, 0.0))],
-        [Change((0, 1, 2), (1.0, 0.0, b), (0.0, 0.0, b)) for b in (0.0, 1.0)],
+        [Part(1.0, (0, 1), (0.0, 1.0)), Part(-1.0, (0, 1), (0.0, 0.0))],
+        [
+            Part(sign / 2, (0, 1, 2), (level, 0.0, b))
+            for sign, level in ((1, 1.0), (-1, 0.0))
+            for b in (0.0, 1.0)
+        ],
     ]
-    found = amces(draws, pairs, effects, rng)[0]
+    found = averages(draws, pairs, effects, rng)[0]
     for number, scale in enumerate((1, 2)):
         own = scale * worth
         at = float(position[number])
@@ -118,17 +122,6 @@ def test_amces_are_mean_changes_over_both_profiles_of_all_pairs() -> None:
         assert found[number, 1] == pytest.approx(second, rel=1e-12)
 
 
-def test_marginal_means_are_means_over_the_profiles_that_show_a_level() -> None:
-    rng = np.random.default_rng(6)
-    pairs = _pairs(rng, raters=0)
-    worth = np.array([0.8, -1.2, 0.5])
-    draws = ChoiceDraws(np.array([[0.4]]), worth[None, None], None)
-    shows = np.stack([pairs.first[:, 1], pairs.second[:, 1]])[None]
-    first = expit(0.4 + (pairs.first - pairs.second) @ worth)
-    expected = np.concatenate([first[pairs.first[:, 1] == 1], 1 - first[pairs.second[:, 1] == 1]]).mean()
-    assert marginal_means(draws, pairs, shows, rng)[0, 0, 0] == pytest.approx(expected, rel=1e-12)
-
-
 @pytest.mark.parametrize("correlated", [False, True])
 def test_effects_are_averaged_over_raters_drawn_from_the_population(correlated: bool) -> None:
     rng = np.random.default_rng(7)
@@ -141,8 +134,8 @@ def test_effects_are_averaged_over_raters_drawn_from_the_population(correlated: 
         factor if correlated else spread, (1, 400, *(factor if correlated else spread).shape)
     )
     draws = ChoiceDraws(np.zeros((1, 400)), np.broadcast_to(mean, (1, 400, 3)), stacked)
-    effect = [[Change((0, 1), (1.0, 0.0), (0.0, 0.0))]]
-    found = amces(draws, pairs, effect, rng).mean()
+    effect = [[Part(1.0, (0, 1), (1.0, 0.0)), Part(-1.0, (0, 1), (0.0, 0.0))]]
+    found = averages(draws, pairs, effect, rng).mean()
     people = mean + np.random.default_rng(8).standard_normal((4000, 3)) @ factor.T
     each = [
         _counterfactual(pairs, own, 0.0, [0, 1], [1, 0]) - _counterfactual(pairs, own, 0.0, [0, 1], [0, 0])
