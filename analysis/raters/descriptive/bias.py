@@ -68,13 +68,14 @@ def biases(
         - ``range``: ``sd_ratio``, standard deviation over items of the model's rating by that of the people's
           mean; ``sd_ratio_one_person``, by that of single ratings by people, which are as noisy as one
           rating by a model; ``scale_used``, exp(entropy) of the single ratings by the number of values of the
-          scale, also for people (``judge`` "human").
+          scale, also for people (``judge`` "human"); missing for more than 101 values.
         - ``self_preference``: ``own`` and ``other_models``, how much higher a model rates what it or other
           models wrote than what people wrote of equal human quality (see `matching`), and
           ``own_minus_other``.
         - ``context``: ``unrelated``, model minus people on unrelated items; ``unrelated_net``, the same minus
           model minus people on the other items that people wrote; ``drop_ratio``, how much the model marks
-          unrelated items down, as a share of how much people do (1: as much, 0: not at all).
+          unrelated items down, as a share of how much people do (1: as much, 0: not at all); missing where
+          people do so by less than four standard errors.
 
         ``extra["adjustments"]`` holds self-preference without adjustment, adjusted for the observed human
         mean, and corrected; the rows of ``one person`` show what comparing at equal observed means finds

@@ -12,6 +12,8 @@ from .resample import Draws
 from .scores import Flags, Scores, stratum_names
 
 POSITIVITY, RANGE, CONTEXT = "positivity", "range", "context"
+CLEAR = 4.0  # standard errors above zero
+MOST_VALUES = 101  # beyond, ratings are no scale of steps whose use could be counted
 
 
 @dataclass(frozen=True)
@@ -86,18 +88,23 @@ def _spread_of_ratings(ratings: Ratings, item: np.ndarray, of: Flags, used: Flag
 
 
 def _scale_used(ratings: Ratings, item: np.ndarray, of: Flags, used: Flags, draws: Draws) -> Floats:
-    """Effective number of values, exp(entropy), by the number of values of the scale."""
-    counts = np.stack(
-        [
-            totals(of & (ratings.category == k), item, np.ones(len(item)), used)
-            for k in range(len(ratings.categories))
-        ]
-    )
-    held = draws.totals(counts)
+    """Effective number of values, exp(entropy), by the number of values; NaN where these are not a scale."""
+    k = len(ratings.categories)
+    if k > MOST_VALUES:
+        return np.full(len(draws.weights), np.nan)
+    here = of & used[item]
+    cell = draws.cluster[item[here]] * k + ratings.category[here]
+    counts = np.bincount(cell, minlength=draws.weights.shape[1] * k).reshape(-1, k)
+    held = draws.weights @ counts
     with np.errstate(divide="ignore", invalid="ignore"):
         share = held / held.sum(axis=1, keepdims=True)
         entropy = -np.where(share > 0, share * np.log(share), 0.0).sum(axis=1)
     return np.asarray(np.exp(entropy) / len(ratings.categories))
+
+
+def clear(drawn: Floats) -> bool:
+    """Whether an estimate is so far above zero that a ratio over it has a standard error."""
+    return bool(drawn[0] > CLEAR * drawn[1:].std(ddof=1))
 
 
 def context(
@@ -120,7 +127,8 @@ def context(
         excess, usual = draws.mean(apart, off), draws.mean(apart, on)
         with np.errstate(divide="ignore", invalid="ignore"):
             dropped = draws.mean(values, on) - draws.mean(values, off)
-            ratio = dropped / (draws.mean(people, on) - draws.mean(people, off))
+            by_people = draws.mean(people, on) - draws.mean(people, off)
+            ratio = np.where(clear(by_people), dropped / by_people, np.nan)
         yield Row(keys_of(by, dimension, judge, CONTEXT, "unrelated"), excess, 0.0, off)
         yield Row(keys_of(by, dimension, judge, CONTEXT, "unrelated_net"), excess - usual, 0.0, off | on)
         yield Row(keys_of(by, dimension, judge, CONTEXT, "drop_ratio"), ratio, 1.0, off | on)

@@ -13,7 +13,7 @@ from conjury.inference.columns import as_text, listed
 from conjury.inference.errors import InputError
 
 from ...results import check_alpha
-from ..ratings import Codes, Floats, Ratings
+from ..ratings import HUMAN, Codes, Floats, Ratings
 from ..result import RaterResult
 from .mean_ratings import columns_of
 from .resample import draw_clusters, intervals
@@ -123,10 +123,10 @@ def tier_accuracy(
         for g, group in enumerate(made.groups):
             values = np.where(place >= 0, made.mean[d, g][place], np.nan)
             rows += _rows(name, group, score_order(values[None]), values, weights, alpha)
-        if made.has_people:
-            picked = picked_ratings(made.ratings[d], made.row, len(made.items), PICKS, seed)
-            values = np.where(place >= 0, picked[:, place], np.nan)
-            rows += _rows(name, ONE_PERSON, score_order(values), values[0], weights, alpha)
+            if group == HUMAN:
+                picked = picked_ratings(made.ratings[d], made.row, len(made.items), PICKS, seed)
+                single = np.where(place >= 0, picked[:, place], np.nan)
+                rows += _rows(name, ONE_PERSON, score_order(single), single[0], weights, alpha)
     lacking = int((place < 0).any(axis=1).sum())
     if lacking:
         notes.append(f"{lacking:,} of {len(place):,} topics lack a tier and are left out.")

@@ -34,7 +34,7 @@ def test_chance_is_the_mean_over_all_assignments_of_ratings_to_tiers() -> None:
 
 def test_judges_of_a_table_are_scored_topic_by_topic(tables: Tables) -> None:
     made = tier_accuracy(*tables, levels=TIERS, dimension="funniness", draws=20).frame
-    assert list(made["judge"].cat.categories) == ["human", "gpt", "gemini", "claude", "one person"]
+    assert list(made["judge"].cat.categories) == ["human", "one person", "gpt", "gemini", "claude"]
     judgments, items = tables
     gpt = judgments[(judgments["judge_id"] == "gpt") & (judgments["dimension"] == "funniness")]
     wide = gpt.merge(items).pivot(index="topic_id", columns="response_type", values="value")

@@ -1,0 +1,110 @@
+"""Biases of models as raters: a panel for each quantity, a row for each dimension, a colour for each model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ...raters.descriptive.strata import OVERALL
+from ...raters.ratings import HUMAN
+from ...raters.result import RaterResult
+from ..labels import LabelKey, display_order
+from .forest import Forest, draw_forest
+from .naming import Names, chosen, place_of, strata_columns
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WORDS = {
+    "difference": "Higher than people",
+    "sd_ratio": "Spread over items, by the people's mean",
+    "sd_ratio_one_person": "Spread of ratings, by one person's",
+    "scale_used": "Share of the scale used",
+    "own": "Own responses, at equal human rating",
+    "other_models": "Other models' responses, at equal human rating",
+    "own_minus_other": "Own minus other models'",
+    "unrelated": "Unrelated responses: higher than people",
+    "unrelated_net": "Unrelated responses: higher than people, beyond the rest",
+    "drop_ratio": "Unrelated responses: marked down, by the people's",
+}
+SHOWN = ("difference", "sd_ratio_one_person", "own", "other_models", "own_minus_other", "unrelated_net",
+         "drop_ratio")  # fmt: skip
+NULL = {"sd_ratio": 1.0, "sd_ratio_one_person": 1.0, "drop_ratio": 1.0}
+
+
+def draw(
+    result: RaterResult,
+    *,
+    theme: str = "light",
+    labels: Mapping[LabelKey, str] | None = None,
+    title: str | None = None,
+    quantities: Sequence[str] | None = None,
+    dimensions: Sequence[str] | None = None,
+) -> Figure:
+    """Draw `biases` of all items; dashed lines show what a rater like the people would have.
+
+    ``quantities`` chooses panels: any of the column ``quantity``.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "bias": "positivity",
+    ...     "quantity": "difference", "estimate": 0.4, "lower": 0.2, "upper": 0.6})
+    >>> len(draw(RaterResult(frame, "biases")).axes)
+    1
+    """
+    names = Names(labels)
+    frame = overall(result)
+    there = chosen(frame["quantity"], quantities, "quantity")
+    panels = there if quantities else [name for name in SHOWN if name in there]
+    shown = chosen(frame["dimension"], dimensions, "dimension")
+    frame = frame[frame["quantity"].isin(panels) & frame["dimension"].isin(shown)]
+    judges = [name for name in display_order(frame["judge"]) if name != HUMAN or "scale_used" in panels]
+    frame = frame[frame["judge"].isin(judges)]
+    table = pd.DataFrame(
+        {
+            "panel": [WORDS[str(name)] for name in frame["quantity"]],
+            "row": names.all("dimension", frame["dimension"]),
+            "series": names.all("judge", frame["judge"]),
+        },
+        index=frame.index,
+    ).assign(**{name: frame[name] for name in ("estimate", "lower", "upper")})
+    forest = Forest(
+        table, [WORDS[name] for name in panels], names.all("dimension", shown), names.all("judge", judges),
+        [place_of(judge, judges) for judge in judges], "Points of the scale; for ratios, 1 is as people",
+        {WORDS[name]: NULL.get(name, 0.0) for name in panels if name != "scale_used"}, share_x=False, across=4,
+    )  # fmt: skip
+    return draw_forest(forest, theme=theme, title=title)
+
+
+def overall(result: RaterResult) -> pd.DataFrame:
+    """The rows of all items."""
+    frame = result.frame
+    for name in strata_columns(frame, "estimate"):
+        frame = frame[frame[name] == OVERALL]
+    return frame
+
+
+def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say the biases of each model on the last dimension.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "bias": "positivity",
+    ...     "quantity": "difference", "estimate": 0.4, "lower": 0.2, "upper": 0.6})
+    >>> alt(RaterResult(frame, "biases"))
+    'Biases of models as raters, Wit. Gpt: higher than people 0.40 [0.20, 0.60].'
+    """
+    names, frame = Names(labels), overall(result)
+    last = display_order(frame["dimension"])[-1]
+    frame = frame[(frame["dimension"] == last) & frame["quantity"].isin(SHOWN)]
+    told = []
+    for judge, one in frame.groupby("judge", sort=False, observed=True):
+        values = [
+            f"{WORDS[str(row['quantity'])][:1].lower()}{WORDS[str(row['quantity'])][1:]} {row['estimate']:.2f} "
+            f"[{row['lower']:.2f}, {row['upper']:.2f}]"
+            for _, row in one.iterrows()
+        ]
+        told.append(f"{names.of('judge', judge)}: {'; '.join(values)}.")
+    return " ".join([f"Biases of models as raters, {names.of('dimension', last)}.", *told])

@@ -1,0 +1,112 @@
+"""Words for raters, dimensions and strata, the colours of raters, and headings, the same in every figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from conjury.inference.columns import did_you_mean, listed
+from conjury.inference.errors import InputError
+
+from ...raters.descriptive.order_of_tiers import ONE_PERSON
+from ...raters.descriptive.strata import OVERALL
+from ...raters.ratings import HUMAN
+from ..fitting import HEADING, heading, legend_columns, more_lines
+from ..labels import LabelKey, Labels, display_order
+from ..theme import Theme
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+KNOWN = {HUMAN: "People", ONE_PERSON: "One person", OVERALL: "All items"}
+RATERS = ("judges", "judge", "group")
+LEGEND_ROW = 0.22
+DASHES = ("solid", (0, (4, 1.5)), (0, (1.2, 1.2)))
+
+
+class Names:
+    """Labels of identifiers by the column that holds them.
+
+    Examples
+    --------
+    >>> names = Names({("judges", "gpt_4_1"): "GPT-4.1"})
+    >>> names.of("group", "gpt_4_1"), names.of("judge", "human"), names.of("dimension", "wit")
+    ('GPT-4.1', 'People', 'Wit')
+    """
+
+    def __init__(self, given: Mapping[LabelKey, str] | None) -> None:
+        self._given = dict(given or {})
+        self._labels = Labels(given)
+
+    def of(self, column: str, name: object) -> str:
+        """Label of an identifier."""
+        text = str(name)
+        for alias in RATERS if column in RATERS else (column,):
+            if (alias, text) in self._given:
+                return self._given[alias, text]
+        return KNOWN.get(text) or self._labels.level(column, text)
+
+    def all(self, column: str, names: Iterable[object]) -> list[str]:
+        """Labels of several identifiers."""
+        return [self.of(column, name) for name in names]
+
+
+def color_of(rater: str, raters: Sequence[str], look: Theme) -> str:
+    """Colour of a rater: people have the first, models the following ones in their order."""
+    return look.color(place_of(rater, raters))
+
+
+def place_of(rater: str, raters: Sequence[str]) -> int:
+    """Number of a rater's colour and marker."""
+    models = [name for name in raters if name not in (HUMAN, ONE_PERSON)]
+    if rater == HUMAN:
+        return 0
+    return len(models) + 1 if rater == ONE_PERSON else 1 + models.index(rater)
+
+
+def dash(place: int, look: Theme) -> Any:
+    """Solid lines for as many series as there are colours, then dashed and dotted ones."""
+    return DASHES[(place // len(look.palette)) % len(DASHES)]
+
+
+def chosen(column: pd.Series[Any], asked: Sequence[str] | None, what: str) -> list[str]:
+    """The identifiers that were asked for, or all in display order; InputError for one that is not there."""
+    there = display_order(column)
+    for name in asked or ():
+        if name not in there:
+            raise InputError(
+                f"There is no {what} '{name}'{did_you_mean(name, there)}; there are {listed(there)}."
+            )
+    return list(asked) if asked is not None else there
+
+
+def strata_columns(frame: pd.DataFrame, before: str) -> list[str]:
+    """Columns of strata: those after the keys of an analysis and before its numbers."""
+    keys = ("dimension", "other", "judge", "group", "bias", "quantity", "coefficient", "ties")
+    columns = [str(name) for name in frame.columns]
+    return [name for name in columns[: columns.index(before)] if name not in keys]
+
+
+def room_above(title: str | None, width: float, legend: Sequence[str]) -> tuple[str | None, float, int]:
+    """The heading in lines, the inches that it and a legend take, and the columns of the legend."""
+    told = heading(title, width)
+    columns = legend_columns(list(legend), width, 5) if legend else 1
+    rows = -(-len(legend) // columns)
+    return told, (0.28 if told else 0) + more_lines(told, HEADING) + LEGEND_ROW * rows, columns
+
+
+def add_legend(
+    figure: Figure, handles: Sequence[Any], names: Sequence[str], columns: int, title: str | None, look: Theme
+) -> None:
+    """Put heading and legend above a figure."""
+    if handles:
+        legend = figure.legend(
+            list(handles), list(names), loc="outside upper left", ncols=columns, frameon=False,
+            handlelength=1.6, handletextpad=0.5, columnspacing=1.4, labelcolor=look.foreground, title=title, alignment="left",
+            title_fontproperties={"weight": "bold", "size": HEADING},
+        )  # fmt: skip
+        legend.get_title().set_color(look.foreground)
+    elif title:
+        figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=HEADING)
