@@ -16,13 +16,14 @@ from .libraries import library
 FAMILIES: dict[str, tuple[str, ...]] = {
     "normal": ("mean", "sd"),
     "half_normal": ("sd",),
+    "half_t": ("df", "scale"),
     "log_normal": ("median", "log_sd"),
     "exponential": ("mean",),
     "beta": ("a", "b"),
     "dirichlet": ("concentration",),
     "lkj": ("eta",),
 }
-_POSITIVE = {"sd", "median", "log_sd", "a", "b", "concentration", "eta"}
+_POSITIVE = {"sd", "df", "scale", "median", "log_sd", "a", "b", "concentration", "eta"}
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,8 @@ class Prior:
             return pymc.Normal(name, first, self.values[1], **options)
         if self.family == "half_normal":
             return pymc.HalfNormal(name, first, **options)
+        if self.family == "half_t":
+            return pymc.HalfStudentT(name, nu=first, sigma=self.values[1], **options)
         if self.family == "log_normal":
             return pymc.LogNormal(name, library("math").log(first), self.values[1], **options)
         if self.family == "exponential":
