@@ -1,0 +1,346 @@
+"""Log posterior density of the ordinal rater model with its gradient, by hand: no graph has to be compiled.
+
+The variables, their transformations and priors are those of ``ordinal_graph.rater_graph``, on the same
+unconstrained scale, so that both densities are equal up to a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .libraries import library
+from .ordinal_data import Cells, OrdinalData, coordinates, dimensions
+from .ordinal_grid import LINK_SD, Grid
+from .priors import Prior, Priors
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A variable's place in the vector of D unconstrained numbers, and its shape there."""
+
+    name: str
+    start: int
+    shape: tuple[int, ...]
+
+    def of(self, vector: Floats) -> Floats:
+        """Its numbers."""
+        return vector[self.start : self.start + int(np.prod(self.shape))].reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What a vector means: parameters in units of the link's standard deviation.
+
+    Attributes
+    ----------
+    shares : ndarray, shape (G, K)
+    of_group : ndarray, shape (G,)
+        Discrimination of each model and of an average person of each panel.
+    severity, spread : ndarray, shape (J,)
+        Severities, and deviations of log discriminations, of people; 0 for models.
+    own : ndarray, shape (G,)
+    quality : ndarray, shape (S,)
+    bias : ndarray, shape (G, S)
+    """
+
+    shares: Floats
+    of_group: Floats
+    severity: Floats
+    spread: Floats
+    own: Floats
+    quality: Floats
+    bias: Floats
+
+
+class Density:
+    """Log density of the posterior and its gradient, for a sampler.
+
+    Parameters
+    ----------
+    data : OrdinalData
+    found : Cells
+    priors : mapping of str to Prior
+    link : {"logit", "probit"}
+    at : Grid
+    kernel : callable
+        ``ordinal_kernel.log_likelihood``.
+    """
+
+    def __init__(
+        self, data: OrdinalData, found: Cells, priors: Priors, link: str, at: Grid, kernel: Callable[..., Any]
+    ) -> None:
+        self.data, self.priors, self.link, self.at = data, priors, link, at
+        self._kernel = kernel
+        self._cells = tuple(found.arrays.values())
+        self._settings = (at.step, at.n_window, link == "probit")
+        self.members = {
+            number: np.flatnonzero(data.group == number)
+            for number in range(data.n_panels)
+            if data.size[number] > 1
+        }
+        self.repeated = np.flatnonzero(data.own)
+        sizes = {len(ids) for ids in self.members.values()} | {len(v) for v in data.levels.values()}
+        self.bases = {size: zero_sum_basis(size) for size in sizes}
+        self.blocks = {block.name: block for block in self._layout()}
+
+    @cached_property
+    def size(self) -> int:
+        """D."""
+        last = list(self.blocks.values())[-1]
+        return last.start + int(np.prod(last.shape))
+
+    def _layout(self) -> list[Block]:
+        data = self.data
+        shapes: dict[str, tuple[int, ...]] = {
+            "shares": (len(data.groups), data.n_categories - 1),
+            "panel_discrimination": (data.n_panels,),
+        }
+        if data.models:
+            shapes["model_discrimination"] = (len(data.models),)
+        for number, ids in self.members.items():
+            for what in ("severity", "discrimination"):
+                shapes[f"{what}_sd_{data.groups[number]}"] = ()
+                shapes[f"{what}_raw_{data.groups[number]}"] = (len(ids) - 1,)
+        if len(self.repeated):
+            shapes["own_sd"] = (len(self.repeated),)
+        for name, levels in data.levels.items():
+            shapes[f"quality_{name}"] = (len(levels) - 1,)
+            if data.models:
+                shapes[f"bias_{name}"] = (len(data.models), len(levels) - 1)
+        starts = np.cumsum([0] + [int(np.prod(shape)) for shape in shapes.values()])
+        return [
+            Block(name, int(at), shape) for at, (name, shape) in zip(starts, shapes.items(), strict=False)
+        ]
+
+    def constrained(self, vector: Floats) -> dict[str, Floats]:
+        """Variables of the PyMC model, by name, at a vector of shape (D,)."""
+        made = {name: block.of(vector) for name, block in self.blocks.items()}
+        made["shares"] = softmax(made["shares"])
+        for name in made:
+            if name in ("panel_discrimination", "own_sd") or "_sd_" in name:
+                made[name] = np.exp(made[name])
+            elif name.split("_")[0] in ("quality", "bias") or "_raw_" in name:
+                made[name] = made[name] @ self.bases[made[name].shape[-1] + 1].T
+        return made
+
+    def kept(self, vector: Floats) -> dict[str, Floats]:
+        """What is stored of a draw: the constrained variables, and each judge's discrimination."""
+        made = self.constrained(vector)
+        p = self.parameters(made)
+        stored = {name: np.asarray(values) for name, values in made.items() if "_raw_" not in name}
+        stored["discrimination"] = p.of_group[self.data.group] * np.exp(p.spread)
+        stored["severity"] = p.severity
+        stored["cut"] = self.thresholds(p)
+        return stored
+
+    def thresholds(self, p: Parameters) -> Floats:
+        """Thresholds of each group, shape (G, K - 1), in standard deviations of the link."""
+        return _scale(p, self.data.share)[:, None] * _quantiles(p.shares)[0]
+
+    def start(self) -> Floats:
+        """Where chains start: observed shares of the categories, and the middle of the priors elsewhere."""
+        vector = np.zeros(self.size)
+        data = self.data
+        counts = np.zeros((len(data.groups), data.n_categories))
+        np.add.at(counts, (data.group[data.judge], data.category), 1.0)
+        logs = np.log(counts + 0.5)
+        self.blocks["shares"].of(vector)[...] = (logs - logs.mean(axis=1, keepdims=True))[:, :-1]
+        for name, block in self.blocks.items():
+            if "_sd_" in name:
+                block.of(vector)[...] = np.log(0.3)
+        if data.models:
+            self.blocks["model_discrimination"].of(vector)[...] = 0.5
+        return vector
+
+    def parameters(self, made: dict[str, Floats]) -> Parameters:
+        """Arrange constrained variables."""
+        data = self.data
+        n_groups, n_strata = len(data.groups), len(data.effects)
+        of_group, own = np.zeros(n_groups), np.zeros(n_groups)
+        of_group[: data.n_panels] = made["panel_discrimination"]
+        if data.models:
+            of_group[data.n_panels :] = made["model_discrimination"]
+        if len(self.repeated):
+            own[self.repeated] = made["own_sd"]
+        severity, spread = np.zeros(len(data.judges)), np.zeros(len(data.judges))
+        for number, ids in self.members.items():
+            label = data.groups[number]
+            severity[ids] = made[f"severity_raw_{label}"]
+            spread[ids] = made[f"discrimination_raw_{label}"]
+        quality, bias = np.zeros(n_strata), np.zeros((n_groups, n_strata))
+        for name, design in self.designs.items():
+            quality += design @ made[f"quality_{name}"]
+            if data.models:
+                bias[data.n_panels :] += made[f"bias_{name}"] @ design.T
+        return Parameters(made["shares"], of_group, severity, spread, own, quality, bias)
+
+    @cached_property
+    def designs(self) -> dict[str, Floats]:
+        """Columns of ``effects`` of each covariate, shape (S, levels)."""
+        made, start = {}, 0
+        for name, levels in self.data.levels.items():
+            made[name] = self.data.effects[:, start : start + len(levels)]
+            start += len(levels)
+        return made
+
+    def __call__(self, vector: Floats) -> tuple[float, Floats]:
+        """Log density and gradient at a vector of shape (D,)."""
+        data, group = self.data, self.data.group
+        made = self.constrained(vector)
+        p = self.parameters(made)
+        sd = LINK_SD[self.link]
+        between = float(data.share @ p.quality**2)
+        scale = _scale(p, data.share)
+        quantile, cumulative = _quantiles(p.shares)
+        stretch = np.exp(p.spread)
+        slope = p.of_group[group] * stretch
+        shift = p.bias[group] - p.severity[:, None]
+        value, *gradient = self._kernel(
+            sd * slope, sd * shift, sd * p.own, sd * scale[:, None] * quantile, p.quality,
+            *self.at.inner, *self._cells, *self._settings,
+        )  # fmt: skip
+        d_slope, d_shift, d_own, d_cut = (sd * part for part in gradient[:4])
+
+        d_quality = gradient[4]
+        d_severity, d_spread = -d_shift.sum(axis=1), d_slope * slope
+        d_scale = (d_cut * quantile).sum(axis=1)
+        d_group = (
+            np.bincount(group, d_slope * stretch, len(scale)) + d_scale * p.of_group * (1 + between) / scale
+        )
+        d_own = d_own + d_scale * p.own / scale
+        d_quality += data.share * p.quality * float((d_scale * p.of_group**2 / scale).sum())
+        d_cumulative = d_cut * scale[:, None] / (cumulative * (1 - cumulative)) / LINK_SD["logit"]
+        d_shares = np.zeros_like(p.shares)
+        d_shares[:, :-1] = np.cumsum(d_cumulative[:, ::-1], axis=1)[:, ::-1]
+
+        total = np.empty(self.size)
+        by_name = {name: block.of(total) for name, block in self.blocks.items()}
+        value += self._share_part(made["shares"], d_shares, by_name["shares"])
+        value += _positive(self.priors["discrimination"], made["panel_discrimination"], d_group[: data.n_panels],
+                           by_name["panel_discrimination"])  # fmt: skip
+        if data.models:
+            value += _real(self.priors["model_discrimination"], made["model_discrimination"],
+                           d_group[data.n_panels :], by_name["model_discrimination"])  # fmt: skip
+        for number, ids in self.members.items():
+            for what, part in (("severity", d_severity), ("discrimination", d_spread)):
+                value += self._panel_part(what, data.groups[number], made, part[ids], by_name)
+        if len(self.repeated):
+            value += _positive(self.priors["own_sd"], made["own_sd"], d_own[self.repeated], by_name["own_sd"])
+        for name, design in self.designs.items():
+            basis = self.bases[design.shape[1]]
+            effect = self.blocks[f"quality_{name}"].of(vector)
+            value += _centred(
+                self.priors["quality"], effect, d_quality @ design @ basis, by_name[f"quality_{name}"]
+            )
+            if data.models:
+                tilt = self.blocks[f"bias_{name}"].of(vector)
+                d_tilt = np.stack(
+                    [d_shift[group == data.n_panels + m].sum(axis=0) for m in range(len(data.models))]
+                )
+                value += _centred(self.priors["bias"], tilt, d_tilt @ design @ basis, by_name[f"bias_{name}"])
+        return float(value), total
+
+    def _share_part(self, shares: Floats, d_shares: Floats, out: Floats) -> float:
+        weight = self.priors["shares"].values[0]
+        towards = shares * (d_shares - (d_shares * shares).sum(axis=1, keepdims=True))
+        towards += weight - shares * weight * shares.shape[1]
+        out[...] = towards[:, :-1] - towards[:, -1:]
+        return float(weight * np.log(shares).sum())
+
+    def _panel_part(
+        self, what: str, label: str, made: dict[str, Floats], gradient: Floats, out: dict[str, Floats]
+    ) -> float:
+        """Deviations of a panel's members, normal with a standard deviation of their own."""
+        sd = made[f"{what}_sd_{label}"]
+        raw = made[f"{what}_raw_{label}"]
+        basis = self.bases[len(raw)]
+        squares = float(raw @ raw)
+        out[f"{what}_raw_{label}"][...] = (gradient - raw / sd**2) @ basis
+        d_sd = np.asarray(squares / sd**3 - (len(raw) - 1) / sd)
+        value = _positive(self.priors[f"{what}_sd"], sd, d_sd, out[f"{what}_sd_{label}"])
+        return value - 0.5 * squares / float(sd) ** 2 - (len(raw) - 1) * float(np.log(sd))
+
+
+def zero_sum_basis(size: int) -> Floats:
+    """Orthonormal columns that sum to zero, shape (size, size - 1)."""
+    free = np.eye(size - 1)
+    root = np.sqrt(size)
+    total = free.sum(axis=0, keepdims=True)
+    norm = total / (root + size)
+    return np.concatenate([free, norm - total / root]) - norm
+
+
+def softmax(free: Floats) -> Floats:
+    """Shares from their centred logarithms without the last, shape (..., K)."""
+    full = np.concatenate([free, -free.sum(axis=-1, keepdims=True)], axis=-1)
+    raised = np.exp(full - full.max(axis=-1, keepdims=True))
+    return np.maximum(raised / raised.sum(axis=-1, keepdims=True), 1e-300)
+
+
+def _scale(p: Parameters, share: Floats) -> Floats:
+    """Standard deviation of each group's ratings on the latent scale, shape (G,)."""
+    return np.asarray(np.sqrt(1 + p.of_group**2 * (1 + share @ p.quality**2) + p.own**2))
+
+
+def _quantiles(shares: Floats) -> tuple[Floats, Floats]:
+    """Standardised logistic quantiles of cumulative shares, and these; both of shape (G, K - 1)."""
+    cumulative = np.clip(np.cumsum(shares, axis=1)[:, :-1], 1e-9, 1 - 1e-9)
+    return np.log(cumulative / (1 - cumulative)) / LINK_SD["logit"], cumulative
+
+
+def _positive(prior: Prior, at: Floats, gradient: Floats, out: Floats) -> float:
+    """Log prior density of positive parameters by their logarithms; ``out`` gets the whole gradient."""
+    if prior.family == "half_normal":
+        value, slope = -0.5 * (at / prior.values[0]) ** 2, -at / prior.values[0] ** 2
+    elif prior.family == "exponential":
+        value, slope = -at / prior.values[0], np.full_like(at, -1 / prior.values[0])
+    else:
+        median, spread = prior.values
+        away = np.log(at / median) / spread
+        value, slope = -0.5 * away**2 - np.log(at), -(away / spread + 1) / at
+    out[...] = (gradient + slope) * at + 1
+    return float(np.sum(value + np.log(at)))
+
+
+def _real(prior: Prior, at: Floats, gradient: Floats, out: Floats) -> float:
+    mean, sd = prior.values
+    out[...] = gradient - (at - mean) / sd**2
+    return float(-0.5 * np.sum(((at - mean) / sd) ** 2))
+
+
+def _centred(prior: Prior, at: Floats, gradient: Floats, out: Floats) -> float:
+    sd = prior.values[1]
+    out[...] = gradient - at / sd**2
+    return float(-0.5 * np.sum((at / sd) ** 2))
+
+
+def for_nutpie(density: Density) -> Any:
+    """The density as a compiled model of nutpie, which keeps the constrained variables."""
+    nutpie_func = library("nutpie.compiled_pyfunc")
+    data = density.data
+    start = np.zeros(density.size)
+    kept = density.kept(start)
+    starts = density.start()
+
+    def at_first(seed: int) -> Floats:
+        return starts + np.random.default_rng(seed).uniform(-0.1, 0.1, density.size)
+
+    return nutpie_func.from_pyfunc(
+        density.size,
+        lambda: density,
+        lambda *seeds: density.kept,
+        [values.dtype for values in kept.values()],
+        [values.shape for values in kept.values()],
+        list(kept),
+        dims=dimensions(data),
+        coords=coordinates(data),
+        make_initial_point_fn=at_first,
+    )

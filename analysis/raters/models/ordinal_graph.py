@@ -1,0 +1,119 @@
+"""The ordinal rater model as a PyMC model.
+
+P(rating of item i by judge j <= k) = F(cut[g, k] - slope[j] quality[i] - bias[g, i] - own[g, i] + severity[j]),
+with g the group of j, F logistic or normal, and quality[i] = effects of the item's covariates + a standard
+normal residual, which is summed out on a grid (as are the own effects).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .libraries import library
+from .ordinal_data import Cells, OrdinalData, coordinates
+from .ordinal_grid import LINK_SD, Grid
+from .priors import Prior, Priors
+
+PRIORS: dict[str, Prior] = {
+    "shares": Prior("dirichlet", (1.0,), "shares of the categories in a group, on average items"),
+    "discrimination": Prior("log_normal", (1.0, 0.75), "discrimination of an average person"),
+    "model_discrimination": Prior("normal", (0.75, 1.0), "discrimination of a model"),
+    "discrimination_sd": Prior("half_normal", (0.3,), "SD of people's log discriminations in a panel"),
+    "severity_sd": Prior("half_normal", (0.6,), "SD of people's severities in a panel"),
+    "own_sd": Prior("half_normal", (0.75,), "SD of a group's own effects of items"),
+    "quality": Prior("normal", (0.0, 1.0), "effect of a covariate's level on quality"),
+    "bias": Prior("normal", (0.0, 0.6), "a model's bias towards a covariate's level"),
+}
+
+
+def rater_graph(data: OrdinalData, found: Cells, priors: Priors, link: str, at: Grid) -> Any:
+    """Build the PyMC model.
+
+    Discriminations, severities and biases are in units of the link's standard deviation. The variables
+    are chosen so that the sampler meets little correlation: thresholds enter as shares of categories,
+    and people's severities and log discriminations sum to zero within a panel, about the panel's own.
+
+    Returns
+    -------
+    pymc.Model
+    """
+    pymc, pt = library("pymc"), library("pytensor.tensor")
+    operation = library("conjury.analysis.raters.models.ordinal_op").OrdinalLogLikelihood(
+        at.step, at.n_window, link == "probit"
+    )
+    shared = library("pytensor").shared
+    sd = LINK_SD[link]
+    n_groups, n_panels, width = len(data.groups), data.n_panels, data.n_categories
+    with pymc.Model(coords=coordinates(data)) as model:
+        shares = pymc.Dirichlet(
+            "shares", np.full(width, priors["shares"].values[0]), dims=("group", "category")
+        )
+        middle = priors["discrimination"].variable("panel_discrimination", dims="panel")
+        if data.models:
+            of_models = priors["model_discrimination"].variable("model_discrimination", dims="model")
+            of_groups = pt.concatenate([middle, of_models])
+        else:
+            of_groups = middle
+        severity = pt.zeros(len(data.judges))
+        spread = pt.zeros(len(data.judges))
+        for number in range(n_panels):
+            members = np.flatnonzero(data.group == number)
+            if len(members) > 1:
+                severity = pt.set_subtensor(severity[members], _panel(data, number, priors, "severity"))
+                spread = pt.set_subtensor(spread[members], _panel(data, number, priors, "discrimination"))
+        slope = pymc.Deterministic("discrimination", of_groups[data.group] * pt.exp(spread), dims="judge")
+        pymc.Deterministic("severity", severity, dims="judge")
+        own = pt.zeros(n_groups)
+        if data.own.any():
+            repeated = np.flatnonzero(data.own)
+            own = pt.set_subtensor(own[repeated], priors["own_sd"].variable("own_sd", dims="repeated"))
+        quality, bias = _covariates(data, priors)
+        between = pt.sum(data.share * quality**2)
+        scale = sd * pt.sqrt(1 + of_groups**2 * (1 + between) + own**2)
+        cumulative = pt.clip(pt.cumsum(shares, axis=1)[:, :-1], 1e-9, 1 - 1e-9)
+        quantile = pt.log(cumulative / (1 - cumulative)) / LINK_SD["logit"]
+        cut = pymc.Deterministic("cut", scale[:, None] * quantile / sd, dims=("group", "threshold"))
+        shift = bias[data.group] - severity[:, None]
+        outputs = operation(
+            sd * slope,
+            sd * shift,
+            sd * own,
+            sd * cut,
+            quality,
+            *(shared(values) for values in at.inner),
+            *(shared(values) for values in found.arrays.values()),
+        )
+        pymc.Potential("log_likelihood", outputs[0])
+    return model
+
+
+def _panel(data: OrdinalData, number: int, priors: Priors, what: str) -> Any:
+    """Deviations of a panel's members, shape (members,), that sum to zero."""
+    pymc = library("pymc")
+    label = data.groups[number]
+    sd = priors[f"{what}_sd"].variable(f"{what}_sd_{label}")
+    members = np.flatnonzero(data.group == number)
+    name = f"member_{label}"
+    library("pymc").modelcontext(None).add_coords({name: [data.judges[j] for j in members]})
+    return pymc.ZeroSumNormal(f"{what}_raw_{label}", sigma=sd, dims=name)
+
+
+def _covariates(data: OrdinalData, priors: Priors) -> tuple[Any, Any]:
+    """Quality of each stratum, shape (S,), and bias of each group in it, (G, S)."""
+    pymc, pt = library("pymc"), library("pytensor.tensor")
+    n_strata, n_groups = len(data.effects), len(data.groups)
+    quality, bias = pt.zeros(n_strata), pt.zeros((n_groups, n_strata))
+    start = 0
+    for name, levels in data.levels.items():
+        design = data.effects[:, start : start + len(levels)]
+        start += len(levels)
+        effect = pymc.ZeroSumNormal(f"quality_{name}", sigma=priors["quality"].values[1], dims=name)
+        quality = quality + pt.dot(design, effect)
+        if data.models:
+            tilt = pymc.ZeroSumNormal(
+                f"bias_{name}", sigma=priors["bias"].values[1], dims=("model", name), n_zerosum_axes=1
+            )
+            bias = pt.inc_subtensor(bias[data.n_panels :], pt.dot(tilt, design.T))
+    return quality, bias

@@ -1,0 +1,265 @@
+"""Log likelihood and gradient of the ordinal rater model, item qualities summed out; compiled by numba.
+
+Ratings that one judge gave to one item form a cell, which items share where judge and ratings are alike (and
+the stratum, for models, which may have biases). For each cell the probability is tabulated at the nodes of one
+grid of qualities (and, for a judge with own effects of items, integrated over these at each node); each item
+multiplies the rows of its cells, over the nodes around the mean quality of its stratum. So exponentials are
+taken once per judge and node, and items cost multiplications only. The nodes do not move with the parameters.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+_FAST = {"contract", "reassoc", "nsz", "arcp"}
+_ROOT_HALF, _NORMAL = 0.7071067811865476, 0.3989422804014327
+_TINY = 1e-300
+_RESCALE = 8  # cells of an item between rescalings
+
+
+@njit(cache=True, fastmath=_FAST, error_model="numpy")
+def _tabulate(
+    base: float, slope: float, nodes: Floats, cut: Floats, probit: bool, prob: Floats, density: Floats
+) -> None:
+    """Fill ``prob``, (K, Q), with probabilities of categories and ``density``, (K - 1, Q), with the link's.
+
+    The nodes are evenly spaced, so a logistic link needs two exponentials for all of them.
+    """
+    n_cut, n_nodes = len(cut), len(nodes)
+    if probit:
+        for k in range(n_cut):
+            for q in range(n_nodes):
+                x = cut[k] - base - slope * nodes[q]
+                prob[k, q] = 0.5 * math.erfc(-x * _ROOT_HALF)
+                density[k, q] = _NORMAL * math.exp(-0.5 * x * x)
+        for q in range(n_nodes):
+            prob[n_cut, q] = 0.5 * math.erfc((cut[n_cut - 1] - base - slope * nodes[q]) * _ROOT_HALF)
+        for k in range(n_cut - 1, 0, -1):
+            for q in range(n_nodes):
+                if prob[k - 1, q] < 0.5:
+                    prob[k, q] -= prob[k - 1, q]
+                else:
+                    above = 0.5 * math.erfc((cut[k - 1] - base - slope * nodes[q]) * _ROOT_HALF)
+                    beyond = 0.5 * math.erfc((cut[k] - base - slope * nodes[q]) * _ROOT_HALF)
+                    prob[k, q] = above - beyond
+        return
+    step = math.exp(_clipped(slope * (nodes[1] - nodes[0]) if n_nodes > 1 else 0.0, 12.0))
+    rising = prob[n_cut]
+    rising[0] = math.exp(_clipped(base + slope * nodes[0], 300.0))
+    for q in range(1, n_nodes):
+        rising[q] = rising[q - 1] * step
+    for k in range(n_cut):
+        falling = math.exp(-_clipped(cut[k], 100.0))
+        for q in range(n_nodes):
+            prob[k, q] = 1.0 / (1.0 + rising[q] * falling)
+            density[k, q] = prob[k, q] * (rising[q] * falling * prob[k, q])
+    lowest = math.exp(-_clipped(cut[n_cut - 1], 100.0))
+    for k in range(n_cut - 1, 0, -1):
+        apart = math.exp(-_clipped(cut[k - 1], 100.0)) - math.exp(-_clipped(cut[k], 100.0))
+        for q in range(n_nodes):
+            prob[k, q] *= (rising[q] * apart) * prob[k - 1, q]
+    for q in range(n_nodes):
+        rising[q] *= lowest
+        rising[q] /= 1.0 + rising[q]
+
+
+@njit(cache=True)
+def _clipped(value: float, most: float) -> float:
+    return min(max(value, -most), most)
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+def log_likelihood(
+    slope: Floats,
+    shift: Floats,
+    own: Floats,
+    cut: Floats,
+    centre: Floats,
+    inner_nodes: Floats,
+    inner_weights: Floats,
+    pair_judge: Codes,
+    pair_stratum: Codes,
+    pair_group: Codes,
+    cell_start: Codes,
+    rating_start: Codes,
+    rating: Codes,
+    item_start: Codes,
+    item_cell: Codes,
+    item_weight: Floats,
+    item_stratum: Codes,
+    step: float,
+    n_window: int,
+    probit: bool,
+) -> tuple[Any, Floats, Floats, Floats, Floats, Floats]:
+    """Log likelihood of all ratings and its gradient.
+
+    Parameters
+    ----------
+    slope : ndarray, shape (J,)
+        Discrimination of each judge.
+    shift : ndarray, shape (J, S)
+        What is added for each judge and stratum.
+    own : ndarray, shape (G,)
+        Standard deviation of own effects of items in each group; 0 for groups without.
+    cut : ndarray, shape (G, K - 1)
+        Thresholds.
+    centre : ndarray, shape (S,)
+        Mean quality of each stratum; around it the standard deviation is 1.
+    inner_nodes, inner_weights : ndarray, shape (R,)
+        Grid of standardised own effects, and masses that sum to 1.
+    pair_judge, pair_stratum, pair_group : ndarray, shape (P,)
+        Judge and stratum (0 for people) of each pair that occurs, and the judge's group.
+    cell_start : ndarray, shape (P + 1,)
+        Where the cells of each pair begin.
+    rating_start : ndarray, shape (C + 1,)
+        Where the ratings of each cell begin in ``rating``, which holds categories.
+    item_start : ndarray, shape (I + 1,)
+        Where the cells of each item begin in ``item_cell``.
+    item_weight : ndarray, shape (I,)
+        How many items are alike.
+    item_stratum : ndarray, shape (I,)
+    step : float
+        Distance of the nodes.
+    n_window : int
+        Nodes that are used around each centre.
+    probit : bool
+        Normal, else logistic, link.
+
+    Returns
+    -------
+    float
+    ndarrays like ``slope, shift, own, cut, centre``
+        The gradient.
+    """
+    begin = np.empty(len(centre), dtype=np.int64)
+    for s in range(len(centre)):
+        begin[s] = int(round(_clipped(centre[s], 20.0) / step)) - n_window // 2
+    origin = begin.min()
+    n_nodes = begin.max() - origin + n_window
+    begin -= origin
+    nodes = (np.arange(n_nodes) + origin) * step
+    weights = np.empty((len(centre), n_window))
+    for s in range(len(centre)):
+        for q in range(n_window):
+            away = nodes[begin[s] + q] - centre[s]
+            weights[s, q] = step * _NORMAL * math.exp(-0.5 * away * away)
+
+    n_pairs, n_cut = len(pair_judge), cut.shape[1]
+    n_cells = len(rating_start) - 1
+    chance = np.zeros((n_cells, n_nodes))
+    mass = np.zeros((n_cells, n_nodes))
+    prob, density = np.empty((n_cut + 1, n_nodes)), np.empty((n_cut, n_nodes))
+    kept = np.empty((n_pairs, n_cut, n_nodes))
+    found = np.empty(n_nodes)
+    for p in range(n_pairs):
+        judge, group = pair_judge[p], pair_group[p]
+        base, wide = shift[judge, pair_stratum[p]], own[group]
+        for r in range(len(inner_nodes) if wide != 0.0 else 1):
+            u, w = (inner_nodes[r], inner_weights[r]) if wide != 0.0 else (0.0, 1.0)
+            _tabulate(base + wide * u, slope[judge], nodes, cut[group], probit, prob, density)
+            for c in range(cell_start[p], cell_start[p + 1]):
+                found[:] = w
+                for at in range(rating_start[c], rating_start[c + 1]):
+                    row = prob[rating[at]]
+                    for q in range(n_nodes):
+                        found[q] *= row[q]
+                sums = chance[c]
+                for q in range(n_nodes):
+                    sums[q] += found[q]
+        kept[p] = density
+
+    value = 0.0
+    post = np.empty(n_window)
+    d_centre = np.zeros_like(centre)
+    for i in range(len(item_start) - 1):
+        first, last = item_start[i], item_start[i + 1]
+        stratum = item_stratum[i]
+        left = begin[stratum]
+        post[:] = weights[stratum]
+        for at in range(first, last):
+            row = chance[item_cell[at], left : left + n_window]
+            for q in range(n_window):
+                post[q] *= row[q]
+            if (at - first) % _RESCALE == _RESCALE - 1:
+                largest = max(post.max(), _TINY)
+                value += item_weight[i] * math.log(largest)
+                post /= largest
+        total = 0.0
+        for q in range(n_window):
+            total += post[q]
+        total = max(total, _TINY)
+        value += item_weight[i] * math.log(total)
+        factor = item_weight[i] / total
+        moved = 0.0
+        for q in range(n_window):
+            post[q] *= factor
+            moved += post[q] * (nodes[left + q] - centre[stratum])
+        d_centre[stratum] += moved
+        for at in range(first, last):
+            row = mass[item_cell[at], left : left + n_window]
+            for q in range(n_window):
+                row[q] += post[q]
+
+    d_slope, d_shift = np.zeros_like(slope), np.zeros_like(shift)
+    d_own, d_cut = np.zeros_like(own), np.zeros_like(cut)
+    d_eta = np.empty(n_nodes)
+    part = np.empty(n_nodes)
+    for p in range(n_pairs):
+        judge, group, stratum = pair_judge[p], pair_group[p], pair_stratum[p]
+        wide, first, last = own[group], cell_start[p], cell_start[p + 1]
+        plain = wide == 0.0 and rating_start[last] - rating_start[first] == last - first
+        d_eta[:] = 0.0
+        for r in range(len(inner_nodes) if wide != 0.0 else 1):
+            u, w = (inner_nodes[r], inner_weights[r]) if wide != 0.0 else (0.0, 1.0)
+            if not plain:
+                base = shift[judge, stratum] + wide * u
+                _tabulate(base, slope[judge], nodes, cut[group], probit, prob, density)
+                kept[p] = density
+            steep = 0.0
+            for c in range(first, last):
+                for q in range(n_nodes):
+                    part[q] = mass[c, q] / max(chance[c, q], _TINY)
+                if not plain:
+                    for q in range(n_nodes):
+                        part[q] *= w
+                    for at in range(rating_start[c], rating_start[c + 1]):
+                        row = prob[rating[at]]
+                        for q in range(n_nodes):
+                            part[q] *= row[q]
+                for at in range(rating_start[c], rating_start[c + 1]):
+                    k = rating[at]
+                    if k < n_cut:
+                        total = 0.0
+                        row = kept[p, k]
+                        for q in range(n_nodes):
+                            each = part[q] * row[q]
+                            if not plain:
+                                each /= max(prob[k, q], _TINY)
+                            total += each
+                            d_eta[q] -= each
+                        d_cut[group, k] += total
+                        steep -= total
+                    if k > 0:
+                        total = 0.0
+                        row = kept[p, k - 1]
+                        for q in range(n_nodes):
+                            each = part[q] * row[q]
+                            if not plain:
+                                each /= max(prob[k, q], _TINY)
+                            total += each
+                            d_eta[q] += each
+                        d_cut[group, k - 1] -= total
+                        steep += total
+            d_own[group] += steep * u
+        for q in range(n_nodes):
+            d_slope[judge] += d_eta[q] * nodes[q]
+            d_shift[judge, stratum] += d_eta[q]
+    return value, d_slope, d_shift, d_own, d_cut, d_centre
