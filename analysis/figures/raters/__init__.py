@@ -18,6 +18,13 @@ DRAWN: dict[str, str] = {  # kind of result -> module of this folder with `draw`
     "alt_test": "alt_test",
     "epsilon_curve": "epsilon",
     "alt_power": "alt_power",
+    "biases": "biases",
+    "correlations": "correlations",
+    "dimension_correlations": "dimension_maps",
+    "distributions": "histograms",
+    "means": "means",
+    "rating_lines": "scatter",
+    "tier_accuracy": "tiers",
 }
 
 

@@ -1,4 +1,4 @@
-"""Biases of models as raters: a panel for each quantity, a row for each dimension, a colour for each model."""
+"""Biases of models as raters: a panel for each quantity, a row for each dimension, a colour for a model."""
 
 from __future__ import annotations
 
@@ -73,7 +73,8 @@ def draw(
     forest = Forest(
         table, [WORDS[name] for name in panels], names.all("dimension", shown), names.all("judge", judges),
         [place_of(judge, judges) for judge in judges], "Points of the scale; for ratios, 1 is as people",
-        {WORDS[name]: NULL.get(name, 0.0) for name in panels if name != "scale_used"}, share_x=False, across=4,
+        {WORDS[name]: NULL.get(name, 0.0) for name in panels if name != "scale_used"}, share_x=False,
+        across=4,
     )  # fmt: skip
     return draw_forest(forest, theme=theme, title=title)
 
@@ -102,9 +103,13 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     told = []
     for judge, one in frame.groupby("judge", sort=False, observed=True):
         values = [
-            f"{WORDS[str(row['quantity'])][:1].lower()}{WORDS[str(row['quantity'])][1:]} {row['estimate']:.2f} "
-            f"[{row['lower']:.2f}, {row['upper']:.2f}]"
+            f"{_lower(WORDS[str(row['quantity'])])} {row['estimate']:.2f} [{row['lower']:.2f}, "
+            f"{row['upper']:.2f}]"
             for _, row in one.iterrows()
         ]
         told.append(f"{names.of('judge', judge)}: {'; '.join(values)}.")
     return " ".join([f"Biases of models as raters, {names.of('dimension', last)}.", *told])
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]

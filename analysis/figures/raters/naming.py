@@ -104,7 +104,8 @@ def add_legend(
     if handles:
         legend = figure.legend(
             list(handles), list(names), loc="outside upper left", ncols=columns, frameon=False,
-            handlelength=1.6, handletextpad=0.5, columnspacing=1.4, labelcolor=look.foreground, title=title, alignment="left",
+            handlelength=1.6, handletextpad=0.5, columnspacing=1.4, labelcolor=look.foreground,
+            title=title, alignment="left",
             title_fontproperties={"weight": "bold", "size": HEADING},
         )  # fmt: skip
         legend.get_title().set_color(look.foreground)

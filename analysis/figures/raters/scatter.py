@@ -134,8 +134,9 @@ def _draw_panel(
                           alpha=0.25, linewidth=0, zorder=4)  # fmt: skip
         line = band["estimate"].to_numpy(float)
         axes.plot(at, line, color=look.background, linewidth=2.6, zorder=5)
+        ends = [0, -1] if len(at) else None
         axes.plot(at, line, color=color, linewidth=1.5, zorder=5.5, linestyle=dash(place, look),
-                  marker=look.marker(place), markevery=[0, -1] if len(at) else None, markersize=3.4)  # fmt: skip
+                  marker=look.marker(place), markevery=ends, markersize=3.4)  # fmt: skip
 
 
 def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:

@@ -115,7 +115,8 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     told = []
     for quantity, one in frame.groupby("quantity", sort=False, observed=True):
         shares = [
-            f"{names.of('judge', row['judge'])} {row['estimate']:.0%} [{row['lower']:.0%}, {row['upper']:.0%}]"
+            f"{names.of('judge', row['judge'])} {row['estimate']:.0%} [{row['lower']:.0%}, "
+            f"{row['upper']:.0%}]"
             for _, row in one.iterrows()
         ]
         told.append(f"{WORDS[str(quantity)]} (chance {one['chance'].mean():.0%}): {', '.join(shares)}.")
