@@ -120,6 +120,8 @@ def fit(
         names,
         rows.positioned,
     )
+    if sampling.correlated and len(pairs.terms) < 2:
+        raise InputError("There is one part-worth, which is correlated with no other; leave correlated out.")
     priors = assumed(pairs, sampling.correlated, sampling.priors)
     drawn = draw(
         pairs,

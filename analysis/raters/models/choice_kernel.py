@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 
-@njit(cache=True)
+@njit(cache=True)  # type: ignore[untyped-decorator]
 def log_likelihood(
     position: float, mean: Floats, own: Floats, difference: Floats, first: Codes, rater: Codes
 ) -> tuple[float, float, Floats, Floats]:

@@ -44,7 +44,7 @@ class ChoiceLogLikelihood(Op):  # type: ignore[misc]
         return first + [[False] * (N_PARAMETERS + 1)] * (len(node.inputs) - N_PARAMETERS)
 
 
-@register_funcify_default_op_cache_key(ChoiceLogLikelihood)
+@register_funcify_default_op_cache_key(ChoiceLogLikelihood)  # type: ignore[untyped-decorator]
 def _compiled(op: ChoiceLogLikelihood, **_: Any) -> Any:
     @numba_njit  # type: ignore[untyped-decorator]
     def choices(position: Any, mean: Any, own: Any, difference: Any, first: Any, rater: Any) -> Any:
