@@ -43,6 +43,10 @@ def study() -> ItemStudy:
     return found
 
 
+def rated_models(study: ItemStudy) -> list[str]:
+    return [judge.id for judge in study.judges if judge.kind == "model"]
+
+
 def test_the_study_ships_with_its_roles(study: ItemStudy) -> None:
     assert "oogiri" in list_studies()
     assert list(study.scale_labels) == [
@@ -54,8 +58,7 @@ def test_the_study_ships_with_its_roles(study: ItemStudy) -> None:
     assert study.tiers is not None
     assert study.tiers.levels == ["high", "mid", "low"]
     assert study.judge_labels["gemini_2_5_pro"] == "Gemini 2.5 Pro"
-    models = [judge.id for judge in study.judges if judge.kind == "model"]
-    assert set(models) <= set(study.levels("response_type"))
+    assert set(rated_models(study)) <= set(study.levels("response_type"))
 
 
 def test_every_topic_has_each_type_of_response_once(study: ItemStudy) -> None:
@@ -162,3 +165,24 @@ def test_items_that_do_not_fit_the_study_are_told_by_row(
     assert isinstance(changed, ItemStudy)
     with pytest.raises(InputError, match=told):
         read_items(changed)
+
+
+def test_the_study_of_generation_has_the_same_topics_and_pictures(study: ItemStudy) -> None:
+    other = load_any_study("oogiri_generation")
+    assert isinstance(other, ItemStudy)
+    topics = read_items(other).set_index("item_id")
+    rated = read_items(study).drop_duplicates("topic_id").set_index("topic_id")
+    columns = ["topic", "media", "alt"]
+    pd.testing.assert_frame_equal(topics[columns], rated[columns], check_names=False)
+    for name in topics["media"].dropna():
+        assert (other.folder / name).read_bytes() == (study.folder / name).read_bytes()
+    assert {judge.id for judge in other.judges} == set(rated_models(study))
+
+
+def test_models_write_responses_to_topics(tmp_path: Path, server: FakeServer) -> None:
+    folder = load_any_study("oogiri_generation").folder
+    assert collect(folder, tmp_path, "gpt_4_1", base_url=server.url, model="gpt-4o-mini") == 0
+    judgments = validate(table(tmp_path, "judgments"), "judgments")
+    assert judgments["status"].eq("ok").all()
+    assert judgments.groupby("prompt_id").size().to_dict() == {"funny": 12, "serious": 12}
+    assert judgments["value"].str.len().gt(0).all()
