@@ -23,7 +23,7 @@ def broken(folder: Path, old: str, new: str) -> tuple[Path, int]:
 
 
 def test_the_moderation_study_ships_and_loads_by_name_folder_and_file() -> None:
-    assert {"moderation", "oogiri"} <= set(list_studies())
+    assert {"moderation", "oogiri", "oogiri_generation"} <= set(list_studies())
     studies = [load_study(source) for source in ("moderation", SOURCE.parent, SOURCE)]
     assert studies[0] == studies[1] == studies[2]
     assert studies[0].folder == SOURCE.parent
