@@ -24,7 +24,7 @@ def epsilon_curve(result: RaterResult, epsilons: Sequence[float] | None = None) 
     result : RaterResult
         As from `alt_test`.
     epsilons : sequence of float, optional
-        By default 0, 0.01, ..., 0.3.
+        By default 0, 0.005, ..., 0.3.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def epsilon_curve(result: RaterResult, epsilons: Sequence[float] | None = None) 
         raise InputError(
             f"An epsilon curve needs a result of alt_test; this one is {result.kind!r}: run alt_test."
         )
-    grid = np.array(np.arange(31) / 100 if epsilons is None else list(epsilons), dtype=float)
+    grid = np.array(np.arange(61) / 200 if epsilons is None else list(epsilons), dtype=float)
     if not len(grid) or not (np.abs(grid) <= 1).all():
         raise InputError("epsilons are differences of shares; give one or more between -1 and 1.")
     q_fdr, multiplicity = result.settings["q_fdr"], result.settings["multiplicity"]

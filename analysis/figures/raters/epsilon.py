@@ -1,0 +1,115 @@
+"""Winning rates of models over epsilon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from ..fitting import wrap
+from ..labels import LabelKey
+from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
+from .alt_test import panel_name, scoring_name
+from .naming import Names, add_legend, room_above
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ...raters.result import RaterResult
+
+STYLES = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)))
+APART = 0.012  # of the axis, so that equal rates do not hide one another
+PANEL = 2.2
+
+
+def draw(
+    result: RaterResult,
+    *,
+    theme: str = "light",
+    labels: Mapping[LabelKey, str] | None = None,
+    title: str | None = None,
+) -> Figure:
+    """Draw winning rates over epsilon, a line a model, a panel a dimension and scoring.
+
+    Points mark the smallest epsilon with which a model passes. Lines are a little apart where models have
+    the same rate.
+
+    Parameters
+    ----------
+    result : RaterResult
+        As from `conjury.analysis.raters.replacement.epsilon_curve`.
+    theme, labels, title
+        As in `conjury.analysis.figures.raters.alt_test.draw`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    look, named, frame = theme_named(theme), Names(labels), result.frame
+    models = list(dict.fromkeys(frame["model"]))
+    names = dict(zip(models, named.all("judges", models), strict=True))
+    title, above, columns = room_above(title, TWO_COLUMNS, list(names.values()))
+    panels = list(frame.groupby(["dimension", "scoring"], sort=False))
+    several = frame["scoring"].nunique() > 1
+    n_columns = min(len(panels), 3 if len(panels) > 4 else 2)
+    n_rows = -(-len(panels) // n_columns)
+    with styled(look):
+        figure = new_figure(TWO_COLUMNS, PANEL * n_rows + 0.4 + above)
+        grid = figure.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
+        for axes, (keys, part) in zip(grid.ravel(), panels, strict=False):
+            smallest = result.extra["smallest"]
+            own = smallest[(smallest["dimension"] == keys[0]) & (smallest["scoring"] == keys[1])]
+            _draw_panel(axes, part, own.set_index("model")["smallest_epsilon"], names, look)
+            if len(panels) > 1:
+                told = panel_name(str(keys[0]), str(keys[1]), named, several=several)
+                axes.set_title(wrap(told, TWO_COLUMNS / n_columns - 0.5), loc="left", fontweight="bold",
+                               color=look.foreground)  # fmt: skip
+        for axes in grid.ravel()[len(panels) :]:
+            axes.remove()
+        figure.supxlabel("Epsilon (allowance for what people cost)", fontsize=8.5, color=look.foreground)
+        figure.supylabel("Winning rate (passes from 0.5)", fontsize=8.5, color=look.foreground)
+        handles, _ = grid[0, 0].get_legend_handles_labels()
+        add_legend(figure, handles, list(names.values()), columns, title, look)
+    return figure
+
+
+def alt(result: RaterResult) -> str:
+    """Describe the curves in words: with which epsilon each model begins to pass."""
+    table = result.extra["smallest"]
+    several = table["dimension"].nunique() > 1 or table["scoring"].nunique() > 1
+    told = []
+    for row in table.to_dict("records"):
+        where = ", ".join(filter(None, [row["dimension"], scoring_name(row["scoring"], Names(None)).lower()]))
+        value = row["smallest_epsilon"]
+        begins = (
+            "never passes" if not np.isfinite(value)
+            else "passes with any epsilon above 0" if value <= 0 else f"passes from epsilon {value:.3f}"
+        )  # fmt: skip
+        told.append(f"{row['model']}{f' ({where})' if several else ''} {begins}.")
+    return " ".join(["Winning rates over epsilon.", *told])
+
+
+def _draw_panel(
+    axes: Axes, part: pd.DataFrame, smallest: pd.Series[float], names: Mapping[str, str], look: Theme
+) -> None:
+    low, high = float(part["epsilon"].min()), float(part["epsilon"].max())
+    for number, (model, text) in enumerate(names.items()):
+        one = part[part["model"] == model].sort_values("epsilon")
+        shift = (number - (len(names) - 1) / 2) * min(APART, 0.05 / len(names))
+        color, style = look.color(number), STYLES[number // len(look.palette) % len(STYLES)]
+        axes.step(one["epsilon"], one["winning_rate"] + shift, where="post", color=color, linestyle=style,
+                  linewidth=1.4, label=text, zorder=3)  # fmt: skip
+        from_here = float(smallest.get(model, np.nan))
+        if low <= from_here <= high:
+            axes.plot([from_here], [0.5 + shift], look.marker(number), color=color, markersize=5,
+                      markeredgecolor=look.background, markeredgewidth=0.7, zorder=4)  # fmt: skip
+    axes.axhline(0.5, color=look.muted, linewidth=0.9, zorder=1)
+    axes.set_xlim(low - 0.02 * (high - low), high + 0.02 * (high - low))
+    axes.locator_params(axis="x", nbins=4)
+    axes.set_ylim(-0.05, 1.05)
+    axes.grid(zorder=0)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
