@@ -1,0 +1,92 @@
+"""How certain the true class of each item is: items by the probability of their most probable class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from ...raters.result import RaterResult
+from ..labels import LabelKey, display_order
+from ..theme import new_figure, styled, theme_named
+from .naming import Names, add_legend, room_above
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WIDTH, HEIGHT = 5.4, 2.6
+BINS = 20
+SURE = 0.95
+
+
+def draw(
+    result: RaterResult,
+    *,
+    theme: str = "light",
+    labels: Mapping[LabelKey, str] | None = None,
+    title: str | None = None,
+) -> Figure:
+    """Draw a histogram of `label_model`'s items, coloured by the most probable class.
+
+    Examples
+    --------
+    >>> items = pd.DataFrame({"item_id": ["a", "a", "b", "b"], "label": ["no", "yes"] * 2,
+    ...     "probability": [0.9, 0.1, 0.3, 0.7], "most_probable": [True, False, False, True]})
+    >>> len(draw(RaterResult(pd.DataFrame(), "label_certainty", extra={"items": items})).axes)
+    1
+    """
+    look, names = theme_named(theme), Names(labels)
+    best = certainty(result)
+    classes = display_order(best["label"])
+    told, above, columns = room_above(title, WIDTH, names.all("label", classes))
+    start = 1 / max(len(result.extra["items"]["label"].unique()), 2)
+    edges = np.linspace(np.floor(start * BINS) / BINS, 1.0, BINS + 1)
+    with styled(look):
+        figure = new_figure(WIDTH, HEIGHT + above)
+        axes = figure.subplots()
+        each = [
+            best.loc[best["label"].astype(str) == name, "probability"].to_numpy(float) for name in classes
+        ]
+        hatches = ("", "////", "....", "xxxx", "\\\\\\\\", "oo", "--")
+        _, _, bars = axes.hist(
+            each, bins=list(edges), stacked=True, color=[look.color(place) for place in range(len(classes))],
+            edgecolor=look.background, linewidth=0.7,
+        )  # fmt: skip
+        groups = list(bars) if len(classes) > 1 else [bars]
+        for place, group in enumerate(groups):
+            for bar in group:  # type: ignore[union-attr]
+                bar.set_hatch(hatches[(place // len(look.palette)) % len(hatches)])
+        axes.set_axisbelow(True)
+        axes.grid(axis="y")
+        axes.spines[["top", "right", "left"]].set_visible(False)
+        axes.set_xlabel("Probability of the most probable class")
+        axes.set_ylabel("Items")
+        axes.set_xlim(edges[0], 1.0)
+        add_legend(figure, groups, names.all("label", classes), columns, told, look)
+    return figure
+
+
+def certainty(result: RaterResult) -> pd.DataFrame:
+    """The most probable class of each item, once: ``item_id, label, probability``."""
+    items = result.extra["items"]
+    return items[items["most_probable"]].drop_duplicates("item_id")[["item_id", "label", "probability"]]
+
+
+def alt(result: RaterResult) -> str:
+    """Say how many items have a class that is all but certain.
+
+    Examples
+    --------
+    >>> items = pd.DataFrame({"item_id": ["a", "a", "b", "b"], "label": ["no", "yes"] * 2,
+    ...     "probability": [0.99, 0.01, 0.3, 0.7], "most_probable": [True, False, False, True]})
+    >>> print(alt(RaterResult(pd.DataFrame(), "label_certainty", extra={"items": items})))
+    Items by the probability of their most probable class: 1 of 2 items have one above 95%.
+    """
+    best = certainty(result)
+    sure = int((best["probability"] > SURE).sum())
+    return (
+        f"Items by the probability of their most probable class: {sure:,} of {len(best):,} items have one "
+        f"above {SURE:.0%}."
+    )
