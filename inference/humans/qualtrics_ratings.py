@@ -69,16 +69,19 @@ def read_qualtrics_ratings(
     >>> made[["judge_id", "item_id", "value", "excluded"]].fillna("").to_numpy().tolist()
     [['R_1', '1', 4, ''], ['R_1', '2', 2, ''], ['R_2', '1', 1, 'unfinished']]
     """
-    source = str(path)
+    source, judge = str(path), layout.judge or id
     if not layout.ratings:
         raise InputError(
             "--value is for tables with one row a rating; name the columns of a Qualtrics export by "
             "--ratings, "
             "such as --ratings 'Q{item}_{dimension}'."
         )
-    raw = read_text_table(path, encoding=layout.encoding, delimiter=layout.delimiter)
-    judge = layout.judge or id
-    _check_header(raw, source)
+    raw = read_text_table(
+        path,
+        encoding=layout.encoding,
+        delimiter=layout.delimiter,
+        check=lambda names: _check_header(names, judge, source),
+    )
     require_column(raw, judge, source, "--judge")
     table = without_descriptions(raw, judge)
     nameless = table[judge].isna().to_numpy()
@@ -99,15 +102,14 @@ def read_qualtrics_ratings(
     return to_judgments(answers, layout, own)
 
 
-def _check_header(raw: pd.DataFrame, source: str) -> None:
-    names = [str(name) for name in raw]
+def _check_header(names: list[str], judge: str, source: str) -> None:
     if any(name.startswith('{"ImportId"') for name in names):
         raise InputError(
             f"{source}: the first line holds import ids; the lines with column names and question texts "
             f"above it "
             "are missing, so export it again."
         )
-    if "Response ID" in names and "ResponseId" not in names:
+    if "Response ID" in names and judge not in names:
         raise InputError(
             f"{source}: the first line holds question texts; the line with column names above it is "
             f"missing, so "

@@ -124,37 +124,37 @@ def _read_cells(
     """Values of distinct cells, or the position of the first that cannot be read and why."""
     by_word = {plain(label): value for label, value in anchors.items()}
     bounds = [value for value in anchors.values() if isinstance(value, float)]
-    open_scale = len(bounds) == len(anchors) and all(to_number(label) is None for label in anchors)
+    is_scale = len(bounds) == len(anchors) > 0 and all(to_number(label) is None for label in anchors)
     numbers = [None if cell is None else to_number(cell) for cell in cells]
-    some_number = any(number is not None for number in numbers)
+    within = [
+        number is not None and (not anchors or (is_scale and min(bounds) <= number <= max(bounds)))
+        for number in numbers
+    ]
     values: list[Value | None] = []
     for place, (cell, number) in enumerate(zip(cells, numbers, strict=True)):
         if cell is None:
             values.append(None)
         elif plain(cell) in by_word:
             values.append(by_word[plain(cell)])
-        elif anchors and number is not None and open_scale and min(bounds) <= number <= max(bounds):
+        elif within[place]:
             values.append(number)
         elif anchors:
-            others = [
-                text
-                for text, own in zip(cells, numbers, strict=True)
-                if text is not None and plain(text) not in by_word and not (own is not None and open_scale)
-            ]
+            pairs = zip(cells, within, strict=True)
+            others = [text for text, fits in pairs if text and plain(text) not in by_word and not fits]
             more = f" (not covered: {listed(map(repr, others))})" if len(others) > 1 else ""
             return [], (
                 place,
                 f"holds '{cell}', which --anchors does not cover{did_you_mean(cell, anchors)}{more}; add it, "
                 "or count it as no answer with --missing.",
             )
-        elif number is None and some_number:
+        elif any(within):
             return [], (
                 place,
                 f"holds '{cell}', while other cells of the dimension are numbers; give it a number with "
                 f"--anchors '{cell}=...', or count it as no answer with --missing '{cell}'.",
             )
         else:
-            values.append(cell if number is None else number)
+            values.append(cell)
     return values, None
 
 

@@ -10,6 +10,7 @@ import io
 import unicodedata
 import zlib
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +64,7 @@ def read_text_table(
     encoding: str | None = None,
     fallback: str | None = None,
     delimiter: str | None = None,
+    check: Callable[[list[str]], None] | None = None,
 ) -> pd.DataFrame:
     """Read an export with a header as text: cells stripped, empty ones missing.
 
@@ -74,6 +76,7 @@ def read_text_table(
     encoding : such as utf-8, cp932 or latin-1; found out where it is not given
     fallback : encoding of files that are not Unicode
     delimiter : one character; found out where it is not given
+    check : called with the names of the header before anything is asked of them
 
     Returns
     -------
@@ -88,6 +91,8 @@ def read_text_table(
     delimiter = delimiter or _find_delimiter(text)
     rows = _split(text, delimiter, str(path))
     header = [name.strip() for name in rows[0]]
+    if check is not None:
+        check(header)
     _check_header(header, str(path))
     names = [name or f"column {place + 1}" for place, name in enumerate(header)]
     cells = np.array(rows[1:], dtype=object).reshape(-1, len(names))
