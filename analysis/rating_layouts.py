@@ -297,6 +297,71 @@ def _strata(part: pd.DataFrame, by: Sequence[str], told: Words) -> list[list[str
     return [[told.level(column, value) for value in part[column]] for column in by]
 
 
+SHOWN_COEFFICIENTS = (
+    ("percent", "nominal"),
+    ("cohen", "quadratic"),
+    ("fleiss", "nominal"),
+    ("krippendorff", "nominal"),
+    ("krippendorff", "ordinal"),
+    ("krippendorff", "quadratic"),
+    ("gwet", "nominal"),
+    ("gwet", "quadratic"),
+    ("icc2", ""),
+    ("g_absolute", ""),
+    ("kendall_w", ""),
+)
+NAMED_COEFFICIENTS = {
+    "percent": "Percent agreement",
+    "cohen": "Cohen's kappa",
+    "fleiss": "Fleiss' kappa",
+    "krippendorff": "Krippendorff's alpha",
+    "gwet": "Gwet's AC",
+    "icc2": "ICC(2), one rating",
+    "g_absolute": "Generalisability of the mean",
+    "kendall_w": "Kendall's W",
+}
+WEIGHTED = {"nominal": "nominal", "ordinal": "ordinal", "quadratic": "interval"}
+
+
+def agreement_tables(result: RaterResult, told: Words) -> list[GT]:
+    """The coefficients that are reported most, those compared as columns; all others are in the folder."""
+    frame = result.frame.copy()
+    weights = frame["weights"].astype("string").fillna("")
+    frame["_key"] = list(zip(frame["coefficient"].astype(str), weights, strict=True))
+    frame = frame[frame["_key"].isin(SHOWN_COEFFICIENTS) & frame["estimate"].notna()]
+    against = frame["against"].astype("string").fillna("")
+    compared = [
+        f"{told.judge(one)} and {told.judge(other)}" if other else _within(told, one)
+        for one, other in zip(frame["among"].astype(str), against, strict=True)
+    ]
+    named = [
+        NAMED_COEFFICIENTS[name] + (f", {WEIGHTED[weight]}" if weight else "")
+        for name, weight in frame["_key"]
+    ]
+    shown = spread(
+        frame,
+        {
+            "dimension": frame["dimension"].map(told.dimension),
+            "Coefficient": pd.Series(named, index=frame.index),
+        },
+        pd.Series(compared, index=frame.index),
+        _agreement_cell,
+    )
+    note = "In brackets: bootstrap intervals, else analytical ones. The folder holds all coefficients."
+    return [styled_table(shown, name="agreement", groups="dimension", note=note)]
+
+
+def _within(told: Words, name: str) -> str:
+    return "Models" if name == "model" else told.judge(name)
+
+
+def _agreement_cell(row: Row) -> str:
+    booted = not pd.isna(row.get("boot_lower", float("nan")))
+    prefix = "boot_" if booted else ""
+    bounds = interval(row.get(f"{prefix}lower"), row.get(f"{prefix}upper"), 2)
+    return NO_BREAK.join(filter(None, (number(row["estimate"], 2), bounds)))
+
+
 LAYOUTS: dict[str, Callable[[RaterResult, Words], list[GT]]] = {
     "coverage": coverage_tables,
     "means": means_tables,
@@ -304,6 +369,7 @@ LAYOUTS: dict[str, Callable[[RaterResult, Words], list[GT]]] = {
     "dimension_correlations": main_correlate_tables,
     "tier_accuracy": tier_tables,
     "biases": bias_tables,
+    "agreement": agreement_tables,
     "alt_test": alt_test_tables,
 }
 

@@ -57,8 +57,8 @@ def render(
     Parameters
     ----------
     report : str
-        ``"conjoint"``, ``"raters"``, ``"diagnostics"``, ``"estimators"``, or the name of a study with a report
-        of its own: ``"moderation"``, ``"oogiri"``.
+        ``"conjoint"``, ``"raters"``, ``"diagnostics"``, ``"estimators"``, or the name of a study with a
+        report of its own: ``"moderation"``, ``"oogiri"``.
     results : str or Path
         A folder written by ``conjury fit``, ``conjury diagnose`` or ``conjury compare``.
     out : str or Path

@@ -105,7 +105,10 @@ class RatingsReport(ReportData):
 
     def methods(self) -> str:
         """Tell what was run, one paragraph a result, in Markdown."""
-        told = [f"**{sections.ended(plain(made['title']))}** {sections.method(made)}" for made in self.records.values()]
+        told = [
+            f"**{sections.ended(plain(made['title']))}** {sections.method(made)}"
+            for made in self.records.values()
+        ]
         return "\n\n".join(told)
 
     def notes(self) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
-from rich.table import Table
 
 from .commands import console
 from .rating import Judged
@@ -41,7 +40,7 @@ def run_agreement(
     seconds = time.perf_counter() - start
     title = "Agreement of people, and of people with each model"
     extend_results("agreement", judged, results, {"agreement": (title, found)}, seconds)
-    keys = [name for name in ("dimension", "among", "judge", "coefficient", "weights") if name in found.frame]
+    keys = [name for name in ("dimension", "among", "against", "coefficient", "weights") if name in found.frame]
     print_estimates(found.frame, keys)
     print_notes(found.notes, results)
     console.print(f"Results in {results}; render them with `conjury report raters --results {results}`.")
@@ -101,13 +100,9 @@ def print_frame(frame: pd.DataFrame, most: int = 60) -> None:
     """Print a table of text and numbers; columns without content are left out."""
     told = frame.dropna(axis=1, how="all")
     told = told.loc[:, [not (told[name].astype("string") == "").all() for name in told]]
-    table = Table(box=None, pad_edge=False)
-    for name in told:
-        right = pd.api.types.is_numeric_dtype(told[name])
-        table.add_column(str(name).replace("_", " "), justify="right" if right else "left")
-    for row in told.head(most).itertuples(index=False):
-        table.add_row(*map(_cell, row))
-    console.print(table)
+    shown = pd.DataFrame({str(name).replace("_", " "): told[name].map(_cell) for name in told}).head(most)
+    for line in shown.to_string(index=False).splitlines():
+        console.print(f"  {line}")
     if len(told) > most:
         console.print(f"  {len(told) - most:,} more rows in the results folder")
 

@@ -1,0 +1,154 @@
+"""Ratings from the command line: simulate, fit, test, and render, each as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from conjury.cli.main import main
+from conjury.inference.files import read_table
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+ANALYSES = [
+    "coverage",
+    "means",
+    "means_crossed",
+    "distributions",
+    "correlations",
+    "lines",
+    "dimension_correlations",
+    "tiers",
+    "biases",
+    "agreement",
+    "alt_test",
+]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory, conjury: Run) -> Path:
+    """Simulated ratings of 32 topics, fitted with few draws."""
+    folder = tmp_path_factory.mktemp("rated")
+    made = conjury("simulate", "oogiri", "--topics", 32, "--people", 32, "--out", "r.parquet", cwd=folder)
+    assert (made.returncode, made.stderr) == (0, "")
+    fit = conjury("fit", "oogiri", "--data", "r.parquet", "--draws", 20, "--out", "res", cwd=folder)
+    assert (fit.returncode, fit.stderr) == (0, "")
+    return folder
+
+
+def test_every_analysis_of_the_study_is_in_the_results(place: Path) -> None:
+    manifest = json.loads((place / "res" / "manifest.json").read_text(encoding="utf-8"))
+    assert [made["name"] for made in manifest["results"]] == ANALYSES
+    for made in manifest["results"]:
+        table = read_table(place / "res" / "tables" / f"{made['name']}.parquet")
+        assert len(table) > 0
+    assert manifest["simulated"] is True
+    assert set(manifest["files"]) >= {"data/judgments.parquet", "data/items.parquet", "tables/truth.parquet"}
+    assert not (place / "res" / "tables" / "published_means.parquet").exists()
+
+
+def test_means_are_those_of_the_ratings(place: Path) -> None:
+    ratings = read_table(place / "r.parquet")
+    people = ratings[(ratings["judge_kind"] == "human") & (ratings["dimension"] == "funniness")]
+    high = people[people["item_id"].str.endswith("_high")].astype({"value": float})
+    means = read_table(place / "res" / "tables" / "means.parquet")
+    row = means[
+        (means["dimension"] == "funniness") & (means["group"] == "human") & (means["response_type"] == "high")
+    ]
+    assert row["estimate"].item() == pytest.approx(high.groupby("item_id")["value"].mean().mean())
+
+
+def test_further_results_join_those_of_the_fit(place: Path, conjury: Run) -> None:
+    made = conjury(
+        "alt-test",
+        "--results",
+        "res",
+        "--dimension",
+        "funniness",
+        "--draws",
+        0,
+        "--model",
+        "gpt_4_1",
+        cwd=place,
+    )
+    assert (made.returncode, made.stderr) == (0, "")
+    assert "winning rate" in made.stdout
+    manifest = json.loads((place / "res" / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["alt_test"]["results"][0]["settings"]["epsilon"] == 0.1
+    assert read_table(place / "res" / "tables" / "alt_test.parquet")["model"].tolist() == ["gpt_4_1"]
+    assert len(manifest["results"]) == len(ANALYSES)
+
+
+def test_judgments_of_any_file_need_no_study(place: Path, conjury: Run) -> None:
+    ratings = read_table(place / "r.parquet")
+    plain = ratings[ratings["dimension"] == "clarity"][["judge_id", "judge_kind", "item_id", "value"]]
+    plain.assign(task="clear").to_csv(place / "plain.csv", index=False)
+    made = conjury(
+        "agreement", "plain.csv", "--where", "task=clear", "--coefficient", "krippendorff", "--draws", 20,
+        "--results", "own", cwd=place,
+    )  # fmt: skip
+    assert (made.returncode, made.stderr) == (0, "")
+    assert "krippendorff" in made.stdout
+    again = conjury("alt-test", "--results", "own", "--draws", 0, cwd=place)
+    assert (again.returncode, again.stderr) == (0, "")
+    manifest = json.loads((place / "own" / "manifest.json").read_text(encoding="utf-8"))
+    assert {"agreement", "alt_test"} <= set(manifest)
+    assert "data/judgments.parquet" in manifest["files"]
+
+
+def test_the_report_shows_every_analysis(place: Path, conjury: Run) -> None:
+    made = conjury("report", "oogiri", "--results", "res", cwd=place)
+    assert (made.returncode, made.stderr) == (0, "")
+    page = (place / "reports" / "oogiri.html").read_text(encoding="utf-8")
+    assert "Not shown" not in page
+    assert "simulated" in page
+    for text in ("Complete order", "Winning rate", "Overall Funniness", "Positivity", "krippendorff"):
+        assert text.casefold() in page.casefold()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ["fit", "oogiri", "--data", "r.parquet", "--vcov", "CR2"],
+            "--vcov is an option of conjoint studies",
+        ),
+        (
+            ["alt-test", "--results", "res", "--dimension", "funnines"],
+            "no such dimension (did you mean 'funniness'?)",
+        ),
+        (["agreement", "r.parquet", "--where", "colour=red"], "column 'colour' is missing"),
+        (["raters", "--results", "nowhere"], "holds no judgments"),
+        (["raters", "--results", "res"], "have several dimensions"),
+        (["raters", "--results", "res", "--model", "kappa"], "--model kappa: use auto, ordinal"),
+        (["alt-test", "other.csv", "--results", "res"], "holds results on other data"),
+        (["fit", "oogiri", "--data", "outside.csv"], "which is not on the scale"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_one_sentence(
+    place: Path,
+    arguments: list[str],
+    sentence: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(place)
+    if not Path("outside.csv").exists():
+        ratings = read_table(place / "r.parquet").astype({"value": "int64"})
+        ratings.loc[7, "value"] = 9
+        ratings.to_csv("outside.csv", index=False)
+        pd.DataFrame({"judge_id": ["a"], "judge_kind": ["human"], "item_id": ["x"], "value": [1]}).to_csv(
+            "other.csv", index=False
+        )
+    monkeypatch.setattr("sys.argv", ["conjury", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    told = capsys.readouterr().err
+    assert sentence in told
+    assert len(told.strip().splitlines()) == 1
