@@ -71,7 +71,7 @@ def draw(
     low, high, what = _interval(frame, result.settings)
     told = pd.DataFrame(
         {
-            "panel": _panels(frame, names),
+            "panel": panels_in_words(frame, names),
             "row": compared_in_words(frame, names),
             "series": frame["coefficient"].map(WORDS),
             "estimate": frame["estimate"].astype(float),
@@ -126,7 +126,8 @@ def _reaches_zero(told: pd.DataFrame) -> bool:
     return bool(told[["estimate", "lower"]].min().min() < 0.15)
 
 
-def _panels(frame: pd.DataFrame, names: Names) -> list[str]:
+def panels_in_words(frame: pd.DataFrame, names: Names) -> list[str]:
+    """Dimension and stratum of each row, empty where there is one dimension without a name."""
     before = list(frame.columns)[: list(frame.columns).index("dimension")]
     keys = ["dimension", *map(str, before)]
     parts = [names.all(key, frame[key].astype("string").fillna("")) for key in keys]
@@ -160,8 +161,9 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     >>> frame = pd.DataFrame({"dimension": "wit", "among": "human", "against": [None, "gpt"],
     ...     "coefficient": "gwet", "weights": "nominal", "estimate": [0.5, 0.2], "lower": [0.4, 0.1],
     ...     "upper": [0.6, 0.3], "boot_lower": None, "boot_upper": None})
-    >>> print(alt(RaterResult(frame, "agreement")))
-    Gwet's AC (exact agreement). Wit: People among themselves 0.50 [0.40, 0.60]; People with Gpt 0.20 [0.10, 0.30].
+    >>> print(alt(RaterResult(frame, "agreement")))  # doctest: +NORMALIZE_WHITESPACE
+    Gwet's AC (exact agreement). Wit: People among themselves 0.50 [0.40, 0.60]; People with Gpt 0.20 [0.10,
+    0.30].
     """
     names = Names(labels)
     frame, kinds, weighting = _shown(result, None, None)
@@ -169,7 +171,12 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     low, high, _ = _interval(frame, result.settings)
     told: dict[str, list[str]] = {}
     rows = zip(
-        _panels(frame, names), compared_in_words(frame, names), frame["estimate"], low, high, strict=True
+        panels_in_words(frame, names),
+        compared_in_words(frame, names),
+        frame["estimate"],
+        low,
+        high,
+        strict=True,
     )
     for panel, row, estimate, lower, upper in rows:
         bounds = f" [{lower:.2f}, {upper:.2f}]" if pd.notna(lower) else ""

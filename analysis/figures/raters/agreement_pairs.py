@@ -15,7 +15,7 @@ from ...raters.result import RaterResult
 from ..fitting import HEADING, heading, inches, lines_high, more_lines, wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
-from .agreement import USUAL_WEIGHTS, WEIGHTS, WORDS
+from .agreement import USUAL_WEIGHTS, WEIGHTS, WORDS, panels_in_words
 from .naming import Names, chosen
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 FEW = 12  # raters up to which cells hold numbers and all dimensions are drawn
 LONGEST = 1.3
 LARGEST_CELL = 0.42
+SHARED = 10  # items that a pair must share to be shown
+BESIDE = 1.0  # inches of the colour bar and its labels
 
 
 def draw(
@@ -36,8 +38,11 @@ def draw(
     coefficient: str | None = None,
     weights: str | None = None,
     dimensions: Sequence[str] | None = None,
+    least: int = SHARED,
 ) -> Figure:
     """Draw the table ``pairs`` of `agreement`: of many raters one dimension, of few all.
+
+    Pairs without a value are grey.
 
     Parameters
     ----------
@@ -50,12 +55,14 @@ def draw(
     weights : str, optional
         By default ordinal ones, where they were used.
     dimensions : sequence of str, optional
+    least : int
+        Items that a pair must share to have its value shown.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"dimension": "wit", "judge": "ann", "other": ["bob", "gpt"],
     ...     "judge_kind": "human", "other_kind": ["human", "model"], "coefficient": "cohen",
-    ...     "weights": "nominal", "estimate": [0.5, 0.2]})
+    ...     "weights": "nominal", "estimate": [0.5, 0.2], "n_items": 80})
     >>> len(draw(RaterResult(frame, "agreement_pairs")).axes)
     2
     """
@@ -63,7 +70,10 @@ def draw(
     frame, kind, weighting = _shown(result, coefficient, weights)
     raters, n_people = _raters(frame)
     n = len(raters)
-    shown = chosen(frame["dimension"], dimensions, "dimension")
+    wanted = chosen(frame["dimension"], dimensions, "dimension")
+    frame = frame[frame["dimension"].isin(wanted)]
+    frame = frame.assign(panel=panels_in_words(frame, names), estimate=_enough(frame, least))
+    shown = list(dict.fromkeys(frame["panel"]))
     if dimensions is None and n > FEW:
         shown = shown[:1]
     size = 7.6 if n <= FEW else 6.6
@@ -71,22 +81,24 @@ def draw(
     side = max(inches(text, size) for text in texts) + 0.12
     across = 1 if n > FEW else min(3, len(shown))
     down = -(-len(shown) // across)
-    cell = min(LARGEST_CELL, (TWO_COLUMNS - side - 0.75) / across / n - 0.01)
+    cell = min(LARGEST_CELL, (TWO_COLUMNS - side - BESIDE) / across / n - 0.01)
     cell = max(cell, max(lines_high(text, size) for text in texts))
-    width = max(4.0, min(TWO_COLUMNS, side + across * (cell * n + 0.15) + 0.75))
+    width = max(4.0, min(TWO_COLUMNS, side + across * (cell * n + 0.15) + BESIDE))
     told = heading(title, width)
     above = (0.28 if told else 0) + more_lines(told, HEADING)
-    heads = [wrap(names.of("dimension", name), cell * n, 8.2, bold=True) if name else "" for name in shown]
+    heads = [wrap(name, cell * n, 8.2, bold=True) for name in shown]
     high = cell * n + side + max(lines_high(head, 8.2) for head in heads) + 0.15
+    if frame["estimate"].isna().all():
+        raise InputError(f"There is nothing to draw: no pair of raters shares {least} items.")
     lowest = min(0.0, float(np.floor(frame["estimate"].min() * 10) / 10))
     with styled(look):
-        figure = new_figure(width, high * down + above + 0.1)
+        figure = new_figure(width, high * down + above + 0.25)
         grid = figure.subplots(down, across, squeeze=False, sharey=True)
         for axes in grid.flat[len(shown) :]:
             axes.set_visible(False)
         shade: Any = None
         for axes, name, head in zip(grid.flat, shown, heads, strict=False):
-            values = _matrix(frame[frame["dimension"] == name], raters)
+            values = _matrix(frame[frame["panel"] == name], raters)
             shade = _draw_map(axes, values, lowest, look, cell, numbers=n <= FEW)
             axes.set_xticks(range(n), texts, rotation=90, fontsize=size)
             axes.set_yticks(range(n), texts, fontsize=size)
@@ -97,7 +109,9 @@ def draw(
         bar = figure.colorbar(shade, ax=grid, fraction=0.02, pad=0.015, aspect=28)
         bar.set_label(", ".join(filter(None, [WORDS[kind], WEIGHTS.get(weighting, "")])), fontsize=8)
         bar.ax.tick_params(labelsize=7, length=2)
-        bar.outline.set_visible(False)  # type: ignore[operator]
+        bar.outline.set_visible(False)
+        if _has_gaps(frame[frame["panel"].isin(shown)], n):
+            figure.supxlabel(f"Grey: fewer than {least} shared items, or no value", fontsize=7.6)
         if told:
             figure.suptitle(told, x=0.01, ha="left", fontweight="bold", fontsize=HEADING)
     return figure
@@ -117,6 +131,17 @@ def _shown(
     used = chosen(frame["weights"], [weights] if weights else None, "weighting")
     weighting = next(name for name in (*USUAL_WEIGHTS, *used) if name in used)
     return frame[(frame["coefficient"] == kind) & (frame["weights"] == weighting)], kind, weighting
+
+
+def _enough(frame: pd.DataFrame, least: int) -> pd.Series[Any]:
+    """Estimates of the pairs that share enough items, missing for others."""
+    return frame["estimate"].where(frame["n_items"] >= least)
+
+
+def _has_gaps(frame: pd.DataFrame, n: int) -> bool:
+    """Whether some pair of ``n`` raters has no value."""
+    known = frame[frame["estimate"].notna()].groupby("panel").size()
+    return len(known) < frame["panel"].nunique() or bool((known < n * (n - 1) // 2).any())
 
 
 def _raters(frame: pd.DataFrame) -> tuple[list[str], int]:
@@ -155,9 +180,9 @@ def _draw_map(
 
     share = -lowest / (1 - lowest)  # where zero stands
     ends = [(0.0, look.color(1)), (share, look.background), (1.0, look.color(0))]
-    colors = LinearSegmentedColormap.from_list("pairs", ends if share > 0 else ends[1:])
-    colors.set_bad(look.grid)
-    shade = axes.imshow(np.ma.masked_invalid(values), cmap=colors, vmin=lowest, vmax=1, aspect="equal")
+    shades = LinearSegmentedColormap.from_list("pairs", ends if share > 0 else ends[1:])
+    colors = shades.with_extremes(bad=look.grid)
+    shade = axes.imshow(values, cmap=colors, vmin=lowest, vmax=1, aspect="equal")
     if numbers:
         for i, j in zip(*np.nonzero(np.isfinite(values)), strict=True):
             red, green, blue, _ = colors((values[i, j] - lowest) / (1 - lowest))
@@ -174,25 +199,25 @@ def _draw_map(
 
 
 def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the range of the pairs, by dimension.
+    """Say the range of the pairs that share enough items, by dimension.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"dimension": "wit", "judge": "ann", "other": ["bob", "gpt"],
     ...     "judge_kind": "human", "other_kind": ["human", "model"], "coefficient": "cohen",
-    ...     "weights": "nominal", "estimate": [0.5, 0.2]})
+    ...     "weights": "nominal", "estimate": [0.5, 0.2], "n_items": 80})
     >>> print(alt(RaterResult(frame, "agreement_pairs")))
     Cohen's κ (exact agreement) of pairs of raters. Wit: from 0.20 (Ann and Gpt) to 0.50 (Ann and Bob).
     """
     names = Names(labels)
     frame, kind, weighting = _shown(result, None, None)
+    frame = frame.assign(panel=panels_in_words(frame, names), estimate=_enough(frame, SHARED))
     told = []
-    for name, pairs in frame[frame["estimate"].notna()].groupby("dimension", sort=False, observed=True):
-        low, high = pairs.loc[pairs["estimate"].idxmin()], pairs.loc[pairs["estimate"].idxmax()]
+    for name, pairs in frame[frame["estimate"].notna()].groupby("panel", sort=False):
+        ordered = pairs.sort_values("estimate")
         ends = [
             f"{row['estimate']:.2f} ({names.of('judge', row['judge'])} and {names.of('judge', row['other'])})"
-            for row in (low, high)
+            for row in (ordered.iloc[0], ordered.iloc[-1])
         ]
-        head = f"{names.of('dimension', name)}: from" if name else "From"
-        told.append(f"{head} {ends[0]} to {ends[1]}.")
+        told.append(f"{name!s}: from {ends[0]} to {ends[1]}." if name else f"From {ends[0]} to {ends[1]}.")
     return " ".join([f"{WORDS[kind]} ({WEIGHTS.get(weighting, weighting)}) of pairs of raters.", *told])

@@ -64,6 +64,7 @@ def compare(
     prefix = prefix_of(keys) + compared.name + ": "
     into.notes += [prefix + note for note in _cautions(compared, request)]
     undefined: set[str] = set()
+    few = _few_shared(compared) is not None
     for family in families(compared, request.coefficients, weightings, request.alpha):
         estimate, replicates = replicate(
             family.statistics, compared.panel.cluster, request.draws, request.seed
@@ -75,7 +76,9 @@ def compare(
             if weights == "variance":
                 into.variances.append({**row, "component": name, "share": estimate[at] / _total(estimate)})
                 continue
-            if np.isnan(estimate[at]):
+            if name == "cohen" and few:
+                row |= {"boot_lower": np.nan, "boot_upper": np.nan}
+            elif np.isnan(estimate[at]):
                 undefined.add(name)
             elif len(replicates) and np.isnan(replicates[:, at]).mean() > UNDEFINED:
                 share = np.isnan(replicates[:, at]).mean()
@@ -84,6 +87,8 @@ def compare(
             into.rows.append(row | {column: values[at] for column, values in own.items()})
         if len(family.keys) > len(VARIANCES) and family.keys[-1][1] == "variance":
             into.plans += _plans(estimate, replicates, told, request.alpha)
+    if not compared.panel.is_complete:
+        undefined.discard("kendall_w")  # said already
     if undefined:
         into.notes.append(prefix + _why_undefined(compared, [name for name in EVERY if name in undefined]))
 
@@ -105,14 +110,21 @@ def _cautions(compared: Comparison, request: Request) -> Iterator[str]:
         yield "every rater rated one item, so that raters cannot be told from the residual."
     if "kendall_w" in request.coefficients and panel.numeric and not panel.is_complete:
         yield "Kendall's W needs every rater to rate every item, and is missing."
-    if "cohen" in request.coefficients and panel.n_raters > 2 and not panel.is_complete:
-        pairs = pairs_of(panel)
-        shared = np.bincount(pairs.pair) if len(pairs.pair) else np.zeros(1)
-        if np.median(shared) < FEW_SHARED:
-            yield (
-                f"pairs of raters share few items (median {np.median(shared):g}), which biases the mean of "
-                "their kappas; conger pools them."
-            )
+    if "cohen" in request.coefficients and (shared := _few_shared(compared)) is not None:
+        yield (
+            f"pairs of raters share few items (median {shared:g}), which biases the mean of their kappas, "
+            "and more so in bootstrap samples, which are left out; conger pools them."
+        )
+
+
+def _few_shared(compared: Comparison) -> float | None:
+    """Median of the items that pairs of raters share, where it is small."""
+    panel = compared.panel
+    if compared.other is not None or panel.is_complete or panel.n_raters < 3:
+        return None
+    pair = pairs_of(panel).pair
+    shared = float(np.median(np.bincount(pair))) if len(pair) else 0.0
+    return shared if shared < FEW_SHARED else None
 
 
 def _why_undefined(compared: Comparison, names: Sequence[str]) -> str:
