@@ -568,7 +568,9 @@ def _draw_slopes(
         if proposed[k] <= proposed[k - 1]:
             return par, False
     there = _newton_target(y, offset, x, proposed, n_cuts, settings[2], there_g, there_h)
-    there += _log_row_prior(proposed, d, n_cuts, settings, within, inverse, beta, by_judge, between_aux, spread_aux)
+    there += _log_row_prior(
+        proposed, d, n_cuts, settings, within, inverse, beta, by_judge, between_aux, spread_aux
+    )
     here += _log_row_prior(par, d, n_cuts, settings, within, inverse, beta, by_judge, between_aux, spread_aux)
     back = _log_proposal(par, proposed, there_g, there_h)
     forth = _log_proposal(proposed, par, here_g, here_h)
@@ -616,6 +618,7 @@ def sweep(
             between_aux, severity, spread, spread_aux
         )  # fmt: skip
     residual = np.linalg.inv(within)
+    shift_levels(rng, e, np.zeros(e.shape), residual, cut, n_cuts, cut_sd)
     if has_items:
         precision = np.linalg.inv(between)
         draw_levels(rng, item, e, theta, fixed, precision, residual)

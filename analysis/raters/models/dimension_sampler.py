@@ -1,0 +1,174 @@
+"""Chains of the multivariate ordered probit model, side by side, reproducible by seed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from conjury.inference.errors import InputError
+
+from .dimension_data import GroupRatings
+from .libraries import library
+from .priors import Priors
+from .progress import Progress, reporting
+from .sampling import available_cores
+
+Floats = NDArray[np.float64]
+_LOOK = 0.2  # seconds between looks at running chains
+_ROWS = 10_000  # ratings a kept draw goes over, in several sweeps where there are few
+_MOST = 6
+
+
+@dataclass(frozen=True)
+class GroupDraws:
+    """Kept draws of one group: C chains of S draws over D dimensions.
+
+    Attributes
+    ----------
+    within : ndarray, shape (C, S, D, D)
+        Correlations of residuals, whose variances are 1.
+    between : ndarray, shape (C, S, D, D)
+        Covariances of item effects; not to be used where the group has none.
+    spread : ndarray, shape (C, S, D, D)
+        Covariances of severities; not to be used where there is one judge.
+    cut : ndarray, shape (C, S, D, L)
+        Cut-points, missing beyond those of the dimension.
+    beta : ndarray, shape (C, S, covariates, D)
+    acceptance : ndarray, shape (D + 1,)
+        Share of accepted proposals: of each dimension, and of the residual correlations together.
+    thin : int
+        Sweeps for each kept draw.
+    seconds : float
+    """
+
+    within: Floats
+    between: Floats
+    spread: Floats
+    cut: Floats
+    beta: Floats
+    acceptance: Floats
+    thin: int
+    seconds: float
+
+
+def sample_group(
+    data: GroupRatings,
+    priors: Priors,
+    *,
+    draws: int,
+    tune: int,
+    chains: int,
+    seed: Sequence[int],
+    progress: Progress = False,
+) -> GroupDraws:
+    """Draw from the posterior of one group by blocked Gibbs sampling with the latents integrated out in turn.
+
+    The same seed gives the same draws, whatever the number of cores.
+    """
+    library("numba")
+    limits = library("threadpoolctl").threadpool_limits
+    thin = max(1, min(_MOST, _ROWS // max(data.n_ratings, 1)))
+    started = time.perf_counter()
+    done, stop = [0] * chains, [False]
+    seeds = np.random.SeedSequence(list(seed)).spawn(chains)
+    with (
+        reporting(progress, f"Dimensions, {data.group}") as report,
+        limits(1),
+        ThreadPoolExecutor(min(chains, available_cores())) as pool,
+    ):
+        running = [
+            pool.submit(_chain, data, priors, draws, tune, thin, seeds[c], c, done, stop)
+            for c in range(chains)
+        ]
+        try:
+            while wait_for(running, timeout=_LOOK).not_done:
+                report(sum(done), chains * (draws + tune), 0)
+                for chain in running:
+                    if chain.done() and chain.exception():
+                        stop[0] = True
+        except KeyboardInterrupt:
+            stop[0] = True
+            raise KeyboardInterrupt(
+                f"Sampling was stopped after {sum(done):,} of {chains * (draws + tune):,} draws; nothing was kept."
+            ) from None
+        report(sum(done), chains * (draws + tune), 0)
+        parts = [chain.result() for chain in running]
+    stacked = [np.stack(part) for part in zip(*parts, strict=True)]
+    seconds = time.perf_counter() - started
+    return GroupDraws(*stacked[:5], acceptance=stacked[5].mean(axis=0), thin=thin, seconds=seconds)
+
+
+def _chain(
+    data: GroupRatings,
+    priors: Priors,
+    draws: int,
+    tune: int,
+    thin: int,
+    seed: np.random.SeedSequence,
+    number: int,
+    done: list[int],
+    stop: list[bool],
+) -> tuple[Floats, ...]:
+    from .dimension_sweeps import sweep
+
+    rng = np.random.default_rng(seed)
+    settings = np.array(
+        [
+            priors["sd"].values[0] / 2,
+            priors["sd"].values[1],
+            priors["cut"].values[1],
+            priors["covariate"].values[1],
+            float(data.has_items),
+            float(data.has_judges),
+        ]
+    )
+    state = start(data, rng)
+    accepted = np.zeros(len(data.dimensions) + 1)
+    kept: list[list[Floats]] = [[], [], [], [], []]
+    unused = np.arange(state["cut"].shape[1]) >= data.n_cuts[:, None]
+    for step in range(tune + draws):
+        if step == tune:
+            accepted[:] = 0
+        for _ in range(thin):
+            if stop[0]:
+                raise InputError("Sampling was stopped.")
+            sweep(
+                rng, data.y, data.item, data.judge, data.x, data.n_cuts, settings, *state.values(), accepted
+            )
+        done[number] += 1
+        if step >= tune:
+            for store, name in zip(kept, ("within", "between", "spread", "cut", "beta"), strict=True):
+                store.append(state[name].copy())
+            kept[3][-1][unused] = np.nan
+    return (*(np.array(part) for part in kept), accepted / (draws * thin))
+
+
+def start(data: GroupRatings, rng: np.random.Generator) -> dict[str, Any]:
+    """A state to start from, spread more widely than the posterior, in the order of ``sweep``."""
+    size, n = data.y.shape
+    cut = np.zeros((size, int(data.n_cuts.max())))
+    sd = np.sqrt(rng.uniform(0.1, 1.0, size)) if data.has_items else np.zeros(size)
+    for d in range(size):
+        count = np.bincount(data.y[d][data.y[d] >= 0], minlength=int(data.n_cuts[d]) + 1) + 0.5
+        share = np.cumsum(count)[:-1] / count.sum()
+        cut[d, : data.n_cuts[d]] = ndtri(share) * np.sqrt(1 + sd[d] ** 2)
+    return {
+        "cut": cut,
+        "within": np.eye(size),
+        "e": rng.standard_normal((n, size)),
+        "theta": rng.standard_normal((data.n_items, size)) * sd,
+        "beta": np.zeros((data.x.shape[1], size)),
+        "between": np.diag(sd**2) if data.has_items else np.eye(size),
+        "between_aux": np.ones(size),
+        "severity": np.zeros((data.n_judges, size)),
+        "spread": np.diag(rng.uniform(0.05, 0.5, size)) if data.has_judges else np.eye(size),
+        "spread_aux": np.ones(size),
+    }
