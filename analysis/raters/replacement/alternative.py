@@ -9,22 +9,21 @@ from typing import Literal, get_args
 import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import as_text, listed
 from conjury.inference.errors import InputError
 
 from ...results import check_alpha
 from ..coverage import dimension_names
 from ..descriptive.strata import with_items
-from ..ratings import Ratings, read_ratings
+from ..ratings import read_ratings
+from .advice import FEW_INSTANCES, coarse, repeats, unequal, weaknesses, without
 from .comparisons import Comparisons, compare, units_of, weighted_sums
-from .decide import Evidence, Multiplicity, check_multiplicity, evidence, only, smallest_epsilon, verdict
+from .decide import Multiplicity, check_multiplicity, evidence, only, smallest_epsilon, verdict
 from .intervals import Resample, bounds, draw
 from .outcome import AltTest, annotator_rows, model_rows
 from .panel import Panel, models_of, panel_of
-from .scoring import Mask, Scoring, name_of, pair_score, scorings_of
+from .scoring import Scoring, name_of, pair_score, scorings_of
 
 Samples = Literal["each", "first"]
-FEW_ANNOTATORS, FEW_INSTANCES = 3, 30  # what the authors advise at least
 
 
 def alt_test(
@@ -140,7 +139,7 @@ def alt_test(
         ratings = read_ratings(joined, dimension=name)
         asked = models_of(ratings, model)
         panel = panel_of(ratings, asked, first_sample=samples == "first", cluster=cluster)
-        told = [*ratings.notes, *_without(joined, ratings, model), *_repeats(panel, samples)]
+        told = [*ratings.notes, *without(joined, ratings, model), *repeats(panel, samples)]
         for one in scorings_of(scoring, ratings):
             made = compare(panel, pair_score(one, ratings), min_humans)
             table, each, more = _test(panel, made, plan)
@@ -151,7 +150,7 @@ def alt_test(
             }
             rows.append(_keyed(table, keys))
             people.append(_keyed(each, keys))
-            told += [note for note in [*more, *_coarse(one, ratings)] if note not in told]
+            told += [note for note in [*more, *coarse(one, ratings)] if note not in told]
         notes += [f"{name}: {note}" if len(names) > 1 else note for note in told]
     settings = {
         "epsilon": epsilon, "q_fdr": q_fdr, "min_humans": min_humans, "min_instances": min_instances,
@@ -198,74 +197,13 @@ def _test(panel: Panel, made: Comparisons, plan: _Plan) -> tuple[pd.DataFrame, p
     people = annotator_rows(
         panel.models, panel.people, found, kept, said, plan.epsilon, plan.min_instances, plan.alpha
     )
-    return frame, people, _advice(panel, found, kept, plan)
+    return frame, people, [*weaknesses(panel, found, kept, plan.min_instances), *unequal(frame)]
 
 
 def _keyed(table: pd.DataFrame, keys: Mapping[str, str | float]) -> pd.DataFrame:
     for at, (name, value) in enumerate(keys.items()):
         table.insert(at, name, value)
     return table
-
-
-def _advice(panel: Panel, found: Evidence, kept: Mask, plan: _Plan) -> list[str]:
-    """Say what makes these tests weak: few annotators, few items, people left out, no spread."""
-    told = []
-    missed = [name for name, row in zip(panel.models, kept, strict=True) if not row.any()]
-    if missed:
-        told.append(f"{listed(missed, 6)}: no annotator has {plan.min_instances} items with it, so no test.")
-    for ever in np.unique(kept[kept.any(axis=1)].sum(axis=1)):
-        if ever < FEW_ANNOTATORS:
-            told.append(
-                f"{ever} annotator{'s are' if ever > 1 else ' is'} tested; the authors advise at least "
-                f"{FEW_ANNOTATORS}, since one person's habits weigh heavily on fewer."
-            )
-    lost = ~kept[kept.any(axis=1)]
-    out = [name for at, name in enumerate(panel.people) if lost[:, at].any()]
-    if out:
-        told.append(
-            f"{len(out)} of {len(panel.people)} annotators have fewer than {plan.min_instances} items with "
-            f"some model and are left out there ({listed(out, 6)}); others are still compared with them."
-        )
-    if (found.clusters[kept] < FEW_INSTANCES).any():
-        what = "items" if len(panel.cluster) == panel.n_clusters else "clusters of items"
-        told.append(
-            f"Some annotators have fewer than {FEW_INSTANCES} {what}; the t test is doubtful for them."
-        )
-    flat = int((kept & (found.std_error <= 1e-9)).sum())
-    if flat:
-        told.append(
-            f"{flat} comparison{'s have' if flat > 1 else ' has'} the same difference on every item: the "
-            "model wins where it lies below epsilon, without a t test."
-        )
-    return told
-
-
-def _without(judgments: pd.DataFrame, ratings: Ratings, model: str | Sequence[str] | None) -> list[str]:
-    if model is not None:
-        return []
-    first = judgments.drop_duplicates("judge_id")
-    machines = as_text(first["judge_id"])[(as_text(first["judge_kind"]) == "model").to_numpy(dtype=bool)]
-    used = set(as_text(ratings.frame.drop_duplicates("judge")["judge_id"]))
-    lost = [name for name in machines if name not in used]
-    return [f"{listed(lost, 6)}: no rating that can be used, so no test."] if lost else []
-
-
-def _repeats(panel: Panel, samples: Samples) -> list[str]:
-    told = []
-    if panel.repeats:
-        told.append(f"{panel.repeats:,} repeated ratings by people are not used; their first counts.")
-    if panel.answers.shape[1] > 1 and samples == "each":
-        told.append("Models with several samples of an item: each is compared, the comparisons averaged.")
-    return told
-
-
-def _coarse(scoring: Scoring, ratings: Ratings) -> list[str]:
-    if scoring == "accuracy" and ratings.numeric and len(ratings.categories) > 20:
-        return [
-            f"Accuracy counts exact matches, which are rare among {len(ratings.categories)} different "
-            "numbers; neg_rmse or neg_mae tells more."
-        ]
-    return []
 
 
 def _check(

@@ -211,6 +211,7 @@ def test_a_model_that_shares_too_few_items_has_a_row_without_numbers() -> None:
     assert np.isnan(row["winning_rate"])
     assert pd.isna(row["passes"])
     assert any("llama: no annotator has 30 items with it" in note for note in made.notes)
+    assert any("compared on different items" in note and "to 60)" in note for note in made.notes)
     curve = epsilon_curve(made).frame
     assert curve["winning_rate"].isna().tolist() == (curve["model"] == "llama").tolist()
 
