@@ -22,6 +22,7 @@ DRAWN: dict[str, str] = {  # kind of result -> module of this folder with `draw`
     "choice_model": "part_worths",
     "correlations": "correlations",
     "dimension_correlations": "dimension_maps",
+    "dimension_model": "dimension_model",
     "distributions": "histograms",
     "label_certainty": "certainty",
     "label_model": "confusion",
