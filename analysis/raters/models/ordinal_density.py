@@ -133,13 +133,42 @@ class Density:
 
     def kept(self, vector: Floats) -> dict[str, Floats]:
         """What is stored of a draw: the constrained variables, and each judge's discrimination."""
-        made = self.constrained(vector)
+        return self.stored(self.constrained(vector))
+
+    def stored(self, made: dict[str, Floats]) -> dict[str, Floats]:
+        """What is stored of constrained variables."""
         p = self.parameters(made)
         stored = {name: np.asarray(values) for name, values in made.items() if "_raw_" not in name}
         stored["discrimination"] = p.of_group[self.data.group] * np.exp(p.spread)
         stored["severity"] = p.severity
         stored["cut"] = self.thresholds(p)
         return stored
+
+    def prior_draw(self, rng: np.random.Generator) -> dict[str, Floats]:
+        """One draw from the priors, as ``kept`` stores draws."""
+        made = {}
+        for name, block in self.blocks.items():
+            prior, shape = self._prior_of(name), block.shape
+            if name == "shares":
+                made[name] = prior.draws(rng, (shape[0], shape[1] + 1))
+            elif "_raw_" in name:
+                sd = made[name.replace("_raw_", "_sd_")]
+                made[name] = self.bases[shape[0] + 1] @ rng.normal(0.0, sd, shape)
+            elif name.split("_")[0] in ("quality", "bias"):
+                made[name] = prior.draws(rng, shape) @ self.bases[shape[-1] + 1].T
+            else:
+                made[name] = np.asarray(prior.draws(rng, shape))
+        return self.stored(made)
+
+    def _prior_of(self, name: str) -> Prior:
+        if name == "panel_discrimination":
+            return self.priors["discrimination"]
+        first = name.split("_")[0]
+        if first in ("quality", "bias"):
+            return self.priors[first]
+        if "_sd_" in name or "_raw_" in name:
+            return self.priors[f"{first}_sd"]
+        return self.priors[name]
 
     def thresholds(self, p: Parameters) -> Floats:
         """Thresholds of each group, shape (G, K - 1), in standard deviations of the link."""

@@ -14,18 +14,7 @@ import numpy as np
 from .libraries import library
 from .ordinal_data import Cells, OrdinalData, coordinates
 from .ordinal_grid import LINK_SD, Grid
-from .priors import Prior, Priors
-
-PRIORS: dict[str, Prior] = {
-    "shares": Prior("dirichlet", (1.0,), "shares of the categories in a group, on average items"),
-    "discrimination": Prior("log_normal", (1.0, 0.75), "discrimination of an average person"),
-    "model_discrimination": Prior("normal", (0.75, 1.0), "discrimination of a model"),
-    "discrimination_sd": Prior("half_normal", (0.3,), "SD of people's log discriminations in a panel"),
-    "severity_sd": Prior("half_normal", (0.6,), "SD of people's severities in a panel"),
-    "own_sd": Prior("half_normal", (0.75,), "SD of a group's own effects of items"),
-    "quality": Prior("normal", (0.0, 1.0), "effect of a covariate's level on quality"),
-    "bias": Prior("normal", (0.0, 0.6), "a model's bias towards a covariate's level"),
-}
+from .priors import Priors
 
 
 def rater_graph(data: OrdinalData, found: Cells, priors: Priors, link: str, at: Grid) -> Any:

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
@@ -87,6 +89,23 @@ class Prior:
         if self.family == "beta":
             return pymc.Beta(name, first, self.values[1], **options)
         raise InputError(f"A {self.family} prior has no variable of its own; the model uses its numbers.")
+
+    def draws(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[np.float64]:
+        """Independent draws of one parameter."""
+        first = self.values[0]
+        if self.family == "normal":
+            return rng.normal(first, self.values[1], size)
+        if self.family == "half_normal":
+            return np.abs(rng.normal(0.0, first, size))
+        if self.family == "log_normal":
+            return first * np.exp(rng.normal(0.0, self.values[1], size))
+        if self.family == "exponential":
+            return rng.exponential(first, size)
+        if self.family == "beta":
+            return rng.beta(first, self.values[1], size)
+        if self.family == "dirichlet":
+            return rng.dirichlet(np.full(size[-1], first), size[:-1])
+        raise InputError(f"A {self.family} prior cannot be drawn alone.")
 
 
 Priors = Mapping[str, Prior]

@@ -1,0 +1,275 @@
+"""The hierarchical model of ordinal ratings by people and models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.columns import did_you_mean, listed
+from conjury.inference.errors import InputError
+
+from ...results import check_alpha
+from ..ratings import read_ratings
+from .checks import diagnostics, fit_in_words, sampler_state, verdict
+from .fitted import ModelFit
+from .libraries import library
+from .ordinal_agreement import expected_agreement
+from .ordinal_data import Cells, OrdinalData, cells, ordinal_data
+from .ordinal_draws import Draws, draws_of, posterior_draws, replicate
+from .ordinal_grid import Grid, grid, grid_step
+from .ordinal_items import item_table
+from .ordinal_priors import PRIORS, check_families
+from .ordinal_summary import (
+    covariate_tables,
+    group_table,
+    judge_table,
+    predictive_tables,
+    threshold_table,
+    worst_of,
+)
+from .priors import changed
+from .progress import Progress
+from .sampling import check_sampling, sample
+
+LINKS = ("logit", "probit")
+AGREEING = 1000  # draws from which agreement is computed
+REPLICATED = 200
+
+
+@dataclass(frozen=True, repr=False)
+class RaterFit(ModelFit):
+    """Result of ``rater_model``.
+
+    ``frame`` holds what is said of groups (``group, judge_kind, quantity, estimate, std_error, lower, upper,
+    rhat, ess_bulk, ess_tail, n_judges, n_ratings``; quantities are those of ``ordinal_summary.QUANTITIES``),
+    ``extra`` the tables ``judges, thresholds, items, quality, bias, frequencies, by_judge, statistics,
+    prior_frequencies, convergence``.
+    """
+
+    arrays: OrdinalData | None = None
+
+    @property
+    def model(self) -> Any:
+        """The PyMC model."""
+        assert self.arrays is not None
+        return build(self.arrays, self.priors, str(self.settings["link"]))
+
+
+def rater_model(
+    judgments: pd.DataFrame,
+    *,
+    dimension: str | None = None,
+    items: pd.DataFrame | None = None,
+    covariates: Sequence[str] = (),
+    link: str = "logit",
+    scale: Sequence[float] | None = None,
+    priors: Mapping[str, Any] | None = None,
+    draws: int = 1000,
+    tune: int = 300,
+    chains: int = 2,
+    seed: int = 0,
+    sampler: str = "nutpie",
+    progress: Progress = False,
+    alpha: float = 0.05,
+    **options: Any,
+) -> RaterFit:
+    """Fit a hierarchical cumulative model to ratings by people and models.
+
+    An item's quality is what people agree on: their ratings depend on it, with discrimination and severity
+    of their own, partially pooled within a panel. Each model has thresholds, discrimination, and biases
+    towards levels of covariates. Qualities are summed out on a grid.
+
+    Parameters
+    ----------
+    judgments : DataFrame
+        As in ``read_ratings``; column ``panel`` makes groups of people, ``sample`` numbers repeated answers.
+    dimension : str, optional
+        Which dimension; needed where there are several.
+    items : DataFrame, optional
+        Keyed by ``item_id``, with the covariates where the judgments do not carry them.
+    covariates : sequence of str
+        Columns such as ``response_type``: people's qualities differ between their levels, and each model
+        has a bias towards each level, net of quality.
+    link : {"logit", "probit"}
+    scale : sequence of float, optional
+        The ratings that are allowed.
+    priors : mapping, optional
+        Changes to ``ordinal_priors.PRIORS``: name to numbers or to a Prior.
+    draws, tune, chains, seed, sampler, progress
+        As in ``sampling.sample``.
+    alpha : float
+        One minus the mass of intervals.
+    **options
+        To the sampler.
+
+    Returns
+    -------
+    RaterFit
+
+    Raises
+    ------
+    InputError
+        For fewer than two people, no item with ratings by two of them, a model that gives one rating
+        throughout, an unknown covariate, link or prior.
+
+    Notes
+    -----
+    Scale and identification. Quality has standard deviation 1 (within strata); discriminations, severities
+    and biases are in standard deviations of the link's noise. With several people an item, the spread of
+    people's errors is known, so that a model's correlation with the consensus is free of the attenuation
+    that the average of a few people suffers. With one rating an item, a model's lasting judgment of the
+    item and the noise of its answer cannot be told apart: ``latent_correlation_rating`` is then the
+    correlation of the consensus with the latent value behind a single rating, noise included, a lower
+    bound for ``latent_correlation`` of the lasting judgment, which is reported where at least 20 items
+    were rated repeatedly.
+
+    Examples
+    --------
+    >>> fit = rater_model(judgments, covariates=["response_type"], seed=1)     # doctest: +SKIP
+    >>> fit.extra["bias"]                                                      # doctest: +SKIP
+    """
+    check_alpha(alpha)
+    check_sampling(draws, tune, chains, sampler)
+    if link not in LINKS:
+        raise InputError(f"There is no link '{link}'{did_you_mean(link, LINKS)}; use logit or probit.")
+    chosen = changed(PRIORS, priors)
+    check_families(chosen)
+    data = ordinal_data(
+        read_ratings(_with_covariates(judgments, items, covariates), dimension=dimension, scale=scale),
+        covariates,
+    )
+    library("numba")
+    found, at = cells(data), grid(grid_step(data))
+    density = _density(data, found, chosen, link, at)
+    from .ordinal_density import for_nutpie
+
+    tree = sample(
+        lambda: build(data, chosen, link),
+        draws=draws,
+        tune=tune,
+        chains=chains,
+        seed=seed,
+        sampler=sampler,
+        progress=progress,
+        what="Rater model",
+        compiled=lambda: for_nutpie(density),
+        **options,
+    )
+    posterior = tree["posterior"]
+    shape = (chains, draws)
+    every = posterior_draws(posterior, data, link)
+    some = _evenly(every, shape)
+    agreed = expected_agreement(some, data)
+    rng = np.random.default_rng(seed)
+    made = replicate(every.some(REPLICATED), data, rng)
+    prior = _prior_draws(density, data, link, rng)
+    frame = group_table(every, agreed, some, data, shape, alpha)
+    tables = {
+        "judges": judge_table(every, agreed, data, shape, alpha),
+        "thresholds": threshold_table(every, data, shape, alpha),
+        **covariate_tables(posterior, agreed, data, shape, alpha),
+    }
+    reported = worst_of([frame, *tables.values()])
+    checks = predictive_tables(made, data, alpha)
+    prior_made = replicate(prior, data, rng)
+    tables |= {
+        "items": item_table(every, data, found, at, alpha),
+        **checks,
+        "prior_frequencies": predictive_tables(prior_made, data, alpha)["frequencies"],
+        "convergence": reported,
+    }
+    said = (
+        *verdict(reported, sampler_state(tree)),
+        fit_in_words(checks["frequencies"], "shares of categories by group", alpha),
+        fit_in_words(checks["statistics"], "statistics of the ratings", alpha),
+    )
+    settings = {
+        "model": "rater_model", "dimension": dimension, "covariates": list(covariates), "link": link,
+        "draws": draws, "tune": tune, "chains": chains, "seed": seed, "alpha": alpha,
+        "sampler": posterior.attrs["conjury_sampler"], "seconds": posterior.attrs["conjury_seconds"],
+        "n_nodes": at.n_window, "n_items": len(data.items), "n_ratings": len(data.judge),
+    }  # fmt: skip
+    return RaterFit(
+        frame=frame,
+        kind="rater_model",
+        notes=data.notes,
+        settings=settings,
+        extra=tables,
+        data=_with_predictive(tree, data, made, prior_made, shape),
+        diagnostics=diagnostics(tree, [str(v) for v in posterior.data_vars if "_raw_" not in str(v)]),
+        verdict=said,
+        priors=chosen,
+        arrays=data,
+    )
+
+
+def build(data: OrdinalData, priors: Mapping[str, Any], link: str) -> Any:
+    """The PyMC model of ratings."""
+    from .ordinal_graph import rater_graph
+
+    return rater_graph(data, cells(data), priors, link, grid(grid_step(data)))
+
+
+def _density(data: OrdinalData, found: Cells, priors: Mapping[str, Any], link: str, at: Grid) -> Any:
+    from .ordinal_density import Density
+    from .ordinal_kernel import log_likelihood
+
+    return Density(data, found, priors, link, at, log_likelihood)
+
+
+def _with_covariates(
+    judgments: pd.DataFrame, items: pd.DataFrame | None, covariates: Sequence[str]
+) -> pd.DataFrame:
+    wanted = [name for name in covariates if name not in judgments]
+    if not wanted:
+        return judgments
+    if items is None or "item_id" not in items:
+        raise InputError(
+            f"The judgments have no column {listed(wanted)}; add it, or give items with item_id and {listed(wanted)}."
+        )
+    for name in wanted:
+        if name not in items:
+            known = [str(column) for column in items.columns]
+            raise InputError(f"There is no column '{name}'{did_you_mean(name, known)} in judgments or items.")
+    if items["item_id"].duplicated().any():
+        twice = items.loc[items["item_id"].duplicated(), "item_id"].iloc[0]
+        raise InputError(f"items: '{twice}' occurs more than once in column 'item_id'; keep one row an item.")
+    return judgments.merge(items[["item_id", *wanted]], on="item_id", how="left", validate="many_to_one")
+
+
+def _evenly(every: Draws, shape: tuple[int, int]) -> Draws:
+    """The same draws of each chain, at most ``AGREEING`` in all."""
+    chains, draws = shape
+    each = min(draws, max(AGREEING // chains, 1))
+    within = np.unique(np.linspace(0, draws - 1, each).astype(int))
+    at = (np.arange(chains)[:, None] * draws + within).reshape(-1)
+    names = [name for name in every.__dataclass_fields__ if name != "link"]
+    return replace(every, **{name: getattr(every, name)[at] for name in names})
+
+
+def _prior_draws(density: Any, data: OrdinalData, link: str, rng: np.random.Generator) -> Draws:
+    many = [density.prior_draw(rng) for _ in range(REPLICATED)]
+    return draws_of({name: np.stack([one[name] for one in many]) for name in many[0]}, data, link)
+
+
+def _with_predictive(tree: Any, data: OrdinalData, made: Any, prior: Any, shape: tuple[int, int]) -> Any:
+    """Add replicated and observed ratings, as positions of categories, to the draws."""
+    xarray = library("xarray")
+    values = np.array(data.categories)
+    coords = {"judge_of_rating": ("rating", np.array(data.judges)[data.judge]),
+              "item_of_rating": ("rating", np.array(data.items)[data.item])}  # fmt: skip
+    groups = {
+        "posterior_predictive": (("chain", "draw", "rating"), values[made][None]),
+        "prior_predictive": (("chain", "draw", "rating"), values[prior][None]),
+        "observed_data": (("rating",), values[data.category]),
+    }
+    made_of = {
+        name: xarray.Dataset({"value": (dims, numbers)}, coords=coords)
+        for name, (dims, numbers) in groups.items()
+    }
+    kept = {name: node.to_dataset() for name, node in tree.children.items()}
+    return xarray.DataTree.from_dict(kept | made_of)

@@ -1,0 +1,30 @@
+"""Priors of the ordinal rater model, in standard deviations of the link's noise."""
+
+from __future__ import annotations
+
+from conjury.inference.columns import listed
+from conjury.inference.errors import InputError
+
+from .priors import Prior, Priors
+
+PRIORS: dict[str, Prior] = {
+    "shares": Prior("dirichlet", (1.0,), "shares of the categories in a group"),
+    "discrimination": Prior("log_normal", (1.0, 0.75), "discrimination of an average person"),
+    "model_discrimination": Prior("normal", (0.75, 1.0), "discrimination of a model"),
+    "discrimination_sd": Prior("half_normal", (0.3,), "SD of people's log discriminations in a panel"),
+    "severity_sd": Prior("half_normal", (0.6,), "SD of people's severities in a panel"),
+    "own_sd": Prior("half_normal", (0.75,), "SD of a group's own effects of items"),
+    "quality": Prior("normal", (0.0, 1.0), "effect of a covariate's level on quality"),
+    "bias": Prior("normal", (0.0, 0.6), "a model's bias towards a covariate's level"),
+}
+POSITIVE = ("half_normal", "log_normal", "exponential")
+
+
+def check_families(priors: Priors) -> None:
+    """Refuse a family that a parameter cannot have."""
+    for name, prior in priors.items():
+        allowed = POSITIVE if PRIORS[name].family in POSITIVE else (PRIORS[name].family,)
+        if prior.family not in allowed:
+            raise InputError(f"The prior of '{name}' can be {listed(allowed)}, not {prior.family}.")
+        if name in ("quality", "bias") and prior.values[0] != 0:
+            raise InputError(f"The prior of '{name}' has mean 0, since effects sum to zero over levels.")
