@@ -22,12 +22,12 @@ WORDS = {
     "sd_ratio": "Spread over items, by the people's mean",
     "sd_ratio_one_person": "Spread of ratings, by one person's",
     "scale_used": "Share of the scale used",
-    "own": "Own responses, at equal human rating",
-    "other_models": "Other models' responses, at equal human rating",
-    "own_minus_other": "Own minus other models'",
-    "unrelated": "Unrelated responses: higher than people",
-    "unrelated_net": "Unrelated responses: higher than people, beyond the rest",
-    "drop_ratio": "Unrelated responses: marked down, by the people's",
+    "own": "What it wrote itself, at equal human rating",
+    "other_models": "What other models wrote, at equal human rating",
+    "own_minus_other": "Itself minus other models",
+    "unrelated": "Unrelated items: higher than people",
+    "unrelated_net": "Unrelated items: higher than people, beyond the rest",
+    "drop_ratio": "Unrelated items: marked down, by as much as people do",
 }
 SHOWN = ("difference", "sd_ratio_one_person", "own", "other_models", "own_minus_other", "unrelated_net",
          "drop_ratio")  # fmt: skip

@@ -81,7 +81,7 @@ def draw(
     told, room, columns = room_above(title, width, key)
     high = map_side + side + 0.12 + max(lines_high(head, 8.2) for head in heads) + 0.15
     with styled(look):
-        figure = new_figure(width, high * down + room + 0.1)
+        figure = new_figure(width, high * down + room - 0.06)
         figure.set_layout_engine("compressed")
         grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
         for axes in grid.flat[len(panels) :]:
@@ -96,7 +96,7 @@ def draw(
         bar = figure.colorbar(shade, ax=grid, fraction=0.02, pad=0.015, aspect=22, shrink=0.75)
         bar.set_label(WORDS[str(result.settings.get("coefficient", "spearman"))], fontsize=8)
         bar.ax.tick_params(labelsize=7, length=2)
-        bar.outline.set_visible(False)  # type: ignore[operator]
+        bar.outline.set_visible(False)
         from matplotlib.patches import Patch
 
         handles = [Patch(facecolor="none", edgecolor=look.foreground, linewidth=1.4)] if key else []
@@ -125,12 +125,12 @@ def _matrix(frame: pd.DataFrame, low: str, high: str, dimensions: Sequence[str])
 
 
 def _draw_map(axes: Axes, values: np.ndarray, texts: Sequence[str], look: Theme, cell: float) -> Any:
-    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.colors import Colormap, LinearSegmentedColormap
 
     ends = [look.color(1), look.background, look.color(0)]
-    colors = LinearSegmentedColormap.from_list("map", ends)
-    colors.set_bad(look.grid)
-    shade = axes.imshow(np.ma.masked_invalid(values), cmap=colors, vmin=-1, vmax=1, aspect="equal")
+    colors: Colormap = LinearSegmentedColormap.from_list("map", ends)
+    colors = colors.with_extremes(bad=look.grid)
+    shade = axes.imshow(values, cmap=colors, vmin=-1, vmax=1, aspect="equal")
     n = len(texts)
     for i in range(n):
         for j in range(n):
@@ -189,7 +189,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     frame = frame[(frame["dimension"] == main) | (frame["other"] == main)].dropna(subset="estimate")
     told = []
     for group, one in frame.groupby("group", sort=False, observed=True):
-        best = one.loc[one["estimate"].astype(float).idxmax()]
+        best = one.iloc[int(one["estimate"].to_numpy(float).argmax())]
         other = best["other"] if best["dimension"] == main else best["dimension"]
         told.append(f"{names.of('group', group)}: {names.of('dimension', other)} ({best['estimate']:.2f}).")
     head = f"Correlations between dimensions. Most with {names.of('dimension', main)} goes:"

@@ -52,9 +52,10 @@ def draw(
     heads = [wrap(name, (width - left) / len(scales) - 0.06, SIZE, bold=True)
              for name in names.all("dimension", scales)]  # fmt: skip
     told, above, _ = room_above(title, width, [])
+    below = wrap("Rating (bars: share in percent; line: mean)", width - 0.2)
     most = float(frame["estimate"].max())
     with styled(look):
-        figure = new_figure(width, HIGH * len(raters) + above + 0.5 + max(map(more_lines, heads)))
+        figure = new_figure(width, HIGH * len(raters) + above + 0.5 + max(map(more_lines, [below, *heads])))
         grid = figure.subplots(len(raters), len(scales), squeeze=False, sharex="col", sharey=True)
         for i, rater in enumerate(raters):
             for j, scale in enumerate(scales):
@@ -65,7 +66,7 @@ def draw(
             )
         for axes, head in zip(grid[0], heads, strict=True):
             axes.set_title(head, fontsize=SIZE, fontweight="bold", loc="left", pad=4)
-        figure.supxlabel("Rating (share of the ratings in percent; the line is the mean)", fontsize=8.5)
+        figure.supxlabel(below, fontsize=8.5)
         add_legend(figure, [], [], 1, told, look)
     return figure
 

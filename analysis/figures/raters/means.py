@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from ...raters.result import RaterResult
@@ -79,7 +80,8 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     by = strata_columns(result.frame, "estimate")
     told = []
     for (group, dimension), one in result.frame.groupby(["group", "dimension"], sort=False, observed=True):
-        ends = [one.loc[one["estimate"].idxmin()], one.loc[one["estimate"].idxmax()]]
+        values = one["estimate"].to_numpy(float)
+        ends = [one.iloc[int(np.nanargmin(values))], one.iloc[int(np.nanargmax(values))]]
         low, high = (
             f"{end['estimate']:.2f}"
             + (f" ({', '.join(names.of(name, end[name]) for name in by)})" if by else "")

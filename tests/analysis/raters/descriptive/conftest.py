@@ -78,4 +78,4 @@ def simulate() -> Callable[..., Tables]:
 
 @pytest.fixture(scope="session")
 def tables() -> Tables:
-    return simulated()
+    return simulated(24)

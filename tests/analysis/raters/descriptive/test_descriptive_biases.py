@@ -103,7 +103,7 @@ def test_without_self_preference_the_corrected_comparison_keeps_its_null(simulat
     """People's means are noisy (3 raters), so that matching on them fakes a preference against models."""
     naive, corrected = [], []
     for seed in range(8):
-        tables = simulate(80, **UNRELIABLE, seed=seed)
+        tables = simulate(60, **UNRELIABLE, seed=seed)
         shown = run(tables, 30).extra["adjustments"]
         shown = shown[(shown["judge"] == "gpt") & (shown["quantity"] == "own")].set_index("adjustment")
         naive.append(shown.loc["human mean", "estimate"])

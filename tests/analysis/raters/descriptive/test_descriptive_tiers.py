@@ -41,7 +41,7 @@ def test_judges_of_a_table_are_scored_topic_by_topic(tables: Tables) -> None:
     strict = ((wide["high"] > wide["mid"]) & (wide["mid"] > wide["low"])).mean()
     row = made[(made["judge"] == "gpt") & (made["quantity"] == "complete_order") & (made["ties"] == "wrong")]
     assert row["estimate"].iloc[0] == pytest.approx(strict)
-    assert row["n_topics"].iloc[0] == 40
+    assert row["n_topics"].iloc[0] == 24
     assert row["excess"].iloc[0] == pytest.approx(strict - row["chance"].iloc[0])
 
 
@@ -70,8 +70,8 @@ def test_topics_without_a_tier_are_left_out_and_told(tables: Tables) -> None:
     made = tier_accuracy(
         judgments[judgments["item_id"] != "t3_mid"], items, levels=TIERS, dimension="novelty", draws=5
     )
-    assert (made.frame["n_topics"] == 39).all()
-    assert "1 of 40 topics lack a tier and are left out." in made.notes
+    assert (made.frame["n_topics"] == 23).all()
+    assert "1 of 24 topics lack a tier and are left out." in made.notes
 
 
 def test_two_responses_of_one_tier_and_unknown_tiers_are_refused(tables: Tables) -> None:
