@@ -78,6 +78,28 @@ def agreements(data: Labelled, label: Codes) -> dict[str, float]:
     return {f"agreement of {name}": float(same[name] / pairs[name]) for name in BETWEEN if pairs[name]}
 
 
+def shared_errors(agreement: pd.DataFrame) -> list[str]:
+    """Say which judges agree more than judges who err independently would.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"statistic": ["agreement of people"], "observed": [0.79], "expected": [0.7],
+    ...     "lower": [0.68], "upper": [0.71]})
+    >>> print(*shared_errors(table))
+    The agreement of people is 79%, judges who err independently would have 68% to 71%: beyond the true \
+class they share errors or views, so intervals are too narrow, and the class may not be theirs; fit them \
+alone to see what it is for them.
+    """
+    return [
+        f"The {row['statistic']} is {row['observed']:.0%}, judges who err independently would have "
+        f"{row['lower']:.0%} to {row['upper']:.0%}: beyond the true class they share errors or views, so "
+        "intervals are too narrow, and the class may not be theirs; fit them alone to see what it is for "
+        "them."
+        for row in agreement.to_dict("records")
+        if row["observed"] > row["upper"]
+    ]
+
+
 def _draw(probability: Floats, rng: np.random.Generator) -> Codes:
     """Draw a position in each row of probabilities (n, K), shape (n,)."""
     ends = probability.cumsum(axis=1)

@@ -11,7 +11,7 @@ import pandas as pd
 from ...results import check_alpha
 from .checks import diagnostics, fit_in_words, sampler_state, verdict
 from .fitted import ModelFit
-from .label_checks import check_labels
+from .label_checks import check_labels, shared_errors
 from .label_classes import spread_logits
 from .label_data import PEOPLE_SD, Labelled, read_labels
 from .label_tables import confusion_tables, item_table, label_draws, replacement_table, summary, told_of
@@ -124,7 +124,13 @@ def label_model(
     frame = summary(data, found, alpha)
     check, agreement = check_labels(data, found, seed, alpha)
     state = sampler_state(drawn)
-    notes = (*data.notes, *told_of(data, found), CONDITIONAL, fit_in_words(check, "shares of labels", alpha))
+    notes = (
+        *data.notes,
+        *told_of(data, found),
+        CONDITIONAL,
+        *shared_errors(agreement),
+        fit_in_words(check, "shares of labels", alpha),
+    )
     settings = {
         "model": "label_model",
         "dimension": dimension,

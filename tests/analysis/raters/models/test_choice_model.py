@@ -49,7 +49,7 @@ def _panel(seed: int, raters: int = 70, tasks: int = 30) -> tuple[pd.DataFrame, 
 
 @pytest.fixture(scope="module")
 def panel() -> tuple[pd.DataFrame, np.ndarray]:
-    return _panel(11)
+    return _panel(12)
 
 
 @pytest.fixture(scope="module")

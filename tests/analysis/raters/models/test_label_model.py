@@ -1,0 +1,214 @@
+"""The label model: crowd-kit's Dawid-Skene, simulated truth, real labels, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.raters.models.fitted import ModelFit
+from conjury.analysis.raters.models.label_classes import class_posterior, confusion_of
+from conjury.analysis.raters.models.label_data import read_labels
+from conjury.analysis.raters.models.label_model import label_model
+from conjury.analysis.raters.models.label_tables import FRESH, LabelDraws, told_of
+from conjury.inference.errors import InputError
+
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "raters"
+CLASSES = ["safe", "implicit", "explicit"]
+
+
+@pytest.fixture(scope="module")
+def labels() -> pd.DataFrame:
+    """400 items with three classes, labels by 4 of 6 people and by 2 models, and the truth."""
+    return pd.read_csv(FIXTURES / "crowd_kit_labels.csv")
+
+
+@pytest.fixture(scope="module")
+def crowd_kit() -> pd.DataFrame:
+    """Class probabilities of crowd-kit's maximum likelihood, a row an item."""
+    return pd.read_csv(FIXTURES / "crowd_kit_classes.csv").set_index("item_id")[CLASSES]
+
+
+@pytest.fixture(scope="module")
+def fitted(labels: pd.DataFrame) -> ModelFit:
+    return label_model(labels.drop(columns="truth"), labels=CLASSES, draws=500, tune=400, seed=3)
+
+
+def _probabilities(fit: ModelFit) -> pd.DataFrame:
+    return fit.extra["items"].pivot(index="item_id", columns="label", values="probability")[CLASSES]
+
+
+def test_class_probabilities_at_crowd_kits_estimates_are_crowd_kits(
+    labels: pd.DataFrame, crowd_kit: pd.DataFrame
+) -> None:
+    data = read_labels(labels, labels=CLASSES)
+    errors = pd.read_csv(FIXTURES / "crowd_kit_errors.csv").set_index(["worker", "truth", "label"])[
+        "probability"
+    ]
+    confusion = np.array(
+        [[[errors[judge, k, label] for label in CLASSES] for k in CLASSES] for judge in data.ratings.judges]
+    )
+    prevalence = pd.read_csv(FIXTURES / "crowd_kit_priors.csv").set_index("label")["probability"][CLASSES]
+    found = class_posterior(prevalence.to_numpy(), confusion, data.patterns)[data.patterns.pattern]
+    np.testing.assert_allclose(found, crowd_kit.loc[list(data.ratings.items)].to_numpy(), atol=1e-6)
+
+
+@pytest.mark.bayes
+def test_classes_and_accuracies_are_near_those_of_maximum_likelihood(
+    fitted: ModelFit, labels: pd.DataFrame, crowd_kit: pd.DataFrame
+) -> None:
+    ours = _probabilities(fitted).loc[crowd_kit.index]
+    difference = np.abs(ours.to_numpy() - crowd_kit.to_numpy())
+    assert difference.mean() < 0.02
+    assert (ours.to_numpy().argmax(axis=1) == crowd_kit.to_numpy().argmax(axis=1)).mean() > 0.97
+    errors = pd.read_csv(FIXTURES / "crowd_kit_errors.csv")
+    prevalence = pd.read_csv(FIXTURES / "crowd_kit_priors.csv").set_index("label")["probability"]
+    right = errors[errors["truth"] == errors["label"]]
+    theirs = (right["probability"] * right["truth"].map(prevalence)).groupby(right["worker"]).sum()
+    frame = fitted.frame[fitted.frame["quantity"] == "accuracy"].set_index("judge")
+    off = (frame["estimate"] - theirs.loc[frame.index]) / frame["std_error"]
+    assert off.abs().max() < 2
+
+
+@pytest.mark.bayes
+def test_simulated_accuracies_and_confusion_are_recovered(fitted: ModelFit, labels: pd.DataFrame) -> None:
+    right = (labels["value"] == labels["truth"]).groupby(labels["judge_id"]).mean()
+    frame = fitted.frame[fitted.frame["quantity"] == "accuracy"].set_index("judge")
+    assert ((frame["estimate"] - right.loc[frame.index]).abs() < 3 * frame["std_error"] + 0.02).all()
+    seen = labels.groupby(["judge_id", "truth"])["value"].value_counts(normalize=True)
+    raters = fitted.extra["raters"]
+    keys = list(zip(raters["judge"], raters["truth"], raters["label"], strict=True))
+    observed = np.array([seen.get(key, 0.0) for key in keys])
+    inside = (raters["lower"] - 0.02 <= observed) & (observed <= raters["upper"] + 0.02)
+    assert inside.mean() > 0.9
+    assert fitted.frame["rhat"].max() < 1.03
+
+
+@pytest.mark.bayes
+def test_class_probabilities_are_calibrated(fitted: ModelFit, labels: pd.DataFrame) -> None:
+    truth = labels.drop_duplicates("item_id").set_index("item_id")["truth"]
+    ours = _probabilities(fitted)
+    best = ours.idxmax(axis=1) == truth.loc[ours.index]
+    sure = ours.max(axis=1)
+    error = np.sqrt((sure * (1 - sure)).sum()) / len(sure)
+    assert abs(best.mean() - sure.mean()) < 3 * error
+    doubtful = sure < 0.9
+    assert best[doubtful].mean() < best[~doubtful].mean()
+    assert best[~doubtful].mean() > 0.95
+
+
+@pytest.mark.bayes
+def test_tables_say_who_is_better_than_a_fresh_person(fitted: ModelFit) -> None:
+    replacement = fitted.extra["replacement"]
+    assert replacement["model"].tolist() == ["model_0", "model_1"]
+    assert replacement["probability_better"].between(0, 1).all()
+    assert ((replacement["estimate"] > 0) == (replacement["probability_better"] > 0.5)).all()
+    quantities = set(fitted.frame["quantity"])
+    assert {
+        "prevalence",
+        "accuracy",
+        "accuracy of a fresh person",
+        "agreement with a fresh person",
+    } <= quantities
+    confusion = fitted.extra["confusion"]
+    sums = confusion.groupby(["group", "truth"], observed=True)["estimate"].sum()
+    np.testing.assert_allclose(sums, 1.0)
+    assert confusion["group"].unique().tolist() == ["human", "model_0", "model_1"]
+    assert len(fitted.extra["check"]) == 8 * 3
+    assert not any("traded their names" in note for note in fitted.notes)
+    assert len(fitted.plot().axes) == 3
+
+
+@pytest.mark.bayes
+def test_a_constant_rater_samples_of_a_model_and_an_unused_label_are_taken(labels: pd.DataFrame) -> None:
+    some = labels[labels["item_id"].isin(labels["item_id"].unique()[:120])].drop(columns="truth")
+    again = some[some["judge_id"] == "model_0"].assign(sample=2)
+    always = some.drop_duplicates("item_id").assign(judge_id="lazy", judge_kind="human", value="safe")
+    table = pd.concat([some.assign(sample=1), again, always.assign(sample=1)], ignore_index=True)
+    arguments = {"labels": [*CLASSES, "unclear"], "draws": 150, "tune": 250}
+    found, once_more = (label_model(table, seed=5, **arguments) for _ in range(2))
+    frame = found.frame.set_index(["quantity", "judge", "label"])["estimate"]
+    assert frame["prevalence", "", "unclear"] < 0.05
+    assert frame["accuracy", "lazy", ""] < frame["accuracy", "model_1", ""]
+    assert found.frame.loc[found.frame["judge"] == "model_0", "n_ratings"].iloc[0] == 240
+    assert any("'unclear' is used by nobody" in note for note in found.notes)
+    assert any("lazy: the same rating" in note for note in found.notes)
+    pd.testing.assert_frame_equal(found.frame, once_more.frame)
+    for name in ("items", "replacement", "agreement"):
+        pd.testing.assert_frame_equal(found.extra[name], once_more.extra[name])
+
+
+@pytest.mark.bayes
+@pytest.mark.shared
+def test_real_labels_of_people_and_models_are_described(shared: Path) -> None:
+    table = pd.read_parquet(shared / "data" / "ratings" / "annotations.parquet")
+    framing = table[(table["dataset"] == "framing") & table["value"].isin(["yes", "no"])]
+    items = framing["item_id"].unique()[:500]
+    found = label_model(framing[framing["item_id"].isin(items)], draws=400, tune=400, seed=1)
+    accuracy = found.frame[found.frame["quantity"] == "accuracy"].set_index("judge")["estimate"]
+    assert accuracy.between(0.6, 0.95).all()
+    assert accuracy["gpt-4o"] > accuracy["mistral-v03"]
+    assert found.frame["rhat"].max() < 1.05
+    assert any("agreement of people is" in note for note in found.notes)
+
+
+def _table(*rows: tuple[str, str, str, object]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
+
+
+def test_what_the_model_would_mean_nothing_for_is_refused() -> None:
+    people = [("ann", "human", f"i{k}", "yes" if k % 2 else "no") for k in range(6)]
+    with pytest.raises(InputError, match="there is one judge"):
+        label_model(_table(*people))
+    apart = [("bob", "human", f"j{k}", "yes") for k in range(3)]
+    with pytest.raises(InputError, match="no item has labels by two judges"):
+        label_model(_table(*people, *apart))
+    same = [(judge, "human", f"i{k}", "yes") for judge in ("ann", "bob") for k in range(3)]
+    with pytest.raises(InputError, match="Every judgment is 'yes'"):
+        label_model(_table(*same))
+    numbers = [(judge, "human", f"i{k}", k * 7) for judge in ("ann", "bob") for k in range(12)]
+    with pytest.raises(InputError, match="12 different numbers; the label model"):
+        label_model(_table(*numbers))
+    words = [(judge, "human", f"i{k}", f"word {k}") for judge in ("ann", "bob") for k in range(21)]
+    with pytest.raises(InputError, match="21 different labels, more than 20"):
+        label_model(_table(*words))
+    both = [(judge, "human", f"i{k}", "yes" if k else "no") for judge in ("ann", "bob") for k in range(3)]
+    with pytest.raises(InputError, match="holds 'no', which is not among the labels"):
+        label_model(_table(*both), labels=["yes", "maybe"])
+    with pytest.raises(InputError, match="names a label twice"):
+        label_model(_table(*both), labels=["yes", "no", "yes"])
+    with pytest.raises(InputError, match="no prior 'wrongs'"):
+        label_model(_table(*both), priors={"wrongs": (0, 1)})
+
+
+def test_few_numbers_are_names_in_their_own_order() -> None:
+    rows = [(judge, "human", f"i{k}", float(k % 3)) for judge in ("ann", "bob", "cay") for k in range(9)]
+    data = read_labels(_table(*rows))
+    assert data.labels == ("0", "1", "2")
+    assert read_labels(_table(*rows), labels=[2, 1, 0]).labels == ("2", "1", "0")
+
+
+def test_items_with_one_label_and_panels_of_two_people_are_told() -> None:
+    rows = [(judge, "human", f"i{k}", "yes" if k % 2 else "no") for judge in ("ann", "bob") for k in range(4)]
+    data = read_labels(_table(*rows, ("ann", "human", "alone", "no")))
+    assert any("more than two judges" in note for note in data.notes)
+    half = np.full((1, 10, 2, 2, 2), 0.5) + 0.3 * np.array([[1, -1], [-1, 1]])
+    fresh = np.full((1, 10, 1, FRESH, 2, 2), 0.5)
+    draws = LabelDraws(np.full((1, 10, 2), 0.5), half, fresh)
+    assert any("has two people" in note for note in told_of(data, draws))
+
+
+def test_chains_that_name_classes_otherwise_are_told() -> None:
+    rows = [
+        (judge, "human", f"i{k}", "yes" if k % 2 else "no")
+        for judge in ("ann", "bob", "cay")
+        for k in range(4)
+    ]
+    data = read_labels(_table(*rows))
+    good = confusion_of(np.full((1, 10, 3, 2), -1.5), 2)
+    fresh = np.full((2, 10, 1, FRESH, 2, 2), 0.5)
+    draws = LabelDraws(np.full((2, 10, 2), 0.5), np.concatenate([good, good[..., ::-1, :]]), fresh)
+    assert "In 1 of 2 chains classes have traded their names" in told_of(data, draws)[0]
+    assert not told_of(data, LabelDraws(draws.prevalence, np.concatenate([good, good]), fresh))
