@@ -241,7 +241,7 @@ ASK = ("collect", "towns", "--judge", "judge")
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("design", "posts"), "posts is a study of items, not a conjoint|study of items"),
+        (("design", "posts"), "Study posts says nothing of who rates what; add 'assignment"),
         (("design", "towns", "--pairs", 0), "number of pairs is 0"),
         (("design", "towns", "--swapped-share", 1.5), "1.5"),
         (("design", "towns", "--seed", -1), "--seed"),
@@ -280,7 +280,7 @@ ASK = ("collect", "towns", "--judge", "judge")
             "name one with --model",
         ),
         (("collect", "posts", "--judge", "judge", "--answer", "token"), "longer than one token"),
-        (("collect", "posts", "--judge", "judge", "--backend", "simulated"), "answers conjoint studies"),
+        (("collect", "posts", "--judge", "judge", "--backend", "simulated"), "'posts' has no truth table"),
         (("status", "towns"), "holds no run"),
         (("retry", "towns", "--status", "error"), "holds no run"),
         (("parse", "towns"), "holds no run"),

@@ -46,7 +46,7 @@ def ragged(draw: st.DrawFn) -> tuple[pd.DataFrame, Assignment, int, int]:
     )
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=12)
 @given(ragged())
 def test_ragged_items_are_rated_by_exactly_k_people_who_meet_each_topic_once(
     case: tuple[pd.DataFrame, Assignment, int, int],

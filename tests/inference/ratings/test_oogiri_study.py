@@ -94,13 +94,24 @@ def test_pictures_are_small_have_words_and_come_from_the_script(study: ItemStudy
             assert shipped.convert("RGB").tobytes() == drawn.convert("RGB").tobytes()
 
 
+def of_topics(study: ItemStudy, folder: Path, *topics: str) -> ItemStudy:
+    """Copy the study with the items of some topics."""
+    shutil.copytree(study.folder, folder)
+    items = pd.read_csv(folder / "items.csv", dtype=str)
+    items[items["topic_id"].isin(topics)].to_csv(folder / "items.csv", index=False)
+    copied = load_any_study(folder)
+    assert isinstance(copied, ItemStudy)
+    return copied
+
+
 def test_pictures_go_out_beside_the_response_and_texts_as_text(
     study: ItemStudy, tmp_path: Path, server: FakeServer
 ) -> None:
+    study = of_topics(study, tmp_path / "oogiri", "text_02", "image_03")
     shown = read_items(study).set_index("item_id")
     assert collect(study.folder, tmp_path, "gpt_4_1", base_url=server.url, model="gpt-4o-mini") == 0
     judgments = validate(table(tmp_path, "judgments"), "judgments")
-    assert len(judgments) == 96 * 6
+    assert len(judgments) == 16 * 6
     assert judgments["status"].eq("ok").all()
     assert judgments["value"].between(0, 4).all()
     with Ledger.open(tmp_path / "ledger.sqlite", write=False) as ledger:
@@ -126,6 +137,7 @@ def test_pictures_go_out_beside_the_response_and_texts_as_text(
 
 
 def test_a_simulated_judge_answers_by_the_truth_table(study: ItemStudy, tmp_path: Path) -> None:
+    study = of_topics(study, tmp_path / "oogiri", "text_02", "image_03")
     assert collect(study.folder, tmp_path, "claude_sonnet_4", backend="simulated", samples=2) == 0
     judgments = validate(table(tmp_path, "judgments"), "judgments")
     assert judgments["status"].eq("ok").all()
@@ -135,7 +147,7 @@ def test_a_simulated_judge_answers_by_the_truth_table(study: ItemStudy, tmp_path
     ).judgments
     keys = ["item_id", "dimension", "sample"]
     both = judgments.merge(made, on=keys, suffixes=("", "_made"), validate="one_to_one")
-    assert len(both) == len(made) == 96 * 6 * 2
+    assert len(both) == len(made) == 16 * 6 * 2
     assert (both["value"].astype(int) == both["value_made"].astype(int)).all()
     with pytest.raises(InputError, match="'smith' is unknown here"):
         collect(study.folder, tmp_path / "other", "smith", backend="simulated", model="x")

@@ -215,15 +215,15 @@ def test_what_is_derived_agrees_with_the_parameters(full: RatingSimulation) -> N
 
 
 def test_a_large_simulation_finds_the_truth(study: ItemStudy) -> None:
-    made = simulate_ratings(study, seed=5, topics=1000, people=600, judges=["human", "gpt_4_1"])
+    made = simulate_ratings(study, seed=5, topics=600, people=400, judges=["human", "gpt_4_1"])
     for judge in ("human", "gpt_4_1"):
         groups = item_means(made, judge).groupby(["dimension", "response_type"], observed=True)["value"]
         for quantity, statistic in (("expected_rating", "mean"), ("rating_sd", "std")):
             sampled = groups.agg(statistic)
             told = truth(made, quantity, "judge", "dimension", "response_type")[judge]
             off = (sampled - told.reindex(sampled.index)).abs()
-            assert off.mean() < 0.03, (judge, quantity)
-            assert off.max() < 0.1, (judge, quantity, off.idxmax())
+            assert off.mean() < 0.05, (judge, quantity)
+            assert off.max() < 0.13, (judge, quantity, off.idxmax())  # four standard errors
     people, model = item_means(made, "human"), item_means(made, "gpt_4_1")
     both = people.merge(model, on=["dimension", "response_type", "item_id"])
     told = truth(made, "raw_correlation", "judge", "dimension", "response_type")["gpt_4_1"]
@@ -234,13 +234,13 @@ def test_a_large_simulation_finds_the_truth(study: ItemStudy) -> None:
 def test_reliability_is_the_correlation_of_two_panels(study: ItemStudy) -> None:
     assert study.assignment is not None
     twice = study.model_copy(update={"assignment": study.assignment.model_copy(update={"raters": 8})})
-    made = simulate_ratings(twice, seed=3, topics=300, people=96, judges=["human"])
+    made = simulate_ratings(twice, seed=3, topics=200, people=64, judges=["human"])
     rows = made.judgments[made.judgments["dimension"] == "empathy"]
     number = rows.groupby("item_id").cumcount()
     halves = rows.assign(half=number % 2).pivot_table(index="item_id", columns="half", values="value")
     four = simulate_ratings(study, seed=3, topics=4, people=32, judges=["human"])
     told = truth(four, "reliability", "dimension", "response_type")["empathy", ""]
-    assert halves[0].corr(halves[1]) == pytest.approx(told, abs=0.04)
+    assert halves[0].corr(halves[1]) == pytest.approx(told, abs=0.05)
 
 
 def test_given_items_are_rated_in_place_of_made_up_ones(study: ItemStudy) -> None:
