@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -62,12 +62,15 @@ class Family:
         Where standard errors are analytical.
     limits : ndarray, shape (m, 2), or None
         Where limits are analytical and there is no standard error.
+    draw : bool
+        Whether bootstrap samples mean anything.
     """
 
     keys: tuple[tuple[str, str, float], ...]
     statistics: Callable[[Floats], Floats]
     influence: Floats | None = None
     limits: Floats | None = None
+    draw: bool = True
 
 
 def families(
@@ -104,14 +107,20 @@ def _of_panel(panel: Panel, name: str, weighting: Weighting) -> Family:
         influence = np.where(panel.pairable, corrected.observed_influence(panel, weights), np.nan)
         return _single(name, weighting, partial(corrected.observed, panel, weights), influence)
     if name == "cohen":
-        return _single(
-            name,
-            weighting,
-            partial(pairs.mean_kappa, panel, weights),
-            pairs.mean_kappa_influence(panel, weights),
-        )
+        of = partial(pairs.mean_kappa, panel, weights)
+        made = _single(name, weighting, of, pairs.mean_kappa_influence(panel, weights))
+        return replace(made, draw=few_shared(panel) is None)
     of = partial(corrected.coefficient, panel, weights, kind=name)
     return _single(name, weighting, of, corrected.coefficient_influence(panel, weights, name))
+
+
+def few_shared(panel: Panel) -> float | None:
+    """Median of the items that pairs of raters share, where it is small."""
+    if panel.is_complete or panel.n_raters < 3:
+        return None
+    pair = pairs.pairs_of(panel).pair
+    shared = float(np.median(np.bincount(pair))) if len(pair) else 0.0
+    return shared if shared < FEW_SHARED else None
 
 
 def _of_values(panel: Panel, coefficients: Sequence[str], alpha: float) -> Iterator[Family]:

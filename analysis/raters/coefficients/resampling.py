@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ...conjoint.intervals import Sample, percentile
 from ..ratings import Codes, Floats
 
-BLOCK = 6_000_000  # weights of items held at once
+BLOCK = 6_000_000  # weights of items made at once
+KEPT = 30_000_000  # weights of items that are kept for the next statistic
 
 
 def drawn_items(cluster: Codes, draws: int, seed: int) -> Iterator[Floats]:
@@ -35,16 +38,37 @@ def drawn_items(cluster: Codes, draws: int, seed: int) -> Iterator[Floats]:
         yield counts[:, cluster].astype(float)
 
 
-def replicate(
-    statistics: Callable[[Floats], Floats], cluster: Codes, draws: int, seed: int
-) -> tuple[Floats, Floats]:
-    """Estimates, shape (m,), and their bootstrap replicates, shape (draws, m).
+@dataclass
+class Samples:
+    """Bootstrap samples of clusters of items, the same ones for every statistic.
 
-    Where there is a single cluster nothing can be drawn, and there are no replicates.
+    Attributes
+    ----------
+    cluster : ndarray of int, shape (I,)
+    draws, seed : int
     """
-    alone = int(cluster.max()) == 0
-    made = np.concatenate([statistics(block) for block in drawn_items(cluster, 0 if alone else draws, seed)])
-    return made[0], made[1:]
+
+    cluster: Codes
+    draws: int
+    seed: int
+
+    @cached_property
+    def _kept(self) -> list[Floats] | None:
+        """All samples, where they do not take too much room to be kept."""
+        fits = self.draws * len(self.cluster) <= KEPT
+        return list(drawn_items(self.cluster, self.draws, self.seed)) if fits else None
+
+    def replicate(self, statistics: Callable[[Floats], Floats], draw: bool = True) -> tuple[Floats, Floats]:
+        """Estimates, shape (m,), and their replicates, shape (draws, m).
+
+        There are no replicates without ``draw``, or where there is a single cluster.
+        """
+        if not draw or int(self.cluster.max()) == 0:
+            estimate = statistics(np.ones((1, len(self.cluster))))[0]
+            return estimate, np.zeros((0, len(estimate)))
+        blocks = self._kept or drawn_items(self.cluster, self.draws, self.seed)
+        made = np.concatenate([statistics(block) for block in blocks])
+        return made[0], made[1:]
 
 
 def percentile_limits(estimate: Floats, replicates: Floats, alpha: float) -> tuple[Floats, Floats]:

@@ -219,15 +219,25 @@ def fit(sums: Sums, crossed: bool) -> Floats:
 
     Those of items and, where they are ``crossed`` with items, of raters.
     """
-    size = 2 if crossed else 1
-    found = _descend(sums, np.array([1.0, 0.3])[:size])
-    if (found.x < ZERO).any():  # at zero there is no slope: look whether a small value is better
-        again = _descend(sums, np.where(found.x < ZERO, 0.1, found.x))
+    alone = _descend(sums, np.ones(1))
+    if not crossed:
+        return alone
+    without = likelihood(sums, float(alone[0] ** 2), ZERO**2)
+    if without.slopes[1] >= 0 and alone[0] > 0:
+        return np.append(alone, 0.0)
+    return _descend(sums, np.array([max(alone[0], NEAR_ZERO), 0.2]))
+
+
+def _descend(sums: Sums, start: Floats) -> Floats:
+    """Go down from a start; where a value ends at zero, where there is no slope, from a small one too."""
+    found = _minimum(sums, start)
+    if (found.x < ZERO).any():
+        again = _minimum(sums, np.where(found.x < ZERO, 0.1, found.x))
         found = min(found, again, key=lambda one: float(one.fun))
     return np.where(found.x < ZERO, 0.0, found.x)
 
 
-def _descend(sums: Sums, start: Floats) -> Any:
+def _minimum(sums: Sums, start: Floats) -> Any:
     options: Any = {"ftol": 1e-14, "gtol": 1e-6}
     loss: Any = partial(_loss, sums)
     bounds = [(0.0, LARGEST)] * len(start)

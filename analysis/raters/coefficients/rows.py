@@ -16,18 +16,18 @@ from ..ratings import Codes, Floats, Ratings
 from .comparisons import Comparison, first_samples
 from .families import (
     CATEGORICAL,
-    FEW_SHARED,
     GENERAL,
     TWO_WAY,
     VARIANCES,
     Family,
     Weighting,
     families,
+    few_shared,
 )
 from .pairs import by_pair, errors_by_pair, pairs_of
 from .panel import panel_of
 from .request import EVERY, Request
-from .resampling import clustered_errors, percentile_limits, replicate
+from .resampling import Samples, clustered_errors, percentile_limits
 from .variance_components import generalisability, is_crossed
 
 MOST_PAIRED = 80  # raters beyond which no table of pairs is made
@@ -64,11 +64,9 @@ def compare(
     prefix = prefix_of(keys) + compared.name + ": "
     into.notes += [prefix + note for note in _cautions(compared, request)]
     undefined: set[str] = set()
-    few = _few_shared(compared) is not None
+    samples = Samples(compared.panel.cluster, request.draws, request.seed)
     for family in families(compared, request.coefficients, weightings, request.alpha):
-        estimate, replicates = replicate(
-            family.statistics, compared.panel.cluster, request.draws, request.seed
-        )
+        estimate, replicates = samples.replicate(family.statistics, family.draw)
         lower, upper = percentile_limits(estimate, replicates, request.alpha)
         own = _analytical(family, estimate, compared, request.alpha)
         for at, (name, weights, raters) in enumerate(family.keys):
@@ -76,9 +74,7 @@ def compare(
             if weights == "variance":
                 into.variances.append({**row, "component": name, "share": estimate[at] / _total(estimate)})
                 continue
-            if name == "cohen" and few:
-                row |= {"boot_lower": np.nan, "boot_upper": np.nan}
-            elif np.isnan(estimate[at]):
+            if np.isnan(estimate[at]):
                 undefined.add(name)
             elif len(replicates) and np.isnan(replicates[:, at]).mean() > UNDEFINED:
                 share = np.isnan(replicates[:, at]).mean()
@@ -110,21 +106,11 @@ def _cautions(compared: Comparison, request: Request) -> Iterator[str]:
         yield "every rater rated one item, so that raters cannot be told from the residual."
     if "kendall_w" in request.coefficients and panel.numeric and not panel.is_complete:
         yield "Kendall's W needs every rater to rate every item, and is missing."
-    if "cohen" in request.coefficients and (shared := _few_shared(compared)) is not None:
+    if "cohen" in request.coefficients and (shared := few_shared(panel)) is not None:
         yield (
             f"pairs of raters share few items (median {shared:g}), which biases the mean of their kappas, "
             "and more so in bootstrap samples, which are left out; conger pools them."
         )
-
-
-def _few_shared(compared: Comparison) -> float | None:
-    """Median of the items that pairs of raters share, where it is small."""
-    panel = compared.panel
-    if compared.other is not None or panel.is_complete or panel.n_raters < 3:
-        return None
-    pair = pairs_of(panel).pair
-    shared = float(np.median(np.bincount(pair))) if len(pair) else 0.0
-    return shared if shared < FEW_SHARED else None
 
 
 def _why_undefined(compared: Comparison, names: Sequence[str]) -> str:
