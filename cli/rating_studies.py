@@ -57,8 +57,8 @@ def assign_items(
 
     if study.assignment is None:
         raise InputError(
-            f"Study {study.name} says nothing of who rates what; add 'assignment' with the columns 'within' and "
-            "'across' and the number of 'raters' to the study file."
+            f"Study {study.name} says nothing of who rates what; add 'assignment' with the columns 'within' "
+            "and 'across' and the number of 'raters' to the study file."
         )
     plan = study.assignment
     if repeats is not None:
