@@ -16,7 +16,7 @@ from ..ratings import HUMAN, Floats
 from ..result import RaterResult
 from .association import COEFFICIENTS, cells_of, correlation
 from .mean_ratings import columns_of
-from .resample import EDGE, Interval, draw_clusters, intervals
+from .resample import EDGE, FIXED_PEOPLE, Interval, draw_clusters, intervals
 from .scores import TOPIC, Scores, item_scores, ordered, stratum_names
 from .strata import OVERALL, one_of
 
@@ -110,7 +110,7 @@ def dimension_correlations(
     return RaterResult(
         ordered(pd.concat(tables, ignore_index=True), keys),
         "dimension_correlations",
-        (HALO, *made.notes, *_strongest(table, by)),
+        (HALO, FIXED_PEOPLE, *made.notes, *_strongest(table, by)),
         settings,
         {"main": ordered(table, keys)},
     )

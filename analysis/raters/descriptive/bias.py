@@ -17,9 +17,11 @@ from ..result import RaterResult
 from .bias_parts import Row, context, keys_of, positivity, range_of_scale
 from .matching import ADJUSTMENTS
 from .mean_ratings import columns_of
-from .resample import Draws, draw_clusters, intervals
+from .resample import FIXED_PEOPLE, Draws, draw_clusters, intervals
 from .scores import TOPIC, Flags, Scores, item_scores, ordered
 from .self_preference import SELF, Authors, self_preference
+
+CEILING = 0.4  # share of ratings at one end of the scale
 
 
 def biases(
@@ -130,7 +132,9 @@ def biases(
             ),
         }
         extra = {name: shown.reset_index(drop=True) for name, shown in extra.items()}
-    notes = [*made.notes, *_told(detail)]
+    notes = [FIXED_PEOPLE, *made.notes, *_told(detail)]
+    if detail:
+        notes += _ceilings(made)
     settings = {
         "by": list(by), "generator": generator, "author": author, "alpha": alpha, "draws": draws,
         "seed": seed, "unrelated": list(unrelated) if unrelated else None,
@@ -179,6 +183,26 @@ def _table(rows: Sequence[Row], made: Scores, alpha: float) -> pd.DataFrame:
         }
     )
     return pd.concat([keys, pd.concat(parts).sort_index(), counts], axis=1)
+
+
+def _ceilings(made: Scores) -> list[str]:
+    """Models that give one end of the scale to so many items that no straight line fits them."""
+    told = []
+    for dimension, ratings in zip(made.dimensions, made.ratings, strict=True):
+        for judge in made.models:
+            values = made.of(dimension, judge)
+            ends = (float(min(ratings.categories)), float(max(ratings.categories)))
+            share = max(float(np.mean(values[np.isfinite(values)] == end)) for end in ends)
+            if share > CEILING:
+                told.append(f"{judge} on {dimension} ({share:.0%})")
+    return (
+        [
+            "Comparisons at equal human quality assume a straight line, which ratings at one end of the "
+            f"scale bend: {listed(told)}."
+        ]
+        if told
+        else []
+    )
 
 
 def _told(detail: Sequence[Row]) -> list[str]:

@@ -13,7 +13,7 @@ from ..ratings import HUMAN, Floats
 from ..result import RaterResult
 from .association import COEFFICIENTS, cells_of, correlation, t_test
 from .mean_ratings import columns_of
-from .resample import draw_clusters, intervals
+from .resample import FIXED_PEOPLE, draw_clusters, intervals
 from .scores import TOPIC, Scores, item_scores, ordered, stratum_names
 from .strata import one_of
 
@@ -97,7 +97,7 @@ def correlations(
                     drawn.append(values)
     keys = ["dimension", "judge", *by, "coefficient"]
     frame = _table(pd.DataFrame(rows, columns=[*keys, "p_t", "n_items", "n_clusters"]), drawn, keys, alpha)
-    notes = [ATTENUATED, *made.notes, *_undefined(frame)]
+    notes = [ATTENUATED, FIXED_PEOPLE, *made.notes, *_undefined(frame)]
     if few:
         notes.append(f"{few:,} strata with fewer than {FEWEST} items rated by both are left out.")
     settings = {

@@ -11,7 +11,7 @@ from ...results import check_alpha
 from ..ratings import HUMAN, Codes, Floats
 from ..result import RaterResult
 from .mean_ratings import columns_of
-from .resample import draw_clusters, intervals
+from .resample import FIXED_PEOPLE, draw_clusters, intervals
 from .scores import TOPIC, item_scores, ordered, stratum_names
 
 POINTS_OF_BAND = 25
@@ -91,7 +91,7 @@ def rating_lines(
         "by": list(by), "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed,
     }  # fmt: skip
     settings["categories"] = [float(value) for value in made.ratings[0].categories]
-    return RaterResult(ordered(frame, keys_of), "rating_lines", made.notes, settings, extra)
+    return RaterResult(ordered(frame, keys_of), "rating_lines", (FIXED_PEOPLE, *made.notes), settings, extra)
 
 
 def fitted(x: Floats, y: Floats, cluster: Codes, weights: Floats) -> tuple[Floats, Floats]:

@@ -5,7 +5,9 @@ true quality q as a + b q, whoever wrote the item, then comparing items of equal
 difference: the observed mean of good items is partly luck, so the slope on it is too flat (regression to the
 mean). Means of whole groups do not suffer from it, only the slope does; so the slope is divided by the
 reliability of the human mean, which the spread of raters within an item gives, as in analysis of covariance
-with errors in variables.
+with errors in variables. The line is straight: a model that gives most items the same end of the scale bends
+it, and then a difference of groups of unequal quality remains (with 56% of the ratings at the top, 0.06 points
+in a simulation without preference; with 24%, none that could be seen).
 
 References
 ----------

@@ -10,7 +10,7 @@ import pandas as pd
 from ...results import check_alpha
 from ..ratings import HUMAN, Codes, Floats
 from ..result import RaterResult
-from .resample import Interval, draw_clusters, intervals
+from .resample import FIXED_PEOPLE, Interval, draw_clusters, intervals
 from .scores import TOPIC, item_scores, ordered, stratum_names
 
 SD_OF = "Standard deviations are those of item means (people averaged first), not of single ratings."
@@ -103,7 +103,7 @@ def means(
     }
     frame = pd.concat([counts[keys], pd.DataFrame(numbers), counts.drop(columns=keys)], axis=1)
     settings = {"by": list(by), "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed}
-    return RaterResult(ordered(frame, keys), "means", (SD_OF, *made.notes), settings)
+    return RaterResult(ordered(frame, keys), "means", (SD_OF, FIXED_PEOPLE, *made.notes), settings)
 
 
 def distributions(

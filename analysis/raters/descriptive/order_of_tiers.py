@@ -16,7 +16,7 @@ from ...results import check_alpha
 from ..ratings import HUMAN, Codes, Floats, Ratings
 from ..result import RaterResult
 from .mean_ratings import columns_of
-from .resample import draw_clusters, intervals
+from .resample import FIXED_PEOPLE, draw_clusters, intervals
 from .scores import TOPIC, Scores, item_scores, ordered
 
 ONE_PERSON = "one person"
@@ -118,7 +118,7 @@ def tier_accuracy(
     )
     place = tier_items(made, column, levels)
     weights = draw_clusters(made.n_clusters, draws, seed)
-    rows, notes = [], [NOTE, *made.notes]
+    rows, notes = [], [NOTE, FIXED_PEOPLE, *made.notes]
     for d, name in enumerate(made.dimensions):
         for g, group in enumerate(made.groups):
             values = np.where(place >= 0, made.mean[d, g][place], np.nan)

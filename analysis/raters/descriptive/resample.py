@@ -10,6 +10,7 @@ from scipy.special import ndtr, ndtri
 
 from ..ratings import Codes, Floats
 
+FIXED_PEOPLE = "Intervals resample items (by cluster); the people who rated them are taken as they are."
 EDGE = 1 - 1e-9  # a correlation of one has no finite transform
 
 

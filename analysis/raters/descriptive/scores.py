@@ -137,6 +137,11 @@ def item_scores(
         people or models are needed and there are none.
     """
     wanted = list(dict.fromkeys([*columns, *([cluster] if cluster else [])]))
+    if cluster and cluster not in judgments and (items is None or cluster not in items):
+        raise InputError(
+            f"items: there is no column '{cluster}' that says which items belong together; name another one as "
+            "cluster, or None where items stand alone."
+        )
     joined = with_items(judgments, items, wanted)
     names = _dimensions(joined, dimensions)
     ratings = [

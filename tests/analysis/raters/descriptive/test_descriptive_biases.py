@@ -137,6 +137,12 @@ def test_one_rater_an_item_gives_no_reliability_and_this_is_told(simulate: Simul
     assert any("items need two raters" in note for note in made.notes)
 
 
+def test_a_model_at_the_end_of_the_scale_is_told(simulate: Simulate) -> None:
+    made = run(simulate(20, dimensions=["wit"], lift=2.5), 10)
+    assert any("assume a straight line" in note and "gpt on wit" in note for note in made.notes)
+    assert not any("straight" in note for note in run(simulate(20, dimensions=["wit"]), 10).notes)
+
+
 def test_unknown_authors_and_levels_are_refused(tables: Tables) -> None:
     with pytest.raises(InputError, match="no judged item has 'people' in column 'generator'"):
         biases(*tables, generator="generator", author="people")

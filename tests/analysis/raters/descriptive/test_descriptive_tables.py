@@ -231,6 +231,7 @@ def test_items_that_do_not_fit_are_refused(
         ({"dimensions": ["wit"]}, "no dimension 'wit'"),
         ({"by": ("tier",)}, "no column 'tier'"),
         ({"alpha": 2}, "alpha is 2"),
+        ({"cluster": "topic"}, "no column 'topic' that says which items belong together"),
     ],
 )
 def test_unknown_options_are_refused(tables: Tables, options: dict[str, object], sentence: str) -> None:
