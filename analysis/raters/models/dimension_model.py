@@ -31,12 +31,13 @@ from .sampling import check_sampling
 
 SAMPLER = "gibbs"
 FAIR = (
-    "Total correlations are those of single ratings by one judge and compare people with models; correlations "
-    "between items are those of a group's consensus and compare groups whose items have several ratings."
+    "Total correlations are those of single ratings by one judge and compare people with models; "
+    "correlations between items are those of a group's consensus and compare groups whose items have "
+    "several ratings."
 )
 INDEPENDENT = (
-    "Groups are fitted one by one; where groups rate the same items, intervals of differences are rather too wide "
-    "than too narrow."
+    "Groups are fitted one by one; where groups rate the same items, intervals of differences are rather "
+    "too wide than too narrow."
 )
 
 
@@ -278,16 +279,16 @@ def _told(data: DimensionData, main: str | None) -> list[str]:
             )
         if group.has_items:
             told.append(
-                f"{group.group}: {group.n_repeated:,} of {group.n_items:,} items have two or more ratings, which "
-                "tell correlations between items from those within a rating."
+                f"{group.group}: {group.n_repeated:,} of {group.n_items:,} items have two or more ratings, "
+                "which tell correlations between items from those within a rating."
             )
         else:
             several = (
                 f"{group.n_repeated:,} of {group.n_items:,} items have" if group.n_repeated else "no item has"
             )
             told.append(
-                f"{group.group}: {several} two or more ratings (it takes {REPEATED}), so only total correlations "
-                "are identified."
+                f"{group.group}: {several} two or more ratings (it takes {REPEATED}), so only total "
+                "correlations are identified."
             )
     terms = data.groups[0].terms
     if terms:

@@ -97,7 +97,8 @@ def sample_group(
         except KeyboardInterrupt:
             stop[0] = True
             raise KeyboardInterrupt(
-                f"Sampling was stopped after {sum(done):,} of {chains * (draws + tune):,} draws; nothing was kept."
+                f"Sampling was stopped after {sum(done):,} of {chains * (draws + tune):,} draws; "
+                "nothing was kept."
             ) from None
         report(sum(done), chains * (draws + tune), 0)
         parts = [chain.result() for chain in running]

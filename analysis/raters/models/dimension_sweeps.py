@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 F = TypeVar("F", bound=Callable[..., Any])
 TINY = 1e-300
+WIDEST_LOG_GAP = 12.0
 ROOT_HALF = math.sqrt(0.5)
 ROOT_TWO_PI = math.sqrt(2 * math.pi)
 
@@ -312,7 +313,7 @@ def draw_coefficients(
 def shift_levels(
     rng: Any, effect: Floats, centre: Floats, precision: Floats, cut: Floats, n_cuts: Codes, cut_sd: float
 ) -> None:
-    """Move effects and cut-points of a dimension together, which leaves every rating's probability as it is."""
+    """Move effects and cut-points of a dimension together, which changes no probability of a rating."""
     levels, size = effect.shape
     full = levels * precision
     total = np.zeros(size)
@@ -443,16 +444,83 @@ def _log_row_prior(
 
 
 @_compiled
+def _middle(y: Codes, n_cuts: int) -> int:
+    """The cut-point that divides the ratings most evenly."""
+    count = np.zeros(n_cuts + 1)
+    for k in y:
+        if k >= 0:
+            count[k] += 1.0
+    best, found, below = math.inf, 0, 0.0
+    for k in range(n_cuts):
+        below += count[k]
+        uneven = abs(2.0 * below - np.sum(count))
+        if uneven < best:
+            best, found = uneven, k
+    return found
+
+
+@_compiled
+def _cuts_from(gaps: Floats, middle: int, jacobian: Floats) -> Floats:
+    """Cut-points from the middle one and the logarithms of the gaps on either side; fills ``jacobian``."""
+    cut = np.empty(len(gaps))
+    cut[middle] = gaps[middle]
+    jacobian[:, :] = 0.0
+    jacobian[:, middle] = 1.0
+    for k in range(middle + 1, len(gaps)):
+        cut[k] = cut[k - 1] + math.exp(gaps[k])
+        for m in range(k, len(gaps)):
+            jacobian[m, k] = math.exp(gaps[k])
+    for k in range(middle - 1, -1, -1):
+        cut[k] = cut[k + 1] - math.exp(gaps[k])
+        for m in range(k + 1):
+            jacobian[m, k] = -math.exp(gaps[k])
+    return cut
+
+
+@_compiled
+def _gaps_from(cut: Floats, middle: int) -> Floats:
+    """Inverse of ``_cuts_from``."""
+    gaps = np.empty(len(cut))
+    gaps[middle] = cut[middle]
+    for k in range(middle + 1, len(cut)):
+        gaps[k] = math.log(cut[k] - cut[k - 1])
+    for k in range(middle):
+        gaps[k] = math.log(cut[k + 1] - cut[k])
+    return gaps
+
+
+@_compiled
 def _newton_target(
-    y: Codes, offset: Floats, x: Floats, par: Floats, n_cuts: int, cut_sd: float, g: Floats, h: Floats
-) -> float:
-    """Log likelihood; adds to its derivatives those of a normal prior, for proposals only."""
-    total = probit_pass(y, offset, x, par, n_cuts, g, h)
+    y: Codes,
+    offset: Floats,
+    x: Floats,
+    par: Floats,
+    n_cuts: int,
+    middle: int,
+    cut_sd: float,
+    g: Floats,
+    h: Floats,
+) -> tuple[float, Floats]:
+    """Log likelihood with the Jacobian of gaps, and the parameters with cut-points in place of gaps.
+
+    Fills the gradient and an approximate negative Hessian, with those of a normal prior, for proposals only.
+    """
+    jacobian = np.empty((n_cuts, n_cuts))
+    plain = par.copy()
+    plain[:n_cuts] = _cuts_from(par[:n_cuts], middle, jacobian)
+    total = probit_pass(y, offset, x, plain, n_cuts, g, h)
     for k in range(len(par)):
         ridge = 1.0 / cut_sd**2 if k < n_cuts else 0.25
-        g[k] -= par[k] * ridge
+        g[k] -= plain[k] * ridge
         h[k, k] += ridge
-    return total
+    g[:n_cuts] = jacobian.T @ g[:n_cuts]
+    h[:n_cuts, :] = jacobian.T @ h[:n_cuts, :].copy()
+    h[:, :n_cuts] = h[:, :n_cuts].copy() @ jacobian
+    for k in range(n_cuts):
+        if k != middle:
+            total += par[k]
+            g[k] += 1.0
+    return total, plain
 
 
 @_compiled
@@ -484,7 +552,7 @@ def draw_row(
     correlations, standard deviations and effects of dimension d is changed in place.
     """
     n, size = e.shape
-    has_items, has_judges = settings[4] > 0.0, settings[5] > 0.0
+    has_items = settings[4] > 0.0
     others = _without(size, d)
     residual = _regression(within, d)
     s = residual[size - 1]
@@ -558,24 +626,27 @@ def _draw_slopes(
     inverse = np.linalg.inv(rest)
     here_g, here_h = np.zeros(size), np.zeros((size, size))
     there_g, there_h = np.zeros(size), np.zeros((size, size))
-    here = _newton_target(y, offset, x, par, n_cuts, settings[2], here_g, here_h)
+    middle = _middle(y, n_cuts)
+    gaps = par.copy()
+    gaps[:n_cuts] = _gaps_from(par[:n_cuts], middle)
+    here, _ = _newton_target(y, offset, x, gaps, n_cuts, middle, settings[2], here_g, here_h)
     noise = np.empty(size)
     for k in range(size):
         noise[k] = rng.standard_normal()
     root = np.linalg.cholesky(here_h)
-    proposed = par + np.linalg.solve(here_h, here_g) + np.linalg.solve(root.T.copy(), noise)
-    for k in range(1, n_cuts):
-        if proposed[k] <= proposed[k - 1]:
+    proposed = gaps + np.linalg.solve(here_h, here_g) + np.linalg.solve(root.T.copy(), noise)
+    for k in range(n_cuts):
+        if k != middle and abs(proposed[k]) > WIDEST_LOG_GAP:
             return par, False
-    there = _newton_target(y, offset, x, proposed, n_cuts, settings[2], there_g, there_h)
+    there, plain = _newton_target(y, offset, x, proposed, n_cuts, middle, settings[2], there_g, there_h)
     there += _log_row_prior(
-        proposed, d, n_cuts, settings, within, inverse, beta, by_judge, between_aux, spread_aux
+        plain, d, n_cuts, settings, within, inverse, beta, by_judge, between_aux, spread_aux
     )
     here += _log_row_prior(par, d, n_cuts, settings, within, inverse, beta, by_judge, between_aux, spread_aux)
-    back = _log_proposal(par, proposed, there_g, there_h)
-    forth = _log_proposal(proposed, par, here_g, here_h)
+    back = _log_proposal(gaps, proposed, there_g, there_h)
+    forth = _log_proposal(proposed, gaps, here_g, here_h)
     if math.log(rng.random()) < there - here + back - forth:
-        return proposed, True
+        return plain, True
     return par, False
 
 

@@ -33,7 +33,7 @@ def correlations(cov: Floats) -> Floats:
 
 
 def levels_of(data: GroupRatings, drawn: GroupDraws) -> dict[str, Floats]:
-    """Correlation matrices by level, shape (chains, draws, D, D), as far as the group's ratings identify them.
+    """Correlation matrices by level, shape (chains, draws, D, D), as far as ratings identify them.
 
     "between": of items' effects; "within": of residuals, one judge's single rating of an item around what
     ratings of it share; "total": of ratings of different items by one judge, both together.
