@@ -99,8 +99,7 @@ def import_export(
         if given.used():
             raise InputError(
                 f"{_option(given.used()[0])} is about ratings, and nothing tells which columns hold them; "
-                f"add "
-                "--ratings, such as --ratings 'Q{item}_{dimension}'."
+                "add --ratings, such as --ratings 'Q{item}_{dimension}'."
             )
         import_choices(export, out, columns, labels, draft)
         return

@@ -69,8 +69,7 @@ def failed_checks(table: pd.DataFrame, checks: Sequence[Check], source: str) -> 
         if not passed.any():
             raise InputError(
                 f"{source}: nobody answered '{check.name}' with {' or '.join(map(repr, check.right))}; "
-                f"correct "
-                f"--check (there are: {listed(table[check.name].dropna().unique())})."
+                f"correct --check (there are: {listed(table[check.name].dropna().unique())})."
             )
         reasons.append(marked(~passed, f"failed check {check.name}"))
     return joined(reasons, table.index)

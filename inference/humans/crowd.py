@@ -198,8 +198,7 @@ def _unpacked(table: pd.DataFrame, source: str) -> pd.DataFrame:
                 if not isinstance(part, dict):
                     raise InputError(
                         f"{source}: row {number} of column '{PACKED}' holds no named answers; name other "
-                        f"columns "
-                        "with --ratings."
+                        "columns with --ratings."
                     )
                 for name, answer in part.items():
                     row[f"{ANSWER}{name}"] = _answer(answer, name, number, source)

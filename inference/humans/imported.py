@@ -15,6 +15,7 @@ from .checks import Check, counted, failed_items, joined, marked, too_fast
 from .scales import Scale, to_values
 
 AGAIN = ("refuse", "sample", "exclude")
+APART = "use --judge and --item to tell them apart"
 PERSON = "_person"  # id by which a person is looked up elsewhere, until then
 RATED_AGAIN = "rated again"
 LEADING = (
@@ -68,7 +69,9 @@ class Imported:
     notes: tuple[str, ...]
 
 
-def finish(long: pd.DataFrame, rules: Rules, source: str, notes: Sequence[str] = ()) -> Imported:
+def finish(
+    long: pd.DataFrame, rules: Rules, source: str, notes: Sequence[str] = (), apart: str = APART
+) -> Imported:
     """Turn raw ratings into judgments.
 
     Parameters
@@ -77,6 +80,7 @@ def finish(long: pd.DataFrame, rules: Rules, source: str, notes: Sequence[str] =
         ``judge_id, judge_kind, item_id, dimension``, ``raw`` (text), ``row`` and ``column`` of the export,
         and, where they are known, ``status`` (of what has no value for a known reason), ``excluded``,
         ``sample``, ``duration``, ``started``, ``ended``, ``panel`` and further columns.
+    apart : how ratings of an item by the same judge can be told apart, for the error about them
 
     Raises
     ------
@@ -94,15 +98,14 @@ def finish(long: pd.DataFrame, rules: Rules, source: str, notes: Sequence[str] =
         value=values.mask(status.notna().to_numpy(dtype=bool)),
         status=status.fillna("missing").mask(values.notna() & status.isna(), "ok"),
     )
-    frame, again = _numbered(frame, rules.again, source)
+    frame, again = _numbered(frame, rules.again, source, apart)
     reasons = [frame["excluded"]] if "excluded" in frame else []
     reasons += [failed_items(frame, rules.check_items, source), again]
     if rules.min_seconds is not None:
         if "duration" not in frame or frame["duration"].isna().all():
             raise InputError(
                 f"{source}: nothing tells how long people took; name the column with --duration, or leave "
-                f"out "
-                "--min-seconds."
+                "out --min-seconds."
             )
         reasons.append(too_fast(frame["duration"], rules.min_seconds))
     frame["excluded"] = joined(reasons, frame.index)
@@ -139,25 +142,21 @@ def anonymous(frame: pd.DataFrame) -> pd.Series[str]:
     return frame["judge_id"].mask(human, frame["judge_id"].map(names))
 
 
-def _numbered(frame: pd.DataFrame, again: str, source: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
+def _numbered(
+    frame: pd.DataFrame, again: str, source: str, apart: str
+) -> tuple[pd.DataFrame, pd.Series[Any]]:
     """Number repeated ratings in ``sample``, and mark them where asked."""
     sample = frame["sample"] if "sample" in frame else pd.Series(1, index=frame.index)
-    key = [frame["judge_id"], frame["item_id"], frame["dimension"], sample]
-    repeated = pd.concat(key, axis=1).duplicated()
+    key = frame[["judge_id", "item_id", "dimension"]].assign(sample=sample)
+    repeated = key.duplicated()
     if repeated.any() and again == "refuse":
         at = int(repeated.to_numpy().argmax())
-        row = frame.iloc[at]
-        same = (
-            frame.iloc[:at][["judge_id", "item_id", "dimension"]] == row[["judge_id", "item_id", "dimension"]]
-        ).all(axis=1)
-        first = frame.iloc[int(same.to_numpy().argmax())]
+        row, first = frame.iloc[at], frame.iloc[int((key == key.iloc[at]).all(axis=1).to_numpy().argmax())]
         raise InputError(
             f"{source}: row {row['row']} of column '{row['column']}' (and {int(repeated.sum()) - 1} more "
-            f"ratings) "
-            f"rates '{row['item_id']}' by '{row['judge_id']}' again, after row {first['row']} of column "
-            f"'{first['column']}'; use --again sample to number such ratings, --again exclude to mark all "
-            f"but "
-            "the first, or --judge and --item to tell them apart."
+            f"ratings) rates '{row['item_id']}' by '{row['judge_id']}' again, after row {first['row']} of "
+            f"column '{first['column']}'; {apart}, or number such ratings with --again sample, or mark all "
+            "but the first with --again exclude."
         )
     if repeated.any():
         sample = frame.groupby(["judge_id", "item_id", "dimension"], sort=False).cumcount() + 1

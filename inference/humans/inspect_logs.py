@@ -65,7 +65,7 @@ def read_inspect(path: str | Path, layout: Layout | None = None, rules: Rules | 
         notes.append("Several models were evaluated: items are the answer of each, as SAMPLE/MODEL.")
     if frame["task"].nunique() > 1:
         notes.append("There are several tasks: items begin with the task, as TASK/SAMPLE.")
-    return finish(renamed(long, layout, source), rules or Rules(), source, notes)
+    return finish(renamed(long, layout, source), rules or Rules(), source, notes, "name a single log")
 
 
 def _samples(path: Path, source: str) -> pd.DataFrame:
@@ -92,14 +92,12 @@ def _samples(path: Path, source: str) -> pd.DataFrame:
         reason = str(error).strip().splitlines()
         raise InputError(
             f"{source}: Inspect cannot read it ({reason[0] if reason else type(error).__name__}); name an "
-            f".eval or "
-            ".json log, or a folder of them."
+            ".eval or .json log, or a folder of them."
         ) from None
     if not len(frame):
         raise InputError(
             f"{source}: there is no sample of an evaluation in it; name an .eval or .json log of Inspect, "
-            f"or a "
-            "folder of them."
+            "or a folder of them."
         )
     plain: pd.DataFrame = frame.astype(object).where(frame.notna(), None).reset_index(drop=True)
     return plain

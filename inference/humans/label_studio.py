@@ -147,8 +147,7 @@ def _annotator(given: Any, layout: Layout, where: str) -> str:
         if given.get(field) in (None, ""):
             raise InputError(
                 f"{where} tells no '{field}' of its annotator{did_you_mean(field, given)}; name another "
-                f"field with "
-                f"--judge (there are: {listed(given)})."
+                f"field with --judge (there are: {listed(given)})."
             )
         return str(given[field])
     if given is None:
@@ -174,8 +173,7 @@ def _held(results: Any, layout: Layout, where: str) -> dict[str, str]:
         if name in held:
             raise InputError(
                 f"{where}: '{name}' has several results (regions or items of a task), and a judgment is "
-                f"one; name "
-                "other controls with --dimensions."
+                "one; name other controls with --dimensions."
             )
         value = (result.get("value") or {}).get(READ[kind])
         text = _one(value, name, where)
@@ -189,8 +187,7 @@ def _one(value: Any, name: str, where: str) -> str | None:
         if len(value) > 1:
             raise InputError(
                 f"{where}: '{name}' holds {len(value)} choices ({listed(value)}), and a judgment is one; "
-                f"name other "
-                "controls with --dimensions."
+                "name other controls with --dimensions."
             )
         value = value[0] if value else None
     return None if value is None or str(value).strip() == "" else str(value).strip()
@@ -204,8 +201,7 @@ def _minimal(tasks: list[Task], layout: Layout, source: str) -> Iterator[_Work]:
             fields = list(dict.fromkeys(key for task in tasks for key in task if key not in RECORDED))
             raise InputError(
                 f"{source}: no task has a field '{name}'{did_you_mean(name, fields)}; correct --dimensions "
-                f"(there "
-                f"are: {listed(fields)})."
+                f"(there are: {listed(fields)})."
             )
     for number, task in enumerate(tasks, start=1):
         where = f"{source}: task {number} (id {task.get('id')}), annotation {task.get('annotation_id')}"
@@ -223,8 +219,7 @@ def _controls(tasks: list[Task], source: str) -> list[str]:
         fields = list(dict.fromkeys(key for task in tasks for key in task if key not in RECORDED))
         raise InputError(
             f"{source}: a JSON-MIN export does not tell which fields are judgments; name them with "
-            f"--dimensions "
-            f"(there are: {listed(fields)})."
+            f"--dimensions (there are: {listed(fields)})."
         )
     return list(found)
 
@@ -240,7 +235,7 @@ def _simple(value: Any, name: str, where: str) -> str | None:
     if len(value) > 1:
         raise InputError(
             f"{where}: '{name}' has several results, and a judgment is one; name other controls with "
-            f"--dimensions."
+            "--dimensions."
         )
     inner = value[0] if value else None
     if isinstance(inner, dict):
@@ -248,8 +243,7 @@ def _simple(value: Any, name: str, where: str) -> str | None:
         if not known:
             raise InputError(
                 f"{where}: '{name}' holds {listed(inner)}, and a judgment is a choice, a rating or a "
-                f"number; name "
-                "the controls to read with --dimensions."
+                "number; name the controls to read with --dimensions."
             )
         inner = inner[known[0]]
     return _one(inner, name, where)
@@ -260,15 +254,13 @@ def _rows(work: _Work, names: list[str], layout: Layout, source: str) -> Iterato
     if work.data.get(item) in (None, ""):
         raise InputError(
             f"{source}: task {work.task} has no '{item}' among its data{did_you_mean(item, work.data)}; "
-            f"correct "
-            f"--item (there are: {listed(work.data)})."
+            f"correct --item (there are: {listed(work.data)})."
         )
     for name in layout.covariates:
         if name not in work.data:
             raise InputError(
                 f"{source}: task {work.task} has no '{name}' among its data{did_you_mean(name, work.data)}; "
-                f"correct "
-                f"--covariates (there are: {listed(work.data)})."
+                f"correct --covariates (there are: {listed(work.data)})."
             )
     further = {
         (f"item_{name}" if name in TAKEN else name): str(work.data[name]) for name in layout.covariates
@@ -304,8 +296,7 @@ def _dimensions(works: list[_Work], source: str) -> dict[str, list[str]]:
     if not every:
         raise InputError(
             f"{source}: no annotation holds a choice, a rating or a number; export the annotated tasks, or "
-            f"correct "
-            "--dimensions."
+            "correct --dimensions."
         )
     return {user: list(names or every) for user, names in used.items()}
 

@@ -248,8 +248,7 @@ def _refuse_unused(places: Sequence[Place], layout: Layout, source: str) -> None
             hint = did_you_mean(name, [text for text in held if text])
             raise InputError(
                 f"{source}: no rating column holds dimension '{name}'{hint}; correct --dimensions (there "
-                f"are: "
-                f"{listed(sorted(text for text in held if text))})."
+                f"are: {listed(sorted(text for text in held if text))})."
             )
 
 

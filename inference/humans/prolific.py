@@ -106,8 +106,7 @@ def _by_person(table: pd.DataFrame, ids: pd.Series[Any], source: str) -> tuple[p
         raise InputError(
             f"{source}: row {int(rows.index[int(twice.to_numpy().argmax())]) + 1} of column '{id}' repeats "
             f"'{rows.loc[twice, id].iloc[0]}'; keep one row for each, or let --prolific-id name the column "
-            f"of the "
-            "session."
+            "of the session."
         )
     return rows.set_index(id), id
 
@@ -118,8 +117,7 @@ def _status(table: pd.DataFrame, source: str) -> str:
             return name
     raise InputError(
         f"{source}: column 'Status' is missing, so this is no demographic export of Prolific; download it "
-        f"from "
-        "the study's page."
+        "from the study's page."
     )
 
 

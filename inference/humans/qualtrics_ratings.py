@@ -83,7 +83,7 @@ def read_qualtrics_ratings(
         check=lambda names: _check_header(names, judge, source),
     )
     require_column(raw, judge, source, "--judge")
-    table = without_descriptions(raw, judge)
+    table = without_descriptions(raw, id if id in raw else judge)
     nameless = table[judge].isna().to_numpy()
     if table.empty:
         raise InputError(f"{source}: there are no responses below the header rows; export it again.")
@@ -106,14 +106,12 @@ def _check_header(names: list[str], judge: str, source: str) -> None:
     if any(name.startswith('{"ImportId"') for name in names):
         raise InputError(
             f"{source}: the first line holds import ids; the lines with column names and question texts "
-            f"above it "
-            "are missing, so export it again."
+            "above it are missing, so export it again."
         )
     if "Response ID" in names and judge not in names:
         raise InputError(
             f"{source}: the first line holds question texts; the line with column names above it is "
-            f"missing, so "
-            "export it again (or name the column with --judge 'Response ID')."
+            "missing, so export it again (or name the column with --judge 'Response ID')."
         )
 
 

@@ -162,7 +162,7 @@ def _from_file(path: str) -> tuple[dict[str, Value], dict[str, dict[str, Value]]
     if not Path(path).exists() and "." not in path:
         raise InputError(
             f"--anchors '{path}' has no '='; write LABEL=VALUE,LABEL=VALUE, or name a CSV with label and "
-            f"value."
+            "value."
         )
     table = read_text_table(path)
     for column in ("label", "value"):

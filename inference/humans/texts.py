@@ -53,7 +53,7 @@ def read_bytes(path: str | Path) -> bytes:
     if content.startswith(ZIPPED) and not path.name.lower().endswith(".eval"):
         raise InputError(
             f"{path}: this is a zip archive or an Excel workbook; unpack it, or save the sheet as CSV in "
-            f"UTF-8."
+            "UTF-8."
         )
     return content
 
@@ -88,6 +88,8 @@ def read_text_table(
         The file cannot be decoded or split, its header repeats a name, or there are no rows.
     """
     text = decode(read_bytes(path), str(path), encoding, fallback)
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+        raise InputError(f"--delimiter {delimiter!r} cannot be used; write one character, or tab.")
     delimiter = delimiter or _find_delimiter(text)
     rows = _split(text, delimiter, str(path))
     header = [name.strip() for name in rows[0]]
@@ -122,8 +124,7 @@ def decode(content: bytes, source: str, encoding: str | None = None, fallback: s
         return text
     raise InputError(
         f"{source}: the file is not {' or '.join(tried).replace('-sig', '')} text; name its encoding, such "
-        f"as "
-        "--encoding cp932 (Shift JIS) or --encoding latin-1, or save it as CSV in UTF-8."
+        "as --encoding cp932 (Shift JIS) or --encoding latin-1, or save it as CSV in UTF-8."
     )
 
 
@@ -183,8 +184,7 @@ def _split(text: str, delimiter: str, source: str) -> list[list[str]]:
             if any(row[width:]):
                 raise InputError(
                     f"{source}: line {lines.line_num} has {len(row)} cells, and the header has {width} "
-                    f"names; put "
-                    "cells that hold delimiters in quotes, or name every column."
+                    "names; put cells that hold delimiters in quotes, or name every column."
                 )
             rows.append(row[:width] + [""] * (width - len(row)))
     except csv.Error as error:

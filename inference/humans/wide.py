@@ -84,7 +84,10 @@ def _places(answers: Answers, layout: Layout) -> list[Place]:
             Place(column, None if layout.dimension is not None else name)
             for name, column in layout.value.items()
         ]
-    return find_places(answers.table, layout, answers.technical, answers.source)
+    named = (answers.judge, layout.item, layout.dimension, layout.sample, layout.panel, layout.duration)
+    used = {*named, layout.person, *layout.covariates}
+    ignored = answers.technical | {name for name in used if name is not None}
+    return find_places(answers.table, layout, ignored, answers.source)
 
 
 def _check_columns(answers: Answers, layout: Layout, places: Sequence[Place]) -> None:
@@ -97,15 +100,13 @@ def _check_columns(answers: Answers, layout: Layout, places: Sequence[Place]) ->
         column = next(place.column for place in places if place.dimension is None)
         raise InputError(
             f"{source}: nothing tells the dimension of column '{column}'; put {{dimension}} into --ratings, "
-            f"or "
-            "write --ratings 'NAME=PATTERN', such as 'funniness=Q{item}'."
+            "or write --ratings 'NAME=PATTERN', such as 'funniness=Q{item}'."
         )
     if any(place.item is None for place in places) and layout.item is None:
         column = next(place.column for place in places if place.item is None)
         raise InputError(
             f"{source}: nothing tells the item of column '{column}'; put {{item}} into --ratings, or name "
-            f"the "
-            f"column that holds it with --item (there are: {listed(table.columns)})."
+            f"the column that holds it with --item (there are: {listed(table.columns)})."
         )
     if layout.item is not None and any(place.item is not None for place in places):
         raise InputError("--item and {item} in --ratings both name the item; use one of them.")
@@ -196,8 +197,7 @@ def _without_unseen(
         column = layout.item if layout.item and "{" not in layout.item else "of its item"
         raise InputError(
             f"{source}: row {row['row']} rates in column '{row['column']}', but its column '{column}' is "
-            f"empty; "
-            "name the item there, or empty the rating."
+            "empty; name the item there, or empty the rating."
         )
     unseen = nameless
     named_by_column = all(place.item is not None for place in places)

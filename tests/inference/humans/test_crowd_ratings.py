@@ -102,6 +102,14 @@ def test_one_column_a_rater_is_read_by_its_name(tmp_path: Path) -> None:
     ]
 
 
+def test_columns_that_are_named_otherwise_hold_no_ratings(tmp_path: Path) -> None:
+    file = tmp_path / "ratings.csv"
+    file.write_text("item_id,who,age,wit,clarity\nj1,ann,31,3,4\n")
+    layout = Layout(ratings=["{dimension}"], item="item_id", judge="who", covariates=["age"])
+    made = read_crowd(file, "csv", layout).judgments
+    assert made[["dimension", "value", "age"]].to_numpy().tolist() == [["wit", 3, 31], ["clarity", 4, 31]]
+
+
 @pytest.mark.parametrize(
     ("layout", "sentence"),
     [

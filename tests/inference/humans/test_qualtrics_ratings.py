@@ -182,6 +182,16 @@ def test_missing_header_rows_are_told(tmp_path: Path) -> None:
             read(path)
 
 
+def test_exports_without_the_row_of_import_ids_are_read_for_any_judge(tmp_path: Path) -> None:
+    text = EXPORT.read_text(encoding="utf-8-sig")
+    ids = text.index('"{""ImportId')
+    path = tmp_path / "export.csv"
+    path.write_text(text[:ids] + text[text.index("2026-03-01 10:00:00", ids) :])
+    made = read(path, Layout(ratings=LAYOUT.ratings, judge="PROLIFIC_PID"))
+    assert len(made.judgments) == 20
+    assert any("does not tell its time zone" in note for note in made.notes)
+
+
 def test_a_check_that_nobody_passed_is_taken_for_a_mistake() -> None:
     with pytest.raises(InputError, match=r"nobody answered 'Q9' with '7'.*there are: 4, 2"):
         read(checks=read_checks(["Q9=7"]))
