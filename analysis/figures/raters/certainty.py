@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 5.4, 2.6
 BINS = 20
 SURE = 0.95
+HATCHES = ("", "////", "....")  # after the last colour they begin again
 
 
 def draw(
@@ -49,22 +50,31 @@ def draw(
         each = [
             best.loc[best["label"].astype(str) == name, "probability"].to_numpy(float) for name in classes
         ]
-        hatches = ("", "////", "....", "xxxx", "\\\\\\\\", "oo", "--")
-        _, _, bars = axes.hist(
-            each, bins=list(edges), stacked=True, color=[look.color(place) for place in range(len(classes))],
-            edgecolor=look.background, linewidth=0.7,
-        )  # fmt: skip
-        groups = list(bars) if len(classes) > 1 else [bars]
-        for place, group in enumerate(groups):
-            for bar in group:  # type: ignore[union-attr]
-                bar.set_hatch(hatches[(place // len(look.palette)) % len(hatches)])
+        stacked = np.zeros(BINS)
+        handles: list[Any] = []
+        for place, values in enumerate(each):
+            counted = np.histogram(values, edges)[0]
+            handles.append(
+                axes.bar(
+                    edges[:-1],
+                    counted,
+                    np.diff(edges),
+                    bottom=stacked,
+                    align="edge",
+                    color=look.color(place),
+                    hatch=HATCHES[(place // len(look.palette)) % len(HATCHES)],
+                    edgecolor=look.background,
+                    linewidth=0.7,
+                )  # fmt: skip
+            )
+            stacked += counted
         axes.set_axisbelow(True)
         axes.grid(axis="y")
         axes.spines[["top", "right", "left"]].set_visible(False)
         axes.set_xlabel("Probability of the most probable class")
         axes.set_ylabel("Items")
         axes.set_xlim(edges[0], 1.0)
-        add_legend(figure, groups, names.all("label", classes), columns, told, look)
+        add_legend(figure, handles, names.all("label", classes), columns, told, look)
     return figure
 
 

@@ -99,6 +99,7 @@ def _draw_matrix(axes: Axes, own: pd.DataFrame, classes: Sequence[str], look: Th
 
     values = np.full((len(classes), len(classes)), np.nan)
     colors = LinearSegmentedColormap.from_list("share", [look.band, look.color(0)])
+    colors.set_bad(look.grid)
     for row in own.to_dict("records"):
         i, j = classes.index(str(row["truth"])), classes.index(str(row["label"]))
         values[i, j] = row["estimate"]
@@ -109,7 +110,7 @@ def _draw_matrix(axes: Axes, own: pd.DataFrame, classes: Sequence[str], look: Th
         if with_interval:
             axes.text(j, i + 0.22, f"{_share(row['lower'])}–{_share(row['upper'])}", ha="center",  # noqa: RUF001
                       va="center", color=ink, fontsize=6.4)  # fmt: skip
-    axes.imshow(np.ma.masked_invalid(values), cmap=colors, vmin=0, vmax=1, aspect="equal")
+    axes.imshow(values, cmap=colors, vmin=0, vmax=1, aspect="equal")
     edges = np.arange(len(classes) - 1) + 0.5
     axes.set_xticks(edges, minor=True)
     axes.set_yticks(edges, minor=True)

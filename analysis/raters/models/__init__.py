@@ -1,0 +1,7 @@
+"""Bayesian models of raters, and the choices and labels that they are fitted to."""
+
+from .choice_model import ChoiceFit, choice_model
+from .fitted import ModelFit
+from .label_model import label_model
+
+__all__ = ["ChoiceFit", "ModelFit", "choice_model", "label_model"]
