@@ -6,8 +6,8 @@ difference: the observed mean of good items is partly luck, so the slope on it i
 mean). Means of whole groups do not suffer from it, only the slope does; so the slope is divided by the
 reliability of the human mean, which the spread of raters within an item gives, as in analysis of covariance
 with errors in variables. The line is straight: a model that gives most items the same end of the scale bends
-it, and then a difference of groups of unequal quality remains (with 56% of the ratings at the top, 0.06 points
-in a simulation without preference; with 24%, none that could be seen).
+it, and then a difference of groups of unequal quality remains (with 56% of the ratings at the top, 0.06
+points in a simulation without preference; with 24%, none that could be seen).
 
 References
 ----------

@@ -139,8 +139,8 @@ def item_scores(
     wanted = list(dict.fromkeys([*columns, *([cluster] if cluster else [])]))
     if cluster and cluster not in judgments and (items is None or cluster not in items):
         raise InputError(
-            f"items: there is no column '{cluster}' that says which items belong together; name another one as "
-            "cluster, or None where items stand alone."
+            f"items: there is no column '{cluster}' that says which items belong together; name another one "
+            "as cluster, or None where items stand alone."
         )
     joined = with_items(judgments, items, wanted)
     names = _dimensions(joined, dimensions)
