@@ -65,7 +65,7 @@ def draw(
                     hatch=HATCHES[(place // len(look.palette)) % len(HATCHES)],
                     edgecolor=look.background,
                     linewidth=0.7,
-                )  # fmt: skip
+                )
             )
             stacked += counted
         axes.set_axisbelow(True)
