@@ -99,7 +99,6 @@ def _draw_matrix(axes: Axes, own: pd.DataFrame, classes: Sequence[str], look: Th
 
     values = np.full((len(classes), len(classes)), np.nan)
     colors = LinearSegmentedColormap.from_list("share", [look.band, look.color(0)])
-    colors.set_bad(look.grid)
     for row in own.to_dict("records"):
         i, j = classes.index(str(row["truth"])), classes.index(str(row["label"]))
         values[i, j] = row["estimate"]
