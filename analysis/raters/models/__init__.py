@@ -3,5 +3,6 @@
 from .choice_model import ChoiceFit, choice_model
 from .fitted import ModelFit
 from .label_model import label_model
+from .ordinal import RaterFit, rater_model
 
-__all__ = ["ChoiceFit", "ModelFit", "choice_model", "label_model"]
+__all__ = ["ChoiceFit", "ModelFit", "RaterFit", "choice_model", "label_model", "rater_model"]

@@ -229,7 +229,7 @@ def _with_covariates(
         return judgments
     if items is None or "item_id" not in items:
         raise InputError(
-            f"The judgments have no column {listed(wanted)}; add it, or give items with item_id and {listed(wanted)}."
+            f"The judgments have no column {listed(wanted)}; add it, or give items that have it, by item_id."
         )
     for name in wanted:
         if name not in items:

@@ -116,9 +116,10 @@ def _fresh(draws: Draws, data: OrdinalData, d: int, g: int) -> tuple[Floats, Flo
     if data.size[g] == 1:
         return draws.of_group[d, g : g + 1], np.zeros(1)
     spread = np.sqrt(1 + 1 / data.size[g])  # deviations are from the mean of those who were seen
-    first, second = norm.ppf((0.5 + np.arange(1, PEOPLE + 1)[:, None] * _GOLDEN) % 1.0).T
+    even = np.mod(0.5 + np.arange(1, PEOPLE + 1)[:, None] * _GOLDEN, 1.0)
+    first, second = norm.ppf(even).T
     slopes = draws.of_group[d, g] * np.exp(draws.slope_sd[d, g] * spread * first)
-    return slopes, draws.severity_sd[d, g] * spread * second
+    return np.asarray(slopes), draws.severity_sd[d, g] * spread * second
 
 
 def _with_own(eta: Floats, draws: Draws, d: int, g: int, inner: tuple[Floats, Floats]) -> Floats:
@@ -130,7 +131,7 @@ def _with_own(eta: Floats, draws: Draws, d: int, g: int, inner: tuple[Floats, Fl
         w * category_chances(eta + draws.own[d, g] * u, draws.cut[d, g], draws.link)
         for u, w in zip(nodes, weights, strict=True)
     ]
-    return np.sum(parts, axis=0)
+    return np.asarray(np.sum(parts, axis=0))
 
 
 def _correlation(chances: Floats, consensus: Floats, values: Floats, weight: Floats) -> float:

@@ -18,6 +18,7 @@ from ..ratings import HUMAN, Ratings
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
+INFORMATIVE = {"severity": 20, "discrimination": 60}  # ratings of a person
 REPEATED = 20  # items rated more than once by a judge of a group, from which own effects are estimated
 RARE = 0.5  # share of the average below which a stratum is named
 
@@ -181,8 +182,18 @@ def ordinal_data(ratings: Ratings, covariates: Sequence[str] = ()) -> OrdinalDat
     return _with_repeats(made)
 
 
+def centred(data: OrdinalData, number: int, what: str) -> bool:
+    """Whether the ratings of a panel's members say more of each than the panel does.
+
+    Deviations are then sampled themselves, else in units of their standard deviation, which is what
+    samplers need in either case.
+    """
+    members = data.group == number
+    return bool(members[data.judge].sum() / members.sum() >= INFORMATIVE[what])
+
+
 def cells(data: OrdinalData) -> Cells:
-    """Find the cells: ratings of one item by one judge, told apart by judge, ratings and, for models, stratum."""
+    """Find the cells: ratings of an item by a judge, alike in judge, ratings and, for models, stratum."""
     order = np.lexsort((data.category, data.judge, data.item))
     judge, item, category = data.judge[order], data.item[order], data.category[order]
     begins = np.flatnonzero(np.r_[True, (np.diff(judge) != 0) | (np.diff(item) != 0)])
@@ -273,9 +284,10 @@ def _strata(ratings: Ratings, covariates: Sequence[str]) -> tuple[dict[str, tupl
             )
         text = as_text(first[name])
         if text.isna().any():
+            where = first.index[text.isna().to_numpy(dtype=bool)][0]
             raise InputError(
-                f"Covariate '{name}' is missing for item '{first.index[text.isna().to_numpy(dtype=bool)][0]}' "
-                f"(and {int(text.isna().sum()) - 1} more); fill it in."
+                f"Covariate '{name}' is missing for {int(text.isna().sum()):,} items, such as '{where}'; fill it "
+                "in."
             )
         dtype = first[name].dtype
         order = (
@@ -350,7 +362,8 @@ def _with_repeats(data: OrdinalData) -> OrdinalData:
                 "spread within the panel is estimated."
             )
     each = pd.DataFrame({"judge": data.judge, "value": data.category}).groupby("judge")["value"]
-    constant = [data.judges[at] for at, number in each.nunique().items() if number == 1 and at in data.people]
+    kinds = each.nunique()
+    constant = [data.judges[j] for j in data.people if kinds.get(j, 0) == 1]
     if constant:
         notes.append(
             f"{listed(constant, 6)} gave the same rating to every item; severity and discrimination of these "

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .libraries import library
-from .ordinal_data import Cells, OrdinalData, coordinates, dimensions
+from .ordinal_data import Cells, OrdinalData, centred, coordinates, dimensions
 from .ordinal_grid import LINK_SD, Grid
 from .priors import Prior, Priors
 
@@ -86,6 +86,11 @@ class Density:
             for number in range(data.n_panels)
             if data.size[number] > 1
         }
+        self.centred = {
+            (what, data.groups[number]): centred(data, number, what)
+            for number in self.members
+            for what in ("severity", "discrimination")
+        }
         self.repeated = np.flatnonzero(data.own)
         sizes = {len(ids) for ids in self.members.values()} | {len(v) for v in data.levels.values()}
         self.bases = {size: zero_sum_basis(size) for size in sizes}
@@ -152,7 +157,8 @@ class Density:
             if name == "shares":
                 made[name] = prior.draws(rng, (shape[0], shape[1] + 1))
             elif "_raw_" in name:
-                sd = made[name.replace("_raw_", "_sd_")]
+                what, _, label = name.partition("_raw_")
+                sd = made[f"{what}_sd_{label}"] if self.centred[what, label] else np.asarray(1.0)
                 made[name] = self.bases[shape[0] + 1] @ rng.normal(0.0, sd, shape)
             elif name.split("_")[0] in ("quality", "bias"):
                 made[name] = prior.draws(rng, shape) @ self.bases[shape[-1] + 1].T
@@ -202,8 +208,9 @@ class Density:
         severity, spread = np.zeros(len(data.judges)), np.zeros(len(data.judges))
         for number, ids in self.members.items():
             label = data.groups[number]
-            severity[ids] = made[f"severity_raw_{label}"]
-            spread[ids] = made[f"discrimination_raw_{label}"]
+            for what, deviations in (("severity", severity), ("discrimination", spread)):
+                unit = 1.0 if self.centred[what, label] else made[f"{what}_sd_{label}"]
+                deviations[ids] = unit * made[f"{what}_raw_{label}"]
         quality, bias = np.zeros(n_strata), np.zeros((n_groups, n_strata))
         for name, design in self.designs.items():
             quality += design @ made[f"quality_{name}"]
@@ -253,8 +260,10 @@ class Density:
         total = np.empty(self.size)
         by_name = {name: block.of(total) for name, block in self.blocks.items()}
         value += self._share_part(made["shares"], d_shares, by_name["shares"])
-        value += _positive(self.priors["discrimination"], made["panel_discrimination"], d_group[: data.n_panels],
-                           by_name["panel_discrimination"])  # fmt: skip
+        of_panels = by_name["panel_discrimination"]
+        value += _positive(
+            self.priors["discrimination"], made["panel_discrimination"], d_group[: data.n_panels], of_panels
+        )
         if data.models:
             value += _real(self.priors["model_discrimination"], made["model_discrimination"],
                            d_group[data.n_panels :], by_name["model_discrimination"])  # fmt: skip
@@ -292,6 +301,10 @@ class Density:
         raw = made[f"{what}_raw_{label}"]
         basis = self.bases[len(raw)]
         squares = float(raw @ raw)
+        if not self.centred[what, label]:
+            out[f"{what}_raw_{label}"][...] = (gradient * sd - raw) @ basis
+            prior = self.priors[f"{what}_sd"]
+            return _positive(prior, sd, np.asarray(gradient @ raw), out[f"{what}_sd_{label}"]) - squares / 2
         out[f"{what}_raw_{label}"][...] = (gradient - raw / sd**2) @ basis
         d_sd = np.asarray(squares / sd**3 - (len(raw) - 1) / sd)
         value = _positive(self.priors[f"{what}_sd"], sd, d_sd, out[f"{what}_sd_{label}"])
@@ -304,14 +317,14 @@ def zero_sum_basis(size: int) -> Floats:
     root = np.sqrt(size)
     total = free.sum(axis=0, keepdims=True)
     norm = total / (root + size)
-    return np.concatenate([free, norm - total / root]) - norm
+    return np.asarray(np.concatenate([free, norm - total / root]) - norm, dtype=float)
 
 
 def softmax(free: Floats) -> Floats:
     """Shares from their centred logarithms without the last, shape (..., K)."""
     full = np.concatenate([free, -free.sum(axis=-1, keepdims=True)], axis=-1)
     raised = np.exp(full - full.max(axis=-1, keepdims=True))
-    return np.maximum(raised / raised.sum(axis=-1, keepdims=True), 1e-300)
+    return np.asarray(np.maximum(raised / raised.sum(axis=-1, keepdims=True), 1e-300), dtype=float)
 
 
 def _scale(p: Parameters, share: Floats) -> Floats:

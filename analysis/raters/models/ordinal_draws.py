@@ -72,13 +72,15 @@ def draws_of(stored: dict[str, Floats], data: OrdinalData, link: str) -> Draws:
         quality += stored[f"quality_{name}"] @ design.T
         if data.models:
             bias[:, data.n_panels :] += stored[f"bias_{name}"] @ design.T
-    spread = [
+    severity_sd, slope_sd = (
         np.stack([
             stored.get(f"{what}_sd_{label}", np.zeros(n_draws)) for label in data.groups[: data.n_panels]
         ], axis=1)
         for what in ("severity", "discrimination")
-    ]  # fmt: skip
-    return Draws(link, slope, stored["severity"], stored["cut"], of_group, *spread, own, quality, bias)
+    )  # fmt: skip
+    return Draws(
+        link, slope, stored["severity"], stored["cut"], of_group, severity_sd, slope_sd, own, quality, bias
+    )
 
 
 def posterior_draws(posterior: Any, data: OrdinalData, link: str) -> Draws:

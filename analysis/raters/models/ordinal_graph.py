@@ -1,7 +1,8 @@
 """The ordinal rater model as a PyMC model.
 
-P(rating of item i by judge j <= k) = F(cut[g, k] - slope[j] quality[i] - bias[g, i] - own[g, i] + severity[j]),
-with g the group of j, F logistic or normal, and quality[i] = effects of the item's covariates + a standard
+P(rating <= k) =
+F(cut[g, k] - slope[j] quality[i] - bias[g, i] - own[g, i] + severity[j]) of item i by judge j, with
+g the group of j, F logistic or normal, and quality[i] = effects of the item's covariates + a standard
 normal residual, which is summed out on a grid (as are the own effects).
 """
 
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .libraries import library
-from .ordinal_data import Cells, OrdinalData, coordinates
+from .ordinal_data import Cells, OrdinalData, centred, coordinates
 from .ordinal_grid import LINK_SD, Grid
 from .priors import Priors
 
@@ -86,7 +87,9 @@ def _panel(data: OrdinalData, number: int, priors: Priors, what: str) -> Any:
     members = np.flatnonzero(data.group == number)
     name = f"member_{label}"
     library("pymc").modelcontext(None).add_coords({name: [data.judges[j] for j in members]})
-    return pymc.ZeroSumNormal(f"{what}_raw_{label}", sigma=sd, dims=name)
+    if centred(data, number, what):
+        return pymc.ZeroSumNormal(f"{what}_raw_{label}", sigma=sd, dims=name)
+    return sd * pymc.ZeroSumNormal(f"{what}_raw_{label}", dims=name)
 
 
 def _covariates(data: OrdinalData, priors: Priors) -> tuple[Any, Any]:

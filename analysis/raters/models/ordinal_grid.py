@@ -43,7 +43,7 @@ class Grid:
     @property
     def nodes(self) -> Floats:
         """Standardised qualities, shape (n_window,)."""
-        return (np.arange(self.n_window) - self.n_window // 2) * self.step
+        return np.asarray((np.arange(self.n_window) - self.n_window // 2) * self.step, dtype=float)
 
     @property
     def weights(self) -> Floats:

@@ -1,9 +1,9 @@
 """Log likelihood and gradient of the ordinal rater model, item qualities summed out; compiled by numba.
 
 Ratings that one judge gave to one item form a cell, which items share where judge and ratings are alike (and
-the stratum, for models, which may have biases). For each cell the probability is tabulated at the nodes of one
-grid of qualities (and, for a judge with own effects of items, integrated over these at each node); each item
-multiplies the rows of its cells, over the nodes around the mean quality of its stratum. So exponentials are
+the stratum, for models, which may have biases). For each cell the probability is tabulated at the nodes of
+one grid of qualities (and, for a judge with own effects of items, integrated over these at each node); each
+item multiplies the rows of its cells, over the nodes around the mean quality of its stratum. So exponentials are
 taken once per judge and node, and items cost multiplications only. The nodes do not move with the parameters.
 """
 
@@ -25,7 +25,7 @@ _TINY = 1e-300
 _RESCALE = 8  # cells of an item between rescalings
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, fastmath=_FAST, error_model="numpy")  # type: ignore[untyped-decorator]
 def _tabulate(
     base: float, slope: float, nodes: Floats, cut: Floats, probit: bool, prob: Floats, density: Floats
 ) -> None:
@@ -71,12 +71,12 @@ def _tabulate(
         rising[q] /= 1.0 + rising[q]
 
 
-@njit(cache=True)
+@njit(cache=True)  # type: ignore[untyped-decorator]
 def _clipped(value: float, most: float) -> float:
     return min(max(value, -most), most)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")  # type: ignore[untyped-decorator]
 def log_likelihood(
     slope: Floats,
     shift: Floats,
@@ -141,7 +141,7 @@ def log_likelihood(
     """
     begin = np.empty(len(centre), dtype=np.int64)
     for s in range(len(centre)):
-        begin[s] = int(round(_clipped(centre[s], 20.0) / step)) - n_window // 2
+        begin[s] = round(_clipped(centre[s], 20.0) / step) - n_window // 2
     origin = begin.min()
     n_nodes = begin.max() - origin + n_window
     begin -= origin

@@ -30,26 +30,30 @@ class OrdinalLogLikelihood(Op):  # type: ignore[misc]
         self.step, self.n_window, self.probit = step, n_window, probit
 
     def make_node(self, *arguments: Any) -> Any:
+        """Apply the operation to arrays."""
         inputs = [as_tensor_variable(argument) for argument in arguments]
         return Apply(self, inputs, [dscalar(), *(given.type() for given in inputs[:N_PARAMETERS])])
 
     def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any) -> None:
+        """Run the kernel."""
         for storage, found in zip(
             output_storage, log_likelihood(*inputs, self.step, self.n_window, self.probit), strict=True
         ):
             storage[0] = np.asarray(found)
 
     def pullback(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        """Gradients, from the other outputs."""
         scale = cotangents[0]
         known = [scale * gradient for gradient in outputs[1:]]
         return known + [disconnected_type() for _ in inputs[N_PARAMETERS:]]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
+        """The log likelihood depends on the parameters."""
         first = [[True] + [False] * N_PARAMETERS] * N_PARAMETERS
         return first + [[False] * (N_PARAMETERS + 1)] * (len(node.inputs) - N_PARAMETERS)
 
 
-@register_funcify_default_op_cache_key(OrdinalLogLikelihood)
+@register_funcify_default_op_cache_key(OrdinalLogLikelihood)  # type: ignore[untyped-decorator]
 def _compiled(op: OrdinalLogLikelihood, **_: Any) -> Any:
     from pytensor.link.numba.dispatch.basic import numba_njit
 

@@ -1,0 +1,113 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.raters.models.ordinal import rater_model
+from conjury.analysis.raters.models.ordinal_data import cells, ordinal_data
+from conjury.analysis.raters.models.ordinal_grid import grid, grid_step
+from conjury.analysis.raters.ratings import read_ratings
+from conjury.inference.errors import InputError
+
+
+def judgments(**changes):
+    rows = [
+        (judge, "model" if judge == "gpt" else "human", item, (at + len(judge) + int(item)) % 3)
+        for item in "123456"
+        for at, judge in enumerate(["ann", "bob", "gpt"])
+    ]
+    table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
+    return table.assign(**changes)
+
+
+def arranged(table, covariates=()):
+    return ordinal_data(read_ratings(table), covariates)
+
+
+def test_people_come_first_and_each_model_is_a_group():
+    table = judgments()
+    table["panel"] = table["judge_id"].map({"ann": "north", "bob": "south"})
+    data = arranged(table)
+    assert data.groups == ("north", "south", "gpt")
+    assert data.n_panels == 2
+    assert data.models == ("gpt",)
+
+
+def test_every_rating_is_in_one_cell_of_its_item():
+    data = arranged(judgments())
+    found = cells(data)
+    length = np.diff(found.rating_start)
+    of_item = [found.item_cell[a:b] for a, b in zip(found.item_start[:-1], found.item_start[1:], strict=True)]
+    counted = sum(w * length[c].sum() for w, c in zip(found.item_weight, of_item, strict=True))
+    assert counted == len(data.judge)
+    assert found.item_weight.sum() == len(data.items)
+
+
+def test_items_rated_alike_are_one():
+    rows = [(judge, "human", item, 1 + (item > 4)) for item in range(10) for judge in ("ann", "bob")]
+    data = arranged(pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"]))
+    assert sorted(cells(data).item_weight) == [5, 5]
+
+
+def test_the_grid_is_finer_where_items_have_more_ratings():
+    few = arranged(judgments())
+    people = [judgments(judge_id=judgments()["judge_id"] + str(k), judge_kind="human") for k in range(5)]
+    many = arranged(pd.concat(people))
+    assert grid_step(many) < grid_step(few)
+    assert grid(0.4).weights.sum() == pytest.approx(1)
+    assert grid(0.4).n_window % 8 == 0
+
+
+def test_one_rating_an_item_is_said_not_to_identify_lasting_judgments():
+    assert any("cannot be told apart" in note for note in arranged(judgments()).notes)
+
+
+def test_own_effects_are_estimated_where_answers_are_repeated():
+    many = pd.concat([judgments(item_id=[f"{k}-{i}" for i in judgments()["item_id"]]) for k in range(5)])
+    gpt = many[many["judge_id"] == "gpt"].assign(sample=2)
+    data = arranged(pd.concat([many.assign(sample=1), gpt]))
+    assert data.own.tolist() == [False, True]
+    few = arranged(pd.concat([many.assign(sample=1), gpt.head(3)]))
+    assert not few.own.any()
+    assert len(few.judge) == len(many)
+    assert any("too few" in note for note in few.notes)
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "said"),
+    [
+        (judgments().query("judge_id != 'bob'"), {}, "by 1 person"),
+        (judgments(judge_kind="model"), {}, "by no people"),
+        (judgments(value=3), {}, "Every rating is 3"),
+        (judgments(value="good"), {}, "are labels"),
+        (judgments(), {"covariates": ["tone"]}, "no column tone"),
+        (judgments(tone="dry"), {"covariates": ["tone"]}, "is 'dry' for every item"),
+        (judgments(), {"link": "cloglog"}, "no link 'cloglog'"),
+        (judgments(), {"priors": {"severity": 1}}, "no prior 'severity'"),
+        (judgments(), {"priors": {"bias": (1, 1)}}, "has mean 0"),
+        (judgments(), {"draws": 0}, "draws must be"),
+        (judgments(), {"alpha": 2}, "alpha"),
+    ],
+)
+def test_what_cannot_be_modelled_is_refused_in_one_sentence(table, options, said):
+    with pytest.raises(InputError, match=said):
+        rater_model(table, **options)
+
+
+def test_a_model_that_always_gives_one_rating_is_refused():
+    table = judgments()
+    table.loc[table["judge_id"] == "gpt", "value"] = 2
+    with pytest.raises(InputError, match="'gpt' gave 2 for every item"):
+        rater_model(table)
+
+
+def test_items_seen_by_one_person_each_are_refused():
+    table = judgments().query("judge_kind == 'human'")
+    alone = table[(table["judge_id"] == "ann") == (table["item_id"].astype(int) % 2 == 0)]
+    with pytest.raises(InputError, match="No item is rated by two people"):
+        rater_model(alone)
+
+
+def test_a_person_with_one_rating_for_everything_is_named():
+    table = judgments()
+    table.loc[table["judge_id"] == "bob", "value"] = 2
+    assert any(note.startswith("bob gave the same rating") for note in arranged(table).notes)

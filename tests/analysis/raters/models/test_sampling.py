@@ -1,0 +1,130 @@
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.raters.models.checks import (
+    SamplerState,
+    diagnostics,
+    fit_in_words,
+    frequency_check,
+    sampler_state,
+    statistic_check,
+    verdict,
+)
+from conjury.analysis.raters.models.priors import Prior, changed, prior_table
+from conjury.analysis.raters.models.sampling import check_sampling, load, sample, save
+from conjury.inference.errors import InputError
+
+GOOD = SamplerState(2, 1000, 0, 0, 0.9, 5.0, "nutpie")
+
+
+def convergence(**changes):
+    columns = {"quantity": ["a", "b"], "rhat": [1.0, 1.001], "ess_bulk": [900.0, 800.0], "ess_tail": 700.0}
+    return pd.DataFrame(columns | changes)
+
+
+def test_good_draws_are_called_good():
+    assert "agree" in verdict(convergence(), GOOD)[0]
+
+
+@pytest.mark.parametrize(
+    ("table", "state", "told"),
+    [
+        (convergence(rhat=[1.0, 1.2]), GOOD, "do not agree yet on 1 of 2 quantities (R-hat up to 1.200"),
+        (convergence(ess_bulk=[900.0, 50.0]), GOOD, "400 effective draws (least 50, in the bulk of b)"),
+        (convergence(), SamplerState(2, 1000, 3, 0, 0.9, 5.0, "nutpie"), "3 of 2,000 draws diverged"),
+        (convergence(), SamplerState(2, 1000, 0, 7, 0.9, 5.0, "nutpie"), "7 of 2,000 trajectories were cut"),
+        (convergence(), SamplerState(2, 1000, 0, 0, 0.1, 5.0, "nutpie"), "BFMI 0.10"),
+        (convergence(), SamplerState(1, 1000, 0, 0, 0.9, 5.0, "nutpie"), "one chain"),
+    ],
+)  # fmt: skip
+def test_each_problem_is_said_with_its_remedy(table, state, told):
+    assert told in " ".join(verdict(table, state))
+
+
+def test_shares_are_compared_within_groups():
+    observed = np.array([0, 0, 1, 1])
+    made = np.array([[0, 0, 1, 1], [0, 1, 1, 0]])
+    table = frequency_check(observed, made, (1, 2), pd.DataFrame({"judge": list("aabb")}))
+    assert table["judge"].tolist() == ["a", "a", "b", "b"]
+    assert table["observed"].tolist() == [1.0, 0.0, 0.0, 1.0]
+    assert table["expected"].tolist() == [0.75, 0.25, 0.25, 0.75]
+    assert table["n_ratings"].tolist() == [2, 2, 2, 2]
+
+
+def test_a_statistic_far_from_the_replications_is_named():
+    table = statistic_check({"spread": 5.0}, {"spread": np.linspace(0, 1, 100)})
+    assert table["tail"].item() == 0.0
+    assert fit_in_words(table, "statistics").endswith(": spread.")
+
+
+def test_priors_change_by_name_and_keep_their_meaning():
+    defaults = {"sd": Prior("half_normal", (1.0,), "SD")}
+    assert changed(defaults, {"sd": Prior("exponential", (2.0,))})["sd"].meaning == "SD"
+    assert prior_table(changed(defaults, {"sd": 3}))["distribution"].item() == "half-normal with sd 3"
+    with pytest.raises(InputError, match="no prior 'sdd'"):
+        changed(defaults, {"sdd": 1})
+
+
+def test_a_prior_with_a_negative_spread_is_refused():
+    with pytest.raises(InputError, match="must be positive"):
+        Prior("half_normal", (-1.0,))
+
+
+@pytest.mark.parametrize("draw", range(3))
+def test_draws_of_a_prior_have_its_median(draw):
+    prior = [
+        Prior("log_normal", (2.0, 0.5)),
+        Prior("normal", (2.0, 1.0)),
+        Prior("exponential", (2 / np.log(2),)),
+    ]
+    drawn = prior[draw].draws(np.random.default_rng(1), (20_000,))
+    assert np.median(drawn) == pytest.approx(2.0, abs=0.06)
+
+
+def test_impossible_numbers_of_draws_are_refused():
+    with pytest.raises(InputError, match="chains must be 1 or more"):
+        check_sampling(100, 100, 0, "nutpie")
+    with pytest.raises(InputError, match="no sampler 'gibbs'"):
+        check_sampling(100, 100, 2, "gibbs")
+
+
+def normal_model():
+    import pymc
+
+    with pymc.Model(coords={"judge": ["ann", "bob"]}) as model:
+        mean = pymc.Normal("mean", 0, 10, dims="judge")
+        pymc.Normal("seen", mean, 1.0, observed=np.array([1.0, 3.0]))
+    return model
+
+
+def report(seen, *numbers):
+    seen.append(numbers)
+
+
+@pytest.mark.bayes
+def test_both_samplers_find_the_posterior_and_repeat_it_by_seed(tmp_path):
+    model = normal_model()
+    for sampler in ("nutpie", "pymc"):
+        seen: list[tuple[int, int, int]] = []
+        data = sample(model, draws=400, tune=300, seed=3, sampler=sampler, progress=partial(report, seen))
+        assert data["posterior"]["mean"].mean(("chain", "draw")).values == pytest.approx([1, 3], abs=0.25)
+        assert data["posterior"].attrs["conjury_sampler"] == sampler
+        assert seen[-1][:2] == (1400, 1400)
+        again = sample(lambda: model, draws=400, tune=300, seed=3, sampler=sampler)
+        assert (again["posterior"]["mean"] == data["posterior"]["mean"]).all()
+        assert sampler_state(data).draws == 400
+        assert diagnostics(data)["parameter"].tolist() == ["mean[ann]", "mean[bob]"]
+    kept = load(save(data, tmp_path / "new" / "draws.nc"))
+    assert (kept["posterior"]["mean"].values == data["posterior"]["mean"].values).all()
+
+
+@pytest.mark.bayes
+def test_an_interrupted_run_says_how_far_it_came():
+    def stop(done, total, divergent):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match="nothing was kept"):
+        sample(normal_model(), draws=400, tune=300, sampler="pymc", progress=stop)
