@@ -30,7 +30,7 @@ class Check:
         distinct = {
             cell: plain(cell) in words or (to_number(cell) in numbers) for cell in cells.dropna().unique()
         }
-        return cells.map(distinct).fillna(False).astype(bool)
+        return cells.map(lambda cell: distinct.get(cell, False)).astype(bool)
 
 
 def read_checks(texts: Sequence[str], option: str = "--check") -> list[Check]:
