@@ -214,31 +214,34 @@ def _loss(sums: Sums, theta: Floats) -> tuple[float, Floats]:
     return found.deviance, 2 * theta * np.array(found.slopes)[: len(theta)]
 
 
-def fit(sums: Sums, crossed: bool) -> Floats:
+def fit(sums: Sums, crossed: bool, start: Floats | None = None) -> Floats:
     """Relative standard deviations at the greatest restricted likelihood, shape (1,) or (2,).
 
-    Those of items and, where they are ``crossed`` with items, of raters.
+    Those of items and, where they are ``crossed`` with items, of raters. With a ``start``, such as the fit of
+    a similar sample, they are right up to a small part of their standard errors.
     """
-    alone = _descend(sums, np.ones(1))
+    precise = start is None
+    first = np.array([1.0, 0.2]) if start is None else np.maximum(start, NEAR_ZERO)
+    alone = _descend(sums, first[:1], precise)
     if not crossed:
         return alone
     without = likelihood(sums, float(alone[0] ** 2), ZERO**2)
     if without.slopes[1] >= 0 and alone[0] > 0:
         return np.append(alone, 0.0)
-    return _descend(sums, np.array([max(alone[0], NEAR_ZERO), 0.2]))
+    return _descend(sums, np.array([max(alone[0], NEAR_ZERO), first[1]]), precise)
 
 
-def _descend(sums: Sums, start: Floats) -> Floats:
+def _descend(sums: Sums, start: Floats, precise: bool) -> Floats:
     """Go down from a start; where a value ends at zero, where there is no slope, from a small one too."""
-    found = _minimum(sums, start)
+    found = _minimum(sums, start, precise)
     if (found.x < ZERO).any():
-        again = _minimum(sums, np.where(found.x < ZERO, 0.1, found.x))
+        again = _minimum(sums, np.where(found.x < ZERO, 0.1, found.x), precise)
         found = min(found, again, key=lambda one: float(one.fun))
     return np.where(found.x < ZERO, 0.0, found.x)
 
 
-def _minimum(sums: Sums, start: Floats) -> Any:
-    options: Any = {"ftol": 1e-14, "gtol": 1e-6}
+def _minimum(sums: Sums, start: Floats, precise: bool) -> Any:
+    options: Any = {"ftol": 1e-14, "gtol": 1e-6} if precise else {"ftol": 1e-8, "gtol": 0.1}
     loss: Any = partial(_loss, sums)
     bounds = [(0.0, LARGEST)] * len(start)
     return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
@@ -268,7 +271,7 @@ class Refit:
         return Refit(theta, np.asarray(np.linalg.pinv((curvature + curvature.T) / 2)))
 
     def __call__(self, sums: Sums) -> Floats:
-        """Fit a sample: up to a small part of its standard errors, exactly where steps do not get there."""
+        """Fit a sample up to a small part of its standard errors; by descent where steps do not get there."""
         theta = self.theta.copy()
         if (theta > NEAR_ZERO).all():
             for _ in range(NEWTON_STEPS):
@@ -279,7 +282,7 @@ class Refit:
                 theta = theta - step
                 if not ((theta > NEAR_ZERO) & (theta < LARGEST)).all():
                     break
-        return fit(sums, len(theta) > 1)
+        return fit(sums, len(theta) > 1, self.theta)
 
 
 def variances_at(sums: Sums, theta: Floats) -> Floats:

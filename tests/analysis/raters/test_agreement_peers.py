@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import krippendorff as peer_alpha
 import numpy as np
 import pandas as pd
@@ -9,8 +11,8 @@ import pingouin
 import pytest
 from statsmodels.stats import inter_rater
 
+from conjury.analysis.raters.coefficients import agreement, icc, pairs
 from conjury.analysis.raters.coefficients import chance_corrected as corrected
-from conjury.analysis.raters.coefficients import icc, pairs
 from conjury.analysis.raters.coefficients.alpha import krippendorff
 from conjury.analysis.raters.coefficients.panel import panel_from
 from conjury.analysis.raters.coefficients.variance_components import restricted
@@ -115,3 +117,18 @@ def test_pingouin_drops_every_item_that_one_rater_missed() -> None:
     assert panel.n_items == 200
     assert abs(item / (item + rater + residual) - truth) < 0.02
     assert abs(peer["ICC"].iloc[1] - truth) > 0.02
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("name", "level"), [("cebab_stars", "ordinal"), ("10k_prompts", "interval"), ("framing", "nominal")]
+)
+def test_alpha_of_real_ragged_ratings_is_that_of_krippendorff(shared: Path, name: str, level: str) -> None:
+    table = pd.read_parquet(shared / "data" / "ratings" / "annotations.parquet").query("dataset == @name")
+    weights = {"ordinal": "ordinal", "interval": "quadratic", "nominal": "nominal"}[level]
+    made = agreement(table.drop(columns="dataset"), "krippendorff", weights=weights, between=[], draws=0)
+    people = table[table["judge_kind"] == "human"]
+    coded = people.assign(code=pd.factorize(people["value"])[0] if level == "nominal" else people["value"])
+    wide = coded.pivot(index="judge_id", columns="item_id", values="code").astype(float)
+    expected = peer_alpha.alpha(wide.to_numpy(), level_of_measurement=level)
+    assert made.frame["estimate"].iloc[0] == pytest.approx(expected, abs=1e-10)

@@ -10,6 +10,7 @@ import pytest
 
 from conjury.analysis.raters.coefficients import chance_corrected as corrected
 from conjury.analysis.raters.coefficients import icc, pairs
+from conjury.analysis.raters.coefficients import restricted_likelihood as likelihood
 from conjury.analysis.raters.coefficients.alpha import krippendorff, krippendorff_influence
 from conjury.analysis.raters.coefficients.concordance import kendall_w
 from conjury.analysis.raters.coefficients.panel import Panel, panel_from
@@ -163,6 +164,20 @@ def test_variances_of_a_complete_panel_are_the_same_in_closed_form_and_by_likeli
     closed, nearly = restricted(panel, ones(panel), True)[0], restricted(last, ones(last), True)[0]
     assert closed == pytest.approx(nearly, rel=0.02)
     assert closed != pytest.approx(nearly, rel=1e-6)
+
+
+@pytest.mark.parametrize("severity", [0.0, 0.5])
+def test_variances_of_bootstrap_samples_are_right_to_a_small_part_of_their_errors(severity: float) -> None:
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=(200, 1)) + severity * rng.normal(size=15) + rng.normal(size=(200, 15))
+    values[np.argsort(rng.random(values.shape), axis=1) >= 4] = np.nan
+    panel = panel_from(np.round(values, 1))
+    drawn = rng.multinomial(200, np.full(200, 1 / 200), size=25).astype(float)
+    cells = likelihood.cells_of(panel, True)
+    sums = [likelihood.sums_of(cells, counts) for counts in drawn]
+    exact = np.array([likelihood.variances_at(one, likelihood.fit(one, True)) for one in sums])
+    exact *= panel.value.var()
+    assert (np.abs(restricted(panel, drawn, True) - exact) < 0.08 * exact.std(axis=0)).all()
 
 
 @pytest.mark.parametrize("data", ["textbook", "complete"])
