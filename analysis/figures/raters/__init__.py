@@ -27,6 +27,7 @@ DRAWN: dict[str, str] = {  # kind of result -> module of this folder with `draw`
     "label_certainty": "certainty",
     "label_model": "confusion",
     "means": "means",
+    "rater_model": "rater_model",
     "rating_lines": "scatter",
     "tier_accuracy": "tiers",
 }

@@ -115,9 +115,10 @@ def _fresh(draws: Draws, data: OrdinalData, d: int, g: int) -> tuple[Floats, Flo
     """Discriminations and severities of people of a panel whom nobody has seen."""
     if data.size[g] == 1:
         return draws.of_group[d, g : g + 1], np.zeros(1)
-    spread = np.sqrt(1 + 1 / data.size[g])  # deviations are from the mean of those who were seen
-    even = np.mod(0.5 + np.arange(1, PEOPLE + 1)[:, None] * _GOLDEN, 1.0)
-    first, second = norm.ppf(even).T
+    spread = float(np.sqrt(1 + 1 / int(data.size[g])))  # deviations are from the mean of those who were seen
+    even: Floats = (0.5 + np.arange(1, PEOPLE + 1)[:, None] * _GOLDEN) % np.float64(1.0)
+    normal: Floats = np.asarray(norm.ppf(even), dtype=float)
+    first, second = normal.T
     slopes = draws.of_group[d, g] * np.exp(draws.slope_sd[d, g] * spread * first)
     return np.asarray(slopes), draws.severity_sd[d, g] * spread * second
 

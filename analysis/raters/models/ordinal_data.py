@@ -286,8 +286,8 @@ def _strata(ratings: Ratings, covariates: Sequence[str]) -> tuple[dict[str, tupl
         if text.isna().any():
             where = first.index[text.isna().to_numpy(dtype=bool)][0]
             raise InputError(
-                f"Covariate '{name}' is missing for {int(text.isna().sum()):,} items, such as '{where}'; fill it "
-                "in."
+                f"Covariate '{name}' is missing for {int(text.isna().sum()):,} items, such as '{where}'; "
+                "fill it in."
             )
         dtype = first[name].dtype
         order = (

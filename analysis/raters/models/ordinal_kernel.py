@@ -3,7 +3,7 @@
 Ratings that one judge gave to one item form a cell, which items share where judge and ratings are alike (and
 the stratum, for models, which may have biases). For each cell the probability is tabulated at the nodes of
 one grid of qualities (and, for a judge with own effects of items, integrated over these at each node); each
-item multiplies the rows of its cells, over the nodes around the mean quality of its stratum. So exponentials are
+item multiplies the rows of its cells, over the nodes around its stratum's mean quality. So exponentials are
 taken once per judge and node, and items cost multiplications only. The nodes do not move with the parameters.
 """
 

@@ -1,0 +1,151 @@
+"""What the model of raters says of people and models: severity, discrimination, agreement, and its check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ...raters.result import RaterResult
+from ..labels import LabelKey
+from .forest import Forest, draw_forest
+from .naming import Names
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PARTS = ("judges", "agreement", "check")
+MOST_PEOPLE = 30
+OF_JUDGES = {
+    "severity_points": "Severity (points below people's average)",
+    "discrimination": "Discrimination",
+}
+OF_GROUPS = {
+    "latent_correlation": "Latent correlation with the consensus, lasting judgment",
+    "latent_correlation_rating": "Latent correlation with the consensus, single rating",
+    "correlation": "Correlation of ratings with the consensus",
+    "better_than_human": "Probability of agreeing better than a random person",
+    "closer_than_human": "Probability of being closer on one item",
+}
+HALF = ("better_than_human", "closer_than_human")
+
+
+def draw(
+    result: RaterResult,
+    *,
+    part: str = "agreement",
+    theme: str = "light",
+    labels: Mapping[LabelKey, str] | None = None,
+    title: str | None = None,
+) -> Figure:
+    """Draw a part of a fitted model of raters.
+
+    Parameters
+    ----------
+    result : RaterResult
+        Of ``rater_model``.
+    part : {"agreement", "judges", "check"}
+        Latent correlations and the probability of agreeing better than a random person; severity and
+        discrimination of each rater (of many people, those with the lowest, middle and highest severities);
+        or observed shares of the categories beside those of replicated ratings.
+    theme : {"light", "dark"}
+    labels : mapping, optional
+    title : str, optional
+
+    Raises
+    ------
+    InputError
+        For another part.
+    """
+    names = Names(labels)
+    if part not in PARTS:
+        raise InputError(f"There is no part '{part}' of the figure; there are {', '.join(PARTS)}.")
+    made = {"judges": _judges, "agreement": _agreement, "check": _check}[part](result, names)
+    return draw_forest(made, theme=theme, title=title)
+
+
+def alt(result: RaterResult) -> str:
+    """Describe how well each model agrees with people, in words."""
+    names = Names(None)
+    table = result.frame.set_index(["group", "quantity"])
+    told = []
+    for group in result.frame.loc[result.frame["judge_kind"] == "model", "group"].unique():
+        single = table.loc[(group, "latent_correlation_rating")]
+        better = table.loc[(group, "better_than_human")]
+        told.append(
+            f"{names.of('group', group)}: latent correlation with the consensus {single['estimate']:.2f} "
+            f"[{single['lower']:.2f}, {single['upper']:.2f}], agrees better than a random person with "
+            f"probability {better['estimate']:.2f}."
+        )
+    return " ".join(["Agreement with people's consensus.", *told])
+
+
+def _agreement(result: RaterResult, names: Names) -> Forest:
+    frame = result.frame
+    kept = frame[frame["quantity"].isin(OF_GROUPS)]
+    groups = list(dict.fromkeys(kept["group"]))
+    table = pd.DataFrame(
+        {
+            "panel": kept["quantity"].map(OF_GROUPS),
+            "row": names.all("group", kept["group"]),
+            "series": "",
+            **{name: kept[name] for name in ("estimate", "lower", "upper")},
+        }
+    )
+    panels = [told for quantity, told in OF_GROUPS.items() if quantity in set(kept["quantity"])]
+    return Forest(
+        table, panels, names.all("group", groups), [""], [0], "Posterior mean and interval",
+        baseline={OF_GROUPS[name]: 0.5 for name in HALF}, share_x=True, across=2,
+    )  # fmt: skip
+
+
+def _judges(result: RaterResult, names: Names) -> Forest:
+    every = result.extra["judges"]
+    kept = every[every["quantity"].isin(OF_JUDGES)]
+    models = set(result.frame.loc[result.frame["judge_kind"] == "model", "group"])
+    points = kept[kept["quantity"] == "severity_points"].sort_values("estimate")
+    people = points.loc[~points["group"].isin(models), "judge"].tolist()
+    if len(people) > MOST_PEOPLE:
+        at = [round(k * (len(people) - 1) / (MOST_PEOPLE - 1)) for k in range(MOST_PEOPLE)]
+        people = [people[k] for k in at]
+    shown = [*points.loc[points["group"].isin(models), "judge"], *people]
+    kept = kept[kept["judge"].isin(shown)]
+    kind = kept["group"].isin(models).map({True: "Model", False: "Person"})
+    table = pd.DataFrame(
+        {
+            "panel": kept["quantity"].map(OF_JUDGES),
+            "row": names.all("judge", kept["judge"]),
+            "series": kind,
+            **{name: kept[name] for name in ("estimate", "lower", "upper")},
+        }
+    )
+    series: list[str] = [name for name in ("Person", "Model") if name in set(kind)]
+    places = [["Person", "Model"].index(name) for name in series]
+    return Forest(
+        table, list(OF_JUDGES.values()), names.all("judge", shown), series, places,
+        "Posterior mean and interval", baseline={OF_JUDGES["severity_points"]: 0.0}, share_x=False, across=2,
+    )  # fmt: skip
+
+
+def _check(result: RaterResult, names: Names) -> Forest:
+    kept = result.extra["frequencies"]
+    replicated = kept.assign(estimate=kept["expected"], series="Replicated by the model")
+    observed = kept.assign(estimate=kept["observed"], series="Observed")
+    observed[["lower", "upper"]] = float("nan")
+    both = pd.concat([replicated, observed])
+    table = pd.DataFrame(
+        {
+            "panel": names.all("group", both["group"]),
+            "row": [f"Rating {value:g}" for value in both["category"]],
+            "series": both["series"],
+            **{name: both[name] for name in ("estimate", "lower", "upper")},
+        }
+    )
+    rows = [f"Rating {value:g}" for value in dict.fromkeys(kept["category"])]
+    panels = names.all("group", dict.fromkeys(kept["group"]))
+    return Forest(
+        table, panels, rows, ["Replicated by the model", "Observed"], [0, 1], "Share of ratings", across=4
+    )
