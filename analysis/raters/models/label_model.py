@@ -12,7 +12,6 @@ from ...results import check_alpha
 from .checks import diagnostics, fit_in_words, sampler_state, verdict
 from .fitted import ModelFit
 from .label_checks import check_labels, shared_errors
-from .label_classes import spread_logits
 from .label_data import PEOPLE_SD, Labelled, read_labels
 from .label_tables import confusion_tables, item_table, label_draws, replacement_table, summary, told_of
 from .libraries import library
@@ -188,6 +187,8 @@ def default_priors(n_labels: int) -> dict[str, Prior]:
 def build(data: Labelled, priors: Priors) -> Any:
     """The PyMC model; people's logits are partly centred, each by how much is known of the person."""
     pm, pt = library("pymc"), library("pytensor.tensor")
+    from .label_op import LabelLogLikelihood
+
     size = len(data.labels)
     wrong = [f"{label} for {truth}" for truth in data.labels for label in data.labels if label != truth]
     judges = data.ratings.judges
@@ -201,30 +202,17 @@ def build(data: Labelled, priors: Priors) -> Any:
     with pm.Model(coords=coords) as model:
         (concentration,) = priors["prevalence"].values
         prevalence = pm.Dirichlet("prevalence", np.full(size, concentration), dims="label")
-        unit = priors["wrong"].variable("wrong", dims=("unit", "wrong_label"))
-        rows, order = unit[data.unit], np.arange(len(judges))
+        logits = priors["wrong"].variable("wrong", dims=("unit", "wrong_label"))
+        row = data.unit.copy()
         if data.n_panels:
             spread = priors["people"].variable("spread", dims="panel")
-            panel = data.unit[data.person]
-            known = data.centring[:, None]
-            mean, sd = unit[panel], spread[panel][:, None]
+            panel, known = data.unit[data.person], data.centring[:, None]
+            mean, sd = logits[panel], spread[panel][:, None]
             person = pm.Normal("person", known * mean, sd**known, dims=("who", "wrong_label"))
             own = mean + sd ** (1 - known) * (person - known * mean)
-            models = np.setdiff1d(np.arange(len(judges)), data.person)
-            rows = pt.concatenate([own, unit[data.unit[models]]])
-            order = np.argsort(np.concatenate([data.person, models]))
-        pm.Potential("answers", _log_likelihood(pt, rows, order, prevalence, data))
+            row[data.person] = len(data.units) + np.arange(len(data.person))
+            logits = pt.concatenate([logits, own])
+        patterns = data.patterns
+        value, *_ = LabelLogLikelihood()(pt.log(prevalence), logits, row, patterns.answer, patterns.count)
+        pm.Potential("answers", value)
     return model
-
-
-def _log_likelihood(pt: Any, rows: Any, order: Any, prevalence: Any, data: Labelled) -> Any:
-    """As `label_classes.log_likelihood`; judge j's logits are in row ``order[j]`` of ``rows``."""
-    size, patterns = len(data.labels), data.patterns
-    none = patterns.n_judges * size
-    judge, label = np.divmod(np.minimum(patterns.answer, none - 1), size)
-    answer = np.where(patterns.answer == none, none, order[judge] * size + label)
-    logits = pt.dot(rows, spread_logits(size)).reshape((patterns.n_judges, size, size))
-    told = logits - pt.logsumexp(logits, axis=2, keepdims=True)
-    table = pt.concatenate([told.transpose(0, 2, 1).reshape((none, size)), np.zeros((1, size))])
-    joint = table[answer.ravel()].reshape((*answer.shape, size)).sum(axis=1) + pt.log(prevalence)
-    return (patterns.count * pt.logsumexp(joint, axis=1)).sum()

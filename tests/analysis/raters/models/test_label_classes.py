@@ -6,6 +6,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
 from conjury.analysis.raters.models.label_classes import (
     accuracy,
     agreement,
@@ -17,9 +21,6 @@ from conjury.analysis.raters.models.label_classes import (
     log_likelihood,
     mean_class_posterior,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
@@ -134,3 +135,33 @@ def test_matrices_of_people_with_many_answers_are_sampled_as_themselves() -> Non
     assert weights[0] == 0
     assert (np.diff(weights) > 0).all()
     assert weights[-1] > 0.99
+
+
+@pytest.mark.parametrize(("labels", "judges"), [(2, 3), (4, 2)])
+def test_compiled_likelihood_and_its_gradient_are_those_of_the_plain_one(labels: int, judges: int) -> None:
+    pytest.importorskip("numba")
+    from conjury.analysis.raters.models.label_kernel import log_likelihood as compiled
+
+    rng = np.random.default_rng(labels)
+    _, _, told = _answers(rng, 6, judges, labels, 20)
+    patterns = find_patterns(*told, n_items=7, n_judges=judges, n_labels=labels)
+    shares, logits = rng.normal(size=labels), rng.normal(size=(judges + 1, labels * (labels - 1)))
+    row = np.append(np.arange(1, judges), 1) if judges > 2 else np.arange(judges)
+
+    def plain(shares: Floats, logits: Floats) -> float:
+        constant = np.log(np.exp(shares).sum())  # the kernel takes shares as they are
+        found = log_likelihood(np.exp(shares - constant), confusion_of(logits, labels)[row], patterns)
+        return found + constant * patterns.count.sum()
+
+    value, by_shares, by_logits = compiled(shares, logits, row, patterns.answer, patterns.count)
+    assert value == pytest.approx(plain(shares, logits), rel=1e-12)
+    step = 1e-6
+    for k in range(labels):
+        e = step * np.eye(labels)[k]
+        moved = (plain(shares + e, logits) - plain(shares - e, logits)) / (2 * step)
+        assert by_shares[k] == pytest.approx(moved, rel=1e-5, abs=1e-6)
+    for at in np.ndindex(logits.shape):
+        change = np.zeros_like(logits)
+        change[at] = step
+        moved = (plain(shares, logits + change) - plain(shares, logits - change)) / (2 * step)
+        assert by_logits[at] == pytest.approx(moved, rel=1e-5, abs=1e-6)
