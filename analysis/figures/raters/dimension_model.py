@@ -21,7 +21,7 @@ from .naming import Names, add_legend, color_of, place_of, room_above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 LEVELS = {
     "total": "Latent correlation of single ratings",
@@ -95,9 +95,8 @@ def draw(
     rows = list(dict.fromkeys(strongest["dimension"]))
     points = len(rows) * (GAP + STEP * strongest["group"].nunique()) + 0.85 if rows else 0.0
     with styled(look):
-        figure = new_figure(TWO_COLUMNS, maps + points + room + 0.1)
-        parts = figure.subfigures(2, 1, height_ratios=[maps, points]) if rows else [figure.subfigures(1, 1)]
-        grid = parts[0].subplots(down, across, squeeze=False, sharex=True, sharey=True)
+        figure, upper, lower = _figure(maps, points, room, side + cell * len(dimensions) + 1.0, len(panels))
+        grid = upper.subplots(down, across, squeeze=False, sharex=True, sharey=True)
         for axes in grid.flat[len(panels) :]:
             axes.set_visible(False)
         shade: Any = None
@@ -106,14 +105,30 @@ def draw(
             shade = _draw_map(axes, middle, half, texts, look, cell)
             axes.set_title(text, fontsize=8.2, fontweight="bold", loc="left", pad=5)
             _outline(axes, strongest, low, panel, dimensions, main, look)
-        bar = parts[0].colorbar(shade, ax=grid, fraction=0.025, pad=0.015, aspect=22, shrink=0.85)
+        bar = upper.colorbar(shade, ax=grid, fraction=0.025, pad=0.015, aspect=22, shrink=0.85)
         bar.set_label(wrap(LEVELS[level], cell * len(dimensions) * 0.9, 8), fontsize=8)
         bar.ax.tick_params(labelsize=7, length=2)
         bar.outline.set_visible(False)
-        if rows:
-            _draw_points(parts[1].subplots(), strongest, rows, names, groups, str(main), look)
+        if lower is not None:
+            _draw_points(lower.subplots(), strongest, rows, names, groups, str(main), look, len(panels) == 1)
         add_legend(figure, [], [], 1, told, look)
     return figure
+
+
+def _figure(
+    maps: float, points: float, room: float, width: float, n_maps: int
+) -> tuple[Figure, SubFigure, SubFigure | None]:
+    """A figure with a part for maps and, under several maps or beside one, one for points."""
+    if not points:
+        figure = new_figure(width if n_maps == 1 else TWO_COLUMNS, maps + room + 0.1)
+        return figure, figure.add_subfigure(figure.add_gridspec(1, 1)[0]), None
+    if n_maps == 1:
+        figure = new_figure(TWO_COLUMNS, max(maps, points) + room + 0.1)
+        cells = figure.add_gridspec(1, 2, width_ratios=[width, TWO_COLUMNS - width])
+    else:
+        figure = new_figure(TWO_COLUMNS, maps + points + room + 0.1)
+        cells = figure.add_gridspec(2, 1, height_ratios=[maps, points])
+    return figure, figure.add_subfigure(cells[0]), figure.add_subfigure(cells[1])
 
 
 def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
@@ -236,6 +251,7 @@ def _draw_points(
     groups: Sequence[str],
     main: str,
     look: Theme,
+    beside: bool,
 ) -> None:
     shown = [group for group in groups if group in set(table["group"])]
     high = GAP + STEP * len(shown)
@@ -248,12 +264,16 @@ def _draw_points(
         axes.hlines(y, 0, 100 * one, color=color, linewidth=1.3, zorder=3)
         axes.plot(100 * one, y, look.marker(place_of(group, groups)), color=color, markersize=4.6,
                   linestyle="none", zorder=4, label=names.of("group", group), clip_on=False)  # fmt: skip
-    axes.set_yticks(range(len(rows)), [wrap(names.of("dimension", name), 2.0) for name in rows])
+    axes.set_yticks(
+        range(len(rows)), [wrap(names.of("dimension", name), LONGEST if beside else 2.0) for name in rows]
+    )
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlim(0, 101.5)
-    axes.set_xlabel(f"Probability of being the strongest correlate of {names.of('dimension', main)} (%)")
+    told = f"Probability of being the strongest correlate of {names.of('dimension', main)} (%)"
+    axes.set_xlabel(wrap(told, 1.7 if beside else 6.0))
     axes.grid(axis="x", zorder=0)
     axes.set_axisbelow(True)
     axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=min(4, len(shown)), frameon=False,
-                handlelength=1.2, handletextpad=0.4, columnspacing=1.4, borderaxespad=0.2)  # fmt: skip
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=1 if beside else min(4, len(shown)),
+                frameon=False, handlelength=1.2, handletextpad=0.4, columnspacing=1.4,
+                borderaxespad=0.2)  # fmt: skip

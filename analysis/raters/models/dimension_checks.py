@@ -84,7 +84,7 @@ def _normals(rng: np.random.Generator, cov: Floats, n: int) -> Floats:
 
 
 def _names(data: GroupRatings) -> pd.DataFrame:
-    rows = [
+    rows: list[tuple[str | float | None, ...]] = [
         (data.group, "share", name, None, value)
         for name, used in zip(data.dimensions, data.values, strict=True)
         for value in used

@@ -217,7 +217,7 @@ def _covariates(
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Design matrix of items: numbers standardised, other columns as levels against their first."""
     first = judgments.assign(item=as_text(judgments["item_id"])).drop_duplicates("item").set_index("item")
-    first = first.loc[pd.unique(about["item"])]
+    first = first.loc[list(about["item"].unique())]
     columns: dict[str, Floats] = {}
     for name in covariates:
         if name not in first:
@@ -243,5 +243,5 @@ def _covariates(
         order = [str(level) for level in column.cat.categories] if categorical else sorted(text.unique())
         present = [level for level in order if (text == level).any()]
         for level in present[1:]:
-            columns[f"{name}={level}"] = (text == level).to_numpy(dtype=float)
+            columns[f"{name}={level}"] = np.asarray(text == level, dtype=float)
     return pd.DataFrame(columns, index=first.index), tuple(columns)

@@ -102,9 +102,9 @@ def sample_group(
             ) from None
         report(sum(done), chains * (draws + tune), 0)
         parts = [chain.result() for chain in running]
-    stacked = [np.stack(part) for part in zip(*parts, strict=True)]
+    within, between, spread, cut, beta, accepted = (np.stack(part) for part in zip(*parts, strict=True))
     seconds = time.perf_counter() - started
-    return GroupDraws(*stacked[:5], acceptance=stacked[5].mean(axis=0), thin=thin, seconds=seconds)
+    return GroupDraws(within, between, spread, cut, beta, accepted.mean(axis=0), thin, seconds)
 
 
 def _chain(
@@ -133,6 +133,8 @@ def _chain(
     )
     state = start(data, rng)
     accepted = np.zeros(len(data.dimensions) + 1)
+    arguments: list[Any] = [rng, data.y, data.item, data.judge, data.x, data.n_cuts, settings]
+    arguments += [*state.values(), accepted]
     kept: list[list[Floats]] = [[], [], [], [], []]
     unused = np.arange(state["cut"].shape[1]) >= data.n_cuts[:, None]
     for step in range(tune + draws):
@@ -141,9 +143,7 @@ def _chain(
         for _ in range(thin):
             if stop[0]:
                 raise InputError("Sampling was stopped.")
-            sweep(
-                rng, data.y, data.item, data.judge, data.x, data.n_cuts, settings, *state.values(), accepted
-            )
+            sweep(*arguments)
         done[number] += 1
         if step >= tune:
             for store, name in zip(kept, ("within", "between", "spread", "cut", "beta"), strict=True):

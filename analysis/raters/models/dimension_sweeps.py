@@ -22,7 +22,7 @@ except ImportError as error:  # pragma: no cover
         "The model of dimensions needs numba; install it: pip install 'conjury[bayes]'."
     ) from error
 
-Floats = NDArray[np.float64]
+Floats = NDArray[Any]
 Codes = NDArray[np.int64]
 F = TypeVar("F", bound=Callable[..., Any])
 TINY = 1e-300
@@ -154,7 +154,7 @@ def _log_proposal(to: Floats, start: Floats, gradient: Floats, hessian: Floats) 
     """Log density, up to a constant, of a proposal around one step of Newton's method."""
     away = to - start - np.linalg.solve(hessian, gradient)
     root = np.linalg.cholesky(hessian)
-    total = -0.5 * np.sum((root.T @ away) ** 2)
+    total: float = -0.5 * np.sum((root.T @ away) ** 2)
     for k in range(len(to)):
         total += math.log(root[k, k])
     return total
@@ -407,7 +407,7 @@ def _log_effect_prior(slopes: Floats, s: float, d: int, half_df: float, aux: Flo
     size = len(slopes)
     df = size - 1.0 + 2.0 * half_df
     own = slopes[size - 1]
-    total = -(df + size) * math.log(abs(own)) - df * math.log(s)
+    total: float = -(df + size) * math.log(abs(own)) - df * math.log(s)
     total -= 2.0 * half_df / aux[d] / (own * s) ** 2
     for k, m in enumerate(_without(size, d)):
         total -= 2.0 * half_df / aux[m] * (slopes[k] / own) ** 2
@@ -432,7 +432,7 @@ def _log_row_prior(
     size = len(within)
     slopes = par[n_cuts : n_cuts + size - 1]
     s = _residual_sd(within, d, slopes)
-    total = _log_residual_prior(slopes, inverse, size - 1.0 + 2.0 * half_df)
+    total: float = _log_residual_prior(slopes, inverse, size - 1.0 + 2.0 * half_df)
     total += (n_cuts + len(beta)) * math.log(s)
     total -= 0.5 * s * s * (np.sum(par[:n_cuts] ** 2) / cut_sd**2 + np.sum(beta**2) / beta_sd**2)
     at = n_cuts + size - 1

@@ -54,7 +54,8 @@ def correlation_table(groups: Sequence[tuple[GroupRatings, GroupDraws]], alpha: 
     """Every correlation, share of variance between items, and standard deviation of severities."""
     parts = []
     for data, drawn in groups:
-        rows, values = [], []
+        rows: list[tuple[str | None, ...]] = []
+        values = []
         for level, matrix in levels_of(data, drawn).items():
             for a, b in combinations(range(len(data.dimensions)), 2):
                 rows.append((data.group, level, data.dimensions[a], data.dimensions[b], "correlation"))
@@ -175,12 +176,11 @@ def posterior_data(
     beta = np.full((chains, draws, len(groups), len(terms), size), np.nan)
     for g, (data, drawn) in enumerate(groups):
         at = np.array([list(dimensions).index(name) for name in data.dimensions])
-        square = np.ix_(range(chains), range(draws), [g], at, at)
-        arrays["within"][square] = drawn.within[:, :, None]
+        _fill(arrays["within"][:, :, g], at, drawn.within)
         if data.has_items:
-            arrays["between"][square] = drawn.between[:, :, None]
+            _fill(arrays["between"][:, :, g], at, drawn.between)
         if data.has_judges:
-            arrays["severity"][square] = drawn.spread[:, :, None]
+            _fill(arrays["severity"][:, :, g], at, drawn.spread)
         cut[:, :, g, :, : drawn.cut.shape[-1]][:, :, at] = drawn.cut
         beta[:, :, g][..., at] = drawn.beta
     axes = ("chain", "draw", "group", "dimension", "other_dimension")
@@ -198,6 +198,11 @@ def posterior_data(
     } | ({"term": list(terms)} if terms else {})
     table = xarray.Dataset(variables, coords, attrs=settings)
     return xarray.DataTree.from_dict({"posterior": table})
+
+
+def _fill(target: Floats, at: NDArray[np.int64], drawn: Floats) -> None:
+    """Put matrices in the rows and columns ``at`` of larger ones."""
+    target[..., at[:, None], at] = drawn
 
 
 def parameter_table(groups: Sequence[tuple[GroupRatings, GroupDraws]]) -> pd.DataFrame:
