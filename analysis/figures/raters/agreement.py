@@ -95,7 +95,7 @@ def _shown(
     result: RaterResult, coefficients: Sequence[str] | None, weights: str | None
 ) -> tuple[pd.DataFrame, list[str], str | None]:
     """Rows to draw, their coefficients, and the weights of those that have any."""
-    frame = result.frame
+    frame = result.frame.assign(dimension=result.frame["dimension"].astype("string").fillna(""))
     there = chosen(frame["coefficient"], coefficients, "coefficient")
     kinds = there if coefficients else [kind for kind in USUAL if kind in there] or there[:1]
     frame = frame[frame["coefficient"].isin(kinds)]

@@ -126,6 +126,7 @@ def _shown(
         raise InputError(
             "There is no table of pairs of raters; ask `agreement` for the coefficient cohen or percent."
         )
+    frame = frame.assign(dimension=frame["dimension"].astype("string").fillna(""))
     kinds = chosen(frame["coefficient"], [coefficient] if coefficient else None, "coefficient")
     kind = "cohen" if "cohen" in kinds else kinds[0]
     used = chosen(frame["weights"], [weights] if weights else None, "weighting")

@@ -88,6 +88,15 @@ def test_figures_are_described_in_words() -> None:
     assert "of pairs of raters. Trait 0: from" in alt_of(RaterResult(made.extra["pairs"], "agreement_pairs"))
 
 
+def test_tables_read_back_from_text_are_drawn(tmp_path: Path) -> None:
+    made = result(dimensions=1, draws=0)
+    tables = [made.frame.assign(dimension=""), made.extra["pairs"].assign(dimension="")]
+    for table, kind in zip(tables, ["agreement", "agreement_pairs"], strict=True):
+        table.to_csv(tmp_path / "table.csv", index=False)
+        figure = RaterResult(pd.read_csv(tmp_path / "table.csv"), kind).plot()
+        assert figure.axes[0].get_title(loc="left") == ""
+
+
 def test_what_is_not_there_is_refused() -> None:
     with pytest.raises(InputError, match="no coefficient 'icc1'"):
         result().plot(coefficients=["icc1"])
