@@ -98,7 +98,7 @@ def build(pairs: Pairs, priors: Priors) -> Any:
 
     size = len(pairs.terms)
     with pm.Model(coords={"term": pairs.terms, "rater": pairs.raters}) as model:
-        position = priors["position"].variable("position") if pairs.positioned else pt.constant(0.0)
+        position = priors["position"].variable("position") if pairs.positioned else pt.constant(np.array(0.0))
         mean = priors["mean"].variable("mean", dims="term")
         own = pt.zeros((0, size))
         if pairs.raters:
