@@ -86,7 +86,9 @@ def draw(
     side = max(inches(text, SIZE) for text in texts) + 0.12
     across = min(3, len(panels))
     down = -(-len(panels) // across)
-    cell = min(0.46, (TWO_COLUMNS - side - 0.9) / across / len(dimensions) - 0.01)
+    cell = min(
+        0.46 if len(panels) > 1 else 0.42, (TWO_COLUMNS - side - 0.9) / across / len(dimensions) - 0.01
+    )
     cell = max(cell, lines_high(max(texts, key=lines_high), SIZE), 0.24)
     heads = [_head(low, name, names, cell * len(dimensions)) for name in panels]
     told, room, _ = room_above(title, TWO_COLUMNS, [])
@@ -95,7 +97,7 @@ def draw(
     rows = list(dict.fromkeys(strongest["dimension"]))
     points = len(rows) * (GAP + STEP * strongest["group"].nunique()) + 0.85 if rows else 0.0
     with styled(look):
-        figure, upper, lower = _figure(maps, points, room, side + cell * len(dimensions) + 1.0, len(panels))
+        figure, upper, lower = _figure(maps, points, room, side + cell * len(dimensions) + 1.25, len(panels))
         grid = upper.subplots(down, across, squeeze=False, sharex=True, sharey=True)
         for axes in grid.flat[len(panels) :]:
             axes.set_visible(False)

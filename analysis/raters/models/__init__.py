@@ -1,8 +1,17 @@
 """Bayesian models of raters, and the choices and labels that they are fitted to."""
 
 from .choice_model import ChoiceFit, choice_model
+from .dimension_model import dimension_model
 from .fitted import ModelFit
 from .label_model import label_model
 from .ordinal import RaterFit, rater_model
 
-__all__ = ["ChoiceFit", "ModelFit", "RaterFit", "choice_model", "label_model", "rater_model"]
+__all__ = [
+    "ChoiceFit",
+    "ModelFit",
+    "RaterFit",
+    "choice_model",
+    "dimension_model",
+    "label_model",
+    "rater_model",
+]
