@@ -140,7 +140,7 @@ def _correlation(chances: Floats, consensus: Floats, values: Floats, weight: Flo
     spread = weight @ (chances @ values**2) - (weight @ mean) ** 2
     wide = weight @ consensus**2 - (weight @ consensus) ** 2
     shared = weight @ (mean * consensus) - (weight @ mean) * (weight @ consensus)
-    return float(shared / np.sqrt(max(spread * wide, 1e-300)))
+    return float(shared / np.sqrt(np.maximum(spread * wide, 1e-300)))
 
 
 def _strictness(
