@@ -67,9 +67,9 @@ def draw(
     return draw_forest(made, theme=theme, title=title)
 
 
-def alt(result: RaterResult) -> str:
+def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Describe how well each model agrees with people, in words."""
-    names = Names(None)
+    names = Names(labels)
     table = result.frame.set_index(["group", "quantity"])
     told = []
     for group in result.frame.loc[result.frame["judge_kind"] == "model", "group"].unique():
