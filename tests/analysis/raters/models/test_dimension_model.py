@@ -25,6 +25,8 @@ from conjury.analysis.raters.models.dimension_tables import (
 from conjury.analysis.raters.models.fitted import ModelFit
 from conjury.inference.errors import InputError
 
+pytestmark = pytest.mark.timeout(900)  # the first fit on a machine compiles the sampler
+
 DIMENSIONS = ("wit", "clarity", "warmth")
 BETWEEN = np.array([[0.8, 0.3, 0.45], [0.3, 0.5, 0.1], [0.45, 0.1, 0.7]])
 WITHIN = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.35], [0.2, 0.35, 1.0]])
