@@ -1,14 +1,15 @@
 """Chains of the multivariate ordered probit model, side by side, reproducible by seed.
 
-What was tried, on simulated ratings of six dimensions (one near its ceiling, 95% in one category), in seconds
-of processor time. Data augmentation with cut-points drawn with the latents integrated out and correlations
-drawn given them takes 6 ms a sweep of 3,192 single ratings, but correlations of the dimension near its ceiling
-move slowly: 32 effective of 4,500 draws. Drawing cut-points and regressions on the other dimensions together,
-latents integrated out, takes 10 ms and gave 132 of 2,250. With the severities among the predictors too, fewer
-proposals were accepted (10% against 21% near the ceiling, 400 items); Student's t in place of normal proposals
-did not help (31% as before near the ceiling, 80% in place of 92% elsewhere). Gaps of cut-points on the log
-scale doubled the least effective sample size near the ceiling on 200 items (216 to 483, and 251 to 394, of 800
-draws). A sweep of 12,768 ratings with effects of items and raters takes 50 ms.
+What was tried, on simulated ratings of six dimensions (one near its ceiling, 95% in one category), in
+seconds of processor time. Data augmentation with cut-points drawn with the latents integrated out and
+correlations drawn given them takes 6 ms a sweep of 3,192 single ratings, but correlations of the dimension
+near its ceiling move slowly: 32 effective of 4,500 draws. Drawing cut-points and regressions on the other
+dimensions together, latents integrated out, takes 10 ms and gave 132 of 2,250. With the severities among
+the predictors too, fewer proposals were accepted (10% against 21% near the ceiling, 400 items); Student's t
+in place of normal proposals did not help (31% as before near the ceiling, 80% in place of 92% elsewhere).
+Gaps of cut-points on the log scale doubled the least effective sample size near the ceiling on 200 items
+(216 to 483, and 251 to 394, of 800 draws). A sweep of 12,768 ratings with effects of items and raters takes
+50 ms.
 """
 
 from __future__ import annotations
@@ -154,7 +155,13 @@ def _chain(
         for _ in range(thin):
             if stop[0]:
                 raise InputError("Sampling was stopped.")
-            sweep(*arguments)
+            try:
+                sweep(*arguments)
+            except np.linalg.LinAlgError as error:
+                raise InputError(
+                    f"The ratings of '{data.group}' hold too little to estimate correlations of "
+                    f"{', '.join(data.dimensions)}; leave out a dimension that hardly varies."
+                ) from error
         done[number] += 1
         if step >= tune:
             for store, name in zip(kept, ("within", "between", "spread", "cut", "beta"), strict=True):

@@ -55,13 +55,23 @@ def filled(rng: np.random.Generator, empty: GroupRatings) -> tuple[GroupRatings,
     return GroupRatings(**{**vars(empty), "y": y}), truth
 
 
+def with_every_category(
+    rng: np.random.Generator, empty: GroupRatings
+) -> tuple[GroupRatings, dict[str, np.ndarray]]:
+    """Data as the model takes them: to choose by data alone leaves ranks uniform."""
+    while True:
+        data, truth = filled(rng, empty)
+        if all(np.bincount(row, minlength=len(data.values[0])).min() > 1 for row in data.y):
+            return data, truth
+
+
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("n_ratings", [1, 3])
 def test_ranks_of_the_truth_among_draws_are_uniform(n_ratings: int) -> None:
     empty = empty_group(n_items=40, n_ratings=n_ratings, n_judges=6, size=3, n_cuts=3)
     ranks = []
     for seed in range(150):
-        data, truth = filled(np.random.default_rng([7, seed]), empty)
+        data, truth = with_every_category(np.random.default_rng([7, seed]), empty)
         drawn = sample_group(data, default_priors(), draws=100, tune=100, chains=2, seed=(seed,))
         pairs = [(drawn.within[..., a, b], truth["within"][a, b]) for a, b in ((0, 1), (0, 2), (1, 2))]
         pairs += [(np.log(drawn.spread[..., d, d]), np.log(truth["spread"][d, d])) for d in range(3)]
