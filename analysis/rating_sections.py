@@ -65,7 +65,11 @@ def section(report: RatingsReport, name: str) -> str:
     """Show a result: what it says in words, its figure, its tables."""
     result, title = report.result(name), ended(plain(report.records[name]["title"]))
     labels = report.words
-    figure = picture(name, figure_of(result, labels=labels), alt_of(result)) if result.kind in DRAWN else ""
+    figure = (
+        picture(name, figure_of(result, labels=labels), alt_of(result, labels))
+        if result.kind in DRAWN
+        else ""
+    )
     tables = [] if result.kind in FIGURE_ONLY else lay_out(result, name, labels)
     lead = LEADS.get(result.kind, "{figure} and {table} show the results.")
     if "{figure}" in lead and not figure:
@@ -110,7 +114,7 @@ def _read_main(result: RaterResult, told: Words) -> str:
 
 def _read_alt_test(result: RaterResult, told: Words) -> str:
     frame = result.frame
-    passed = frame[frame["passes"]]
+    passed = frame[frame["passes"].fillna(False).astype(bool)]
     total = f"{whole(len(passed))} of {whole(len(frame))} tests are passed"
     if passed.empty or len(passed) > 8:
         return f"{total}."

@@ -94,7 +94,9 @@ def load_variants(
     for name, files in ({"": list(data)} | named).items():
         if not re.fullmatch(r"\w*", name):
             raise InputError(f"--variant {name!r} is no name for files; use letters, digits and underscores.")
-        choices[name], read = _read(known, name, files, levels, read_pairs("--rename", renames), judge, prompt)
+        choices[name], read = _read(
+            known, name, files, levels, read_pairs("--rename", renames), judge, prompt
+        )
         sources += read
     return Variants(known, choices, tuple(sources))
 

@@ -40,7 +40,9 @@ def run_agreement(
     seconds = time.perf_counter() - start
     title = "Agreement of people, and of people with each model"
     extend_results("agreement", judged, results, {"agreement": (title, found)}, seconds)
-    keys = [name for name in ("dimension", "among", "against", "coefficient", "weights") if name in found.frame]
+    keys = [
+        name for name in ("dimension", "among", "against", "coefficient", "weights") if name in found.frame
+    ]
     print_estimates(found.frame, keys)
     print_notes(found.notes, results)
     console.print(f"Results in {results}; render them with `conjury report raters --results {results}`.")

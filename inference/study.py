@@ -128,7 +128,8 @@ class ItemStudy(AnyStudy):
     items, ``strata`` are those by which results are told apart, ``cluster`` names items that belong together
     (responses to one topic), and ``generator`` says who wrote an item: "human", or the id of a judge.
     ``main`` is the scale that matters most; ``tiers`` are levels of a stratum in their order of quality, and
-    ``unrelated`` is the one whose items do not fit their context.
+    ``unrelated`` is the one whose items do not fit their context. Levels in ``set_aside`` (responses that are
+    not meant to be funny) take no part in comparisons of who wrote what.
     """
 
     kind: Literal["items"]
@@ -141,6 +142,7 @@ class ItemStudy(AnyStudy):
     main: Identifier | None = None
     tiers: Tiers | None = None
     unrelated: StratumLevel | None = None
+    set_aside: list[StratumLevel] = Field(default_factory=list)
     assignment: Assignment | None = None
 
     @property

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def first_item_problem(study: ItemStudy, line: Callable[[Location], int]) -> Problem | None:
     """Return the problem that stands first in the file, or None."""
-    checks = (_strata, _main, _tiers, _unrelated, _assignment)
+    checks = (_strata, _main, _tiers, _unrelated, _set_aside, _assignment)
     found = [problem for check in checks for problem in check(study)]
     return min(found, key=lambda problem: line(problem.location), default=None)
 
@@ -51,6 +51,13 @@ def _unrelated(study: ItemStudy) -> Iterator[Problem]:
     if named is not None:
         yield from _known(study, named.column, ("unrelated", "column"), "unrelated")
         yield from _known_level(study, named.column, named.level, ("unrelated", "level"), "unrelated")
+
+
+def _set_aside(study: ItemStudy) -> Iterator[Problem]:
+    for position, named in enumerate(study.set_aside):
+        at: Location = ("set_aside", position)
+        yield from _known(study, named.column, (*at, "column"), "set_aside")
+        yield from _known_level(study, named.column, named.level, (*at, "level"), "set_aside")
 
 
 def _assignment(study: ItemStudy) -> Iterator[Problem]:

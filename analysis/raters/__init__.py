@@ -12,24 +12,30 @@ from .descriptive import (
     tier_accuracy,
     with_items,
 )
+from .models import ModelFit, choice_model, dimension_model, label_model, rater_model
 from .ratings import Ratings, read_ratings
 from .replacement import AltTest, alt_test, alt_test_power, epsilon_curve
 from .result import RaterResult
 
 __all__ = [
     "AltTest",
+    "ModelFit",
     "RaterResult",
     "Ratings",
     "agreement",
     "alt_test",
     "alt_test_power",
     "biases",
+    "choice_model",
     "correlations",
     "coverage",
     "dimension_correlations",
+    "dimension_model",
     "distributions",
     "epsilon_curve",
+    "label_model",
     "means",
+    "rater_model",
     "rating_lines",
     "read_ratings",
     "tier_accuracy",

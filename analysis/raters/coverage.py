@@ -53,9 +53,7 @@ def coverage(judgments: pd.DataFrame) -> RaterResult:
     frame = frame.assign(_order=order).sort_values(["_order"], kind="stable").drop(columns="_order")
     exclusions = pd.concat(left_out, ignore_index=True)
     exclusions = exclusions[["dimension", "reason", "n_rows", "n_judges", "n_items"]]
-    return RaterResult(
-        frame.reset_index(drop=True), "coverage", tuple(notes), {}, {"exclusions": exclusions}
-    )
+    return RaterResult(frame.reset_index(drop=True), "coverage", tuple(notes), {}, {"exclusions": exclusions})
 
 
 def dimension_names(judgments: pd.DataFrame) -> Sequence[str | None]:

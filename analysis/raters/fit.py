@@ -230,11 +230,12 @@ def _one_scale(study: ItemStudy) -> Sequence[float] | None:
 def _biases(
     study: ItemStudy, judgments: pd.DataFrame, items: pd.DataFrame | None, where: dict[str, Any]
 ) -> RaterResult:
-    unrelated = study.unrelated
+    unrelated, aside = study.unrelated, study.set_aside
     return biases(
         judgments,
         items,
         generator=study.generator,
         unrelated=None if unrelated is None else (unrelated.column, unrelated.level),
+        set_aside={part.column: [one.level for one in aside if one.column == part.column] for part in aside},
         **where,
     )

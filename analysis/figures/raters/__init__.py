@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ...raters.result import RaterResult
+    from ..labels import LabelKey
 
 DRAWN: dict[str, str] = {  # kind of result -> module of this folder with `draw` and `alt`
     "agreement": "agreement",
@@ -43,6 +45,6 @@ def figure_of(result: RaterResult, **options: Any) -> Figure:
     return drawn
 
 
-def alt_of(result: RaterResult) -> str:
+def alt_of(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Describe the figure of a result in words, from its numbers."""
-    return str(import_module(f".{DRAWN[result.kind]}", __name__).alt(result))
+    return str(import_module(f".{DRAWN[result.kind]}", __name__).alt(result, labels=labels))

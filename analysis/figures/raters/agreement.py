@@ -141,7 +141,7 @@ def compared_in_words(frame: pd.DataFrame, names: Names) -> list[str]:
     --------
     >>> frame = pd.DataFrame({"among": ["human", "model", "human"], "against": [None, None, "gpt"]})
     >>> compared_in_words(frame, Names(None))
-    ['People among themselves', 'Models among themselves', 'People with Gpt']
+    ['People among themselves', 'Models among themselves', 'People with gpt']
     """
     told = []
     for among, against in zip(frame["among"], frame["against"], strict=True):
@@ -162,7 +162,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     ...     "coefficient": "gwet", "weights": "nominal", "estimate": [0.5, 0.2], "lower": [0.4, 0.1],
     ...     "upper": [0.6, 0.3], "boot_lower": None, "boot_upper": None})
     >>> print(alt(RaterResult(frame, "agreement")))  # doctest: +NORMALIZE_WHITESPACE
-    Gwet's AC (exact agreement). Wit: People among themselves 0.50 [0.40, 0.60]; People with Gpt 0.20 [0.10,
+    Gwet's AC (exact agreement). Wit: People among themselves 0.50 [0.40, 0.60]; People with gpt 0.20 [0.10,
     0.30].
     """
     names = Names(labels)

@@ -208,7 +208,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     ...     "judge_kind": "human", "other_kind": ["human", "model"], "coefficient": "cohen",
     ...     "weights": "nominal", "estimate": [0.5, 0.2], "n_items": 80})
     >>> print(alt(RaterResult(frame, "agreement_pairs")))
-    Cohen's κ (exact agreement) of pairs of raters. Wit: from 0.20 (Ann and Gpt) to 0.50 (Ann and Bob).
+    Cohen's κ (exact agreement) of pairs of raters. Wit: from 0.20 (ann and gpt) to 0.50 (ann and bob).
     """
     names = Names(labels)
     frame, kind, weighting = _shown(result, None, None)

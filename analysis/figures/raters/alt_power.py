@@ -79,7 +79,7 @@ def draw(
     return figure
 
 
-def alt(result: RaterResult) -> str:
+def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Describe power in words: items needed, and the largest rate of false passing."""
     target = float(result.settings["target"])
     told = [

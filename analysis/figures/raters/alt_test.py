@@ -102,16 +102,16 @@ def draw(
     return figure
 
 
-def alt(result: RaterResult) -> str:
+def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Describe the test in words: which models pass, with their rates."""
-    told = []
+    told, named = [], Names(labels)
     several = result.frame["dimension"].nunique() > 1
     scorings = result.frame["scoring"].nunique() > 1
     for row in result.frame.to_dict("records"):
-        where = [str(row["dimension"])] * several + [
-            scoring_name(row["scoring"], Names(None)).lower()
-        ] * scorings
-        name = f"{row['model']} ({', '.join(where)})" if where else str(row["model"])
+        where = [named.of("dimension", row["dimension"])] * several
+        where += [scoring_name(row["scoring"], named).lower()] * scorings
+        model = named.of("judges", row["model"])
+        name = f"{model} ({', '.join(where)})" if where else model
         if not np.isfinite(row["winning_rate"]):
             told.append(f"{name}: no test.")
             continue

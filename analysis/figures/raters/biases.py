@@ -95,7 +95,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "bias": "positivity",
     ...     "quantity": "difference", "estimate": 0.4, "lower": 0.2, "upper": 0.6})
     >>> alt(RaterResult(frame, "biases"))
-    'Biases of models as raters, Wit. Gpt: higher than people 0.40 [0.20, 0.60].'
+    'Biases of models as raters, Wit. gpt: higher than people 0.40 [0.20, 0.60].'
     """
     names, frame = Names(labels), overall(result)
     last = display_order(frame["dimension"])[-1]

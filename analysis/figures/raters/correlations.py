@@ -79,7 +79,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "kind": "overall",
     ...     "coefficient": "spearman", "estimate": 0.2, "lower": 0.1, "upper": 0.3})
     >>> print(alt(RaterResult(frame, "correlations")))
-    Correlations between people and models over all items. Gpt: Wit 0.20 [0.10, 0.30].
+    Correlations between people and models over all items. gpt: Wit 0.20 [0.10, 0.30].
     """
     kind, names = coefficient_of(result, None), Names(labels)
     frame = result.frame[result.frame["coefficient"] == kind]

@@ -182,7 +182,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     >>> frame = pd.DataFrame({"group": ["human", "gpt"], "dimension": "wit", "other": "fun",
     ...     "estimate": [0.5, 0.2]})
     >>> print(alt(RaterResult(frame, "dimension_correlations", settings={"main": "fun"})))
-    Correlations between dimensions. Most with Fun goes: People: Wit (0.50). Gpt: Wit (0.20).
+    Correlations between dimensions. Most with Fun goes: People: Wit (0.50). gpt: Wit (0.20).
     """
     names, main = Names(labels), str(result.settings.get("main"))
     frame = overall(result)

@@ -76,19 +76,21 @@ def draw(
     return figure
 
 
-def alt(result: RaterResult) -> str:
+def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Describe the curves in words: with which epsilon each model begins to pass."""
+    named = Names(labels)
     table = result.extra["smallest"]
     several = table["dimension"].nunique() > 1 or table["scoring"].nunique() > 1
     told = []
     for row in table.to_dict("records"):
-        where = ", ".join(filter(None, [row["dimension"], scoring_name(row["scoring"], Names(None)).lower()]))
+        dimension = named.of("dimension", row["dimension"]) if row["dimension"] else ""
+        where = ", ".join(filter(None, [dimension, scoring_name(row["scoring"], named).lower()]))
         value = row["smallest_epsilon"]
         begins = (
             "never passes" if not np.isfinite(value)
             else "passes with any epsilon above 0" if value <= 0 else f"passes from epsilon {value:.3f}"
         )  # fmt: skip
-        told.append(f"{row['model']}{f' ({where})' if several else ''} {begins}.")
+        told.append(f"{named.of('judges', row['model'])}{f' ({where})' if several else ''} {begins}.")
     return " ".join(["Winning rates over epsilon.", *told])
 
 

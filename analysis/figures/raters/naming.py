@@ -27,7 +27,7 @@ DASHES = ("solid", (0, (4, 1.5)), (0, (1.2, 1.2)))
 
 
 class Names:
-    """Labels of identifiers by the column that holds them.
+    """Labels of identifiers by the column that holds them; names of raters such as gpt-4o stay as they are.
 
     Examples
     --------
@@ -46,7 +46,10 @@ class Names:
         for alias in RATERS if column in RATERS else (column,):
             if (alias, text) in self._given:
                 return self._given[alias, text]
-        return KNOWN.get(text) or self._labels.level(column, text)
+        if text in KNOWN:
+            return KNOWN[text]
+        plain = column in RATERS and "_" not in text
+        return text if plain else self._labels.level(column, text)
 
     def all(self, column: str, names: Iterable[object]) -> list[str]:
         """Labels of several identifiers."""

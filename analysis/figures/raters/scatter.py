@@ -147,7 +147,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "kind": "high", "estimate": 0.4,
     ...     "std_error": 0.1, "lower": 0.2, "upper": 0.6})
     >>> print(alt(RaterResult(frame, "rating_lines")))
-    Ratings by models against the people's mean, Wit; slopes: Gpt: High 0.40 [0.20, 0.60].
+    Ratings by models against the people's mean, Wit; slopes: gpt: High 0.40 [0.20, 0.60].
     """
     names = Names(labels)
     scale = display_order(result.frame["dimension"])[-1]

@@ -107,7 +107,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "quantity": "ordered_pairs",
     ...     "ties": "split", "estimate": 0.6, "lower": 0.5, "upper": 0.7, "chance": 0.5})
     >>> print(alt(RaterResult(frame, "tier_accuracy")))
-    Order of tiers by Wit, ties split. Pairs of tiers in order (chance 50%): Gpt 60% [50%, 70%].
+    Order of tiers by Wit, ties split. Pairs of tiers in order (chance 50%): gpt 60% [50%, 70%].
     """
     names = Names(labels)
     scale = display_order(result.frame["dimension"])[-1]

@@ -17,6 +17,7 @@ from .resample import FIXED_PEOPLE, draw_clusters, intervals
 from .scores import TOPIC, Scores, item_scores, ordered, stratum_names
 from .strata import one_of
 
+CARRIED = 10  # items off the most frequent rating that an interval needs
 FEWEST = 4  # pairs that a correlation with an interval needs
 ATTENUATED = (
     "People are averaged over few raters: noise in that mean lowers every correlation; the hierarchical "
@@ -56,9 +57,11 @@ def correlations(
     -------
     RaterResult
         ``dimension, judge, *by, coefficient, estimate, std_error, lower, upper, p_t, p, p_holm, p_bh,
-        n_items, n_clusters``. ``p_t`` treats items as independent, as packages print it; ``p`` and the
-        interval rest on the cluster bootstrap (clusters drawn with replacement, ranks taken anew in each
-        draw, normal on Fisher's scale). ``p_holm`` and ``p_bh`` adjust ``p`` over all rows of the same
+        n_items, n_clusters, rests_on``. ``rests_on`` counts the items off the most frequent rating, on the
+        side that has fewer: below 10 there is an estimate, but no error. ``p_t`` treats items as independent,
+        as packages print it; ``p`` and the interval rest on the cluster bootstrap (clusters drawn with
+        replacement, ranks taken anew in each draw, normal on Fisher's scale). ``p_holm`` and ``p_bh`` adjust
+        ``p`` over all rows of the same
         coefficient.
 
     Examples
@@ -92,12 +95,14 @@ def correlations(
                             "p_t": float(t_test(kind, values[0], np.array(len(people)), people, model)),
                             "n_items": len(people),
                             "n_clusters": len(np.unique(made.cluster[used])),
+                            "rests_on": rests_on(people, model),
                         }
                     )
                     drawn.append(values)
     keys = ["dimension", "judge", *by, "coefficient"]
-    frame = _table(pd.DataFrame(rows, columns=[*keys, "p_t", "n_items", "n_clusters"]), drawn, keys, alpha)
-    notes = [ATTENUATED, FIXED_PEOPLE, *made.notes, *_undefined(frame)]
+    columns = [*keys, "p_t", "n_items", "n_clusters", "rests_on"]
+    frame = _table(pd.DataFrame(rows, columns=columns), drawn, keys, alpha)
+    notes = [ATTENUATED, FIXED_PEOPLE, *made.notes, *_undefined(frame), *_unsure(frame)]
     if few:
         notes.append(f"{few:,} strata with fewer than {FEWEST} items rated by both are left out.")
     settings = {
@@ -105,6 +110,17 @@ def correlations(
         "seed": seed, "family": "all rows of a coefficient",
     }  # fmt: skip
     return RaterResult(frame, "correlations", tuple(notes), settings)
+
+
+def rests_on(people: Floats, model: Floats) -> int:
+    """How many of n items differ from the most frequent value, on the side where these are fewer.
+
+    Examples
+    --------
+    >>> rests_on(np.array([0.0, 1.0, 2.0, 3.0]), np.array([4.0, 4.0, 4.0, 3.0]))
+    1
+    """
+    return min(len(side) - int(np.unique(side, return_counts=True)[1].max()) for side in (people, model))
 
 
 def _pairs(made: Scores, dimension: str, judge: str, inside: np.ndarray) -> tuple[Floats, Floats, np.ndarray]:
@@ -116,14 +132,27 @@ def _pairs(made: Scores, dimension: str, judge: str, inside: np.ndarray) -> tupl
 
 def _table(keys: pd.DataFrame, drawn: list[Floats], names: list[str], alpha: float) -> pd.DataFrame:
     found = intervals(np.array(drawn).reshape(len(drawn), -1).T, alpha, correlation=True)
-    counts = ["n_items", "n_clusters"]
+    counts = ["n_items", "n_clusters", "rests_on"]
     frame = keys[names].assign(**columns_of(found), p_t=keys["p_t"], p=found.p)
+    frame.loc[keys["rests_on"].to_numpy(dtype=float) < CARRIED, ["std_error", "lower", "upper", "p"]] = np.nan
     for name, adjust in (("p_holm", holm), ("p_bh", benjamini_hochberg)):
         frame[name] = np.nan
         for _, family in frame.dropna(subset="p").groupby("coefficient", sort=False):
             frame.loc[family.index, name] = adjust(family["p"].to_numpy(dtype=float))
     frame[counts] = keys[counts]
     return ordered(frame, names)
+
+
+def _unsure(frame: pd.DataFrame) -> list[str]:
+    unsure = int((frame["estimate"].notna() & (frame["rests_on"] < CARRIED)).sum())
+    return (
+        [
+            f"{unsure:,} correlations have no interval: fewer than {CARRIED} items differ from the rating that "
+            "is given most, and resampling them cannot tell how sure the correlation is."
+        ]
+        if unsure
+        else []
+    )
 
 
 def _undefined(frame: pd.DataFrame) -> list[str]:

@@ -68,8 +68,8 @@ def model_rows(
         {
             "model": list(models),
             "winning_rate": said.winning_rate,
-            "winning_rate_lower": bounded.rate_lower,
-            "winning_rate_upper": bounded.rate_upper,
+            "winning_rate_lower": np.minimum(bounded.rate_lower, said.winning_rate),
+            "winning_rate_upper": np.maximum(bounded.rate_upper, said.winning_rate),
             "advantage_probability": advantage,
             "advantage_probability_std_error": bounded.advantage_error,
             "advantage_probability_lower": bounded.advantage_lower,

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from conjury.analysis.figures.labels import words
 from conjury.analysis.figures.raters import alt_of
 from conjury.analysis.raters.replacement import AltTest, alt_test, alt_test_power, epsilon_curve
 from conjury.inference.errors import InputError
@@ -90,10 +91,10 @@ def test_panels_find_room_beside_long_names(tested: AltTest) -> None:
 
 def test_words_tell_what_passes(tested: AltTest) -> None:
     told = alt_of(alt_test(judgments(), "gpt_4", dimension="wit", draws=60))
-    assert told.startswith("Alternative annotator test with epsilon 0.1. gpt_4 passes: winning rate 0.67 [")
-    assert "gpt_4 (wit, root mean squared error) passes" in alt_of(tested)
+    assert told.startswith("Alternative annotator test with epsilon 0.1. Gpt 4 passes: winning rate 0.67 [")
+    assert "Gpt 4 (Wit, root mean squared error) passes" in alt_of(tested)
     assert "begins" not in alt_of(epsilon_curve(tested))
-    assert f"{LONG} (tact, exact agreement)" in alt_of(epsilon_curve(tested))
+    assert f"{words(LONG)} (Tact, exact agreement)" in alt_of(epsilon_curve(tested))
     power = alt_test_power(instances=[30, 300], epsilon=[0.02, 0.2], simulations=60)
     assert "epsilon 0.2, model agreement 0.50: 300 items for 80%." in alt_of(power)
     assert "none of the numbers of items reaches 80%" in alt_of(power)
