@@ -181,7 +181,7 @@ class Density:
         return _scale(p, self.data.share)[:, None] * _quantiles(p.shares)[0]
 
     def start(self) -> Floats:
-        """Where chains start: observed shares of the categories, and the middle of the priors elsewhere."""
+        """Where chains start: observed shares of the categories, and typical values elsewhere."""
         vector = np.zeros(self.size)
         data = self.data
         counts = np.zeros((len(data.groups), data.n_categories))
@@ -190,7 +190,8 @@ class Density:
         self.blocks["shares"].of(vector)[...] = (logs - logs.mean(axis=1, keepdims=True))[:, :-1]
         for name, block in self.blocks.items():
             if "_sd_" in name:
-                block.of(vector)[...] = np.log(0.3)
+                middle = np.median(self._prior_of(name).draws(np.random.default_rng(0), (200,)))
+                block.of(vector)[...] = np.log(middle)
         if data.models:
             self.blocks["model_discrimination"].of(vector)[...] = 0.5
         return vector

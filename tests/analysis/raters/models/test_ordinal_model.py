@@ -10,12 +10,17 @@ from conjury.analysis.raters.models.ordinal import build, rater_model
 from conjury.analysis.raters.models.ordinal_data import cells, ordinal_data
 from conjury.analysis.raters.models.ordinal_grid import LINK_SD, grid, grid_step
 from conjury.analysis.raters.models.ordinal_priors import PRIORS
+from conjury.analysis.raters.models.priors import Prior
 from conjury.analysis.raters.ratings import read_ratings
 
 pytestmark = pytest.mark.bayes
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "raters"
-FLAT = {"discrimination_sd": 0.02, "severity_sd": 3.0, "discrimination": (1.0, 3.0)}
+FLAT = {
+    "discrimination_sd": Prior("log_normal", (1e-3, 0.1)),
+    "severity_sd": 3.0,
+    "discrimination": (1.0, 3.0),
+}
 CUT = np.array([-1.3, -0.3, 0.4, 1.5])
 SLOPES = {"loyal": 1.0, "aloof": 0.2}
 TILT = {"loyal": (0.0, 0.0, 0.0), "aloof": (-0.6, 0.0, 0.6)}
