@@ -84,7 +84,7 @@ def certainty(result: RaterResult) -> pd.DataFrame:
     return items[items["most_probable"]].drop_duplicates("item_id")[["item_id", "label", "probability"]]
 
 
-def alt(result: RaterResult) -> str:
+def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Say how many items have a class that is all but certain.
 
     Examples
