@@ -26,7 +26,7 @@ Floats = NDArray[Any]
 Codes = NDArray[np.int64]
 F = TypeVar("F", bound=Callable[..., Any])
 TINY = 1e-300
-WIDEST_LOG_GAP = 12.0
+WIDEST_LOG_GAP = 5.0
 ROOT_HALF = math.sqrt(0.5)
 ROOT_TWO_PI = math.sqrt(2 * math.pi)
 
@@ -520,6 +520,7 @@ def _newton_target(
         if k != middle:
             total += par[k]
             g[k] += 1.0
+            h[k, k] += 0.1
     return total, plain
 
 
@@ -636,7 +637,7 @@ def _draw_slopes(
     root = np.linalg.cholesky(here_h)
     proposed = gaps + np.linalg.solve(here_h, here_g) + np.linalg.solve(root.T.copy(), noise)
     for k in range(n_cuts):
-        if k != middle and abs(proposed[k]) > WIDEST_LOG_GAP:
+        if k != middle and (proposed[k] > WIDEST_LOG_GAP or proposed[k] < -20.0):
             return par, False
     there, plain = _newton_target(y, offset, x, proposed, n_cuts, middle, settings[2], there_g, there_h)
     there += _log_row_prior(
