@@ -10,6 +10,7 @@ import pandas as pd
 from .display import NO_BREAK, STAR_RULE, interval, number, p_value, stars, styled_table, whole
 from .figures.labels import LabelKey, Labels, words
 from .raters.descriptive.strata import OVERALL
+from .raters.models.ordinal_summary import QUANTITIES
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -362,6 +363,66 @@ def _agreement_cell(row: Row) -> str:
     return NO_BREAK.join(filter(None, (number(row["estimate"], 2), bounds)))
 
 
+def rater_model_tables(result: RaterResult, told: Words) -> list[GT]:
+    """What the model says of each group, and the bias of each model towards levels of covariates."""
+    frame = result.frame
+    shown = spread(
+        frame,
+        {"Quantity": frame["quantity"].astype(str).map(lambda name: QUANTITIES.get(name, words(name)))},
+        frame["group"].map(told.judge),
+        estimate_cell,
+    )
+    note = "Posterior means with equal-tailed intervals; SD: standard deviation."
+    made = [styled_table(shown, name="rater-model", note=note)]
+    if "bias" in result.extra:
+        bias = result.extra["bias"]
+        points = bias[bias["quantity"] == "bias_points"]
+        level = [told.level(c, v) for c, v in zip(points["covariate"], points["level"], strict=True)]
+        rows = {"Level": pd.Series(level, index=points.index)}
+        table = spread(points, rows, points["group"].map(told.judge), estimate_cell)
+        note = "Bias towards a level, net of the quality that people see: points of the scale."
+        made.append(styled_table(table, name="rater-model-bias", note=note))
+    return made
+
+
+def dimension_model_tables(result: RaterResult, told: Words) -> list[GT]:
+    """Latent correlations with the main dimension, and how probably each is the strongest."""
+    strongest = result.extra["strongest"]
+    total = strongest[(strongest["level"] == "total") & strongest["probability"].notna()]
+    made = []
+    for main, part in total.groupby("main", sort=False):
+        shown = spread(
+            part,
+            {"Dimension": part["dimension"].map(told.dimension)},
+            part["group"].map(told.judge),
+            lambda row: f"{estimate_cell(row)}, P{NO_BREAK}{number(row['probability'], 2)}",
+        )
+        note = (
+            f"Latent correlation with {told.dimension(main)} in single ratings; P: posterior probability of "
+            "being the strongest."
+        )
+        made.append(styled_table(shown, name=f"dimension-model-{main}", note=note))
+    return made
+
+
+def label_model_tables(result: RaterResult, told: Words) -> list[GT]:
+    """Prevalence, accuracy and agreement; each model beside a fresh person."""
+    frame = result.frame
+    people = frame[
+        ~((frame["quantity"] == "accuracy") & frame["judge"].notna() & (frame["group"] == "human"))
+    ]
+    made = any_table(people.drop(columns=[*CHAIN_COLUMNS], errors="ignore"), told, "label-model")
+    if "replacement" in result.extra:
+        made += any_table(
+            result.extra["replacement"].drop(columns=[*CHAIN_COLUMNS], errors="ignore"),
+            told,
+            "label-model-replacement",
+        )
+    return made
+
+
+CHAIN_COLUMNS = ("rhat", "ess_bulk", "ess_tail")
+
 LAYOUTS: dict[str, Callable[[RaterResult, Words], list[GT]]] = {
     "coverage": coverage_tables,
     "means": means_tables,
@@ -371,6 +432,9 @@ LAYOUTS: dict[str, Callable[[RaterResult, Words], list[GT]]] = {
     "biases": bias_tables,
     "agreement": agreement_tables,
     "alt_test": alt_test_tables,
+    "rater_model": rater_model_tables,
+    "dimension_model": dimension_model_tables,
+    "label_model": label_model_tables,
 }
 
 

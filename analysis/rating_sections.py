@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from .blocks import captioned, picture, slug, table_blocks, table_references
-from .display import number, whole
+from .display import number, styled_table, whole
 from .figures.raters import DRAWN, alt_of, figure_of
 from .methods import plain
 from .raters.result import RaterResult
@@ -47,6 +47,20 @@ LEADS = {
         "its own and other models' items with items by people of equal human quality; what noise in the "
         "human means would feign is taken out. {table} has all numbers."
     ),
+    "rater_model": (
+        "{figure} shows what the model says of each group, and {table} the numbers. Quality is what people "
+        "agree on; a correlation of 1 with it would mean that a judge's rating follows people's consensus "
+        "without noise."
+    ),
+    "dimension_model": (
+        "{figure} shows latent correlations between dimensions, free of the rating scale and of how often "
+        "each rating is given; {table} ranks the correlates of the main dimension in single ratings, which "
+        "is what can be compared between people and a model that was asked once."
+    ),
+    "label_model": (
+        "{figure} shows how people and models confuse the labels, and {table} their accuracy, as far as "
+        "labels alone can tell: true classes are those to which all judges together point."
+    ),
     "agreement": "{figure} shows agreement coefficients, and {table} the numbers.",
     "alt_test": (
         "The alternative annotator test [@calderon2025] asks of each person whether a model comes as close "
@@ -78,12 +92,21 @@ def section(report: RatingsReport, name: str) -> str:
         figure=f"@fig-{slug(name)}" if figure else "The figure",
         table=table_references(name, len(tables)) if tables else "the folder",
     )
-    parts = [told, reading(result, Words(labels))]
+    parts = [told, reading(result, Words(labels)), _verdict(report.records[name])]
     if figure:
         parts.append(captioned(f"fig-{slug(name)}", figure, title))
     if tables:
         parts.append(table_blocks(name, tables, title))
     return "\n\n".join(filter(None, parts))
+
+
+def _verdict(made: Mapping[str, Any]) -> str:
+    """Whether the draws of a model can be used, in a box."""
+    said = made.get("verdict") or []
+    if not said:
+        return ""
+    told = " ".join(map(plain, said))
+    return f'::: {{.callout-note title="Can these draws be used?"}}\n{told}\n:::'
 
 
 def ended(title: str) -> str:
@@ -205,7 +228,47 @@ def both_answers(report: RatingsReport) -> str:
 
 
 def _answers_table(report: RatingsReport, tests: pd.DataFrame, models: list[str]) -> str:
-    raise NotImplementedError
+    beside = pd.concat([_chances(report, name) for name in models], ignore_index=True)
+    both = tests.merge(beside, on=["dimension", "model"], how="inner")
+    if both.empty:
+        return "The replacement test and the rater model are about different dimensions or models."
+    told = Words(report.words)
+    shown = pd.DataFrame(
+        {
+            "dimension": both["dimension"].map(told.dimension),
+            "Model": both["model"].map(told.judge),
+            "Winning rate": both["winning_rate"].map(lambda value: number(value, 2)),
+            "Passes": both["passes"].map({True: "yes", False: "no"}),
+            "Advantage probability": both["advantage_probability"].map(lambda value: number(value, 2)),
+            "P(closer on an item)": both["closer_than_human"].map(lambda value: number(value, 2)),
+            "P(closer over items)": both["better_than_human"].map(lambda value: number(value, 2)),
+        }
+    )
+    note = (
+        "P(closer on an item): posterior probability that the model lies closer to the consensus than a "
+        "random person on a random item; over items: that it does so on average over all items."
+    )
+    table = styled_table(shown, name="both-answers", groups="dimension", note=note)
+    return (
+        "@tbl-both-answers sets the test beside the rater model. The test compares a model with each person "
+        "against the other raters of an item, and asks for significance against each; the rater model "
+        "compares it with people in general, against their consensus. A model can follow the consensus about "
+        "as well as people on single items and still lose in every comparison of the test.\n"
+        + table_blocks("both_answers", [table], "The replacement test beside the rater model.")
+    )
+
+
+def _chances(report: RatingsReport, name: str) -> pd.DataFrame:
+    """Probabilities of agreeing better than a random person, one row a model."""
+    result = report.result(name)
+    frame = result.frame
+    chosen = frame[frame["quantity"].isin(CHANCES)]
+    wide = chosen.pivot_table(index="group", columns="quantity", values="estimate", aggfunc="first")
+    dimension = str(result.settings.get("dimension") or "")
+    return wide.reset_index().rename(columns={"group": "model"}).assign(dimension=dimension)
+
+
+CHANCES = ("closer_than_human", "better_than_human")
 
 
 def method(made: Mapping[str, Any]) -> str:

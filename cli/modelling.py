@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from conjury.inference.columns import listed
 from conjury.inference.errors import InputError
 
@@ -28,21 +30,16 @@ class Sampled:
 
     draws: int | None
     tune: int | None
-    chains: int
-    sampler: str
+    chains: int | None
+    sampler: str | None
     seed: int
     alpha: float
 
     def options(self) -> dict[str, Any]:
         """As the models take them, with progress shown."""
-        given = {"draws": self.draws, "tune": self.tune}
-        return {name: number for name, number in given.items() if number is not None} | {
-            "chains": self.chains,
-            "sampler": self.sampler,
-            "seed": self.seed,
-            "alpha": self.alpha,
-            "progress": True,
-        }
+        given = {"draws": self.draws, "tune": self.tune, "chains": self.chains, "sampler": self.sampler}
+        chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        return chosen | {"seed": self.seed, "alpha": self.alpha, "progress": True}
 
 
 def model_raters(
@@ -58,7 +55,7 @@ def model_raters(
         raise InputError(f"--model {model}: use {listed(MODELS)}.")
     refuse_other_data(results, judged)
     for planned in _plan(judged, model, dimensions, covariates, sampled):
-        console.print(f"{planned.title}: {_size(judged)}, {sampled.chains} chains")
+        console.print(f"{planned.title}: {_size(judged.of_dimensions(dimensions))}")
         start = time.perf_counter()
         fit = planned.verb(judged.of_dimensions(dimensions), **planned.arguments)
         found = {planned.name: (planned.title, fit)}
@@ -112,8 +109,7 @@ def _plan(
     return made
 
 
-def _size(judged: Judged) -> str:
-    frame = judged.judgments
+def _size(frame: pd.DataFrame) -> str:
     return (
         f"{len(frame):,} judgments of {frame['item_id'].nunique():,} items by "
         f"{frame['judge_id'].nunique():,} judges"

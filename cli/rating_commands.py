@@ -99,8 +99,10 @@ def raters(
     rename: Renames = None,
     draws: Annotated[int | None, typer.Option(min=4, help="Draws of a chain.")] = None,
     tune: Annotated[int | None, typer.Option(min=1, help="Draws to adapt in, of a chain.")] = None,
-    chains: Annotated[int, typer.Option(min=1, help="Chains.")] = 2,
-    sampler: Annotated[str, typer.Option(help="nutpie or pymc.")] = "nutpie",
+    chains: Annotated[int | None, typer.Option(min=1, help="Chains; by default the model's own.")] = None,
+    sampler: Annotated[
+        str | None, typer.Option(help="nutpie, or pymc; dimensions have a sampler of their own.")
+    ] = None,
     seed: Seed = 1,
     alpha: Alpha = 0.05,
 ) -> None:
