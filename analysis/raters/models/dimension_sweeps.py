@@ -603,6 +603,25 @@ def draw_row(
 
 
 @_compiled
+def _positive_definite(matrix: Floats) -> bool:
+    """Whether a Cholesky factor exists; it does not where probabilities of ratings underflow."""
+    size = len(matrix)
+    root = np.zeros((size, size))
+    for k in range(size):
+        for m in range(k + 1):
+            left = matrix[k, m]
+            for q in range(m):
+                left -= root[k, q] * root[m, q]
+            if m < k:
+                root[k, m] = left / root[m, m]
+            elif left > 1e-9 * abs(matrix[k, k]) and left < math.inf:
+                root[k, k] = math.sqrt(left)
+            else:
+                return False
+    return True
+
+
+@_compiled
 def _draw_slopes(
     rng: Any,
     y: Codes,
@@ -631,6 +650,8 @@ def _draw_slopes(
     gaps = par.copy()
     gaps[:n_cuts] = _gaps_from(par[:n_cuts], middle)
     here, _ = _newton_target(y, offset, x, gaps, n_cuts, middle, settings[2], here_g, here_h)
+    if not _positive_definite(here_h):
+        return par, False
     noise = np.empty(size)
     for k in range(size):
         noise[k] = rng.standard_normal()
@@ -640,6 +661,8 @@ def _draw_slopes(
         if k != middle and (proposed[k] > WIDEST_LOG_GAP or proposed[k] < -20.0):
             return par, False
     there, plain = _newton_target(y, offset, x, proposed, n_cuts, middle, settings[2], there_g, there_h)
+    if not _positive_definite(there_h):
+        return par, False
     there += _log_row_prior(
         plain, d, n_cuts, settings, within, inverse, beta, by_judge, between_aux, spread_aux
     )
