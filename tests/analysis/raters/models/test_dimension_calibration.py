@@ -70,9 +70,9 @@ def with_every_category(
 def test_ranks_of_the_truth_among_draws_are_uniform(n_ratings: int) -> None:
     empty = empty_group(n_items=40, n_ratings=n_ratings, n_judges=6, size=3, n_cuts=3)
     ranks = []
-    for seed in range(150):
+    for seed in range(60):
         data, truth = with_every_category(np.random.default_rng([7, seed]), empty)
-        drawn = sample_group(data, default_priors(), draws=100, tune=100, chains=2, seed=(seed,))
+        drawn = sample_group(data, default_priors(), draws=400, tune=150, chains=2, seed=(seed,))
         pairs = [(drawn.within[..., a, b], truth["within"][a, b]) for a, b in ((0, 1), (0, 2), (1, 2))]
         pairs += [(np.log(drawn.spread[..., d, d]), np.log(truth["spread"][d, d])) for d in range(3)]
         if empty.has_items:
@@ -84,4 +84,4 @@ def test_ranks_of_the_truth_among_draws_are_uniform(n_ratings: int) -> None:
     p = [stats.kstest(column, "uniform").pvalue for column in table.T]
     assert min(p) > 0.01 / len(p), np.round(p, 3)
     inside = ((table > 0.05) & (table < 0.95)).mean()
-    assert abs(inside - 0.9) < 0.03, inside
+    assert abs(inside - 0.9) < 0.04, inside
