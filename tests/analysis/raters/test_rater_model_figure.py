@@ -1,3 +1,7 @@
+"""The figures of the rater model: parts, names and words."""
+
+from __future__ import annotations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,11 +19,11 @@ LABELS = {("judges", f"person_{k:03d}"): f"Person {k}" for k in range(100)} | {
 MODELS = ("gpt_4_1", "gemini_2_5_pro", "claude_sonnet_4")
 
 
-def made_up(n_people=100, seed=1):
+def made_up(n_people: int = 100, seed: int = 1) -> RaterResult:
     """Tables like those of ``rater_model``, with numbers of no fit."""
     rng = np.random.default_rng(seed)
 
-    def told(estimate, spread):
+    def told(estimate: float, spread: float) -> dict[str, float]:
         return {"estimate": estimate, "lower": estimate - 2 * spread, "upper": estimate + 2 * spread}
 
     people = {"group": "human", "judge_kind": "human"}
@@ -46,7 +50,7 @@ def made_up(n_people=100, seed=1):
 
 @pytest.mark.parametrize("part", ["agreement", "judges", "check"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_part_is_drawn_without_identifiers(part, theme):
+def test_every_part_is_drawn_without_identifiers(part: str, theme: str) -> None:
     figure = figure_of(made_up(), part=part, theme=theme, labels=LABELS)
     texts = [text.get_text() for axes in figure.axes for text in axes.get_yticklabels()]
     texts += [axes.get_title(loc="left") for axes in figure.axes]
@@ -54,17 +58,17 @@ def test_every_part_is_drawn_without_identifiers(part, theme):
     assert "GPT-4.1" in texts
 
 
-def test_of_many_people_only_some_are_shown_with_all_models():
+def test_of_many_people_only_some_are_shown_with_all_models() -> None:
     figure = figure_of(made_up(), part="judges")
     assert len(figure.axes[0].get_yticks()) == MOST_PEOPLE + len(MODELS)
 
 
-def test_an_unknown_part_is_refused():
+def test_an_unknown_part_is_refused() -> None:
     with pytest.raises(InputError, match="no part 'trace'"):
         figure_of(made_up(), part="trace")
 
 
-def test_the_description_names_each_model_with_its_numbers():
+def test_the_description_names_each_model_with_its_numbers() -> None:
     told = alt_of(made_up())
     assert "latent correlation with the consensus 0.57 [0.53, 0.61]" in told
     assert told.count("agrees better than a random person") == len(MODELS)

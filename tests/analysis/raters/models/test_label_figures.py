@@ -91,4 +91,6 @@ def test_part_worths_stand_beside_single_raters(theme: str) -> None:
     assert names == ["Tone of voice: Loud", "Tone of voice: Cannot be decided from this text alone"]
     assert len(axes.collections[0].get_offsets()) == 22
     assert "Raters differ most in Tone: Cannot be decided" in alt_of(result)
-    assert len(RaterResult(frame, "choice_model").plot().axes[0].collections) >= 1
+    (alone,) = RaterResult(frame, "choice_model").plot().axes
+    np.testing.assert_array_equal(alone.lines[0].get_xydata(), [[0.5, 0], [-1.0, 1]])
+    assert len(alone.collections) == 1  # the intervals, and no cloud

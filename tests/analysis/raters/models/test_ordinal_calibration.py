@@ -1,15 +1,19 @@
 """Simulation-based calibration (Talts et al. 2018, arXiv:1804.06788) of the ordinal rater model."""
 
+from __future__ import annotations
+
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import chisquare
 
-from conjury.analysis.raters.models.ordinal_data import cells, ordinal_data
+from conjury.analysis.raters.models.ordinal_data import OrdinalData, cells, ordinal_data
 from conjury.analysis.raters.models.ordinal_draws import draws_of, replicate
 from conjury.analysis.raters.models.ordinal_grid import grid, grid_step
 from conjury.analysis.raters.models.ordinal_priors import PRIORS
-from conjury.analysis.raters.models.priors import changed
+from conjury.analysis.raters.models.priors import Priors, changed
 from conjury.analysis.raters.models.sampling import sample
 from conjury.analysis.raters.ratings import read_ratings
 
@@ -19,7 +23,7 @@ ROUNDS, KEPT, BINS = 60, 49, 5
 NARROW = {"discrimination": (1.0, 0.4), "model_discrimination": (0.8, 0.5), "shares": 4.0}
 
 
-def design(n_items=60, n_people=6):
+def design(n_items: int = 60, n_people: int = 6) -> pd.DataFrame:
     """Three people of six and two models rate each item; the values are placeholders."""
     rng = np.random.default_rng(0)
     rows = []
@@ -30,10 +34,8 @@ def design(n_items=60, n_people=6):
     return pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value", "response_type"])
 
 
-def one_round(data, priors, seed):
+def one_round(data: OrdinalData, priors: Priors, seed: int) -> dict[str, int]:
     """Rank of each true parameter among thinned draws of its posterior."""
-    from dataclasses import replace
-
     from conjury.analysis.raters.models.ordinal_density import Density, for_nutpie
     from conjury.analysis.raters.models.ordinal_kernel import log_likelihood
 
@@ -56,7 +58,7 @@ def one_round(data, priors, seed):
     return ranks
 
 
-def test_ranks_of_the_truth_are_uniform():
+def test_ranks_of_the_truth_are_uniform() -> None:
     data = ordinal_data(read_ratings(design()), ["response_type"])
     priors = changed(PRIORS, NARROW)
     ranks = pd.DataFrame([one_round(data, priors, seed) for seed in range(ROUNDS)])
