@@ -10,8 +10,8 @@ from .descriptive import (
     means,
     rating_lines,
     tier_accuracy,
-    with_items,
 )
+from .items import with_items
 from .models import ModelFit, choice_model, dimension_model, label_model, rater_model
 from .ratings import Ratings, read_ratings
 from .replacement import AltTest, alt_test, alt_test_power, epsilon_curve

@@ -12,7 +12,7 @@ from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
 
 from ..coverage import dimension_names
-from ..descriptive.strata import with_items
+from ..items import with_items
 from ..ratings import Codes, Ratings, read_ratings
 from ..result import RaterResult
 from .comparisons import comparisons_of

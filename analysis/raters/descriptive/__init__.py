@@ -6,7 +6,6 @@ from .correlate import correlations
 from .lines import rating_lines
 from .mean_ratings import distributions, means
 from .order_of_tiers import tier_accuracy
-from .strata import with_items
 
 __all__ = [
     "biases",
@@ -16,5 +15,4 @@ __all__ = [
     "means",
     "rating_lines",
     "tier_accuracy",
-    "with_items",
 ]

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from conjury.inference.columns import as_text, listed
 from conjury.inference.errors import InputError
 
+from ..items import with_items
 from ..ratings import HUMAN, Codes, Floats, Ratings, read_ratings
-from .strata import OVERALL, levels_of, one_of, with_items
+from .strata import OVERALL, levels_of, one_of
 
 Flags = NDArray[np.bool_]
 UNNAMED = "rating"  # the dimension of judgments that have no column of dimensions

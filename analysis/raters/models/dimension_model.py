@@ -11,7 +11,7 @@ from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
 
 from ...results import check_alpha
-from ..descriptive.strata import with_items
+from ..items import with_items
 from .checks import SamplerState, fit_in_words, verdict
 from .dimension_checks import check_group
 from .dimension_data import REPEATED, DimensionData, dimension_data

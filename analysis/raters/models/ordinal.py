@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import did_you_mean, listed
+from conjury.inference.columns import did_you_mean
 from conjury.inference.errors import InputError
 
 from ...results import check_alpha
+from ..items import with_items
 from ..ratings import read_ratings
 from .checks import diagnostics, fit_in_words, sampler_state, verdict
 from .fitted import ModelFit
@@ -139,7 +140,7 @@ def rater_model(
     chosen = changed(PRIORS, priors)
     check_families(chosen)
     data = ordinal_data(
-        read_ratings(_with_covariates(judgments, items, covariates), dimension=dimension, scale=scale),
+        read_ratings(with_items(judgments, items, covariates), dimension=dimension, scale=scale),
         covariates,
     )
     library("numba")
@@ -219,26 +220,6 @@ def _density(data: OrdinalData, found: Cells, priors: Mapping[str, Any], link: s
     from .ordinal_kernel import log_likelihood
 
     return Density(data, found, priors, link, at, log_likelihood)
-
-
-def _with_covariates(
-    judgments: pd.DataFrame, items: pd.DataFrame | None, covariates: Sequence[str]
-) -> pd.DataFrame:
-    wanted = [name for name in covariates if name not in judgments]
-    if not wanted:
-        return judgments
-    if items is None or "item_id" not in items:
-        raise InputError(
-            f"The judgments have no column {listed(wanted)}; add it, or give items that have it, by item_id."
-        )
-    for name in wanted:
-        if name not in items:
-            known = [str(column) for column in items.columns]
-            raise InputError(f"There is no column '{name}'{did_you_mean(name, known)} in judgments or items.")
-    if items["item_id"].duplicated().any():
-        twice = items.loc[items["item_id"].duplicated(), "item_id"].iloc[0]
-        raise InputError(f"items: '{twice}' occurs more than once in column 'item_id'; keep one row an item.")
-    return judgments.merge(items[["item_id", *wanted]], on="item_id", how="left", validate="many_to_one")
 
 
 def _evenly(every: Draws, shape: tuple[int, int]) -> Draws:

@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 
 from ...results import check_alpha
 from ..coverage import dimension_names
-from ..descriptive.strata import with_items
+from ..items import with_items
 from ..ratings import read_ratings
 from .advice import FEW_INSTANCES, coarse, repeats, unequal, weaknesses, without
 from .comparisons import Comparisons, compare, units_of, weighted_sums

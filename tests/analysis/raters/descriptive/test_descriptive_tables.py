@@ -16,8 +16,8 @@ from conjury.analysis.raters.descriptive import (
     distributions,
     means,
     rating_lines,
-    with_items,
 )
+from conjury.analysis.raters.items import with_items
 from conjury.inference.errors import InputError
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
@@ -205,23 +205,6 @@ def test_strata_come_with_the_items_or_with_the_judgments(tables: Tables) -> Non
     joined = with_items(*tables)
     assert list(joined.columns[-4:]) == ["topic_id", "modality", "response_type", "generator"]
     pd.testing.assert_frame_equal(means(*tables, draws=5).frame, means(joined, draws=5).frame)
-
-
-@pytest.mark.parametrize(
-    ("items", "columns", "sentence"),
-    [
-        ({"item_id": ["a"], "kind": ["x"]}, None, "judged item 'b' .* has no row"),
-        ({"item_id": ["a", "b", "b"], "kind": list("xyz")}, None, "item 'b' has two rows"),
-        ({"item_id": ["a", "b"], "kind": ["x", "y"]}, ["kin"], "no column 'kin' .did you mean 'kind'"),
-        (None, ["kind"], "judgments: there is no column 'kind'"),
-    ],
-)
-def test_items_that_do_not_fit_are_refused(
-    items: dict[str, list[str]] | None, columns: list[str] | None, sentence: str
-) -> None:
-    judgments = pd.DataFrame({"judge_id": "ann", "item_id": ["a", "b"], "value": [1, 2]})
-    with pytest.raises(InputError, match=sentence):
-        with_items(judgments, None if items is None else pd.DataFrame(items), columns)
 
 
 @pytest.mark.parametrize(
