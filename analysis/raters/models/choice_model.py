@@ -110,12 +110,23 @@ def choice_model(
     Train, K. E. (2009). Discrete choice methods with simulation, 2nd edition, chapter 12. Cambridge
     University Press. doi:10.1017/CBO9780511805271
 
+    Lenk, P. J., DeSarbo, W. S., Green, P. E. and Young, M. R. (1996). Hierarchical Bayes conjoint analysis:
+    Recovery of partworth heterogeneity from reduced experimental designs. Marketing Science 15(2), 173-191.
+    doi:10.1287/mksc.15.2.173
+
     Hainmueller, J., Hopkins, D. J., Yamamoto, T. (2014). Causal inference in conjoint analysis. Political
     Analysis 22(1), 1-30. doi:10.1093/pan/mpt024
 
     Examples
     --------
-    >>> choice_model(choices, "chosen ~ slur + identity", seed=1).amce.frame  # doctest: +SKIP
+    >>> choices = pd.DataFrame({
+    ...     "judge_id": "gpt", "judge_kind": "model", "pair_id": np.repeat(np.arange(40), 2).astype(str),
+    ...     "position": ["A", "B"] * 40, "tone": pd.Categorical(["calm", "loud", "loud", "calm"] * 20),
+    ...     "chosen": [1, 0, 0, 1, 0, 1, 0, 1] * 10})
+    >>> fit = choice_model(choices, "chosen ~ tone", draws=20, tune=20, seed=1)
+    >>> loud = fit.amce.frame.set_index("level").loc["loud"]
+    >>> bool(loud["upper"] < 0)
+    True
     """
     check_alpha(alpha)
     request = make_request("amce", formula, engine="bayes", alpha=alpha, reference=reference)

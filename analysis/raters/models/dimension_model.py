@@ -137,16 +137,31 @@ def dimension_model(
     Barnard, J., McCulloch, R. and Meng, X.-L. (2000). Modeling covariance matrices in terms of standard
     deviations and correlations, with application to shrinkage. Statistica Sinica 10, 1281-1311.
 
+    Chib, S. and Greenberg, E. (1998). Analysis of multivariate probit models. Biometrika 85(2), 347-361.
+    doi:10.1093/biomet/85.2.347
+
     Huang, A. and Wand, M. P. (2013). Simple marginally noninformative prior distributions for covariance
     matrices. Bayesian Analysis 8(2), 439-452. doi:10.1214/13-BA815
 
     Lawrence, E., Bingham, D., Liu, C. and Nair, V. N. (2008). Bayesian inference for multivariate ordinal
     data using parameter expansion. Technometrics 50(2), 182-191. doi:10.1198/004017008000000064
 
+    Olsson, U. (1979). Maximum likelihood estimation of the polychoric correlation coefficient. Psychometrika
+    44(4), 443-460. doi:10.1007/BF02296207
+
     Examples
     --------
-    >>> fit = dimension_model(judgments, main="funniness", seed=1)  # doctest: +SKIP
-    >>> fit.extra["strongest"]  # doctest: +SKIP
+    >>> import numpy as np
+    >>> judges = {"ann": "human", "bob": "human", "cy": "human", "gpt": "model"}
+    >>> rng = np.random.default_rng(1)
+    >>> rows = [(name, kind, item, dimension, float(np.clip(round(quality + rng.normal(0, 0.5)), 0, 4)))
+    ...         for item, quality in enumerate(rng.normal(2, 1, 30))
+    ...         for name, kind in judges.items() for dimension in ("wit", "tact")]
+    >>> table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "dimension", "value"])
+    >>> fit = dimension_model(table, main="wit", draws=20, tune=20, seed=1)
+    >>> fit.extra["strongest"][["group", "level", "dimension"]].values.tolist()
+    [['human', 'between', 'tact'], ['human', 'within', 'tact'], ['human', 'total', 'tact'],
+     ['gpt', 'total', 'tact']]
     """
     check_alpha(alpha)
     check_sampling(draws, tune, chains, "nutpie")

@@ -103,7 +103,13 @@ def label_model(
 
     Examples
     --------
-    >>> label_model(judgments, seed=1).extra["replacement"]  # doctest: +SKIP
+    >>> judges = {"ann": "human", "bob": "human", "cy": "human", "gpt": "model"}
+    >>> rows = [(name, kind, item, "funny" if item % 2 else "dull")
+    ...         for name, kind in judges.items() for item in range(20)]
+    >>> table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
+    >>> fit = label_model(table, draws=20, tune=20, seed=1)
+    >>> fit.extra["replacement"][["model", "group"]].values.tolist()
+    [['gpt', 'human']]
     """
     check_alpha(alpha)
     data = read_labels(judgments, dimension, labels)

@@ -99,7 +99,11 @@ def rater_model(
     scale : sequence of float, optional
         The ratings that are allowed.
     priors : mapping, optional
-        Changes to ``ordinal_priors.PRIORS``: name to numbers or to a Prior.
+        In place of the defaults (``ordinal_priors.PRIORS``, in standard deviations of the link's noise):
+        ``shares`` of the categories (dirichlet), ``discrimination`` of an average person (log-normal),
+        ``model_discrimination`` (normal), ``discrimination_sd`` and ``severity_sd`` between people,
+        ``own_sd`` of a group's own effects of items (half-normal), ``quality`` and ``bias`` by level of
+        the covariates (normal, mean 0). Each name to numbers or to a Prior.
     draws, tune, chains, seed, sampler, progress
         As in ``sampling.sample``.
     alpha : float
@@ -128,10 +132,24 @@ def rater_model(
     bound for ``latent_correlation`` of the lasting judgment, which is reported where at least 20 items
     were rated repeatedly.
 
+    References
+    ----------
+    McCullagh, P. (1980). Regression models for ordinal data. Journal of the Royal Statistical Society B
+    42(2), 109-142. doi:10.1111/j.2517-6161.1980.tb01109.x
+
+    Hedeker, D. and Gibbons, R. D. (1994). A random-effects ordinal regression model for multilevel analysis.
+    Biometrics 50(4), 933-944. doi:10.2307/2533433
+
     Examples
     --------
-    >>> fit = rater_model(judgments, covariates=["response_type"], seed=1)     # doctest: +SKIP
-    >>> fit.extra["bias"]                                                      # doctest: +SKIP
+    >>> judges = {"ann": "human", "bob": "human", "cy": "human", "gpt": "model"}
+    >>> rng = np.random.default_rng(1)
+    >>> rows = [(name, kind, item, float(np.clip(round(quality + rng.normal(0, 0.5)), 0, 4)))
+    ...         for item, quality in enumerate(rng.normal(2, 1, 30)) for name, kind in judges.items()]
+    >>> table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
+    >>> fit = rater_model(table, draws=20, tune=20, seed=1)
+    >>> fit.frame.query("quantity == 'better_than_human'")["group"].tolist()
+    ['gpt']
     """
     check_alpha(alpha)
     check_sampling(draws, tune, chains, sampler)
