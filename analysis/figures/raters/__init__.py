@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -35,16 +35,59 @@ DRAWN: dict[str, str] = {  # kind of result -> module of this folder with `draw`
 }
 
 
+FURTHER: dict[str, dict[str, str]] = {  # kind of result -> further figure of it -> module of this folder
+    "agreement": {"pairs": "agreement_pairs"},
+    "label_model": {"certainty": "certainty"},
+    "means": {"radar": "radar"},
+}
+
+
 def figure_of(result: RaterResult, **options: Any) -> Figure:
-    """Draw the figure of a result; InputError for results that have none."""
+    """Draw the figure of a result; InputError for results that have none.
+
+    ``part`` names a further figure: "radar" of means, "pairs" of agreement, "certainty" of labels.
+    """
     if result.kind not in DRAWN:
         raise InputError(
             f"Results of {result.kind!r} have no figure; there are figures of {', '.join(DRAWN)}."
         )
-    drawn: Figure = import_module(f".{DRAWN[result.kind]}", __name__).draw(result, **options)
+    module, given = _module(result.kind, options.get("part")), dict(options)
+    if module != DRAWN[result.kind]:
+        given.pop("part")
+    drawn: Figure = import_module(f".{module}", __name__).draw(result, **given)
     return drawn
 
 
-def alt_of(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Describe the figure of a result in words, from its numbers."""
-    return str(import_module(f".{DRAWN[result.kind]}", __name__).alt(result, labels=labels))
+def alt_of(result: RaterResult, labels: Mapping[LabelKey, str] | None = None, part: str | None = None) -> str:
+    """Describe the figure of a result, or a further one, in words, from its numbers."""
+    module = import_module(f".{_module(result.kind, part)}", __name__)
+    return str(module.alt(result, labels=labels))
+
+
+def further_figures(result: RaterResult) -> list[str]:
+    """Names of further figures that a result can be drawn as, for ``part``."""
+    return [part for part in FURTHER.get(result.kind, {}) if _DRAWABLE[part](result)]
+
+
+def _module(kind: str, part: str | None) -> str:
+    return FURTHER.get(kind, {}).get(str(part), DRAWN[kind])
+
+
+def _has_radar(result: RaterResult) -> bool:
+    return len(result.settings.get("by") or ()) == 1 and result.frame["dimension"].nunique() > 2
+
+
+def _has_pairs(result: RaterResult) -> bool:
+    from .agreement_pairs import SHARED
+
+    pairs = result.extra.get("pairs")
+    if pairs is None or pairs.empty:
+        return False
+    return bool((pairs["estimate"].notna() & (pairs["n_items"] >= SHARED)).any())
+
+
+_DRAWABLE: dict[str, Callable[[RaterResult], bool]] = {
+    "radar": _has_radar,
+    "pairs": _has_pairs,
+    "certainty": lambda result: "items" in result.extra,
+}

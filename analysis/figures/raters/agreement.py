@@ -13,21 +13,11 @@ from ...raters.result import RaterResult
 from ..labels import LabelKey, display_order
 from .forest import Forest, draw_forest
 from .naming import Names, chosen
+from .terms import COEFFICIENTS, WEIGHTS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WORDS = {
-    "percent": "Observed agreement", "cohen": "Cohen's \N{GREEK SMALL LETTER KAPPA}",
-    "conger": "Conger's \N{GREEK SMALL LETTER KAPPA}", "fleiss": "Fleiss' \N{GREEK SMALL LETTER KAPPA}",
-    "krippendorff": "Krippendorff's \N{GREEK SMALL LETTER ALPHA}", "gwet": "Gwet's AC",
-    "brennan_prediger": "Brennan and Prediger's \N{GREEK SMALL LETTER KAPPA}",
-    "icc1": "ICC(1)", "icc2": "ICC(2)", "icc3": "ICC(3)", "icc1k": "ICC(1) of the mean",
-    "icc2k": "ICC(2) of the mean", "icc3k": "ICC(3) of the mean", "kendall_w": "Kendall's W",
-    "g_relative": "Relative generalisability", "g_absolute": "Absolute generalisability",
-}  # fmt: skip
-WEIGHTS = {"nominal": "exact agreement", "linear": "linear weights", "ordinal": "ordinal weights",
-           "quadratic": "quadratic weights", "ratio": "ratio weights", "own": "own weights"}  # fmt: skip
 USUAL = ("krippendorff", "gwet")
 USUAL_WEIGHTS = ("ordinal", "quadratic", "linear", "ratio", "own", "nominal")
 MODELS = "model"
@@ -73,7 +63,7 @@ def draw(
         {
             "panel": panels_in_words(frame, names),
             "row": compared_in_words(frame, names),
-            "series": frame["coefficient"].map(WORDS),
+            "series": frame["coefficient"].map(COEFFICIENTS),
             "estimate": frame["estimate"].astype(float),
             "lower": low,
             "upper": high,
@@ -81,11 +71,11 @@ def draw(
     )
     some = WEIGHTS.get(weighting or "", "")
     one = len(kinds) == 1
-    subject = WORDS[kinds[0]] if one else "Agreement"
+    subject = COEFFICIENTS[kinds[0]] if one else "Agreement"
     xlabel = ", ".join(filter(None, [subject, some])) + what
     panels = list(dict.fromkeys(told["panel"]))
     forest = Forest(
-        told, panels, list(dict.fromkeys(told["row"])), [WORDS[kind] for kind in kinds],
+        told, panels, list(dict.fromkeys(told["row"])), [COEFFICIENTS[kind] for kind in kinds],
         list(range(len(kinds))), xlabel, dict.fromkeys(panels, 0.0) if _reaches_zero(told) else {}, across=3,
     )  # fmt: skip
     return draw_forest(forest, theme=theme, title=title)
@@ -181,7 +171,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     for panel, row, estimate, lower, upper in rows:
         bounds = f" [{lower:.2f}, {upper:.2f}]" if pd.notna(lower) else ""
         told.setdefault(panel, []).append(f"{row} {estimate:.2f}{bounds}")
-    head = WORDS[kinds[0]] + (f" ({WEIGHTS[weighting]})" if weighting else "")
+    head = COEFFICIENTS[kinds[0]] + (f" ({WEIGHTS[weighting]})" if weighting else "")
     parts = [
         f"{panel}: {'; '.join(each)}." if panel else f"{'; '.join(each)}." for panel, each in told.items()
     ]

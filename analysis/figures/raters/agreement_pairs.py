@@ -15,8 +15,9 @@ from ...raters.result import RaterResult
 from ..fitting import HEADING, heading, inches, lines_high, more_lines, wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
-from .agreement import USUAL_WEIGHTS, WEIGHTS, WORDS, panels_in_words
+from .agreement import USUAL_WEIGHTS, panels_in_words
 from .naming import Names, chosen
+from .terms import COEFFICIENTS, WEIGHTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,7 +108,7 @@ def draw(
                 axes.axvline(n_people - 0.5, color=look.foreground, linewidth=1.1)
             axes.set_title(head, fontsize=8.2, fontweight="bold", loc="left", pad=5)
         bar = figure.colorbar(shade, ax=grid, fraction=0.02, pad=0.015, aspect=28)
-        bar.set_label(", ".join(filter(None, [WORDS[kind], WEIGHTS.get(weighting, "")])), fontsize=8)
+        bar.set_label(", ".join(filter(None, [COEFFICIENTS[kind], WEIGHTS.get(weighting, "")])), fontsize=8)
         bar.ax.tick_params(labelsize=7, length=2)
         bar.outline.set_visible(False)
         if _has_gaps(frame[frame["panel"].isin(shown)], n):
@@ -221,4 +222,6 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
             for row in (ordered.iloc[0], ordered.iloc[-1])
         ]
         told.append(f"{name!s}: from {ends[0]} to {ends[1]}." if name else f"From {ends[0]} to {ends[1]}.")
-    return " ".join([f"{WORDS[kind]} ({WEIGHTS.get(weighting, weighting)}) of pairs of raters.", *told])
+    return " ".join(
+        [f"{COEFFICIENTS[kind]} ({WEIGHTS.get(weighting, weighting)}) of pairs of raters.", *told]
+    )

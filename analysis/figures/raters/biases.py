@@ -13,22 +13,11 @@ from ...raters.result import RaterResult
 from ..labels import LabelKey, display_order
 from .forest import Forest, draw_forest
 from .naming import Names, chosen, place_of, strata_columns
+from .terms import BIASES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WORDS = {
-    "difference": "Higher than people",
-    "sd_ratio": "Spread over items, by the people's mean",
-    "sd_ratio_one_person": "Spread of ratings, by one person's",
-    "scale_used": "Share of the scale used",
-    "own": "What it wrote itself, at equal human rating",
-    "other_models": "What other models wrote, at equal human rating",
-    "own_minus_other": "Itself minus other models",
-    "unrelated": "Unrelated items: higher than people",
-    "unrelated_net": "Unrelated items: higher than people, beyond the rest",
-    "drop_ratio": "Unrelated items: marked down, by as much as people do",
-}
 SHOWN = ("difference", "sd_ratio_one_person", "own", "other_models", "own_minus_other", "unrelated_net",
          "drop_ratio")  # fmt: skip
 NULL = {"sd_ratio": 1.0, "sd_ratio_one_person": 1.0, "drop_ratio": 1.0}
@@ -64,16 +53,16 @@ def draw(
     frame = frame[frame["judge"].isin(judges)]
     table = pd.DataFrame(
         {
-            "panel": [WORDS[str(name)] for name in frame["quantity"]],
+            "panel": [BIASES[str(name)] for name in frame["quantity"]],
             "row": names.all("dimension", frame["dimension"]),
             "series": names.all("judge", frame["judge"]),
         },
         index=frame.index,
     ).assign(**{name: frame[name] for name in ("estimate", "lower", "upper")})
     forest = Forest(
-        table, [WORDS[name] for name in panels], names.all("dimension", shown), names.all("judge", judges),
+        table, [BIASES[name] for name in panels], names.all("dimension", shown), names.all("judge", judges),
         [place_of(judge, judges) for judge in judges], "Points of the scale; for ratios, 1 is as people",
-        {WORDS[name]: NULL.get(name, 0.0) for name in panels if name != "scale_used"}, share_x=False,
+        {BIASES[name]: NULL.get(name, 0.0) for name in panels if name != "scale_used"}, share_x=False,
         across=4,
     )  # fmt: skip
     return draw_forest(forest, theme=theme, title=title)
@@ -103,7 +92,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     told = []
     for judge, one in frame.groupby("judge", sort=False, observed=True):
         values = [
-            f"{_lower(WORDS[str(row['quantity'])])} {row['estimate']:.2f} [{row['lower']:.2f}, "
+            f"{_lower(BIASES[str(row['quantity'])])} {row['estimate']:.2f} [{row['lower']:.2f}, "
             f"{row['upper']:.2f}]"
             for _, row in one.iterrows()
         ]

@@ -13,12 +13,10 @@ from ...raters.result import RaterResult
 from ..labels import LabelKey, display_order
 from .forest import Forest, draw_forest
 from .naming import Names, chosen, place_of, strata_columns
+from .terms import CORRELATIONS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-WORDS = {"pearson": "Pearson's r", "spearman": "Spearman's \N{GREEK SMALL LETTER RHO}",
-         "kendall": "Kendall's \N{GREEK SMALL LETTER TAU}"}  # fmt: skip
 
 
 def draw(
@@ -59,7 +57,7 @@ def draw(
     forest = Forest(
         told, panels, list(dict.fromkeys(rows)), names.all("judge", judges),
         [place_of(judge, judges) for judge in judges],
-        f"{WORDS[kind]} between the people's mean and the model",
+        f"{CORRELATIONS[kind]} between the people's mean and the model",
         dict.fromkeys(panels, 0.0), first_row=bool(by),
     )  # fmt: skip
     return draw_forest(forest, theme=theme, title=title)

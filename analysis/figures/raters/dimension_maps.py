@@ -16,8 +16,8 @@ from ...raters.result import RaterResult
 from ..fitting import inches, lines_high, wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
-from .correlations import WORDS
 from .naming import Names, add_legend, chosen, room_above, strata_columns
+from .terms import CORRELATIONS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,7 +94,7 @@ def draw(
             if main in dimensions:
                 _outline(axes, values, dimensions.index(str(main)), look)
         bar = figure.colorbar(shade, ax=grid, fraction=0.02, pad=0.015, aspect=22, shrink=0.75)
-        bar.set_label(WORDS[str(result.settings.get("coefficient", "spearman"))], fontsize=8)
+        bar.set_label(CORRELATIONS[str(result.settings.get("coefficient", "spearman"))], fontsize=8)
         bar.ax.tick_params(labelsize=7, length=2)
         bar.outline.set_visible(False)
         from matplotlib.patches import Patch

@@ -27,7 +27,10 @@ DASHES = ("solid", (0, (4, 1.5)), (0, (1.2, 1.2)))
 
 
 class Names:
-    """Labels of identifiers by the column that holds them; names of raters such as gpt-4o stay as they are.
+    """Labels of identifiers by the column that holds them, in figures, tables and text alike.
+
+    A label is taken where one is given; people, one person and all items have words of their own. Names of
+    raters without an underscore, such as gpt-4o, stay as they are, and all other identifiers become words.
 
     Examples
     --------
@@ -50,6 +53,10 @@ class Names:
             return KNOWN[text]
         plain = column in RATERS and "_" not in text
         return text if plain else self._labels.level(column, text)
+
+    def column(self, name: object) -> str:
+        """Label of a column of items or of a table."""
+        return self._labels.feature(name)
 
     def all(self, column: str, names: Iterable[object]) -> list[str]:
         """Labels of several identifiers."""

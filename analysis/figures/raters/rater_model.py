@@ -13,22 +13,23 @@ from ...raters.result import RaterResult
 from ..labels import LabelKey
 from .forest import Forest, draw_forest
 from .naming import Names
+from .terms import OF_RATERS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PARTS = ("judges", "agreement", "check")
 MOST_PEOPLE = 30
-OF_JUDGES = {
-    "severity_points": "Severity (points below people's average)",
-    "discrimination": "Discrimination",
-}
+OF_JUDGES = {name: OF_RATERS[name] for name in ("severity_points", "discrimination")}
 OF_GROUPS = {
-    "latent_correlation": "Latent correlation with the consensus, lasting judgment",
-    "latent_correlation_rating": "Latent correlation with the consensus, single rating",
-    "correlation": "Correlation of ratings with the consensus",
-    "better_than_human": "Probability of agreeing better than a random person",
-    "closer_than_human": "Probability of being closer on one item",
+    name: OF_RATERS[name]
+    for name in (
+        "latent_correlation",
+        "latent_correlation_rating",
+        "correlation",
+        "better_than_human",
+        "closer_than_human",
+    )
 }
 HALF = ("better_than_human", "closer_than_human")
 

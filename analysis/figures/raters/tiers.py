@@ -14,12 +14,12 @@ from ..fitting import inches, lines_high, wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
 from .naming import Names, add_legend, chosen, room_above
+from .terms import TIERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WORDS = {"complete_order": "Topics with all tiers in order", "ordered_pairs": "Pairs of tiers in order"}
 SERIES = {"wrong": "Ties wrong", "split": "Ties split", "right": "Ties right"}
 CHANCE = "Chance, the same ratings shuffled"
 LONGEST_ROW = 1.7
@@ -52,7 +52,7 @@ def draw(
     rows = [wrap(name, LONGEST_ROW) for name in names.all("judge", judges)]
     width = TWO_COLUMNS if len(panels) > 1 else 4.6
     left = max(map(inches, rows)) + 0.15
-    heads = [wrap(WORDS[name], (width - left) / len(panels) - 0.1, 9, bold=True) for name in panels]
+    heads = [wrap(TIERS[name], (width - left) / len(panels) - 0.1, 9, bold=True) for name in panels]
     told, above, columns = room_above(title, width, [*(SERIES[name] for name in ties), CHANCE])
     high = max(0.16 + STEP * len(ties), max(map(lines_high, rows)) + 0.08)
     with styled(look):
@@ -119,5 +119,5 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
             f"{row['upper']:.0%}]"
             for _, row in one.iterrows()
         ]
-        told.append(f"{WORDS[str(quantity)]} (chance {one['chance'].mean():.0%}): {', '.join(shares)}.")
+        told.append(f"{TIERS[str(quantity)]} (chance {one['chance'].mean():.0%}): {', '.join(shares)}.")
     return " ".join([f"Order of tiers by {names.of('dimension', scale)}, ties split.", *told])
