@@ -15,15 +15,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.columns import as_text, did_you_mean, listed, refuse
+from conjury.inference.columns import as_text, did_you_mean, listed, refuse, where
 from conjury.inference.errors import InputError
 from conjury.inference.tables import JUDGE_KINDS, require_columns
+
+from .scale_hints import scale_hints
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 HUMAN = "human"
-EXCLUDED = "excluded"  # column of importers: why a row is left out, missing where it is not
+EXCLUDED = "excluded"  # column of importers: why a row is left out, missing where it is not; or a flag
+YES, NO = ("true", "1"), ("false", "0", "")
 REQUIRED = ["judge_id", "judge_kind", "item_id", "value"]
 MIXED = 3.0  # a rater whose range is this many times that of the others uses another scale
 
@@ -93,6 +96,13 @@ class Ratings:
         """Whether each rating is by a person, shape (n,)."""
         return np.array([kind == HUMAN for kind in self.kinds], dtype=bool)[self.judge]
 
+    @cached_property
+    def first_samples(self) -> NDArray[np.bool_]:
+        """Whether each rating is the first that its judge gave of its item, shape (n,)."""
+        sample = self.frame["sample"].to_numpy(dtype=np.int64)
+        first = pd.Series(sample).groupby([self.judge, self.item]).transform("min").to_numpy()
+        return np.asarray(sample == first)
+
     def of(self, judges: Sequence[str]) -> Ratings:
         """The ratings of some judges, in the same categories; InputError for a judge who is not there."""
         for name in judges:
@@ -114,7 +124,6 @@ def read_ratings(
     dimension: str | None = None,
     scale: Sequence[float] | None = None,
     numeric: bool | None = None,
-    source: str = "judgments",
 ) -> Ratings:
     """Check judgments and bring one dimension of them into codes.
 
@@ -123,14 +132,14 @@ def read_ratings(
     judgments : DataFrame
         One row a judgment: ``judge_id, judge_kind`` ("human" or "model"), ``item_id, value``, and, where
         there are any, ``dimension, prompt_id, sample, status, panel, excluded``; further columns are kept.
+        ``excluded`` holds reasons, or true and false; rows with a reason or true are left out. Prompts of a
+        model are judges of their own; ``sample`` (whole numbers) tells repeated ratings apart.
     dimension : str, optional
         Which dimension; needed where the table holds several.
     scale : sequence of float, optional
         The ratings that are allowed, such as ``range(5)``; by default those that occur.
     numeric : bool, optional
         Whether values are numbers; by default they are where all can be read so.
-    source : str
-        What errors call the table.
 
     Returns
     -------
@@ -149,12 +158,13 @@ def read_ratings(
     >>> read_ratings(table).groups
     ('human', 'human', 'gpt')
     """
+    source = "judgments"
     require_columns(judgments, REQUIRED, source)
     if judgments.empty:
         raise InputError(f"{source}: there are no rows; give judgments.")
     chosen, row = _of_dimension(judgments.reset_index(drop=True), dimension, source)
-    _check_kinds(chosen, source)
-    frame = _named(chosen)
+    _check_kinds(chosen, source, row)
+    frame = _named(chosen, source, row)
     usable, exclusions = _usable(frame, source)
     frame, row = frame[usable].reset_index(drop=True), row[usable]
     value, labels = _values(frame["value"], numeric, source, row)
@@ -175,7 +185,15 @@ def read_ratings(
         frame, empty, empty, empty, categories, none, none, none, none, labels is None, exclusions, ()
     )
     coded = _coded(made, frame, category.astype(np.int64))
-    return replace(coded, notes=tuple(_notes(coded, chosen)))
+    ranges = scale_hints(coded.frame) if labels is None and scale is None else []
+    return replace(coded, notes=(*_notes(coded, chosen), *ranges))
+
+
+def _in_table(row: Codes, bad: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Flag the rows of the table where ``bad`` is true; ``row`` holds their numbers."""
+    flagged = np.zeros(int(row.max()) + 1, dtype=bool)
+    flagged[row[bad]] = True
+    return flagged
 
 
 def _of_dimension(judgments: pd.DataFrame, dimension: str | None, source: str) -> tuple[pd.DataFrame, Codes]:
@@ -202,16 +220,17 @@ def _of_dimension(judgments: pd.DataFrame, dimension: str | None, source: str) -
     return judgments[kept].reset_index(drop=True), rows[kept]
 
 
-def _check_kinds(frame: pd.DataFrame, source: str) -> None:
+def _check_kinds(frame: pd.DataFrame, source: str, row: Codes) -> None:
     kinds = as_text(frame["judge_kind"])
     bad = ~kinds.isin(JUDGE_KINDS).to_numpy(dtype=bool)
     if bad.any():
         value = kinds.iloc[int(bad.argmax())]
-        refuse(source, "judge_kind", bad, f"holds '{value}'", "write human or model")
+        refuse(source, "judge_kind", _in_table(row, bad), f"holds '{value}'", "write human or model")
     for column in ("judge_id", "item_id"):
         missing = frame[column].isna().to_numpy(dtype=bool)
         if missing.any():
-            refuse(source, column, missing, "is empty", "fill it in, every row needs one")
+            flagged = _in_table(row, missing)
+            refuse(source, column, flagged, "is empty", "fill it in, every row needs one")
     each = pd.DataFrame({"judge": as_text(frame["judge_id"]), "kind": kinds}).drop_duplicates()
     twice = each["judge"].duplicated()
     if twice.any():
@@ -219,23 +238,32 @@ def _check_kinds(frame: pd.DataFrame, source: str) -> None:
         raise InputError(f"{source}: judge '{name}' is human in some rows and a model in others; correct it.")
 
 
-def _named(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add judge, kind, group, item and sample."""
+def _named(frame: pd.DataFrame, source: str, row: Codes) -> pd.DataFrame:
+    """Add judge, kind, group, item and sample; prompts of a model are judges of their own."""
     judge, kind = as_text(frame["judge_id"]), as_text(frame["judge_kind"])
     if "prompt_id" in frame:
         prompt = as_text(frame["prompt_id"]).fillna("")
-        several = prompt.groupby(judge).transform("nunique") > 1
+        several = (prompt.groupby(judge).transform("nunique") > 1) & (kind != HUMAN)
         judge = judge.mask(several.to_numpy(dtype=bool), judge + " (" + prompt + ")")
     panel = as_text(frame["panel"]).fillna(HUMAN) if "panel" in frame else HUMAN
-    sample = frame["sample"] if "sample" in frame else pd.Series(1, index=frame.index)
-    numbered = pd.to_numeric(sample, errors="coerce").fillna(1).astype("int64")
     return frame.assign(
         judge=judge,
         kind=kind,
         group=judge.mask((kind == HUMAN).to_numpy(dtype=bool), panel),
         item=as_text(frame["item_id"]),
-        sample=numbered,
+        sample=_samples(frame["sample"], source, row) if "sample" in frame else 1,
     )
+
+
+def _samples(column: pd.Series[Any], source: str, row: Codes) -> Codes:
+    """Whole numbers of samples, 1 where there is none."""
+    numbers = pd.to_numeric(column.astype(object), errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    empty = column.isna().to_numpy(dtype=bool)
+    bad = ~empty & ~(np.isfinite(numbers) & (np.round(numbers) == numbers))
+    if bad.any():
+        told = f"holds '{column.iloc[int(bad.argmax())]}'"
+        refuse(source, "sample", _in_table(row, bad), told, "number repeated judgments with whole numbers")
+    return np.where(empty, 1, numbers).astype(np.int64)
 
 
 def _usable(frame: pd.DataFrame, source: str) -> tuple[NDArray[np.bool_], pd.DataFrame]:
@@ -246,8 +274,10 @@ def _usable(frame: pd.DataFrame, source: str) -> tuple[NDArray[np.bool_], pd.Dat
         reason = reason.mask((status != "ok").fillna(False).to_numpy(dtype=bool), "answer: " + status)
     reason = reason.mask((frame["value"].isna() & reason.isna()).to_numpy(dtype=bool), "no value")
     if EXCLUDED in frame:
-        marked = as_text(frame[EXCLUDED])
-        reason = reason.mask(marked.notna().to_numpy(dtype=bool), "excluded: " + marked)
+        marked = as_text(frame[EXCLUDED]).fillna("")
+        word = marked.str.strip().str.casefold()
+        told = ("excluded: " + marked).mask(word.isin(YES), "excluded")
+        reason = reason.mask(~word.isin(NO).to_numpy(dtype=bool), told)
     usable = reason.isna().to_numpy(dtype=bool)
     if not usable.any():
         raise InputError(f"{source}: no judgment has a value to use ({listed(reason.unique())}).")
@@ -270,9 +300,8 @@ def _values(
     if numeric and not read.all():
         at = int((~read).argmax())
         raise InputError(
-            f"{source}: row {row[at] + 1} of column 'value' (and {int((~read).sum()) - 1} more) holds "
-            f"'{column.iloc[at]}', while other ratings are numbers; correct it, or give it a status other "
-            "than ok."
+            f"{source}: {where('value', _in_table(row, ~read))} holds '{column.iloc[at]}', while other "
+            "ratings are numbers; correct it, or give it a status other than ok."
         )
     if numeric:
         return numbers, None
@@ -286,7 +315,7 @@ def _refuse_repeated(frame: pd.DataFrame, source: str, row: Codes) -> None:
         at = int(repeated.argmax())
         first = frame.iloc[at]
         raise InputError(
-            f"{source}: row {row[at] + 1} (and {int(repeated.sum()) - 1} more) repeats the judgment of item "
+            f"{source}: {where('item_id', _in_table(row, repeated))} repeats the judgment of item "
             f"'{first['item']}' by '{first['judge']}'; keep one row for each, or number them in a column "
             "'sample'."
         )
@@ -302,9 +331,8 @@ def _scale(frame: pd.DataFrame, scale: Sequence[float] | None, source: str, row:
     if outside.any():
         at = int(outside.argmax())
         raise InputError(
-            f"{source}: row {row[at] + 1} of column 'value' (and {int(outside.sum()) - 1} more) holds "
-            f"{values[at]:g}, which is not on the scale ({listed(f'{value:g}' for value in allowed)}); "
-            "correct it."
+            f"{source}: {where('value', _in_table(row, outside))} holds {values[at]:g}, which is not on the "
+            f"scale ({listed(f'{value:g}' for value in allowed)}); correct it."
         )
     return tuple(float(value) for value in allowed)
 
@@ -347,12 +375,13 @@ def _coded(made: Ratings, frame: pd.DataFrame, category: Codes) -> Ratings:
 def _notes(ratings: Ratings, chosen: pd.DataFrame) -> list[str]:
     """Say what readers should know: what was left out, raters with one rating, constant raters."""
     told = [
-        f"{row.n_rows:,} judgments by {row.n_judges:,} judges were left out ({row.reason})."
-        for row in ratings.exclusions.itertuples()
+        f"{_number(row['n_rows'], 'judgment')} by {_number(row['n_judges'], 'judge')} left out "
+        f"({row['reason']})."
+        for _, row in ratings.exclusions.iterrows()
     ]
     lost = chosen["item_id"].nunique() - len(ratings.items)
     if lost:
-        told.append(f"{lost:,} items have no rating that can be used.")
+        told.append(f"{_number(lost, 'item')} without a rating that can be used.")
     each = ratings.frame.groupby("judge", sort=False)["value"].agg(["size", "nunique"])
     single = each.index[each["size"] == 1]
     if len(single):
@@ -361,3 +390,7 @@ def _notes(ratings: Ratings, chosen: pd.DataFrame) -> list[str]:
     if len(constant):
         told.append(f"{listed(constant, 6)}: the same rating for every item.")
     return told
+
+
+def _number(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"

@@ -76,8 +76,8 @@ def test_labels_are_categories() -> None:
 @pytest.mark.parametrize(
     ("changes", "scale", "sentence"),
     [
-        ({"value": [1, 2, "n/a", 0, 4, 4]}, None, "row 3 of column 'value' .* holds 'n/a'"),
-        ({"value": [1, 2, 3, 0, 7, 4]}, range(5), "row 5 of column 'value' .* holds 7"),
+        ({"value": [1, 2, "n/a", 0, 4, 4]}, None, "row 3 of column 'value' holds 'n/a'"),
+        ({"value": [1, 2, 3, 0, 7, 4]}, range(5), "row 5 of column 'value' holds 7"),
         ({"item_id": "a"}, None, "row 4 .* repeats the judgment of item 'a' by 'ann'"),
         ({"judge_kind": "robot"}, None, "row 1 of column 'judge_kind' .* 'robot'"),
         (
@@ -88,11 +88,58 @@ def test_labels_are_categories() -> None:
         ({"value": None}, None, "no judgment has a value"),
         ({"dimension": ["wit", "wit", "wit", "charm", "charm", "charm"]}, None, "several dimensions"),
         ({"value": [1, 2, 80, 0, 1, 100]}, None, "'gpt' rates from 80 to 100"),
+        ({"sample": [1, 1, 1, 1, "s2", 1]}, None, "row 5 of column 'sample' holds 's2'"),
+        ({"sample": [1, 1, 1, 1.5, 1, 1]}, None, "row 4 of column 'sample' holds '1.5'"),
     ],
 )
 def test_bad_tables_are_refused_with_the_row(changes: dict, scale: range | None, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         read_ratings(table(**changes), scale=scale)
+
+
+def test_rows_of_errors_are_those_of_the_whole_table() -> None:
+    both = pd.concat([table(dimension="wit"), table(dimension="charm", value=[1, "two", 3, 0, "one", 4])])
+    with pytest.raises(InputError, match=r"row 8 of column 'value' \(and 1 more row\) holds 'two'"):
+        read_ratings(both, dimension="charm")
+
+
+def test_a_person_shown_two_prompts_is_one_person() -> None:
+    made = read_ratings(table(prompt_id=["short"] * 3 + ["long"] * 3), scale=range(5))
+    assert made.humans == ["ann", "bob"]
+    assert made.models == ["gpt (short)", "gpt (long)"]
+    twice = pd.concat([table(prompt_id="short"), table(prompt_id="long")])
+    with pytest.raises(InputError, match="repeats the judgment of item 'a' by 'ann'"):
+        read_ratings(twice)
+    again = pd.concat([table(prompt_id="short", sample=1), table(prompt_id="long", sample=2)])
+    assert read_ratings(again).humans == ["ann", "bob"]
+
+
+@pytest.mark.parametrize(
+    "flags", [[True, False], [1, 0], [1.0, None], ["True", "False"], ["TRUE", ""], ["1", "0"]]
+)
+def test_true_and_false_of_excluded_say_whether_a_row_is_left_out(flags: list[object]) -> None:
+    made = read_ratings(table(excluded=[flags[0], *[flags[1]] * 5]))
+    assert len(made.frame) == 5
+    assert made.exclusions["reason"].tolist() == ["excluded"]
+    assert "1 judgment by 1 judge left out (excluded)." in made.notes
+
+
+def test_ratings_that_do_not_overlap_are_told() -> None:
+    people = table()[table()["judge_kind"] == "human"]
+    two = read_ratings(people.assign(value=[1, 10, 4, 50])).notes
+    assert any("do not overlap at all: ann (1 to 4); bob (10 to 50)" in note for note in two)
+    wide = read_ratings(people.assign(value=[1, 1, 5, 50])).notes
+    assert any("ann rates from 1 to 5 and bob rates from 1 to 50" in note for note in wide)
+    stated = read_ratings(people.assign(value=[1, 10, 4, 50]), scale=[1, 4, 10, 50]).notes
+    assert not any("overlap" in note for note in stated)
+
+
+def test_one_value_outside_all_others_is_told() -> None:
+    rows = [(name, f"i{k}", k % 5) for name in ("ann", "bob") for k in range(10)]
+    frame = pd.DataFrame(rows, columns=["judge_id", "item_id", "value"]).assign(judge_kind="human")
+    assert not read_ratings(frame).notes
+    strayed = read_ratings(frame.assign(value=[9, *frame["value"][1:]])).notes
+    assert strayed == ("Value 9 occurs once, outside 0 to 4: state the scale to refuse it.",)
 
 
 def test_an_unknown_dimension_is_refused() -> None:
