@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +37,14 @@ def check_alpha(alpha: float) -> float:
     if not isinstance(alpha, Real) or not 0 < alpha < 1:
         raise InputError(f"alpha is {alpha!r}; give a number between 0 and 1, such as 0.05.")
     return float(alpha)
+
+
+def check_draws(draws: int, seed: int) -> None:
+    """Refuse bootstrap draws and seeds that cannot be; 0 draws stand for no bootstrap."""
+    if not isinstance(draws, Integral) or draws < 0 or draws == 1:
+        raise InputError(f"draws is {draws!r}; give 0 for no bootstrap, or 2 and more, such as 1000.")
+    if not isinstance(seed, Integral) or seed < 0:
+        raise InputError(f"seed is {seed!r}; give a whole number of 0 or more.")
 
 
 def inference(

@@ -32,7 +32,7 @@ def run_agreement(
         judged.of_dimensions(dimensions),
         coefficients,
         items=judged.items,
-        unit=cluster or "item",
+        cluster=cluster,
         draws=draws,
         seed=seed,
         alpha=alpha,

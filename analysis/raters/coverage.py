@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from conjury.inference.columns import as_text
-
+from .items import levels_present, names_of
 from .ratings import HUMAN, read_ratings
 from .result import RaterResult
 
@@ -56,8 +55,20 @@ def coverage(judgments: pd.DataFrame) -> RaterResult:
     return RaterResult(frame.reset_index(drop=True), "coverage", tuple(notes), {}, {"exclusions": exclusions})
 
 
-def dimension_names(judgments: pd.DataFrame) -> Sequence[str | None]:
-    """Dimensions of a table in order of appearance; a single None where it has no such column."""
-    if "dimension" not in judgments:
-        return [None]
-    return [str(name) for name in as_text(judgments["dimension"]).dropna().unique()]
+def dimension_names(
+    judgments: pd.DataFrame, asked: str | Sequence[str] | None = None
+) -> Sequence[str | None]:
+    """Dimensions to be analysed: those asked for, by default all of a table, as `read_ratings` takes them.
+
+    Judgments that have no column of dimensions, or none filled in, have the one dimension None, which is ""
+    in result frames.
+
+    Examples
+    --------
+    >>> dimension_names(pd.DataFrame({"dimension": ["wit", "fun", "wit"]}))
+    ['wit', 'fun']
+    """
+    if asked is not None:
+        return list(dict.fromkeys(names_of(asked)))
+    there: Sequence[str | None] = levels_present(judgments["dimension"]) if "dimension" in judgments else []
+    return there or [None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +13,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.judgments import scales_of
 from conjury.inference.study import ItemStudy
 
-from ..results import check_alpha
+from ..results import check_alpha, check_draws
 from .coefficients import agreement
 from .coverage import coverage, dimension_names
 from .descriptive import (
@@ -44,10 +43,7 @@ class RatingOptions:
     def __post_init__(self) -> None:
         """Refuse what nothing could be fitted with, before any work is done."""
         check_alpha(self.alpha)
-        if self.draws < 2:
-            raise InputError(f"draws is {self.draws}; give 2 and more.")
-        if self.seed < 0:
-            raise InputError(f"seed is {self.seed}; give a whole number of 0 or more.")
+        check_draws(self.draws, self.seed)
 
 
 @dataclass(frozen=True)
@@ -95,7 +91,7 @@ def plan_ratings(
         Planned(
             "agreement",
             "Agreement of people, and of people with each model",
-            lambda: agreement(judgments, unit=study.cluster or "item", **common),
+            lambda: agreement(judgments, cluster=study.cluster, **common),
         )
     )
     if both:
@@ -143,9 +139,7 @@ def fit_ratings(
             progress(planned.title)
         start = time.perf_counter()
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)
-                result = planned.run()
+            result = planned.run()
         except InputError as error:
             found.notes.append(f"{planned.title}: left out. {error}")
             continue

@@ -85,6 +85,21 @@ def with_items(
     return joined
 
 
+def levels_present(column: pd.Series[Any]) -> list[str]:
+    """Distinct values of a column as text, in category order where there is one, else as first seen.
+
+    Examples
+    --------
+    >>> levels_present(pd.Series(["b", "a", "b", None]))
+    ['b', 'a']
+    """
+    present = [str(value) for value in as_text(column).dropna().unique()]
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        order = [str(value) for value in as_text(pd.Series(column.cat.categories))]
+        return [value for value in order if value in set(present)]
+    return present
+
+
 def names_of(given: str | Sequence[str] | None) -> list[str]:
     """Names from one name, several or none.
 
@@ -96,8 +111,13 @@ def names_of(given: str | Sequence[str] | None) -> list[str]:
     return [given] if isinstance(given, str) else list(given or ())
 
 
-def clusters_of(ratings: Ratings, column: str) -> Codes:
-    """Number of the cluster of each item of ``ratings.items``, shape (I,), from a column of their frame."""
+def clusters_of(ratings: Ratings, column: str | None) -> Codes:
+    """Number of the cluster of each item of ``ratings.items``, shape (I,), from a column of their frame.
+
+    Without a column each item is its own cluster.
+    """
+    if column is None:
+        return np.arange(len(ratings.items))
     return item_clusters(ratings.item, ratings.frame[column], ratings.items)
 
 

@@ -9,7 +9,6 @@ Multi-dimensional Analysis of Oogiri Generation and Evaluation. AAAI.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -34,7 +33,7 @@ IDS = {
 ROUNDING = 0.0005
 
 
-def printed(name: str, folder: Path | None = None) -> pd.DataFrame:
+def printed(name: str) -> pd.DataFrame:
     """A printed table with the ids of the study, from ``data/published``.
 
     Examples
@@ -42,7 +41,7 @@ def printed(name: str, folder: Path | None = None) -> pd.DataFrame:
     >>> printed("oogiri_means.csv").loc[0, ["rater", "response_type", "dimension"]].tolist()
     ['human', 'high', 'novelty']
     """
-    table = pd.read_csv((folder or PUBLISHED) / name)
+    table = pd.read_csv(PUBLISHED / name)
     for column in ("rater", "modality", "response_type", "dimension"):
         if column in table:
             table[column] = [IDS.get(text, text.lower()) for text in as_text(table[column])]
@@ -133,7 +132,7 @@ def _joined(ours: pd.DataFrame, theirs: pd.DataFrame, keys: list[str]) -> pd.Dat
     )
 
 
-def whole_counts(mean: np.ndarray, n: int, tolerance: float = ROUNDING) -> np.ndarray:
+def whole_counts(mean: np.ndarray, n: int) -> np.ndarray:
     """Whether means, rounded to three digits, can be those of n whole numbers, shape of ``mean``.
 
     References
@@ -146,4 +145,4 @@ def whole_counts(mean: np.ndarray, n: int, tolerance: float = ROUNDING) -> np.nd
     >>> whole_counts(np.array([2.0, 2.5, 2.1]), 2).tolist()
     [True, True, False]
     """
-    return np.asarray(np.abs(np.round(mean * n) / n - mean) <= tolerance + 1e-9)
+    return np.asarray(np.abs(np.round(mean * n) / n - mean) <= ROUNDING + 1e-9)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtr
 
 from .descriptive.strata import OVERALL
 from .published import CORRELATIONS, MEANS, ROUNDING, printed, whole_counts
@@ -19,7 +17,7 @@ ACCURACY = {"gpt_4_1": 0.509, "gemini_2_5_pro": 0.519, "claude_sonnet_4": 0.541}
 MAIN = "funniness"
 
 
-def published_checks(folder: Path | None = None) -> pd.DataFrame:
+def published_checks() -> pd.DataFrame:
     """Check the printed means, standard deviations, correlations and accuracies against each other.
 
     Returns
@@ -33,7 +31,7 @@ def published_checks(folder: Path | None = None) -> pd.DataFrame:
     >>> print(*published_checks().loc[0, ["check", "n_off"]], sep=": ")
     whole ratings of 399 topics: 0
     """
-    means, correlations = printed(MEANS, folder), printed(CORRELATIONS, folder)
+    means, correlations = printed(MEANS), printed(CORRELATIONS)
     models = means[means["rater"] != HUMAN]
     rows = [_topics(models), _stated(models), _deviations(models), _parts(means), _stars(correlations)]
     return pd.DataFrame(
@@ -160,7 +158,7 @@ def _stars(table: pd.DataFrame) -> tuple[str, int, int, str]:
 
 def _p(r: Floats, n: Floats) -> Floats:
     t = r * np.sqrt((n - 2) / (1 - r**2))
-    return np.asarray(2 * stats.t.sf(np.abs(t), n - 2))
+    return np.asarray(2 * stdtr(n - 2, -np.abs(t)))
 
 
 def _accuracies(means: pd.DataFrame) -> list[tuple[str, int, int, str]]:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...adjustment import adjusted
 from ...results import Estimates
 from ...variables import listed
 from .stepdown import Draws, draws_of, romano_wolf
@@ -126,7 +127,7 @@ def adjust(
         raise InputError("The table has no column 'p'; give a result that tests its estimates.")
     families = list(_families(frame, family))
     made_by: Draws | None = None
-    adjusted = np.full(len(frame), np.nan)
+    corrected = np.full(len(frame), np.nan)
     p = frame["p"].to_numpy(float, na_value=np.nan)
     if method == "romano_wolf":
         if isinstance(fit, pd.DataFrame):
@@ -140,13 +141,13 @@ def adjust(
             rows = rows[tested[rows]]
             own = column[rows]
             stepped = romano_wolf(made_by.statistic[own], made_by.ratios[:, own], made_by.observed)
-            adjusted[rows] = np.maximum(stepped, p[rows])
+            corrected[rows] = np.maximum(stepped, p[rows])
     else:
         correct = holm if method == "holm" else benjamini_hochberg
         for rows in families:
             rows = rows[~np.isnan(p[rows])]
-            adjusted[rows] = correct(p[rows])
-    made = _with_column(frame, adjusted)
+            corrected[rows] = correct(p[rows])
+    made = _with_column(frame, corrected)
     if isinstance(fit, pd.DataFrame):
         return made
     record: dict[str, Any] = {"method": method, "family": _names(family)}
@@ -158,16 +159,12 @@ def adjust(
 
 def holm(p: np.ndarray) -> np.ndarray:
     """Adjust m p values by Holm's step-down, shape (m,)."""
-    order = np.argsort(p, kind="stable")
-    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    return _in_place(np.minimum(stepped, 1.0), order)
+    return adjusted(p, "holm")
 
 
 def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
     """Adjust m p values by the step-up of Benjamini and Hochberg, shape (m,)."""
-    order = np.argsort(-p, kind="stable")
-    scaled = p[order] * len(p) / np.arange(len(p), 0, -1)
-    return _in_place(np.minimum(np.minimum.accumulate(scaled), 1.0), order)
+    return adjusted(p, "bh")
 
 
 def _families(frame: pd.DataFrame, family: str | Sequence[str] | None) -> Iterator[np.ndarray]:
@@ -185,12 +182,6 @@ def _families(frame: pd.DataFrame, family: str | Sequence[str] | None) -> Iterat
 
 def _names(family: str | Sequence[str] | None) -> list[str]:
     return [family] if isinstance(family, str) else list(family or ())
-
-
-def _in_place(stepped: np.ndarray, order: np.ndarray) -> np.ndarray:
-    adjusted = np.empty_like(stepped)
-    adjusted[order] = stepped
-    return adjusted
 
 
 def _with_column(frame: pd.DataFrame, adjusted: np.ndarray) -> pd.DataFrame:

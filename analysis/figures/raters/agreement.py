@@ -107,8 +107,8 @@ def _interval(frame: pd.DataFrame, settings: Mapping[str, Any]) -> tuple[pd.Seri
     own = [frame[name].astype(float) for name in ("lower", "upper")]
     if not boot[0].notna().any():
         return own[0], own[1], f" ({level} intervals)" if own[0].notna().any() else ""
-    unit = str(settings.get("unit", "item"))
-    clusters = "" if unit == "item" else f" by {unit.removesuffix('_id').replace('_', ' ')}"
+    cluster = settings.get("cluster")
+    clusters = f" by {str(cluster).removesuffix('_id').replace('_', ' ')}" if cluster else ""
     return boot[0], boot[1], f" ({level} bootstrap intervals{clusters})"
 
 

@@ -12,16 +12,14 @@ from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
 
 from ..coverage import dimension_names
-from ..items import with_items
-from ..ratings import Codes, Ratings, read_ratings
+from ..items import clusters_of, names_of, with_items
+from ..ratings import Ratings, read_ratings
 from ..result import RaterResult
 from .comparisons import comparisons_of
 from .families import CATEGORICAL, Weighting
 from .request import Request, Weights, coefficients_named
 from .rows import Gathered, compare, pair_tables, prefix_of
 from .weights import OWN, canonical, own_weights, weight_matrix
-
-ITEM = "item"
 
 
 def agreement(
@@ -36,10 +34,10 @@ def agreement(
     between: Sequence[tuple[str, str]] | None = None,
     items: pd.DataFrame | None = None,
     by: str | Sequence[str] | None = None,
-    draws: int = 1000,
-    unit: str = ITEM,
-    seed: int = 1,
+    cluster: str | None = None,
     alpha: float = 0.05,
+    draws: int = 1000,
+    seed: int = 1,
 ) -> RaterResult:
     """Agreement coefficients with intervals, for any pattern of missing ratings.
 
@@ -73,17 +71,17 @@ def agreement(
         Pairs of groups or judges to be compared with each other; by default every group of people with every
         model and with every other group of people. An empty list compares none.
     items : DataFrame, optional
-        Columns of items, by ``item_id``, for ``by`` and ``unit``.
+        Columns of items, by ``item_id``, for ``by`` and ``cluster``.
     by : str or sequence of str, optional
         Columns of items or judgments; every combination of their levels is analysed apart.
-    draws : int
-        Bootstrap samples; 0 for none.
-    unit : str
-        What is drawn and what errors are clustered by: ``item``, or a column such as ``topic_id`` whose items
-        belong together.
-    seed : int
+    cluster : str, optional
+        Column that says which items belong together, such as ``topic_id``: its clusters are drawn, and errors
+        are clustered by it; by default items stand alone.
     alpha : float
         One minus the confidence level.
+    draws : int
+        Bootstrap samples; 0 for none.
+    seed : int
 
     Returns
     -------
@@ -110,7 +108,8 @@ def agreement(
     1982). Incomplete ``icc1`` is by unbalanced analysis of variance; incomplete ``icc2`` and ``icc3``, and
     the generalisability coefficients, are by restricted likelihood. The mean of k ratings takes for k the
     harmonic mean of the number of ratings of an item. A model that answered items several times is compared
-    with itself, its samples as raters; elsewhere its first sample counts.
+    with itself, its samples as raters; elsewhere the first rating of an item by a judge counts, person or
+    model.
 
     References
     ----------
@@ -128,13 +127,12 @@ def agreement(
     >>> float(made.frame["estimate"].round(3)[1])
     0.912
     """
-    strata = (by,) if isinstance(by, str) else tuple(by or ())
+    strata = tuple(names_of(by))
     chosen = coefficients_named(coefficients)
-    request = Request(chosen, weights, groups, between, judges, strata, unit, draws, seed, alpha)
-    columns = [*strata, *([] if unit == ITEM else [unit])]
-    table = with_items(judgments, items, columns) if columns else judgments
+    request = Request(chosen, weights, groups, between, judges, strata, cluster, draws, seed, alpha)
+    table = with_items(judgments, items, [*strata, *names_of(cluster)])
     gathered = Gathered()
-    for name in _dimensions(table, dimension):
+    for name in dimension_names(table, dimension):
         ratings = read_ratings(table, dimension=name, scale=scale)
         _refuse_unknown(ratings, table, request)
         prefix = f"{name}: " if name else ""
@@ -142,12 +140,6 @@ def agreement(
         for stratum, part in _strata(ratings, request.by):
             _gather(part, {**stratum, "dimension": name or ""}, request, gathered)
     return _result(gathered, request)
-
-
-def _dimensions(table: pd.DataFrame, asked: str | Sequence[str] | None) -> Sequence[str | None]:
-    if asked is None:
-        return dimension_names(table)
-    return [asked] if isinstance(asked, str) else list(asked)
 
 
 def _refuse_unknown(ratings: Ratings, table: pd.DataFrame, request: Request) -> None:
@@ -188,32 +180,13 @@ def _gather(ratings: Ratings, keys: dict[str, str], request: Request, into: Gath
             into.notes.append(prefix_of(keys) + f"{len(present)} of the judges asked for rated here.")
             return
         ratings = ratings.of(present)
-    cluster = _clusters(ratings, request.unit)
+    cluster = clusters_of(ratings, request.cluster)
     weightings = _weightings(request.weights, ratings)
     compared, notes = comparisons_of(ratings, request.groups, request.between, cluster)
     into.notes += [prefix_of(keys) + note for note in notes]
     for one in compared:
         compare(one, weightings, keys, request, into)
     into.pairs += pair_tables(ratings, cluster, weightings, keys, request, into)
-
-
-def _clusters(ratings: Ratings, unit: str) -> Codes:
-    """Cluster of each item, shape (I,)."""
-    if unit == ITEM:
-        return np.arange(len(ratings.items))
-    column = ratings.frame[unit].astype("string")
-    missing = column.isna().to_numpy(dtype=bool)
-    if missing.any():
-        item = ratings.items[ratings.item[missing.argmax()]]
-        raise InputError(f"Item '{item}' has no {unit}; fill it in, or choose another unit.")
-    codes = pd.factorize(column)[0]
-    of_item = np.zeros(len(ratings.items), dtype=np.int64)
-    of_item[ratings.item] = codes
-    split = of_item[ratings.item] != codes
-    if split.any():
-        item = ratings.items[ratings.item[split.argmax()]]
-        raise InputError(f"Item '{item}' has several values of {unit}; an item belongs to one.")
-    return of_item
 
 
 def _weightings(asked: Weights, ratings: Ratings) -> list[Weighting]:
@@ -250,7 +223,7 @@ def _result(gathered: Gathered, request: Request) -> RaterResult:
     settings = {
         "coefficients": list(request.coefficients),
         "by": list(request.by),
-        "unit": request.unit,
+        "cluster": request.cluster,
         "draws": request.draws,
         "seed": request.seed,
         "alpha": request.alpha,

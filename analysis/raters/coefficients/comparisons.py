@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ..ratings import HUMAN, Codes, Ratings
@@ -79,7 +78,7 @@ def comparisons_of(
     """
     named = {name: list(judges) for name, judges in (groups or default_groups(ratings)).items()}
     pairs = default_between(ratings, named) if between is None else list(between)
-    first = first_samples(ratings)
+    first = ratings.first_samples
     made: list[Comparison] = []
     notes: list[str] = []
     if not first.all():
@@ -106,13 +105,6 @@ def comparisons_of(
 
 def _positions(judges: Sequence[str], ratings: Ratings) -> list[int]:
     return [at for at, name in enumerate(ratings.judges) if name in set(judges)]
-
-
-def first_samples(ratings: Ratings) -> NDArray[np.bool_]:
-    """Whether each rating is the first of its judge and item, shape (n,)."""
-    sample = ratings.frame["sample"].to_numpy(dtype=np.int64)
-    first = pd.Series(sample).groupby([ratings.judge, ratings.item]).transform("min").to_numpy()
-    return np.asarray(sample == first)
 
 
 def _two_sides(one: str, other: str, whole: Panel, masks: Sequence[NDArray[np.bool_]]) -> Comparison | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import f as f_distribution
+from scipy.special import fdtri
 
 from ..ratings import Floats
 from .panel import Panel
@@ -95,7 +95,7 @@ def icc_limits(ms: MeanSquares, alpha: float) -> Floats:
     rest = n * (1 + (k - 1) * rho) - k * rho
     df = (n - 1) * (k - 1) * (k * rho * ratio + rest) ** 2
     df /= (n - 1) * (k * rho * ratio) ** 2 + rest**2
-    high, low = f_distribution.ppf(level, n - 1, df), f_distribution.ppf(level, df, n - 1)
+    high, low = fdtri(n - 1, df, level), fdtri(df, n - 1, level)
     both = k * raters + (k * n - k - n) * residual
     two = [
         n * (items - high * residual) / (high * both + n * items),
@@ -105,9 +105,9 @@ def icc_limits(ms: MeanSquares, alpha: float) -> Floats:
 
 
 def _f_limits(ratio: float, df_1: float, df_2: float, k: int, level: float) -> list[float]:
-    low = ratio / f_distribution.ppf(level, df_1, df_2)
-    high = ratio * f_distribution.ppf(level, df_2, df_1)
-    return [(low - 1) / (low + k - 1), (high - 1) / (high + k - 1)]
+    low = ratio / fdtri(df_1, df_2, level)
+    high = ratio * fdtri(df_2, df_1, level)
+    return [float((bound - 1) / (bound + k - 1)) for bound in (low, high)]
 
 
 def one_way(panel: Panel, drawn: Floats) -> Floats:

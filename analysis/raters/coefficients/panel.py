@@ -90,10 +90,6 @@ class Panel:
         """Share of an item's ratings in each category, shape (I, q)."""
         return self.counts / self.per_item[:, None]
 
-    def only(self, kept: NDArray[np.bool_]) -> Panel:
-        """The panel of the items where ``kept``, shape (I,), is true; raters who have none left go."""
-        return self.rows(kept[self.item])
-
     def rows(self, kept: NDArray[np.bool_]) -> Panel:
         """The panel of the ratings where ``kept``, shape (n,), is true."""
         item, items = pd.factorize(self.item[kept], sort=True)

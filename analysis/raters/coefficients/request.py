@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
 
-from ...results import check_alpha
+from ...results import check_alpha, check_draws
 from .families import CATEGORICAL, NUMERIC, ONE_WAY, TWO_WAY
 
 EVERY = (*CATEGORICAL, *NUMERIC)
@@ -30,15 +30,14 @@ class Request:
     between: Sequence[tuple[str, str]] | None
     judges: Sequence[str] | None
     by: tuple[str, ...]
-    unit: str
+    cluster: str | None
     draws: int
     seed: int
     alpha: float
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
-        if self.draws < 0:
-            raise InputError(f"draws is {self.draws}; give 0 or more.")
+        check_draws(self.draws, self.seed)
 
 
 def coefficients_named(asked: str | Sequence[str] | None) -> tuple[str, ...]:

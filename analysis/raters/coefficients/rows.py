@@ -13,7 +13,7 @@ from conjury.inference.columns import listed
 
 from ...results import inference
 from ..ratings import Codes, Floats, Ratings
-from .comparisons import Comparison, first_samples
+from .comparisons import Comparison
 from .families import (
     CATEGORICAL,
     GENERAL,
@@ -182,7 +182,7 @@ def pair_tables(
     if len(ratings.judges) > MOST_PAIRED:
         into.notes.append(prefix_of(keys) + f"no table of pairs is made of {len(ratings.judges)} judges.")
         return
-    panel = panel_of(ratings, cluster).rows(first_samples(ratings))
+    panel = panel_of(ratings, cluster).rows(ratings.first_samples)
     pairs = pairs_of(panel)
     if not len(pairs.first):
         return

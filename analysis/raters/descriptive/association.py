@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse, stats
+from scipy import sparse
+from scipy.special import stdtr
 
 from ..ratings import Codes, Floats
 
@@ -80,10 +81,12 @@ def t_test(kind: str, r: Floats, n: Floats, x: Floats | None = None, y: Floats |
     if kind == "kendall":
         if x is None or y is None:
             return np.full_like(r, np.nan)
+        from scipy import stats  # slow to import
+
         return np.full_like(r, stats.kendalltau(x, y, method="asymptotic").pvalue)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = r * np.sqrt((n - 2) / (1 - r**2))
-    return np.where(n > 2, 2 * stats.t.sf(np.abs(t), np.maximum(n - 2, 1)), np.nan)
+    return np.where(n > 2, 2 * stdtr(np.maximum(n - 2, 1), -np.abs(t)), np.nan)
 
 
 def _pearson(x: Floats, y: Floats, mass: Floats) -> Floats:

@@ -8,16 +8,16 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import listed
 from conjury.inference.errors import InputError
 
-from ...results import check_alpha
+from ...results import check_alpha, check_draws
+from ..items import names_of
 from ..ratings import HUMAN, Floats
 from ..result import RaterResult
 from .association import COEFFICIENTS, cells_of, correlation
 from .mean_ratings import columns_of
 from .resample import EDGE, FIXED_PEOPLE, Interval, draw_clusters, intervals
-from .scores import TOPIC, Scores, item_scores, ordered, stratum_names
+from .scores import Scores, item_scores, ordered, stratum_names
 from .strata import OVERALL, one_of
 
 HALO = (
@@ -31,14 +31,14 @@ def dimension_correlations(
     items: pd.DataFrame | None = None,
     *,
     main: str | None = None,
-    by: Sequence[str] = (),
+    by: str | Sequence[str] = (),
     coefficient: str = "spearman",
-    dimensions: Sequence[str] | None = None,
-    cluster: str | None = TOPIC,
+    dimensions: str | Sequence[str] | None = None,
+    cluster: str | None = None,
     scale: Sequence[float] | None = None,
     alpha: float = 0.05,
     draws: int = 1000,
-    seed: int = 0,
+    seed: int = 1,
 ) -> RaterResult:
     """Correlate every two dimensions over items, for people together and for each model.
 
@@ -48,7 +48,7 @@ def dimension_correlations(
         As in `correlations`.
     main : str, optional
         The dimension whose correlates are compared; by default the last.
-    by : sequence of str
+    by : str or sequence of str
         Columns whose combinations of levels are strata, besides all items together.
     coefficient : {"spearman", "pearson", "kendall"}
 
@@ -66,17 +66,19 @@ def dimension_correlations(
     ...     {"wit": [0, 1, 2, 3], "fun": [0, 2, 1, 3], "clear": [3, 1, 2, 0]}.items()
     ...     for k, value in enumerate(values)],
     ...     columns=["judge_id", "judge_kind", "item_id", "dimension", "value"])
-    >>> made = dimension_correlations(table, main="fun", cluster=None, draws=20)
+    >>> made = dimension_correlations(table, main="fun", draws=20)
     >>> made.extra["main"][["other", "estimate", "rank"]].round(1).values.tolist()
     [['wit', 0.8, 1], ['clear', -1.0, 2]]
     """
     check_alpha(alpha)
+    check_draws(draws, seed)
+    by = names_of(by)
     kind = one_of(coefficient, COEFFICIENTS, "coefficient")
     made = item_scores(
         judgments, items, columns=by, dimensions=dimensions, cluster=cluster, scale=scale, people=False
     )
     if len(made.dimensions) < 2:
-        raise InputError(f"judgments: there is one dimension ({listed(made.dimensions)}); give at least two.")
+        raise InputError("judgments: there is one dimension; give at least two.")
     chosen = made.dimensions[-1] if main is None else one_of(main, made.dimensions, "dimension")
     weights = draw_clusters(made.n_clusters, draws, seed)
     pairs = list(combinations(made.dimensions, 2))
@@ -104,7 +106,7 @@ def dimension_correlations(
     table = pd.concat(mains, ignore_index=True)
     table = table[[*keys, *(name for name in table.columns if name not in keys)]]
     settings = {
-        "main": chosen, "by": list(by), "coefficient": kind, "cluster": cluster, "alpha": alpha,
+        "main": chosen, "by": by, "coefficient": kind, "cluster": cluster, "alpha": alpha,
         "draws": draws, "seed": seed, "dimensions": list(made.dimensions),
     }  # fmt: skip
     return RaterResult(
@@ -161,7 +163,9 @@ def _main(drawn: Floats, people: Floats | None, alpha: float) -> pd.DataFrame:
     found = intervals(drawn.T, alpha, correlation=True)
     filled = np.where(np.isfinite(drawn), drawn, -np.inf)
     best = (filled[:, 1:] == filled[:, 1:].max(axis=0)) & np.isfinite(filled[:, 1:])
-    share = (best / np.maximum(best.sum(axis=0), 1)).sum(axis=1) / max(best.shape[1], 1)
+    share = np.full(len(drawn), np.nan)
+    if best.shape[1]:
+        share = (best / np.maximum(best.sum(axis=0), 1)).mean(axis=1)
     rank = (-filled[:, 0]).argsort(kind="stable").argsort() + 1
     frame = pd.DataFrame({**columns_of(found), "rank": rank, "probability": share})
     apart = _difference(drawn, people, alpha)
@@ -177,8 +181,12 @@ def _difference(drawn: Floats, people: Floats | None, alpha: float) -> Interval:
 
 def _strongest(table: pd.DataFrame, by: Sequence[str]) -> list[str]:
     overall = table[(table[list(by)] == OVERALL).all(axis=1)] if by else table
+    first = overall[overall["rank"] == 1]
+    shares = [
+        "" if np.isnan(share) else f"; strongest in {share:.0%} of bootstrap draws"
+        for share in first["probability"]
+    ]
     return [
-        f"{row.group}: {row.other} goes most with {row.dimension} ({row.estimate:.2f}; strongest in "
-        f"{row.probability:.0%} of bootstrap draws)."
-        for row in overall[overall["rank"] == 1].itertuples()
+        f"{row.group}: {row.other} goes most with {row.dimension} ({row.estimate:.2f}{share})."
+        for row, share in zip(first.itertuples(), shares, strict=True)
     ]

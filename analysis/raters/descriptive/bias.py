@@ -11,14 +11,15 @@ import pandas as pd
 from conjury.inference.columns import as_text, listed
 from conjury.inference.errors import InputError
 
-from ...results import check_alpha
+from ...results import check_alpha, check_draws
+from ..items import names_of
 from ..ratings import HUMAN
 from ..result import RaterResult
 from .bias_parts import Row, context, keys_of, positivity, range_of_scale
 from .matching import ADJUSTMENTS
 from .mean_ratings import columns_of
 from .resample import FIXED_PEOPLE, Draws, draw_clusters, intervals
-from .scores import TOPIC, Flags, Scores, item_scores, ordered
+from .scores import Flags, Scores, item_scores, ordered
 from .self_preference import SELF, Authors, self_preference
 
 CEILING = 0.4  # share of ratings at one end of the scale
@@ -28,17 +29,17 @@ def biases(
     judgments: pd.DataFrame,
     items: pd.DataFrame | None = None,
     *,
-    by: Sequence[str] = (),
+    by: str | Sequence[str] = (),
     generator: str | None = None,
     author: str = HUMAN,
     unrelated: tuple[str, str] | None = None,
     set_aside: Mapping[str, Sequence[str]] | None = None,
-    dimensions: Sequence[str] | None = None,
-    cluster: str | None = TOPIC,
+    dimensions: str | Sequence[str] | None = None,
+    cluster: str | None = None,
     scale: Sequence[float] | None = None,
     alpha: float = 0.05,
     draws: int = 1000,
-    seed: int = 0,
+    seed: int = 1,
 ) -> RaterResult:
     """Compare each model with people as a rater.
 
@@ -46,7 +47,7 @@ def biases(
     ----------
     judgments, items
         As in `means`.
-    by : sequence of str
+    by : str or sequence of str
         Columns whose combinations of levels get rows of positivity of their own.
     generator : str, optional
         Column of items that says who wrote an item; without it there is no test of self-preference.
@@ -77,7 +78,7 @@ def biases(
         - ``context``: ``unrelated``, model minus people on unrelated items; ``unrelated_net``, the same minus
           model minus people on the other items that people wrote; ``drop_ratio``, how much the model marks
           unrelated items down, as a share of how much people do (1: as much, 0: not at all); missing where
-          people do so by less than four standard errors.
+          people do so by less than four standard errors (without draws, not at all).
 
         ``extra["adjustments"]`` holds self-preference without adjustment, adjusted for the observed human
         mean, and corrected; the rows of ``one person`` show what comparing at equal observed means finds
@@ -88,11 +89,13 @@ def biases(
     --------
     >>> table = pd.DataFrame({"judge_id": ["ann", "bob", "gpt"] * 2, "judge_kind": ["human", "human", "model"]
     ...     * 2, "item_id": list("aaabbb"), "value": [1, 2, 3, 3, 4, 4]})
-    >>> made = biases(table, cluster=None, draws=20).frame
+    >>> made = biases(table, draws=20).frame
     >>> made[made["bias"] == "positivity"][["judge", "estimate"]].values.tolist()
     [['gpt', 1.0]]
     """
     check_alpha(alpha)
+    check_draws(draws, seed)
+    by = names_of(by)
     aside = dict(set_aside or {})
     columns = [*by, *([generator] if generator else []), *([unrelated[0]] if unrelated else []), *aside]
     made = item_scores(judgments, items, columns=columns, dimensions=dimensions, cluster=cluster, scale=scale)
@@ -136,7 +139,7 @@ def biases(
     if detail:
         notes += _ceilings(made)
     settings = {
-        "by": list(by), "generator": generator, "author": author, "alpha": alpha, "draws": draws,
+        "by": by, "generator": generator, "author": author, "alpha": alpha, "draws": draws,
         "seed": seed, "unrelated": list(unrelated) if unrelated else None,
         "set_aside": {name: list(levels) for name, levels in aside.items()}, "cluster": cluster,
     }  # fmt: skip
@@ -194,7 +197,7 @@ def _ceilings(made: Scores) -> list[str]:
             ends = (float(min(ratings.categories)), float(max(ratings.categories)))
             share = max(float(np.mean(values[np.isfinite(values)] == end)) for end in ends)
             if share > CEILING:
-                told.append(f"{judge} on {dimension} ({share:.0%})")
+                told.append(f"{judge}{f' on {dimension}' if dimension else ''} ({share:.0%})")
     return (
         [
             "Comparisons at equal human quality assume a straight line, which ratings at one end of the "

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ...conjoint.comparisons.multiplicity import benjamini_hochberg, holm
-from ...results import check_alpha
+from ...adjustment import Step, adjusted
+from ...results import check_alpha, check_draws
+from ..items import names_of
 from ..ratings import HUMAN, Floats
 from ..result import RaterResult
 from .association import COEFFICIENTS, cells_of, correlation, t_test
 from .mean_ratings import columns_of
 from .resample import FIXED_PEOPLE, draw_clusters, intervals
-from .scores import TOPIC, Scores, item_scores, ordered, stratum_names
+from .scores import Scores, item_scores, ordered, stratum_names
 from .strata import one_of
 
 CARRIED = 10  # items off the most frequent rating that an interval needs
@@ -29,14 +30,14 @@ def correlations(
     judgments: pd.DataFrame,
     items: pd.DataFrame | None = None,
     *,
-    by: Sequence[str] = ("response_type",),
-    coefficients: Sequence[str] = COEFFICIENTS,
-    dimensions: Sequence[str] | None = None,
-    cluster: str | None = TOPIC,
+    by: str | Sequence[str] = (),
+    coefficients: str | Sequence[str] = COEFFICIENTS,
+    dimensions: str | Sequence[str] | None = None,
+    cluster: str | None = None,
     scale: Sequence[float] | None = None,
     alpha: float = 0.05,
     draws: int = 1000,
-    seed: int = 0,
+    seed: int = 1,
 ) -> RaterResult:
     """Correlate the mean rating by people with the rating by each model.
 
@@ -44,14 +45,12 @@ def correlations(
     ----------
     judgments, items
         As in `means`.
-    by : sequence of str
-        Columns whose combinations of levels are the strata; rows of all items come first.
-    coefficients : sequence of str
+    by : str or sequence of str
+        Columns whose combinations of levels are strata, after the rows of all items.
+    coefficients : str or sequence of str
         Any of "pearson", "spearman", "kendall" (tau-b).
-    dimensions, cluster, scale
+    dimensions, cluster, scale, alpha, draws, seed
         As in `means`.
-    alpha, draws, seed
-        One minus the confidence level, bootstrap draws, seed of the generator.
 
     Returns
     -------
@@ -68,12 +67,14 @@ def correlations(
     --------
     >>> table = pd.DataFrame({"judge_id": ["ann"] * 5 + ["gpt"] * 5, "judge_kind": ["human"] * 5 + ["model"]
     ...     * 5, "item_id": list("abcde") * 2, "value": [0, 1, 2, 3, 4, 1, 0, 2, 4, 3]})
-    >>> made = correlations(table, by=(), cluster=None, draws=50)
+    >>> made = correlations(table, draws=50)
     >>> made.frame[["coefficient", "estimate"]].round(3).values.tolist()
     [['pearson', 0.8], ['spearman', 0.8], ['kendall', 0.6]]
     """
     check_alpha(alpha)
-    kinds = [one_of(kind, COEFFICIENTS, "coefficient") for kind in coefficients]
+    check_draws(draws, seed)
+    by = names_of(by)
+    kinds = [one_of(kind, COEFFICIENTS, "coefficient") for kind in names_of(coefficients)]
     made = item_scores(judgments, items, columns=by, dimensions=dimensions, cluster=cluster, scale=scale)
     weights = draw_clusters(made.n_clusters, draws, seed)
     strata = [((), np.ones(len(made.items), dtype=bool)), *(made.cells(by) if by else ())]
@@ -106,7 +107,7 @@ def correlations(
     if few:
         notes.append(f"{few:,} strata with fewer than {FEWEST} items rated by both are left out.")
     settings = {
-        "by": list(by), "coefficients": kinds, "cluster": cluster, "alpha": alpha, "draws": draws,
+        "by": by, "coefficients": kinds, "cluster": cluster, "alpha": alpha, "draws": draws,
         "seed": seed, "family": "all rows of a coefficient",
     }  # fmt: skip
     return RaterResult(frame, "correlations", tuple(notes), settings)
@@ -135,10 +136,12 @@ def _table(keys: pd.DataFrame, drawn: list[Floats], names: list[str], alpha: flo
     counts = ["n_items", "n_clusters", "rests_on"]
     frame = keys[names].assign(**columns_of(found), p_t=keys["p_t"], p=found.p)
     frame.loc[keys["rests_on"].to_numpy(dtype=float) < CARRIED, ["std_error", "lower", "upper", "p"]] = np.nan
-    for name, adjust in (("p_holm", holm), ("p_bh", benjamini_hochberg)):
+    methods: tuple[Step, ...] = ("holm", "bh")
+    for method in methods:
+        name = f"p_{method}"
         frame[name] = np.nan
         for _, family in frame.dropna(subset="p").groupby("coefficient", sort=False):
-            frame.loc[family.index, name] = adjust(family["p"].to_numpy(dtype=float))
+            frame.loc[family.index, name] = adjusted(family["p"].to_numpy(dtype=float), method)
     frame[counts] = keys[counts]
     return ordered(frame, names)
 
@@ -147,8 +150,8 @@ def _unsure(frame: pd.DataFrame) -> list[str]:
     unsure = int((frame["estimate"].notna() & (frame["rests_on"] < CARRIED)).sum())
     return (
         [
-            f"{unsure:,} correlations have no interval: fewer than {CARRIED} items differ from the rating that "
-            "is given most, and resampling them cannot tell how sure the correlation is."
+            f"{unsure:,} correlations have no interval: fewer than {CARRIED} items differ from the rating "
+            "that is given most, and resampling them cannot tell how sure the correlation is."
         ]
         if unsure
         else []

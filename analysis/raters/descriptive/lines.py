@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ...results import check_alpha
+from ...results import check_alpha, check_draws
+from ..items import names_of
 from ..ratings import HUMAN, Codes, Floats
 from ..result import RaterResult
 from .mean_ratings import columns_of
 from .resample import FIXED_PEOPLE, draw_clusters, intervals
-from .scores import TOPIC, item_scores, ordered, stratum_names
+from .scores import item_scores, ordered, stratum_names
 
 POINTS_OF_BAND = 25
 FEWEST = 4
@@ -22,20 +23,20 @@ def rating_lines(
     judgments: pd.DataFrame,
     items: pd.DataFrame | None = None,
     *,
-    by: Sequence[str] = ("response_type",),
-    dimensions: Sequence[str] | None = None,
-    cluster: str | None = TOPIC,
+    by: str | Sequence[str] = (),
+    dimensions: str | Sequence[str] | None = None,
+    cluster: str | None = None,
     scale: Sequence[float] | None = None,
     alpha: float = 0.05,
     draws: int = 1000,
-    seed: int = 0,
+    seed: int = 1,
 ) -> RaterResult:
     """Regress the rating of each model on the mean rating by people, within strata.
 
     Parameters
     ----------
     judgments, items, by, dimensions, cluster, scale, alpha, draws, seed
-        As in `correlations`.
+        As in `means`.
 
     Returns
     -------
@@ -49,10 +50,12 @@ def rating_lines(
     --------
     >>> table = pd.DataFrame({"judge_id": ["ann"] * 4 + ["gpt"] * 4, "judge_kind": ["human"] * 4 + ["model"]
     ...     * 4, "item_id": list("abcd") * 2, "value": [0, 1, 2, 3, 2.0, 2.5, 3.0, 3.5]})
-    >>> rating_lines(table, by=(), cluster=None, draws=20).frame[["estimate", "intercept"]].values.tolist()
+    >>> rating_lines(table, draws=20).frame[["estimate", "intercept"]].values.tolist()
     [[0.5, 2.0]]
     """
     check_alpha(alpha)
+    check_draws(draws, seed)
+    by = names_of(by)
     made = item_scores(judgments, items, columns=by, dimensions=dimensions, cluster=cluster, scale=scale)
     weights = draw_clusters(made.n_clusters, draws, seed)
     rows, slopes, bands, points = [], [], [], []
@@ -88,7 +91,7 @@ def rating_lines(
         "bands": ordered(pd.concat(bands, ignore_index=True) if bands else empty, keys_of),
     }
     settings: dict[str, object] = {
-        "by": list(by), "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed,
+        "by": by, "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed,
     }  # fmt: skip
     settings["categories"] = [float(value) for value in made.ratings[0].categories]
     return RaterResult(ordered(frame, keys_of), "rating_lines", (FIXED_PEOPLE, *made.notes), settings, extra)

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ...results import check_alpha
+from ...results import check_alpha, check_draws
+from ..items import names_of
 from ..ratings import HUMAN, Codes, Floats
 from ..result import RaterResult
 from .resample import FIXED_PEOPLE, Interval, draw_clusters, intervals
-from .scores import TOPIC, item_scores, ordered, stratum_names
+from .scores import item_scores, ordered, stratum_names
 
 SD_OF = "Standard deviations are those of item means (people averaged first), not of single ratings."
 
@@ -20,19 +21,20 @@ def means(
     judgments: pd.DataFrame,
     items: pd.DataFrame | None = None,
     *,
-    by: Sequence[str] = ("response_type",),
-    dimensions: Sequence[str] | None = None,
-    cluster: str | None = TOPIC,
+    by: str | Sequence[str] = (),
+    dimensions: str | Sequence[str] | None = None,
+    cluster: str | None = None,
     scale: Sequence[float] | None = None,
     overall: bool = False,
     alpha: float = 0.05,
     draws: int = 1000,
-    seed: int = 0,
+    seed: int = 1,
 ) -> RaterResult:
     """Average ratings within strata of items, for people together and for each model.
 
-    Ratings of an item are averaged over samples and raters first; means and standard deviations are those
-    of the item means. Intervals resample clusters of items (topics) with replacement.
+    Ratings of an item are averaged over the samples of a judge, then over judges: who rated an item twice
+    counts once. Means and standard deviations are those of the item means. Intervals resample clusters of
+    items with replacement.
 
     Parameters
     ----------
@@ -40,18 +42,20 @@ def means(
         ``judge_id, judge_kind, item_id, value`` and, where there are several, ``dimension``.
     items : DataFrame, optional
         ``item_id``, the columns of ``by`` and ``cluster``.
-    by : sequence of str
-        Columns whose combinations of levels are the strata; ``("modality", "response_type")`` splits by both.
-    dimensions : sequence of str, optional
+    by : str or sequence of str
+        Columns whose combinations of levels are the strata, as in ``("modality", "generator")``; by default
+        all items together.
+    dimensions : str or sequence of str, optional
         Which, in this order.
-    cluster : str or None
-        Column of items that belong together; None where items stand alone.
+    cluster : str, optional
+        Column that says which items belong together, such as ``"topic_id"``; by default items stand alone.
     scale : sequence of float, optional
         Ratings that are allowed.
     overall : bool
         Whether to add rows of all items together.
     alpha, draws, seed
-        One minus the confidence level, bootstrap draws, seed of the generator.
+        One minus the confidence level, bootstrap draws (0 for none: no errors and intervals), seed of the
+        generator.
 
     Returns
     -------
@@ -63,10 +67,12 @@ def means(
     --------
     >>> table = pd.DataFrame({"judge_id": ["ann", "bob", "gpt"] * 2, "judge_kind": ["human", "human", "model"]
     ...     * 2, "item_id": list("aaabbb"), "value": [1, 2, 3, 3, 4, 4]})
-    >>> means(table, by=(), cluster=None, draws=20).frame[["group", "estimate"]].values.tolist()
+    >>> means(table, draws=20).frame[["group", "estimate"]].values.tolist()
     [['human', 2.5], ['gpt', 3.5]]
     """
     check_alpha(alpha)
+    check_draws(draws, seed)
+    by = names_of(by)
     made = item_scores(
         judgments, items, columns=by, dimensions=dimensions, cluster=cluster, scale=scale, people=False
     )
@@ -102,7 +108,7 @@ def means(
         "sd_upper": spread.upper,
     }
     frame = pd.concat([counts[keys], pd.DataFrame(numbers), counts.drop(columns=keys)], axis=1)
-    settings = {"by": list(by), "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed}
+    settings = {"by": by, "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed}
     return RaterResult(ordered(frame, keys), "means", (SD_OF, FIXED_PEOPLE, *made.notes), settings)
 
 
@@ -110,11 +116,11 @@ def distributions(
     judgments: pd.DataFrame,
     items: pd.DataFrame | None = None,
     *,
-    by: Sequence[str] = (),
-    dimensions: Sequence[str] | None = None,
+    by: str | Sequence[str] = (),
+    dimensions: str | Sequence[str] | None = None,
     scale: Sequence[float] | None = None,
 ) -> RaterResult:
-    """Count single ratings by value, for people together and for each model.
+    """Count single ratings by value, repeated ones included, for people together and for each model.
 
     Returns
     -------
@@ -129,9 +135,8 @@ def distributions(
     >>> distributions(table).frame[["group", "value", "estimate"]].values.tolist()
     [['human', 1.0, 0.5], ['human', 2.0, 0.5], ['gpt', 1.0, 0.0], ['gpt', 2.0, 1.0]]
     """
-    made = item_scores(
-        judgments, items, columns=by, dimensions=dimensions, cluster=None, scale=scale, people=False
-    )
+    by = names_of(by)
+    made = item_scores(judgments, items, columns=by, dimensions=dimensions, scale=scale, people=False)
     rows = []
     for dimension, ratings in zip(made.dimensions, made.ratings, strict=True):
         item = np.array([made.row[name] for name in ratings.items])[ratings.item]
@@ -148,7 +153,7 @@ def distributions(
                         for value, n in zip(ratings.categories, counts, strict=True)
                     ]  # fmt: skip
     frame = ordered(pd.DataFrame(rows), ["dimension", "group", *by])
-    return RaterResult(frame, "distributions", made.notes, {"by": list(by)})
+    return RaterResult(frame, "distributions", made.notes, {"by": by})
 
 
 def cluster_sums(values: Floats, cluster: Codes, n_clusters: int) -> Floats:

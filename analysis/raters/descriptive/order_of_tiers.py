@@ -12,12 +12,12 @@ import pandas as pd
 from conjury.inference.columns import as_text, listed
 from conjury.inference.errors import InputError
 
-from ...results import check_alpha
+from ...results import check_alpha, check_draws
 from ..ratings import HUMAN, Codes, Floats, Ratings
 from ..result import RaterResult
 from .mean_ratings import columns_of
 from .resample import FIXED_PEOPLE, draw_clusters, intervals
-from .scores import TOPIC, Scores, item_scores, ordered
+from .scores import Scores, item_scores, ordered
 
 ONE_PERSON = "one person"
 PICKS = 200
@@ -56,14 +56,14 @@ def tier_accuracy(
     items: pd.DataFrame | None = None,
     *,
     levels: Sequence[str],
-    column: str = "response_type",
-    within: str = TOPIC,
+    column: str,
+    within: str,
     dimension: str | None = None,
-    dimensions: Sequence[str] | None = None,
+    dimensions: str | Sequence[str] | None = None,
     scale: Sequence[float] | None = None,
     alpha: float = 0.05,
     draws: int = 1000,
-    seed: int = 0,
+    seed: int = 1,
 ) -> RaterResult:
     """Score how often ratings put the tiers of a topic in their order.
 
@@ -76,7 +76,7 @@ def tier_accuracy(
     column : str
         Column of items that holds them.
     within : str
-        Column of the topics; intervals resample topics.
+        Column of the topics, or whatever tiers are ordered within; intervals resample topics.
     dimension : str, optional
         One dimension; shorthand for ``dimensions=[dimension]``.
     dimensions, scale, alpha, draws, seed
@@ -87,23 +87,25 @@ def tier_accuracy(
     RaterResult
         ``dimension, judge, quantity, ties, estimate, std_error, lower, upper, chance, excess, excess_lower,
         excess_upper, p, tied, n_topics``. Judges are each model, ``human`` (the mean of the
-        panel), and ``one person``, a single rating of each response, drawn from its raters 200 times and
-        averaged. ``quantity`` is ``complete_order`` or ``ordered_pairs``; ``p`` tests the excess over
-        ``chance``; ``tied`` is the share of pairs with equal ratings. Topics with a tier that a judge did
-        not rate are left out for that judge.
+        panel), and ``one person``, a single rating of each response, drawn from the first
+        ratings by its raters 200 times and averaged. ``quantity`` is ``complete_order`` or ``ordered_pairs``;
+        ``p`` tests the excess over ``chance``; ``tied`` is the share of pairs with equal ratings. Topics with
+        a tier that a judge did not rate are left out for that judge.
 
     Examples
     --------
     >>> table = pd.DataFrame({"judge_id": ["ann"] * 3 + ["gpt"] * 3, "judge_kind": ["human"] * 3 +
     ...     ["model"] * 3, "item_id": list("abc") * 2, "value": [3, 2, 1, 3, 3, 1], "topic_id": "t",
     ...     "tier": ["high", "mid", "low"] * 2})
-    >>> made = tier_accuracy(table, column="tier", levels=["high", "mid", "low"], draws=5).frame
+    >>> made = tier_accuracy(table, column="tier", within="topic_id", levels=["high", "mid", "low"],
+    ...     draws=5).frame
     >>> made[made["judge"] == "gpt"][["quantity", "ties", "estimate"]].round(2).values.tolist()
     ... # doctest: +NORMALIZE_WHITESPACE
     [['complete_order', 'wrong', 0.0], ['complete_order', 'split', 0.5], ['complete_order', 'right', 1.0],
      ['ordered_pairs', 'wrong', 0.67], ['ordered_pairs', 'split', 0.83], ['ordered_pairs', 'right', 1.0]]
     """
     check_alpha(alpha)
+    check_draws(draws, seed)
     if len(set(levels)) < 2 or len(set(levels)) != len(levels):
         raise InputError(f"levels names {listed(levels) or 'nothing'}; give at least two tiers, each once.")
     chosen = [dimension] if dimension is not None else dimensions
@@ -197,8 +199,11 @@ def _orders_of_ties(values: Floats) -> Floats:
 
 
 def picked_ratings(ratings: Ratings, row: dict[str, int], n_items: int, picks: int, seed: int) -> Floats:
-    """One human rating of each item, drawn ``picks`` times, shape (picks, n_items); NaN where none is."""
-    human = ratings.is_human & (ratings.frame["sample"] == 1).to_numpy(dtype=bool)
+    """One human rating of each item, drawn ``picks`` times, shape (picks, n_items); NaN where none is.
+
+    Of a person who rated an item several times the first rating can be drawn.
+    """
+    human = ratings.is_human & ratings.first_samples
     at = np.array([row[name] for name in ratings.items])[ratings.item][human]
     order = np.argsort(at, kind="stable")
     value, count = ratings.value[human][order], np.bincount(at, minlength=n_items)

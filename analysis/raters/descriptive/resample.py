@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
+from ...results import inference
 from ..ratings import Codes, Floats
 
 FIXED_PEOPLE = "Intervals resample items (by cluster); the people who rated them are taken as they are."
@@ -59,7 +59,7 @@ class Draws:
 
 @dataclass(frozen=True)
 class Interval:
-    """Estimates with bootstrap errors; every array has shape (m,), NaN where there is none.
+    """Estimates with bootstrap errors; every array has shape (m,), NaN where there is none, as without draws.
 
     ``p`` tests the null value by the normal distribution with the bootstrap standard error.
     """
@@ -80,15 +80,12 @@ def intervals(drawn: Floats, alpha: float, null: float = 0.0, *, correlation: bo
     """
     bounded = np.arctanh(np.clip(drawn, -EDGE, EDGE)) if correlation else drawn
     error = _spread(bounded[1:])
-    half = ndtri(1 - alpha / 2) * error
-    lower, upper = bounded[0] - half, bounded[0] + half
-    centre = np.arctanh(null) if correlation else null
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = 2 * ndtr(-np.abs(bounded[0] - centre) / error)
+    found = inference(bounded[0], error, alpha, float(np.arctanh(null)) if correlation else null)
+    lower, upper = found.lower, found.upper
     if correlation:
         lower, upper = np.tanh(lower), np.tanh(upper)
         error = _spread(drawn[1:])
-    return Interval(drawn[0], error, lower, upper, p)
+    return Interval(drawn[0], error, lower, upper, found.p)
 
 
 def _spread(draws: Floats) -> Floats:

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from conjury.inference.columns import as_text, listed
 from conjury.inference.errors import InputError
 
-from ..items import with_items
+from ..coverage import dimension_names
+from ..items import item_clusters, with_items
 from ..ratings import HUMAN, Codes, Floats, Ratings, read_ratings
-from .strata import OVERALL, levels_of, one_of
+from .strata import OVERALL, levels_of
 
 Flags = NDArray[np.bool_]
-UNNAMED = "rating"  # the dimension of judgments that have no column of dimensions
-TOPIC = "topic_id"
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,9 @@ class Scores:
         Mean over raters of their means over samples; NaN where a group did not rate the item.
     n_ratings : ndarray, shape (D, G, I)
         Ratings behind each mean.
-    dimensions, items : tuple of str
+    dimensions : tuple of str
+        Names; "" where judgments have no column of dimensions.
+    items : tuple of str
     groups : tuple of str
         ``"human"`` (all people together) where there are people, then panels of people where there are
         several, then models.
@@ -65,11 +66,6 @@ class Scores:
     def models(self) -> list[str]:
         """Groups that are models."""
         return [name for name, kind in zip(self.groups, self.kinds, strict=True) if kind != HUMAN]
-
-    @property
-    def has_people(self) -> bool:
-        """Whether people rated anything."""
-        return HUMAN in self.groups
 
     @cached_property
     def row(self) -> dict[str, int]:
@@ -105,8 +101,8 @@ def item_scores(
     items: pd.DataFrame | None = None,
     *,
     columns: Sequence[str] = (),
-    dimensions: Sequence[str] | None = None,
-    cluster: str | None = TOPIC,
+    dimensions: str | Sequence[str] | None = None,
+    cluster: str | None = None,
     scale: Sequence[float] | None = None,
     people: bool = True,
 ) -> Scores:
@@ -118,10 +114,10 @@ def item_scores(
         As in `with_items`.
     columns : sequence of str
         Columns of items to keep.
-    dimensions : sequence of str, optional
+    dimensions : str or sequence of str, optional
         Which, in this order; by default all, as they appear.
-    cluster : str or None
-        Column of items whose items belong together, or None for items that stand alone.
+    cluster : str, optional
+        Column that says which items belong together; by default items stand alone.
     scale : sequence of float, optional
         Ratings that are allowed.
     people : bool
@@ -138,17 +134,10 @@ def item_scores(
         people or models are needed and there are none.
     """
     wanted = list(dict.fromkeys([*columns, *([cluster] if cluster else [])]))
-    if cluster and cluster not in judgments and (items is None or cluster not in items):
-        raise InputError(
-            f"items: there is no column '{cluster}' that says which items belong together; name another one "
-            "as cluster, or None where items stand alone."
-        )
     joined = with_items(judgments, items, wanted)
-    names = _dimensions(joined, dimensions)
-    ratings = [
-        read_ratings(joined, dimension=None if name == UNNAMED else name, scale=scale, numeric=True)
-        for name in names
-    ]
+    asked = dimension_names(joined, dimensions)
+    ratings = [read_ratings(joined, dimension=name, scale=scale, numeric=True) for name in asked]
+    names = [name or "" for name in asked]
     strata, known = _strata(joined, wanted)
     groups, kinds = _groups(ratings)
     mean, n_ratings = _means(ratings, groups, known)
@@ -161,7 +150,9 @@ def item_scores(
         raise InputError("judgments: no rating by people is left to compare with; add rows of kind human.")
     if people and set(kinds) == {HUMAN}:
         raise InputError("judgments: no rating by a model is left to compare; add rows of kind model.")
-    codes = _clusters(strata, cluster)
+    codes = np.arange(len(known))
+    if cluster is not None:
+        codes = item_clusters(codes, strata[cluster], known)
     return Scores(
         mean,
         n_ratings,
@@ -175,13 +166,6 @@ def item_scores(
         tuple(ratings),
         (*notes, *_partial(mean, groups)),
     )
-
-
-def _dimensions(joined: pd.DataFrame, asked: Sequence[str] | None) -> list[str]:
-    if "dimension" not in joined:
-        return [UNNAMED]
-    there = levels_of(joined["dimension"])
-    return there if asked is None else [one_of(name, there, "dimension") for name in asked]
 
 
 def _strata(joined: pd.DataFrame, columns: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
@@ -210,17 +194,36 @@ def _groups(ratings: Sequence[Ratings]) -> tuple[list[str], list[str]]:
     return [*together, *told, *models], [HUMAN] * len([*together, *told]) + ["model"] * len(models)
 
 
+@dataclass(frozen=True)
+class Averaged:
+    """What m pairs of item and judge come to, repeated ratings averaged; every array has shape (m,).
+
+    ``item`` and ``judge`` are positions in those of the ratings; ``n_ratings`` is how many were averaged.
+    """
+
+    item: Codes
+    judge: Codes
+    value: Floats
+    n_ratings: Codes
+
+
+def averaged(ratings: Ratings) -> Averaged:
+    """Average the ratings of the same item by the same judge."""
+    n_judges = len(ratings.judges)
+    pairs, pair = np.unique(ratings.item * n_judges + ratings.judge, return_inverse=True)
+    sizes = np.bincount(pair)
+    item, judge = np.divmod(pairs, n_judges)
+    return Averaged(item, judge, np.bincount(pair, weights=ratings.value) / sizes, sizes)
+
+
 def _means(ratings: Sequence[Ratings], groups: Sequence[str], items: Sequence[str]) -> tuple[Floats, Codes]:
     place = {name: k for k, name in enumerate(items)}
     shape = (len(ratings), len(groups), len(items))
     mean, count = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
     for d, made in enumerate(ratings):
-        at = np.array([place[name] for name in made.items])[made.item]
-        of_judge, n_judges = made.judge.astype(np.int64), len(made.judges)
-        pairs, pair = np.unique(at * n_judges + of_judge, return_inverse=True)
-        sizes = np.bincount(pair)
-        own = np.bincount(pair, weights=made.value) / sizes
-        item, judge = np.divmod(pairs, n_judges)
+        at = np.array([place[name] for name in made.items])
+        found = averaged(made)
+        item, judge, own, sizes = at[found.item], found.judge, found.value, found.n_ratings
         belongs = np.array(made.groups)[judge]
         human = np.array([kind == HUMAN for kind in made.kinds])[judge]
         for g, name in enumerate(groups):
@@ -230,18 +233,6 @@ def _means(ratings: Sequence[Ratings], groups: Sequence[str], items: Sequence[st
             mean[d, g] = np.where(raters > 0, total / np.maximum(raters, 1), np.nan)
             count[d, g] = np.bincount(item[here], weights=sizes[here], minlength=len(items))
     return mean, count
-
-
-def _clusters(strata: pd.DataFrame, cluster: str | None) -> Codes:
-    if cluster is None:
-        return np.arange(len(strata))
-    named = as_text(strata[cluster])
-    if named.isna().any():
-        raise InputError(
-            f"items: column '{cluster}' is empty for {int(named.isna().sum()):,} items; fill it in, or name "
-            "another column as cluster, or none."
-        )
-    return pd.factorize(named)[0].astype(np.int64)
 
 
 def _partial(mean: Floats, groups: Sequence[str]) -> list[str]:

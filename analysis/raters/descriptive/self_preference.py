@@ -14,7 +14,7 @@ from .bias_parts import Row, totals
 from .matching import ADJUSTMENTS, Quality, adjusted_differences, one_person, quality_of
 from .order_of_tiers import ONE_PERSON
 from .resample import Draws
-from .scores import Flags, Scores
+from .scores import Flags, Scores, averaged
 
 SELF = "self_preference"
 OWN, OTHER, BOTH, AUTHOR = "own", "other_models", "own_minus_other", "author"
@@ -93,12 +93,15 @@ def _rows(
 
 
 def _people(made: Scores, ratings: Ratings) -> tuple[Floats, Floats, Floats, Floats]:
-    """Number, sum, sum of squares and variance of the human ratings of each item, shape (I,) each."""
-    item = np.array([made.row[name] for name in ratings.items])[ratings.item]
+    """Number of people, sum, sum of squares and variance of their ratings of each item, shape (I,) each.
+
+    Repeated ratings by a person are averaged.
+    """
+    own = averaged(ratings)
+    human = np.array([kind == HUMAN for kind in ratings.kinds])[own.judge]
+    item = np.array([made.row[name] for name in ratings.items])[own.item]
     every = np.ones(len(made.items), dtype=bool)
-    n, total, squares = (
-        totals(ratings.is_human, item, ratings.value**power, every) for power in (0.0, 1.0, 2.0)
-    )
+    n, total, squares = (totals(human, item, own.value**power, every) for power in (0.0, 1.0, 2.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = np.where(n > 1, np.maximum(squares - total**2 / n, 0) / (n - 1), np.nan)
     return n, total, squares, variance

@@ -7,24 +7,23 @@ from typing import Any
 
 import pandas as pd
 
-from conjury.inference.columns import as_text, did_you_mean, listed
+from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
+
+from ..items import levels_present
 
 OVERALL = "overall"
 
 
 def levels_of(column: pd.Series[Any]) -> list[str]:
-    """Distinct values of a column as text, in category order where there is one, else as first seen.
+    """Levels of a column of items, in display order; InputError for one that is called ``overall``.
 
     Examples
     --------
     >>> levels_of(pd.Series(["b", "a", "b", None]))
     ['b', 'a']
     """
-    present = [str(value) for value in as_text(column).dropna().unique()]
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        order = [str(value) for value in as_text(pd.Series(column.cat.categories))]
-        present = [value for value in order if value in set(present)]
+    present = levels_present(column)
     if OVERALL in present:
         raise InputError(
             f"items: column '{column.name}' has a level '{OVERALL}', which is what all items together are "

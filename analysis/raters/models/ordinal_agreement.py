@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from .ordinal_data import OrdinalData
 from .ordinal_draws import Draws, category_chances
@@ -117,7 +117,7 @@ def _fresh(draws: Draws, data: OrdinalData, d: int, g: int) -> tuple[Floats, Flo
         return draws.of_group[d, g : g + 1], np.zeros(1)
     spread = float(np.sqrt(1 + 1 / int(data.size[g])))  # deviations are from the mean of those who were seen
     even: Floats = (0.5 + np.arange(1, PEOPLE + 1)[:, None] * _GOLDEN) % np.float64(1.0)
-    normal: Floats = np.asarray(norm.ppf(even), dtype=float)
+    normal: Floats = np.asarray(ndtri(even), dtype=float)
     first, second = normal.T
     slopes = draws.of_group[d, g] * np.exp(draws.slope_sd[d, g] * spread * first)
     return np.asarray(slopes), draws.severity_sd[d, g] * spread * second

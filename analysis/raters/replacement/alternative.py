@@ -11,9 +11,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...results import check_alpha
+from ...results import check_alpha, check_draws
 from ..coverage import dimension_names
-from ..items import with_items
+from ..items import names_of, with_items
 from ..ratings import read_ratings
 from .advice import FEW_INSTANCES, coarse, repeats, unequal, weaknesses, without
 from .comparisons import Comparisons, compare, units_of, weighted_sums
@@ -30,7 +30,7 @@ def alt_test(
     judgments: pd.DataFrame,
     model: str | Sequence[str] | None = None,
     *,
-    dimension: str | None = None,
+    dimension: str | Sequence[str] | None = None,
     scoring: Scoring | Sequence[Scoring] | None = None,
     epsilon: float = 0.1,
     q_fdr: float = 0.05,
@@ -40,9 +40,9 @@ def alt_test(
     samples: Samples = "each",
     items: pd.DataFrame | None = None,
     cluster: str | None = None,
-    draws: int = 0,
     resample: Resample = "items",
     alpha: float = 0.05,
+    draws: int = 1000,
     seed: int = 1,
 ) -> AltTest:
     """Test whether models may replace a person of the panel (alternative annotator test).
@@ -58,8 +58,8 @@ def alt_test(
         ``judge_id, judge_kind, item_id, value``, as `read_ratings` takes it.
     model : str or sequence of str, optional
         Which models to test; by default all.
-    dimension : str, optional
-        Which dimension; by default each by itself.
+    dimension : str or sequence of str, optional
+        Which dimensions; by default all, each by itself.
     scoring : {"accuracy", "neg_rmse", "neg_mae"}, function, or a sequence of them, optional
         How close an answer is to those of the others: the share that equals it, the negative root mean
         squared error or mean absolute error, or the mean of ``function(answer, other)``, higher for answers
@@ -77,19 +77,20 @@ def alt_test(
         Adjustment for several annotators; the authors' is Benjamini-Yekutieli.
     samples : {"each", "first"}
         Several samples of a model for an item: compare each and average the comparisons, which estimates
-        how one call of the model fares with less noise; or use the first alone.
+        how one call of the model fares with less noise; or use the first alone. Of a person who rated an
+        item several times the first rating counts.
     items : DataFrame, optional
         Table of items with the column ``cluster``, where the judgments do not carry it.
     cluster : str, optional
         Column that says which items belong together, such as questions on one text: tests and intervals
         then take clusters, not items, as independent.
-    draws : int
-        Bootstrap draws for intervals; 0 for none.
     resample : {"items", "both"}
         Draw clusters of items, for conclusions about this panel; or people as well, for conclusions about
         people like them, which needs a panel of six or more.
     alpha : float
         One minus the level of the intervals.
+    draws : int
+        Bootstrap draws for intervals; 0 for none.
     seed : int
         Of the draws.
 
@@ -129,14 +130,15 @@ def alt_test(
     >>> found.winning_rate, found.advantage_probability, found.passes
     (1.0, 1.0, True)
     """
-    _check(epsilon, q_fdr, min_humans, min_instances, draws, samples, resample)
+    _check(epsilon, q_fdr, min_humans, min_instances, samples, resample)
     check_multiplicity(multiplicity)
     check_alpha(alpha)
-    joined = judgments if cluster is None else with_items(judgments, items, [cluster])
-    plan = _Plan(epsilon, q_fdr, min_humans, min_instances, multiplicity, draws, resample, alpha, seed)
+    check_draws(draws, seed)
+    joined = with_items(judgments, items, names_of(cluster))
+    plan = _Plan(epsilon, q_fdr, min_instances, multiplicity, draws, resample, alpha, seed)
     rows, people, notes = [], [], []
-    names = dimension_names(joined) if dimension is None else [dimension]
-    for name in names or [None]:
+    names = dimension_names(joined, dimension)
+    for name in names:
         ratings = read_ratings(joined, dimension=name)
         asked = models_of(ratings, model)
         panel = panel_of(ratings, asked, first_sample=samples == "first", cluster=cluster)
@@ -166,7 +168,6 @@ def alt_test(
 class _Plan:
     epsilon: float
     q_fdr: float
-    min_humans: int
     min_instances: int
     multiplicity: Multiplicity
     draws: int
@@ -212,7 +213,6 @@ def _check(
     q_fdr: float,
     min_humans: int,
     min_instances: int,
-    draws: int,
     samples: str,
     resample: str,
 ) -> None:
@@ -224,8 +224,6 @@ def _check(
         raise InputError(f"min_humans is {min_humans!r}; an item needs 2 people, one to compare with.")
     if min_instances < 2:
         raise InputError(f"min_instances is {min_instances!r}; a test needs 2 items at least, better 30.")
-    if draws < 0 or draws == 1:
-        raise InputError(f"draws is {draws!r}; give 0 for no intervals, or 1000 or so.")
     if samples not in get_args(Samples):
         raise InputError(f"samples is {samples!r}; use each or first.")
     if resample not in get_args(Resample):

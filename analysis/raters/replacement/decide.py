@@ -10,6 +10,7 @@ from scipy.special import stdtr
 
 from conjury.inference.errors import InputError
 
+from ...adjustment import adjusted
 from ..ratings import Floats
 from .scoring import Mask
 
@@ -70,41 +71,8 @@ def p_values(found: Evidence, epsilon: float) -> Floats:
 
 
 def adjust(p: Floats, multiplicity: Multiplicity) -> Floats:
-    """Adjust p values, shape (..., J), for the J tests of the last axis; NaN stays NaN and is not counted.
-
-    Parameters
-    ----------
-    p : ndarray, shape (..., J)
-    multiplicity : {"by", "bh", "holm", "none"}
-        Benjamini-Yekutieli (false discovery rate under any dependence), Benjamini-Hochberg, Holm
-        (family-wise error rate) or nothing.
-
-    References
-    ----------
-    Benjamini, Y., & Yekutieli, D. (2001). The control of the false discovery rate in multiple testing under
-    dependency. Annals of Statistics 29(4), 1165-1188. doi:10.1214/aos/1013699998
-
-    Examples
-    --------
-    >>> adjust(np.array([0.01, 0.04, np.nan]), "by").round(3)
-    array([0.03, 0.06,  nan])
-    """
-    if multiplicity == "none":
-        return p
-    order = np.argsort(p, axis=-1)
-    rising = np.take_along_axis(p, order, axis=-1)
-    m = np.isfinite(p).sum(axis=-1, keepdims=True)
-    rank = np.arange(1, p.shape[-1] + 1)
-    if multiplicity == "holm":
-        stepped = np.maximum.accumulate(np.nan_to_num(rising * (m - rank + 1), nan=0.0), axis=-1)
-    else:
-        harmonic = np.concatenate([[0.0], np.cumsum(1 / rank)])
-        factor = m * (harmonic[m] if multiplicity == "by" else 1.0)
-        scaled = np.nan_to_num(rising * factor / rank, nan=np.inf)
-        stepped = np.minimum.accumulate(scaled[..., ::-1], axis=-1)[..., ::-1]
-    adjusted = np.empty_like(p)
-    np.put_along_axis(adjusted, order, np.minimum(stepped, 1.0), axis=-1)
-    return np.where(np.isfinite(p), adjusted, np.nan)
+    """Adjust p values, shape (..., J), for the J tests of the last axis, as `adjustment.adjusted` does."""
+    return p if multiplicity == "none" else adjusted(p, multiplicity)
 
 
 def check_multiplicity(multiplicity: str) -> None:

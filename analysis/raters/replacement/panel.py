@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import as_text, did_you_mean
+from conjury.inference.columns import did_you_mean
 from conjury.inference.errors import InputError
 
+from ..items import clusters_of
 from ..ratings import Codes, Ratings
 
 NONE = -1
@@ -74,7 +75,7 @@ def panel_of(
             f"The test leaves out one person and compares with the others, and {found}; it needs the "
             "ratings of two people at least, better three."
         )
-    rows = _first(ratings, np.flatnonzero(ratings.is_human))
+    rows = np.flatnonzero(ratings.is_human & ratings.first_samples)
     position = {name: at for at, name in enumerate(people)}
     number = np.array([position.get(name, NONE) for name in ratings.judges])
     rows = rows[np.argsort(ratings.item[rows], kind="stable")]
@@ -91,7 +92,7 @@ def panel_of(
         packed=packed,
         place=place,
         answers=_answers(ratings, models, first_sample),
-        cluster=np.arange(n_items) if cluster is None else _clusters(ratings, cluster),
+        cluster=clusters_of(ratings, cluster),
         people=tuple(people),
         models=tuple(models),
         repeats=int(ratings.is_human.sum()) - len(rows),
@@ -123,19 +124,9 @@ def _told(names: Sequence[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def _first(ratings: Ratings, rows: Codes) -> Codes:
-    """Rows of the first sample of each judge and item."""
-    sample = ratings.frame["sample"].to_numpy()[rows]
-    ordered = rows[np.argsort(sample, kind="stable")]
-    key = ratings.judge[ordered] * len(ratings.items) + ratings.item[ordered]
-    _, first = np.unique(key, return_index=True)
-    return np.sort(ordered[first])
-
-
 def _answers(ratings: Ratings, models: Sequence[str], first_sample: bool) -> Codes:
-    rows = np.flatnonzero(~ratings.is_human)
-    if first_sample:
-        rows = _first(ratings, rows)
+    used = ~ratings.is_human
+    rows = np.flatnonzero(used & ratings.first_samples if first_sample else used)
     sample = pd.Series(ratings.frame["sample"].to_numpy()[rows])
     ranked = sample.groupby([ratings.judge[rows], ratings.item[rows]]).rank(method="first")
     rank = ranked.to_numpy(dtype=np.int64) - 1
@@ -145,18 +136,3 @@ def _answers(ratings: Ratings, models: Sequence[str], first_sample: bool) -> Cod
     asked = number != NONE
     answers[number[asked], rank[asked], ratings.item[rows][asked]] = ratings.category[rows][asked]
     return answers
-
-
-def _clusters(ratings: Ratings, column: str) -> Codes:
-    if column not in ratings.frame:
-        raise InputError(
-            f"There is no column '{column}'{did_you_mean(column, ratings.frame.columns)} to cluster items "
-            "by; add it to the judgments, or give the table of items that has it."
-        )
-    named = pd.DataFrame({"item": ratings.item, "cluster": as_text(ratings.frame[column])}).drop_duplicates()
-    named = named.sort_values("item")
-    wrong = named["cluster"].isna() | named["item"].duplicated()
-    if wrong.any():
-        name = ratings.items[int(named["item"][wrong].iloc[0])]
-        raise InputError(f"Item '{name}' has no cluster or two in column '{column}'; give every item one.")
-    return pd.factorize(named["cluster"])[0].astype(np.int64)

@@ -75,8 +75,8 @@ def test_clusters_of_equal_items_widen_both_intervals() -> None:
         [table.assign(item_id=table["item_id"] + f"_{k}", topic_id=table["item_id"]) for k in "abcd"]
     )
     alone, by_item, by_topic = (
-        agreement(one, "krippendorff", weights="ordinal", draws=400, unit=unit)
-        for one, unit in ((table, "item"), (copies, "item"), (copies, "topic_id"))
+        agreement(one, "krippendorff", weights="ordinal", draws=400, cluster=cluster)
+        for one, cluster in ((table, None), (copies, None), (copies, "topic_id"))
     )
     for made, ratio in ((by_item, 0.5), (by_topic, 1.0)):
         assert value(made, "krippendorff", "std_error", among="model") == pytest.approx(
@@ -239,9 +239,10 @@ def test_few_shared_items_leave_the_mean_kappa_without_bootstrap_and_say_so() ->
         ({"between": [("human", "gtp")]}, "no judge 'gtp'"),
         ({"dimension": "wit"}, "no column 'dimension'"),
         ({"by": "tier"}, "no column 'tier'"),
-        ({"unit": "topic"}, "no column 'topic'"),
+        ({"cluster": "topic"}, "no column 'topic'"),
         ({"alpha": 2}, "alpha is 2"),
         ({"draws": -1}, "draws is -1"),
+        ({"seed": -1}, "seed is -1"),
         ({"judges": ["gpt"]}, "no two raters"),
         ({"weights": "ratio", "scale": [-1, 0, 1, 2, 3, 4]}, "zero or more"),
     ],
@@ -264,10 +265,10 @@ def test_items_of_two_clusters_and_of_none_are_refused() -> None:
     table = judged()
     split = table.copy()
     split.loc[0, "topic_id"] = "other"
-    with pytest.raises(InputError, match="several values of topic_id"):
-        agreement(split, unit="topic_id")
-    with pytest.raises(InputError, match="has no topic_id"):
-        agreement(table.assign(topic_id=None), unit="topic_id")
+    with pytest.raises(InputError, match="two values of 'topic_id'"):
+        agreement(split, cluster="topic_id")
+    with pytest.raises(InputError, match="has no 'topic_id'"):
+        agreement(table.assign(topic_id=None), cluster="topic_id")
 
 
 @pytest.mark.slow

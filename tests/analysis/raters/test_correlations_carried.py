@@ -24,7 +24,7 @@ def table(off: int) -> pd.DataFrame:
 
 
 def test_a_model_that_hardly_varies_has_a_correlation_without_an_error() -> None:
-    found = correlations(table(5), by=(), cluster=None, draws=50)
+    found = correlations(table(5), draws=50)
     assert found.frame["estimate"].notna().all()
     assert found.frame[["std_error", "lower", "upper", "p", "p_holm"]].isna().all().all()
     assert set(found.frame["rests_on"]) == {5}
@@ -32,4 +32,4 @@ def test_a_model_that_hardly_varies_has_a_correlation_without_an_error() -> None
 
 
 def test_a_model_that_varies_enough_has_one() -> None:
-    assert correlations(table(40), by=(), cluster=None, draws=50).frame["lower"].notna().all()
+    assert correlations(table(40), draws=50).frame["lower"].notna().all()

@@ -33,17 +33,17 @@ def judged() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def test_every_printed_mean_stands_beside_ours() -> None:
-    made = published_means(means(*judged(), draws=20))
+    made = published_means(means(*judged(), by="response_type", cluster="topic_id", draws=20))
     assert set(made["table"]) == {1, 4}
     row = made[(made["group"] == "human") & (made["response_type"] == "high")].iloc[0]
     assert (row["printed"], row["sd_printed"]) == (2.563, 0.648)
     assert row["difference"] == pytest.approx(row["estimate"] - 2.563)
-    split = published_means(means(*judged(), by=("modality", "response_type"), draws=20))
+    split = published_means(means(*judged(), by=("modality", "response_type"), cluster="topic_id", draws=20))
     assert set(split["table"]) == {10, 11, 12, 13}
 
 
 def test_every_printed_correlation_stands_beside_ours() -> None:
-    made = published_correlations(correlations(*judged(), draws=20))
+    made = published_correlations(correlations(*judged(), by="response_type", cluster="topic_id", draws=20))
     row = made[(made["response_type"] == "overall") & (made["coefficient"] == "spearman")].iloc[0]
     assert (row["table"], row["printed"], row["star"]) == (7, 0.224, True)
 
@@ -55,7 +55,7 @@ def test_results_without_printed_numbers_are_refused() -> None:
     with pytest.raises(InputError, match="has no column 'response_type'"):
         published_means(means(judgments, items, by=("modality",), draws=5))
     with pytest.raises(InputError, match="No row of this result has a printed number"):
-        published_means(means(judgments.assign(dimension="wit"), items, draws=5))
+        published_means(means(judgments.assign(dimension="wit"), items, by="response_type", draws=5))
 
 
 def test_printed_tables_have_every_number() -> None:

@@ -35,7 +35,7 @@ UNRELIABLE: dict[str, object] = {
 
 
 def run(tables: Tables, draws: int = 100) -> RaterResult:
-    return biases(*tables, draws=draws, **OPTIONS)  # type: ignore[arg-type]
+    return biases(*tables, cluster="topic_id", draws=draws, **OPTIONS)  # type: ignore[arg-type]
 
 
 def values_of(made: RaterResult, quantity: str) -> pd.DataFrame:

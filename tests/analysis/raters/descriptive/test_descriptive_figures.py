@@ -36,13 +36,15 @@ LABELS = {
 def results(simulate: Callable[..., Tables]) -> dict[str, RaterResult]:
     tables = simulate(12)
     made = [
-        means(*tables, draws=8),
-        correlations(*tables, draws=8),
-        dimension_correlations(*tables, draws=8),
-        rating_lines(*tables, draws=8),
+        means(*tables, by="response_type", cluster="topic_id", draws=8),
+        correlations(*tables, by="response_type", cluster="topic_id", draws=8),
+        dimension_correlations(*tables, cluster="topic_id", draws=8),
+        rating_lines(*tables, by="response_type", cluster="topic_id", draws=8),
         distributions(*tables),
         biases(*tables, generator="generator", unrelated=("response_type", "unrelated"), draws=8),
-        tier_accuracy(*tables, levels=["high", "mid", "low"], draws=8),
+        tier_accuracy(
+            *tables, levels=["high", "mid", "low"], column="response_type", within="topic_id", draws=8
+        ),
     ]
     return {result.kind: result for result in made}
 
@@ -153,7 +155,7 @@ def test_radars_need_three_dimensions_and_one_column(
     with pytest.raises(InputError, match="not by 2"):
         radar.draw(means(*tables, by=("modality", "response_type"), draws=3))
     with pytest.raises(InputError, match="three dimensions"):
-        radar.draw(means(*tables, dimensions=["novelty"], draws=3))
+        radar.draw(means(*tables, by="response_type", dimensions=["novelty"], draws=3))
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ Tables = tuple[pd.DataFrame, pd.DataFrame]
 
 @pytest.fixture(scope="module")
 def correlated(tables: Tables) -> pd.DataFrame:
-    return correlations(*tables, draws=30).frame
+    return correlations(*tables, by="response_type", cluster="topic_id", draws=30).frame
 
 
 def by_hand(tables: Tables, dimension: str, judge: str | None) -> pd.Series:
@@ -36,7 +36,7 @@ def by_hand(tables: Tables, dimension: str, judge: str | None) -> pd.Series:
 
 
 def test_means_and_deviations_are_those_of_item_means(tables: Tables) -> None:
-    made = means(*tables, draws=20).frame
+    made = means(*tables, by="response_type", cluster="topic_id", draws=20).frame
     items = tables[1].set_index("item_id")["response_type"]
     for group, judge in (("human", None), ("gpt", "gpt")):
         expected = by_hand(tables, "empathy", judge).groupby(items).agg(["mean", "std", "size"])
@@ -49,7 +49,7 @@ def test_means_and_deviations_are_those_of_item_means(tables: Tables) -> None:
 
 
 def test_modalities_and_response_types_cross(tables: Tables) -> None:
-    made = means(*tables, by=("modality", "response_type"), draws=5).frame
+    made = means(*tables, by=("modality", "response_type"), cluster="topic_id", draws=5).frame
     assert len(made) == 3 * 4 * 2 * 8
     assert list(made["modality"].cat.categories) == ["image", "text"]
     assert (made["n_items"] == 12).all()
@@ -61,7 +61,7 @@ def test_panels_of_people_are_groups_beside_all_people(tables: Tables) -> None:
     panel = (
         judgments["judge_id"].str[-1].map({"0": "students", "1": "students"}).fillna("nurses").where(human)
     )
-    made = means(judgments.assign(panel=panel), items, by=(), draws=5)
+    made = means(judgments.assign(panel=panel), items, draws=5)
     assert list(made.frame["group"].cat.categories) == [
         "human",
         "students",
@@ -77,7 +77,7 @@ def test_panels_of_people_are_groups_beside_all_people(tables: Tables) -> None:
 def test_people_count_alike_however_many_samples_a_judge_gave() -> None:
     rows = [("ann", "human", 1, 0), ("ann", "human", 2, 2), ("bob", "human", 1, 4), ("gpt", "model", 1, 3)]
     table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "sample", "value"]).assign(item_id="a")
-    made = means(table, by=(), cluster=None, draws=5).frame.set_index("group")
+    made = means(table, draws=5).frame.set_index("group")
     assert made.loc["human", "estimate"] == 2.5
     assert made.loc["human", "n_ratings"] == 3
 
@@ -121,8 +121,8 @@ def test_adjustment_takes_all_rows_of_a_coefficient_as_its_family(correlated: pd
 
 def test_intervals_widen_where_topics_move_both_sides(simulate: Callable[..., Tables]) -> None:
     tables = simulate(40, dimensions=["wit"], topic_sd=1.5)
-    by_topic = correlations(*tables, by=(), coefficients=["pearson"], draws=300).frame
-    by_item = correlations(*tables, by=(), coefficients=["pearson"], cluster=None, draws=300).frame
+    by_topic = correlations(*tables, coefficients="pearson", cluster="topic_id", draws=300).frame
+    by_item = correlations(*tables, coefficients="pearson", draws=300).frame
     assert (by_topic["std_error"] > 1.05 * by_item["std_error"]).all()
     assert by_topic["std_error"].mean() > 1.25 * by_item["std_error"].mean()
     assert by_topic["estimate"].to_numpy() == pytest.approx(by_item["estimate"].to_numpy())
@@ -133,7 +133,7 @@ def test_items_that_one_side_did_not_rate_are_left_out_and_told(tables: Tables) 
     lost = judgments["item_id"].str.startswith("t0_")
     partial = judgments[~(lost & (judgments["judge_id"] == "gpt"))]
     partial = partial[~(partial["item_id"].str.startswith("t1_") & (partial["judge_kind"] == "human"))]
-    made = correlations(partial, items, by=(), coefficients=["pearson"], draws=10)
+    made = correlations(partial, items, coefficients=["pearson"], draws=10)
     counts = made.frame[made.frame["dimension"] == "novelty"].set_index("judge")["n_items"]
     assert counts.to_dict() == {"gpt": 176, "gemini": 184, "claude": 184}
     assert any("human (8), gpt (8)" in note for note in made.notes)
@@ -142,7 +142,7 @@ def test_items_that_one_side_did_not_rate_are_left_out_and_told(tables: Tables) 
 def test_a_constant_model_has_no_correlation_and_this_is_told(tables: Tables) -> None:
     judgments, items = tables
     value = judgments["value"].mask(judgments["judge_id"] == "gpt", 4.0)
-    made = correlations(judgments.assign(value=value), items, by=(), draws=10)
+    made = correlations(judgments.assign(value=value), items, draws=10)
     gpt = made.frame[made.frame["judge"] == "gpt"]
     assert gpt[["estimate", "lower", "p", "p_holm"]].isna().all(axis=None)
     assert made.frame[made.frame["judge"] != "gpt"]["p_holm"].notna().all()
@@ -174,7 +174,7 @@ def test_the_correlate_that_drives_the_main_dimension_is_found_with_its_probabil
             for k, value in enumerate(column)
         ]
     table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "dimension", "value"])
-    main = dimension_correlations(table, main="fun", cluster=None, draws=200).extra["main"]
+    main = dimension_correlations(table, main="fun", draws=200).extra["main"]
     best = main.set_index(["group", "other"])["probability"]
     assert best["human", "empathy"] > 0.99
     assert best["gpt", "novelty"] > 0.99
@@ -183,7 +183,7 @@ def test_the_correlate_that_drives_the_main_dimension_is_found_with_its_probabil
 
 
 def test_lines_are_least_squares_and_bands_hold_them(tables: Tables) -> None:
-    made = rating_lines(*tables, dimensions=["novelty"], draws=50)
+    made = rating_lines(*tables, by="response_type", dimensions="novelty", draws=50)
     x, y = by_hand(tables, "novelty", None), by_hand(tables, "novelty", "gpt")
     types = tables[1].set_index("item_id")["response_type"]
     inside = types.index[types == "low"]
@@ -196,15 +196,16 @@ def test_lines_are_least_squares_and_bands_hold_them(tables: Tables) -> None:
 
 
 def test_the_same_seed_gives_the_same_numbers(tables: Tables) -> None:
-    one, two = (correlations(*tables, by=(), draws=20, seed=5).frame for _ in range(2))
+    one, two = (correlations(*tables, draws=20, seed=5).frame for _ in range(2))
     pd.testing.assert_frame_equal(one, two)
-    assert (correlations(*tables, by=(), draws=20, seed=6).frame["lower"] != one["lower"]).any()
+    assert (correlations(*tables, draws=20, seed=6).frame["lower"] != one["lower"]).any()
 
 
 def test_strata_come_with_the_items_or_with_the_judgments(tables: Tables) -> None:
     joined = with_items(*tables)
     assert list(joined.columns[-4:]) == ["topic_id", "modality", "response_type", "generator"]
-    pd.testing.assert_frame_equal(means(*tables, draws=5).frame, means(joined, draws=5).frame)
+    kept = {"by": "response_type", "cluster": "topic_id", "draws": 5}
+    pd.testing.assert_frame_equal(means(*tables, **kept).frame, means(joined, **kept).frame)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -214,7 +215,7 @@ def test_strata_come_with_the_items_or_with_the_judgments(tables: Tables) -> Non
         ({"dimensions": ["wit"]}, "no dimension 'wit'"),
         ({"by": ("tier",)}, "no column 'tier'"),
         ({"alpha": 2}, "alpha is 2"),
-        ({"cluster": "topic"}, "no column 'topic' that says which items belong together"),
+        ({"cluster": "topic"}, "no column 'topic'"),
     ],
 )
 def test_unknown_options_are_refused(tables: Tables, options: dict[str, object], sentence: str) -> None:
@@ -233,4 +234,4 @@ def test_without_people_there_is_nothing_to_correlate_with(tables: Tables) -> No
 def test_a_stratum_called_overall_is_refused(tables: Tables) -> None:
     judgments, items = tables
     with pytest.raises(InputError, match="level 'overall'"):
-        correlations(judgments, items.assign(response_type="overall"))
+        correlations(judgments, items.assign(response_type="overall"), by="response_type")

@@ -14,6 +14,7 @@ from conjury.inference.errors import InputError
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 TIERS = ["high", "mid", "low"]
+OF_TOPICS = {"column": "response_type", "within": "topic_id"}
 
 
 def test_scores_by_hand() -> None:
@@ -33,7 +34,7 @@ def test_chance_is_the_mean_over_all_assignments_of_ratings_to_tiers() -> None:
 
 
 def test_judges_of_a_table_are_scored_topic_by_topic(tables: Tables) -> None:
-    made = tier_accuracy(*tables, levels=TIERS, dimension="funniness", draws=20).frame
+    made = tier_accuracy(*tables, **OF_TOPICS, levels=TIERS, dimension="funniness", draws=20).frame
     assert list(made["judge"].cat.categories) == ["human", "one person", "gpt", "gemini", "claude"]
     judgments, items = tables
     gpt = judgments[(judgments["judge_id"] == "gpt") & (judgments["dimension"] == "funniness")]
@@ -46,7 +47,7 @@ def test_judges_of_a_table_are_scored_topic_by_topic(tables: Tables) -> None:
 
 
 def test_the_panel_orders_better_than_one_of_its_people(tables: Tables) -> None:
-    made = tier_accuracy(*tables, levels=TIERS, dimension="funniness", draws=20).frame
+    made = tier_accuracy(*tables, **OF_TOPICS, levels=TIERS, dimension="funniness", draws=20).frame
     split = made[(made["quantity"] == "ordered_pairs") & (made["ties"] == "split")].set_index("judge")
     assert split.loc["human", "estimate"] > split.loc["one person", "estimate"] + 0.03
     assert (split["chance"] == 0.5).all()
@@ -57,7 +58,7 @@ def test_one_person_is_the_mean_over_people_where_each_order_can_be_listed() -> 
     table = pd.DataFrame(rows, columns=["judge_id", "item_id", "value"]).assign(
         judge_kind="human", topic_id="t", tier=lambda x: x["item_id"].map({"a": "best", "b": "worst"})
     )
-    made = tier_accuracy(table, column="tier", levels=["best", "worst"], draws=3).frame
+    made = tier_accuracy(table, column="tier", within="topic_id", levels=["best", "worst"], draws=3).frame
     one = made[(made["judge"] == "one person") & (made["quantity"] == "ordered_pairs")].set_index("ties")
     assert one.loc["split", "estimate"] == pytest.approx((1 + 1 + 0 + 0.5) / 4, abs=0.08)
     assert one.loc["split", "estimate"] == pytest.approx(
@@ -68,7 +69,12 @@ def test_one_person_is_the_mean_over_people_where_each_order_can_be_listed() -> 
 def test_topics_without_a_tier_are_left_out_and_told(tables: Tables) -> None:
     judgments, items = tables
     made = tier_accuracy(
-        judgments[judgments["item_id"] != "t3_mid"], items, levels=TIERS, dimension="novelty", draws=5
+        judgments[judgments["item_id"] != "t3_mid"],
+        items,
+        **OF_TOPICS,
+        levels=TIERS,
+        dimension="novelty",
+        draws=5,
     )
     assert (made.frame["n_topics"] == 23).all()
     assert "1 of 24 topics lack a tier and are left out." in made.notes
@@ -78,11 +84,11 @@ def test_two_responses_of_one_tier_and_unknown_tiers_are_refused(tables: Tables)
     judgments, items = tables
     doubled = items.assign(response_type=items["response_type"].replace("serious", "mid"))
     with pytest.raises(InputError, match="both 'mid' of the same topic"):
-        tier_accuracy(judgments, doubled, levels=TIERS, dimension="novelty")
+        tier_accuracy(judgments, doubled, **OF_TOPICS, levels=TIERS, dimension="novelty")
     with pytest.raises(InputError, match="no judged item has 'best'"):
-        tier_accuracy(judgments, items, levels=["best", "low"], dimension="novelty")
+        tier_accuracy(judgments, items, **OF_TOPICS, levels=["best", "low"], dimension="novelty")
     with pytest.raises(InputError, match="at least two tiers"):
-        tier_accuracy(judgments, items, levels=["high"], dimension="novelty")
+        tier_accuracy(judgments, items, **OF_TOPICS, levels=["high"], dimension="novelty")
 
 
 def test_random_ratings_are_at_chance() -> None:
