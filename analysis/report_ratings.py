@@ -7,10 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from conjury.inference.errors import InputError
 
+from . import rating_comparisons as comparisons
 from . import rating_sections as sections
-from .display import raw_block
+from .display import raw_block, styled_table
 from .figures.labels import LabelKey
 from .methods import note_list, plain
 from .raters.result import RaterResult
@@ -63,11 +66,6 @@ class RatingsReport(ReportData):
         """Labels as figures take them."""
         return labels_of(self.manifest)
 
-    @property
-    def main_dimension(self) -> str | None:
-        """The dimension that matters most, where the study names one."""
-        return self.manifest.get("main")
-
     def result(self, name: str) -> RaterResult:
         """Read a result; InputError where there is none of that name."""
         if name not in self.records:
@@ -93,15 +91,19 @@ class RatingsReport(ReportData):
 
     def published(self) -> None:
         """Print the comparison with printed numbers, or why there is none."""
-        self.say(lambda: sections.published(self))
+        self.say(lambda: comparisons.published(self))
+
+    def checks(self) -> None:
+        """Print what the printed numbers of the Oogiri study say of each other."""
+        self.say(lambda: comparisons.checks(self))
 
     def truth(self) -> None:
         """Print the comparison with true values, or why there is none."""
-        self.say(lambda: sections.truth(self))
+        self.say(lambda: comparisons.truth(self))
 
     def both_answers(self) -> None:
         """Print what the replacement test and the rater models say of the same models, side by side."""
-        self.say(lambda: sections.both_answers(self))
+        self.say(lambda: comparisons.both_answers(self))
 
     def methods(self) -> str:
         """Tell what was run, one paragraph a result, in Markdown."""
@@ -124,7 +126,27 @@ class RatingsReport(ReportData):
         return found
 
     def data_and_versions(self) -> None:
-        """Print the table of data files with checksums, of software, and of every command."""
-        newest = self.parts[-1]
-        packages = {**(self.manifest.get("packages") or {}), **(newest.get("packages") or {})}
-        print(raw_block(versions_table(self.manifest | {"packages": packages})))
+        """Print the table of the data files of all runs, with checksums, and of software."""
+        files = [file for part in self.parts for file in part.get("data") or []]
+        told = {
+            **self.manifest,
+            "data": list({file["sha256"]: file for file in files}.values()),
+            "packages": {name: version for part in self.parts for name, version in _packages(part)},
+            "command": None,
+            "created": None,
+        }
+        print(raw_block(versions_table(told)))
+
+    def commands(self) -> None:
+        """Print the table of all commands that were run, in order."""
+        rows = [(_when(part.get("created")), str(part.get("command") or "")) for part in self.parts]
+        shown = pd.DataFrame(rows, columns=["Finished", "Command"])
+        print(raw_block(styled_table(shown, name="commands", left=2)))
+
+
+def _packages(part: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return list((part.get("packages") or {}).items())
+
+
+def _when(created: object) -> str:
+    return str(created or "").replace("T", " ").removesuffix("+00:00")

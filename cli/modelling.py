@@ -16,6 +16,7 @@ from conjury.inference.errors import InputError
 from .commands import console
 from .rating import Judged
 from .rating_fits import extend_results, print_notes, refuse_other_data
+from .rating_names import file_names
 from .rating_tables import print_frame
 
 if TYPE_CHECKING:
@@ -95,16 +96,20 @@ def _plan(
             f"The judgments have several dimensions ({listed(names)}); name one or more with --dimension, or "
             "model them together with --model dimensions."
         )
-    made = []
+    made, files = [], file_names(dimension_names(judged.judgments))
     for name in names:
         told = "" if name in (None, "rating") else f": {name}"
         numeric = read_ratings(judgments, dimension=name).numeric
         if model == "labels" or (model == "auto" and not numeric):
+            if covariates:
+                raise InputError(
+                    "--covariate goes with ratings, and the model of labels takes none; leave it out."
+                )
             title, verb, own = "True classes and confusions", label_model, {}
         else:
             title, verb = "Severity, discrimination and agreement", rater_model
             own = {"items": judged.items, "covariates": tuple(covariates or ())}
-        label = f"{'labels' if verb is label_model else 'raters'}_{name}"
+        label = f"{'labels' if verb is label_model else 'raters'}_{files[name]}"
         made.append(Planned(label, title + told, verb, {"dimension": name, **own, **options}))
     return made
 

@@ -22,6 +22,7 @@ class Judged:
     """Judgments with the items that they are about, and the files they were read from with their rows.
 
     ``study`` is None where no study is named; ``truth`` are true values that lie beside simulated judgments.
+    ``changed`` says that columns of the files were renamed or rows selected.
     """
 
     judgments: pd.DataFrame
@@ -29,6 +30,7 @@ class Judged:
     files: tuple[tuple[Path, int], ...]
     study: ItemStudy | None = None
     truth: pd.DataFrame | None = None
+    changed: bool = False
 
     def of_dimensions(self, wanted: Sequence[str] | None) -> pd.DataFrame:
         """The judgments of some dimensions; InputError for one that is not there."""
@@ -108,12 +110,14 @@ def read_judged(
         tuple((file, len(table)) for file, table in zip(data, tables.values(), strict=True)),
         study,
         pd.concat(truths, ignore_index=True).drop_duplicates() if truths else None,
+        changed=bool(renames or where),
     )
 
 
 def read_results(results: Path) -> Judged:
     """Take the judgments that a results folder rests on."""
     from conjury.analysis.store import ResultsFolder
+    from conjury.inference.files import read_table
 
     folder = ResultsFolder(results)
     judgments = folder.held("judgments")
@@ -122,7 +126,8 @@ def read_results(results: Path) -> Judged:
             f"{results} holds no judgments; name a file of them, or the folder of `conjury fit` with "
             "--results."
         )
-    return Judged(judgments, folder.held("items"), ())
+    truth = results / "tables" / "truth.parquet"
+    return Judged(judgments, folder.held("items"), (), truth=read_table(truth) if truth.is_file() else None)
 
 
 def items_file(data: Path) -> Path:

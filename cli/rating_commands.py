@@ -49,7 +49,8 @@ def agreement(
     from .rating_tables import run_agreement
 
     judged = find_judged(file, results, items, rename, where)
-    run_agreement(judged, results, dimension, coefficient, cluster, draws, seed, alpha)
+    drawn = {"draws": draws, "seed": seed, "alpha": alpha}
+    run_agreement(judged, results, dimension, coefficient, cluster, drawn)
 
 
 def alt_test(
@@ -77,7 +78,8 @@ def alt_test(
     from .rating_tables import run_alt_test
 
     judged = find_judged(file, results, items, rename, where)
-    run_alt_test(judged, results, model, dimension, epsilon, scoring, cluster, draws, seed, alpha)
+    drawn = {"draws": draws, "seed": seed, "alpha": alpha}
+    run_alt_test(judged, results, model, dimension, epsilon, scoring, cluster, drawn)
 
 
 def raters(

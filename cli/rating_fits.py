@@ -74,8 +74,10 @@ def fit_judgments(
             "results": fitted.records,
             "notes": [*source["notes"], *fitted.notes],
         }
-        truth = {} if judged.truth is None else {"truth": judged.truth}
-        tables = fitted.tables | truth | beside_print(study, fitted.results, source)
+        tables = fitted.tables | beside_print(study, fitted.results, source)
+        if judged.truth is not None:
+            types = study.assignment.across if study.assignment is not None else "response_type"
+            tables |= {"truth": judged.truth, **beside_truth(fitted.results, judged.truth, types=types)}
         draft.write(tables, manifest, kept=judged.kept)
         for name, result in fitted.results.items():
             console.print(f"  {name}: {len(result.frame):,} rows")
@@ -113,6 +115,21 @@ def beside_print(
     return {} if source["simulated"] else beside_printed(study.name, results)
 
 
+def beside_truth(
+    results: Mapping[str, RaterResult],
+    truth: pd.DataFrame,
+    earlier: pd.DataFrame | None = None,
+    *,
+    types: str = "response_type",
+) -> dict[str, pd.DataFrame]:
+    """True values beside estimates, those of earlier analyses included; nothing where there are none."""
+    from conjury.analysis.raters.recovery import recovery
+
+    parts = [] if earlier is None else [earlier[~earlier["analysis"].isin(list(results))]]
+    made = pd.concat([*parts, recovery(results, truth, types=types)], ignore_index=True)
+    return {} if made.empty else {"recovery": made}
+
+
 def extend_results(
     part: str,
     judged: Judged,
@@ -124,6 +141,7 @@ def extend_results(
     from conjury.analysis.raters.models.fitted import ModelFit
     from conjury.analysis.raters.saved import record_of, tables_of
     from conjury.analysis.store import SAMPLERS, ResultsFolder, describe_run
+    from conjury.inference.files import read_table
 
     folder = ResultsFolder(results)
     own = judged.source()
@@ -148,9 +166,15 @@ def extend_results(
         tables: dict[str, pd.DataFrame] = {}
         for name, (_, result) in found.items():
             tables |= tables_of(name, result)
+        kept = _to_keep(folder, part, judged)
+        if judged.truth is not None:
+            earlier = folder.path / "tables" / "recovery.parquet"
+            known = read_table(earlier) if earlier.is_file() else None
+            tables |= beside_truth({name: result for name, (_, result) in found.items()}, judged.truth, known)
+            tables |= {"truth": judged.truth} if kept else {}
         for name, fit in models.items():
             fit.save(draft.path / "models" / f"{name}.nc")
-        draft.write(tables, manifest | {part: record}, kept=_to_keep(folder, part, judged))
+        draft.write(tables, manifest | {part: record}, kept=kept)
         shown = {name: result for name, (_, result) in found.items()}
         undrawn = draw_figures(draft.path, shown, manifest)
         noted = {**record, "notes": [*record["notes"], *undrawn]}
@@ -165,33 +189,49 @@ def _to_keep(folder: ResultsFolder, part: str, judged: Judged) -> dict[str, pd.D
 
 
 def refuse_other_data(results: Path, judged: Judged) -> None:
-    """Refuse to add results on a file of judgments to a folder that rests on others."""
+    """Refuse to add results on a file of judgments to a folder that rests on others.
+
+    Files are told apart by their checksums, and by how many judgments they hold; where rows are selected or
+    columns renamed, the judgments themselves are compared.
+    """
     from conjury.analysis.store import ResultsFolder
 
     folder = ResultsFolder(results)
-    held = folder.held("judgments")
     if not folder.manifest or not judged.files:
         return
-    if held is None or len(held) != len(judged.judgments):
+    named = {str(file.get("sha256")) for file in folder.manifest.get("data") or []}
+    same = named == {str(file["sha256"]) for file in judged.described()}
+    if not same or not _alike(folder.held("judgments"), judged):
         raise InputError(
             f"{results} holds results on other data; name another folder with --results, or leave the file "
             "out to go on with its judgments."
         )
 
 
+def _alike(held: pd.DataFrame | None, judged: Judged) -> bool:
+    """Whether the judgments that a folder holds are these, of the same files."""
+    if held is None or len(held) != len(judged.judgments):
+        return False
+    return not judged.changed or held.equals(judged.judgments)
+
+
 def draw_figures(folder: Path, results: Mapping[str, RaterResult], manifest: Mapping[str, Any]) -> list[str]:
-    """Draw every result that has a figure; return why any could not be drawn."""
-    from conjury.analysis.figures.raters import DRAWN, figure_of
+    """Draw every result that has figures; return why any could not be drawn."""
+    from conjury.analysis.figures.raters import DRAWN, figure_of, further_figures
     from conjury.analysis.figures.theme import save
     from conjury.analysis.report_ratings import labels_of
 
-    drawn = {name: result for name, result in results.items() if result.kind in DRAWN}
+    drawn: dict[str, tuple[RaterResult, dict[str, str]]] = {}
+    for name, result in results.items():
+        if result.kind in DRAWN:
+            drawn[name] = (result, {})
+        drawn |= {f"{name}_{part}": (result, {"part": part}) for part in further_figures(result)}
     labels, notes = labels_of(manifest), []
     with show_progress(len(drawn)) as step:
-        for name, result in drawn.items():
+        for name, (result, part) in drawn.items():
             step(f"Figure: {name}")
             try:
-                save(figure_of(result, labels=labels), folder / "figures" / name)
+                save(figure_of(result, labels=labels, **part), folder / "figures" / name)
             except ConjuryError as error:
                 notes.append(f"Figure {name}: {error} It was not drawn.")
     count = len(drawn) - len(notes)

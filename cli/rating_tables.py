@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+
+from conjury.inference.columns import listed
 
 from .commands import console
 from .rating import Judged
 from .rating_fits import extend_results, print_notes, refuse_other_data
+from .rating_names import free_name, plain_name
+
+if TYPE_CHECKING:
+    from conjury.analysis.raters.result import RaterResult
+
+MOST = 60  # rows of a table that are printed
+
+
+@dataclass(frozen=True)
+class Narrowed:
+    """What a run is limited to: dimensions, and models or coefficients; nothing where it takes all."""
+
+    dimensions: Sequence[str] | None = None
+    others: Sequence[str] | None = None
+
+    @property
+    def all(self) -> list[str]:
+        """Everything that was named, in order."""
+        return [*(self.dimensions or ()), *(self.others or ())]
 
 
 def run_agreement(
@@ -19,33 +42,23 @@ def run_agreement(
     dimensions: Sequence[str] | None,
     coefficients: Sequence[str] | None,
     cluster: str | None,
-    draws: int,
-    seed: int,
-    alpha: float,
+    drawn: Mapping[str, Any],
 ) -> None:
-    """Compute agreement coefficients, write them and print them."""
+    """Compute agreement coefficients, write them and print them; ``drawn`` are draws, seed and alpha."""
     from conjury.analysis.raters.coefficients import agreement
 
-    refuse_other_data(results, judged)
-    start = time.perf_counter()
-    found = agreement(
-        judged.of_dimensions(dimensions),
-        coefficients,
-        items=judged.items,
-        cluster=cluster,
-        draws=draws,
-        seed=seed,
-        alpha=alpha,
+    def show(found: RaterResult) -> None:
+        keys = ("dimension", "among", "against", "coefficient", "weights")
+        print_estimates(found.frame, [name for name in keys if name in found.frame])
+
+    _run(
+        ("agreement", "Agreement of people, and of people with each model"),
+        judged,
+        results,
+        Narrowed(dimensions, coefficients),
+        lambda judgments: agreement(judgments, coefficients, items=judged.items, cluster=cluster, **drawn),
+        show,
     )
-    seconds = time.perf_counter() - start
-    title = "Agreement of people, and of people with each model"
-    extend_results("agreement", judged, results, {"agreement": (title, found)}, seconds)
-    keys = [
-        name for name in ("dimension", "among", "against", "coefficient", "weights") if name in found.frame
-    ]
-    print_estimates(found.frame, keys)
-    print_notes(found.notes, results)
-    console.print(f"Results in {results}; render them with `conjury report raters --results {results}`.")
 
 
 def run_alt_test(
@@ -56,40 +69,72 @@ def run_alt_test(
     epsilon: float,
     scoring: Sequence[str] | None,
     cluster: str | None,
-    draws: int,
-    seed: int,
-    alpha: float,
+    drawn: Mapping[str, Any],
 ) -> None:
-    """Test whether models may replace a person, write the results and print them."""
+    """Test whether models may replace a person, write the results and print them; ``drawn`` as above."""
     from conjury.analysis.raters.replacement import alt_test
 
+    columns = [
+        "dimension", "scoring", "model", "winning_rate", "advantage_probability", "passes",
+        "smallest_epsilon", "n_annotators",
+    ]  # fmt: skip
+
+    def show(found: RaterResult) -> None:
+        passes = found.frame["passes"].map({True: "yes", False: "no"})
+        print_frame(found.frame.assign(passes=passes)[columns])
+
+    _run(
+        ("alt_test", "May a model replace a person of the panel?"),
+        judged,
+        results,
+        Narrowed(dimensions, models),
+        lambda judgments: alt_test(
+            judgments,
+            list(models) if models else None,
+            epsilon=epsilon,
+            scoring=list(scoring) if scoring else None,
+            items=judged.items,
+            cluster=cluster,
+            **drawn,
+        ),
+        show,
+    )
+
+
+def _run(
+    called: tuple[str, str],
+    judged: Judged,
+    results: Path,
+    narrowed: Narrowed,
+    compute: Callable[[pd.DataFrame], RaterResult],
+    show: Callable[[RaterResult], None],
+) -> None:
+    """Compute, add to the results folder under a name of its own, and print; ``called``: name and title."""
     refuse_other_data(results, judged)
     start = time.perf_counter()
-    found = alt_test(
-        judged.of_dimensions(dimensions),
-        list(models) if models else None,
-        epsilon=epsilon,
-        scoring=list(scoring) if scoring else None,
-        items=judged.items,
-        cluster=cluster,
-        draws=draws,
-        seed=seed,
-        alpha=alpha,
-    )
+    found = compute(judged.of_dimensions(narrowed.dimensions))
     seconds = time.perf_counter() - start
-    title = "May a model replace a person of the panel?"
-    extend_results("alt_test", judged, results, {"alt_test": (title, found)}, seconds)
-    shown = found.frame.assign(passes=found.frame["passes"].map({True: "yes", False: "no"}))
-    print_frame(
-        shown[
-            [
-                "dimension", "scoring", "model", "winning_rate", "advantage_probability", "passes",
-                "smallest_epsilon", "n_annotators",
-            ]
-        ]
-    )  # fmt: skip
+    base, title = called
+    if narrowed.all:
+        base = "_".join([base, *map(plain_name, narrowed.all)])
+        title = f"{title} ({listed(in_words(narrowed, results))})"
+    name = free_name(results, base, found.settings)
+    extend_results(name, judged, results, {name: (title, found)}, seconds)
+    show(found)
     print_notes(found.notes, results)
     console.print(f"Results in {results}; render them with `conjury report raters --results {results}`.")
+
+
+def in_words(narrowed: Narrowed, results: Path) -> list[str]:
+    """What a run is limited to, by the labels of the results folder."""
+    from conjury.analysis.figures.raters.naming import Names
+    from conjury.analysis.figures.raters.terms import COEFFICIENTS
+    from conjury.analysis.report_ratings import labels_of
+    from conjury.analysis.store import ResultsFolder
+
+    names = Names(labels_of(ResultsFolder(results).manifest))
+    told = names.all("dimension", narrowed.dimensions or ())
+    return told + [COEFFICIENTS.get(name) or names.of("judge", name) for name in narrowed.others or ()]
 
 
 def print_estimates(frame: pd.DataFrame, keys: Sequence[str]) -> None:
@@ -98,15 +143,15 @@ def print_estimates(frame: pd.DataFrame, keys: Sequence[str]) -> None:
     print_frame(frame[[*keys, "estimate", *bounds]])
 
 
-def print_frame(frame: pd.DataFrame, most: int = 60) -> None:
+def print_frame(frame: pd.DataFrame) -> None:
     """Print a table of text and numbers; columns without content are left out."""
     told = frame.dropna(axis=1, how="all")
     told = told.loc[:, [not (told[name].astype("string") == "").all() for name in told]]
-    shown = pd.DataFrame({str(name).replace("_", " "): told[name].map(_cell) for name in told}).head(most)
+    shown = pd.DataFrame({str(name).replace("_", " "): told[name].map(_cell) for name in told}).head(MOST)
     for line in shown.to_string(index=False).splitlines():
         console.print(f"  {line}")
-    if len(told) > most:
-        console.print(f"  {len(told) - most:,} more rows in the results folder")
+    if len(told) > MOST:
+        console.print(f"  {len(told) - MOST:,} more rows in the results folder")
 
 
 def _cell(value: object) -> str:

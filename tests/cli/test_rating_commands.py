@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from conjury.cli.main import main
+from conjury.cli.rating_names import file_names, free_name
 from conjury.inference.files import read_table
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -79,9 +80,84 @@ def test_further_results_join_those_of_the_fit(place: Path, conjury: Run) -> Non
     assert (made.returncode, made.stderr) == (0, "")
     assert "winning rate" in made.stdout
     manifest = json.loads((place / "res" / "manifest.json").read_text(encoding="utf-8"))
-    assert manifest["alt_test"]["results"][0]["settings"]["epsilon"] == 0.1
-    assert read_table(place / "res" / "tables" / "alt_test.parquet")["model"].tolist() == ["gpt_4_1"]
+    name = "alt_test_funniness_gpt_4_1"
+    assert manifest[name]["results"][0]["settings"]["epsilon"] == 0.1
+    assert "(Overall Funniness, GPT-4.1)" in manifest[name]["results"][0]["title"]
+    assert read_table(place / "res" / "tables" / f"{name}.parquet")["model"].tolist() == ["gpt_4_1"]
+    assert len(read_table(place / "res" / "tables" / "alt_test.parquet")) == 18
     assert len(manifest["results"]) == len(ANALYSES)
+
+
+def test_a_run_by_other_settings_leaves_the_earlier_one_as_it_is(tmp_path: Path) -> None:
+    def hold(**parts: object) -> None:
+        (tmp_path / "manifest.json").write_text(json.dumps(parts), encoding="utf-8")
+
+    hold(results=[{"name": "alt_test", "settings": {"epsilon": 0.1}}])
+    assert free_name(tmp_path, "alt_test", {"epsilon": 0.1}) == "alt_test_2"
+    assert free_name(tmp_path, "agreement", {}) == "agreement"
+    hold(alt_test={"results": [{"name": "alt_test", "settings": {"epsilon": 0.1}}]})
+    assert free_name(tmp_path, "alt_test", {"epsilon": 0.1}) == "alt_test"
+    assert free_name(tmp_path, "alt_test", {"epsilon": 0.2}) == "alt_test_2"
+
+
+def test_estimates_stand_beside_the_true_values_of_the_simulation(place: Path) -> None:
+    found = read_table(place / "res" / "tables" / "recovery.parquet")
+    assert set(found["quantity"]) == {"expected_rating", "positivity", "raw_correlation"}
+    truth = read_table(place / "r.truth.parquet").set_index(
+        ["quantity", "judge", "dimension", "response_type"]
+    )["value"]
+    row = found[(found["quantity"] == "expected_rating") & (found["dimension"] == "clarity")].iloc[0]
+    assert row["truth"] == truth["expected_rating", row["judge"], "clarity", row["response_type"]]
+    means = read_table(place / "res" / "tables" / "means.parquet")
+    assert len(found[found["analysis"] == "means"]) == len(means)
+
+
+def test_labels_of_a_study_are_fitted(place: Path, conjury: Run) -> None:
+    made = conjury("fit", labels_study(place), "--data", "labels.csv", "--draws", 20, "--out", "labelled",
+                   cwd=place)  # fmt: skip
+    assert (made.returncode, made.stderr) == (0, "")
+    manifest = json.loads((place / "labelled" / "manifest.json").read_text(encoding="utf-8"))
+    assert [one["name"] for one in manifest["results"]] == ["coverage", "agreement", "alt_test"]
+    refused = conjury(
+        "raters", "labels.csv", "--where", "judge_kind=human", "--covariate", "colour", cwd=place
+    )
+    assert refused.returncode == 2
+    assert "--covariate goes with ratings" in refused.stderr
+    assert len(refused.stderr.strip().splitlines()) == 1
+
+
+def labels_study(place: Path) -> Path:
+    """A study of one label, with answers of three people and a model about 40 items."""
+    folder = place / "tone"
+    folder.mkdir()
+    (folder / "study.yaml").write_text(
+        """
+name: tone
+title: Tone of messages
+kind: items
+question: Which tone has this message?
+items: items.csv
+response: {form: label, id: tone, labels: [{id: calm, label: Calm}, {id: angry, label: Angry}]}
+judges:
+  - {id: gpt_4_1, label: GPT-4.1, kind: model}
+""",
+        encoding="utf-8",
+    )
+    items = [f"m{number:02d}" for number in range(40)]
+    pd.DataFrame({"item_id": items, "text": items}).to_csv(folder / "items.csv", index=False)
+    rows = [
+        (judge, "model" if judge == "gpt_4_1" else "human", item, ("calm", "angry")[(at * step % 7) % 2])
+        for judge, step in (("ann", 1), ("bob", 1), ("cem", 2), ("gpt_4_1", 3))
+        for at, item in enumerate(items)
+    ]
+    table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
+    table.to_csv(place / "labels.csv", index=False)
+    return folder
+
+
+def test_dimensions_get_names_that_files_may_have() -> None:
+    names = file_names(["wit", "Wit/irony", "wit irony", "../up", None])
+    assert list(names.values()) == ["wit", "wit_irony", "wit_irony_2", "up", "rating"]
 
 
 def test_judgments_of_any_file_need_no_study(place: Path, conjury: Run) -> None:
@@ -94,10 +170,17 @@ def test_judgments_of_any_file_need_no_study(place: Path, conjury: Run) -> None:
     )  # fmt: skip
     assert (made.returncode, made.stderr) == (0, "")
     assert "krippendorff" in made.stdout
+    other = plain.assign(task="clear", value=plain["value"].to_numpy()[::-1])
+    other.to_csv(place / "equally_long.csv", index=False)
+    held = (place / "own" / "data" / "judgments.parquet").read_bytes()
+    refused = conjury("agreement", "equally_long.csv", "--results", "own", cwd=place)
+    assert refused.returncode == 2
+    assert "holds results on other data" in refused.stderr
+    assert (place / "own" / "data" / "judgments.parquet").read_bytes() == held
     again = conjury("alt-test", "--results", "own", "--draws", 0, cwd=place)
     assert (again.returncode, again.stderr) == (0, "")
     manifest = json.loads((place / "own" / "manifest.json").read_text(encoding="utf-8"))
-    assert {"agreement", "alt_test"} <= set(manifest)
+    assert {"agreement_krippendorff", "alt_test"} <= set(manifest)
     assert "data/judgments.parquet" in manifest["files"]
 
 

@@ -1,0 +1,100 @@
+"""Tables of agreement coefficients and of replacement tests."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from .display import NO_BREAK, interval, number, styled_table, whole
+from .figures.labels import words
+from .figures.raters.agreement import compared_in_words
+from .figures.raters.naming import Names
+from .figures.raters.terms import COEFFICIENTS, WEIGHTS
+from .rating_cells import Row, dimension_of, intervals, spread
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+    from .raters.result import RaterResult
+
+SHOWN_COEFFICIENTS = (
+    ("percent", "nominal"),
+    ("cohen", "quadratic"),
+    ("fleiss", "nominal"),
+    ("krippendorff", "nominal"),
+    ("krippendorff", "ordinal"),
+    ("krippendorff", "quadratic"),
+    ("gwet", "nominal"),
+    ("gwet", "quadratic"),
+    ("icc2", ""),
+    ("g_absolute", ""),
+    ("kendall_w", ""),
+)
+
+
+def alt_test_tables(result: RaterResult, told: Names) -> list[GT]:
+    """Winning rates and advantage probabilities of every model."""
+    frame = result.frame
+    several = frame["scoring"].nunique() > 1
+    shown = pd.DataFrame(
+        {
+            "dimension": frame["dimension"].map(partial(dimension_of, told))
+            + (", " + frame["scoring"].map(words) if several else ""),
+            "Model": frame["model"].map(partial(told.of, "judge")),
+            "Winning rate": frame["winning_rate"].map(lambda value: number(value, 2)),
+            "Advantage probability": [
+                NO_BREAK.join(
+                    filter(
+                        None,
+                        (
+                            number(row["advantage_probability"]),
+                            interval(
+                                row.get("advantage_probability_lower"), row.get("advantage_probability_upper")
+                            ),
+                        ),
+                    )
+                )
+                for row in frame.to_dict("records")
+            ],
+            "Passes": frame["passes"].map({True: "yes", False: "no"}),
+            "Smallest epsilon": [number(value, 2) or "above 1" for value in frame["smallest_epsilon"]],
+            "People compared": frame["n_annotators"].map(whole),
+        }
+    )
+    note = f"Epsilon is {result.settings['epsilon']:g}; a model passes with a winning rate of 0.5."
+    return [styled_table(shown, name="alt-test", groups="dimension", note=note)]
+
+
+def agreement_tables(result: RaterResult, told: Names) -> list[GT]:
+    """The coefficients that are reported most, those compared as columns; all others are in the folder."""
+    frame = result.frame.copy()
+    weights = frame["weights"].astype("string").fillna("")
+    frame["_key"] = list(zip(frame["coefficient"].astype(str), weights, strict=True))
+    frame = frame[frame["_key"].isin(SHOWN_COEFFICIENTS) & frame["estimate"].notna()]
+    compared = compared_in_words(frame, told)
+    named = [
+        COEFFICIENTS[name] + (f", {WEIGHTS[weight]}" if weight else "") for name, weight in frame["_key"]
+    ]
+    shown = spread(
+        frame,
+        {
+            "dimension": frame["dimension"].map(partial(dimension_of, told)),
+            "Coefficient": pd.Series(named, index=frame.index),
+        },
+        pd.Series(compared, index=frame.index),
+        _agreement_cell,
+    )
+    note = (
+        f"In brackets: {intervals(result.settings)}, where there was a bootstrap, else analytical ones. "
+        "The folder holds all coefficients."
+    )
+    return [styled_table(shown, name="agreement", groups="dimension", note=note)]
+
+
+def _agreement_cell(row: Row) -> str:
+    booted = not pd.isna(row.get("boot_lower", float("nan")))
+    prefix = "boot_" if booted else ""
+    bounds = interval(row.get(f"{prefix}lower"), row.get(f"{prefix}upper"), 2)
+    return NO_BREAK.join(filter(None, (number(row["estimate"], 2), bounds)))
