@@ -37,7 +37,7 @@ from .progress import Progress
 from .sampling import check_sampling, sample
 
 LINKS = ("logit", "probit")
-AGREEING = 1000  # draws from which agreement is computed
+AGREEING = 2000  # draws from which agreement is computed
 REPLICATED = 200
 
 
@@ -131,6 +131,17 @@ def rater_model(
     correlation of the consensus with the latent value behind a single rating, noise included, a lower
     bound for ``latent_correlation`` of the lasting judgment, which is reported where at least 20 items
     were rated repeatedly.
+
+    Quality is known from people alone: the likelihood is that of their ratings, times, for each model by
+    itself, that of its ratings given theirs. Models may share errors with each other; taken together with
+    people's, their ratings would make a quality of their own out of what they share. For what people and
+    models have in common (few parameters of people) this is a composite likelihood, whose intervals can be
+    slightly narrow where models share errors. Items are taken as independent, given covariates: where they
+    come in clusters, such as responses to one topic, intervals are somewhat narrow, too.
+
+    ``better_than_human`` is the probability that a model's ratings correlate more with the consensus than
+    those of a random person do; ``closer_than_human``, that on a random item its rating lies nearer to it
+    in points than a random person's, which a rating in the middle of the scale does often.
 
     References
     ----------

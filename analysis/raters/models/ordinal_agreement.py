@@ -15,7 +15,7 @@ from .ordinal_grid import INNER, grid
 Floats = NDArray[np.float64]
 
 PEOPLE = 32  # fresh people that stand for a panel
-COARSE = 0.6  # distance of the nodes of qualities
+COARSE = 0.9  # distance of the nodes of qualities
 _GOLDEN = np.array([0.7548776662466927, 0.5698402909980532])  # evenly spread points of the unit square
 
 
@@ -34,7 +34,7 @@ class Agreement:
     correlation : ndarray, shape (D, G)
         Correlation of single ratings with the consensus over items.
     better : ndarray, shape (D, G)
-        Share of people whose ratings are on average farther from the consensus; missing for panels.
+        Share of people whose ratings correlate less with the consensus; missing for panels.
     closer : ndarray, shape (D, G)
         Probability that on a random item the rating is closer to the consensus than that of a random
         person, ties by half; missing for panels.
@@ -78,7 +78,7 @@ def _of_one(draws: Draws, data: OrdinalData, d: int) -> dict[str, Floats]:
     average = np.tensordot(share, chances, axes=1)
     consensus = average @ values
     away = np.abs(values - consensus[:, None])
-    of_people = (chances * away).sum(axis=2) @ weight
+    of_people = _correlations(chances, consensus, values, weight)
 
     rows = []
     for g in range(n_groups):
@@ -92,9 +92,10 @@ def _of_one(draws: Draws, data: OrdinalData, d: int) -> dict[str, Floats]:
     better, closer = np.full(n_groups, np.nan), np.full(n_groups, np.nan)
     tilt = np.zeros((n_groups, len(data.share)))
     distance = (of_group * away).sum(axis=2) @ weight
+    correlation = _correlations(of_group, consensus, values, weight)
     nearer = (away[:, :, None] < away[:, None, :]) + 0.5 * (away[:, :, None] == away[:, None, :])
     for g in range(n_panels, n_groups):
-        better[g] = share @ (distance[g] < of_people)
+        better[g] = share @ (correlation[g] > of_people)
         closer[g] = weight @ np.einsum("pk,pl,pkl->p", of_group[g], average, nearer)
         if data.levels:
             straight = _with_own(draws.of_group[d, g] * quality, draws, d, g, at.inner)
@@ -103,7 +104,7 @@ def _of_one(draws: Draws, data: OrdinalData, d: int) -> dict[str, Floats]:
     return {
         "same": (of_group * average).sum(axis=2) @ weight,
         "distance": distance,
-        "correlation": np.array([_correlation(one, consensus, values, weight) for one in of_group]),
+        "correlation": correlation,
         "better": better,
         "closer": closer,
         "strict": _strictness(draws, data, d, quality, weight, values, at.inner, of_group, consensus),
@@ -135,12 +136,13 @@ def _with_own(eta: Floats, draws: Draws, d: int, g: int, inner: tuple[Floats, Fl
     return np.asarray(np.sum(parts, axis=0))
 
 
-def _correlation(chances: Floats, consensus: Floats, values: Floats, weight: Floats) -> float:
+def _correlations(chances: Floats, consensus: Floats, values: Floats, weight: Floats) -> Floats:
+    """Correlations of single ratings with the consensus, one for each rater of ``chances``."""
     mean = chances @ values
-    spread = weight @ (chances @ values**2) - (weight @ mean) ** 2
+    spread = (chances @ values**2) @ weight - (mean @ weight) ** 2
     wide = weight @ consensus**2 - (weight @ consensus) ** 2
-    shared = weight @ (mean * consensus) - (weight @ mean) * (weight @ consensus)
-    return float(shared / np.sqrt(np.maximum(spread * wide, 1e-300)))
+    shared = (mean * consensus) @ weight - (mean @ weight) * (weight @ consensus)
+    return np.asarray(shared / np.sqrt(np.maximum(spread * wide, 1e-300)))
 
 
 def _strictness(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -84,12 +85,12 @@ class OrdinalData:
         """Positions of judges who are people."""
         return np.flatnonzero(self.group < self.n_panels)
 
-    @property
+    @cached_property
     def size(self) -> Codes:
         """Judges in each group, shape (G,)."""
         return np.bincount(self.group, minlength=len(self.groups))
 
-    @property
+    @cached_property
     def share(self) -> Floats:
         """Share of items in each stratum, shape (S,)."""
         return np.bincount(self.stratum, minlength=len(self.effects)) / len(self.stratum)
@@ -106,6 +107,8 @@ class Cells:
     rating_start : ndarray, shape (C + 1,)
     rating : ndarray
     item_start : ndarray, shape (I + 1,)
+    item_models : ndarray, shape (I,)
+        Where the cells of models begin among those of each item, which follow those of people.
     item_cell : ndarray
     item_weight : ndarray, shape (I,)
         Items with the same cells and stratum are one, with their number.
@@ -121,6 +124,7 @@ class Cells:
     rating_start: Codes
     rating: Codes
     item_start: Codes
+    item_models: Codes
     item_cell: Codes
     item_weight: Floats
     item_stratum: Codes
@@ -130,7 +134,7 @@ class Cells:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Arguments of the kernel, by name, in its order."""
         names = ("pair_judge", "pair_stratum", "pair_group", "cell_start", "rating_start", "rating",
-                 "item_start", "item_cell", "item_weight", "item_stratum")  # fmt: skip
+                 "item_start", "item_models", "item_cell", "item_weight", "item_stratum")  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
 
@@ -194,11 +198,11 @@ def centred(data: OrdinalData, number: int, what: str) -> bool:
 
 def cells(data: OrdinalData) -> Cells:
     """Find the cells: ratings of an item by a judge, alike in judge, ratings and, for models, stratum."""
-    order = np.lexsort((data.category, data.judge, data.item))
+    tilted = data.group >= data.n_panels
+    order = np.lexsort((data.category, data.judge, tilted[data.judge], data.item))
     judge, item, category = data.judge[order], data.item[order], data.category[order]
     begins = np.flatnonzero(np.r_[True, (np.diff(judge) != 0) | (np.diff(item) != 0)])
     length = np.diff(np.r_[begins, len(order)])
-    tilted = data.group >= data.n_panels
     units = [
         (
             int(judge[at]),
@@ -223,6 +227,9 @@ def cells(data: OrdinalData) -> Cells:
         dtype=np.int64,
     )
     lists = list(alike)
+    item_start = np.cumsum([0] + [len(one) - 1 for one in lists]).astype(np.int64)
+    item_cell = np.array([c for one in lists for c in one[1:]], dtype=np.int64)
+    by_people = ~tilted[[pair[0] for pair in pairs]][of_cell][item_cell]
     return Cells(
         pair_judge=np.array([pair[0] for pair in pairs], dtype=np.int64),
         pair_stratum=np.array([pair[1] for pair in pairs], dtype=np.int64),
@@ -230,8 +237,9 @@ def cells(data: OrdinalData) -> Cells:
         cell_start=np.searchsorted(of_cell, np.arange(len(pairs) + 1)).astype(np.int64),
         rating_start=np.cumsum([0] + [len(one[2]) for one in known]).astype(np.int64),
         rating=np.array([k for one in known for k in one[2]], dtype=np.int64),
-        item_start=np.cumsum([0] + [len(one) - 1 for one in lists]).astype(np.int64),
-        item_cell=np.array([c for one in lists for c in one[1:]], dtype=np.int64),
+        item_start=item_start,
+        item_models=item_start[:-1] + np.add.reduceat(by_people.astype(np.int64), item_start[:-1]),
+        item_cell=item_cell,
         item_weight=np.bincount(of_item, minlength=len(lists)).astype(np.float64),
         item_stratum=np.array([one[0] for one in lists], dtype=np.int64),
         item=of_item,

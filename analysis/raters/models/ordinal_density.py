@@ -6,6 +6,7 @@ unconstrained scale, so that both densities are equal up to a constant.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,7 +33,12 @@ class Block:
 
     def of(self, vector: Floats) -> Floats:
         """Its numbers."""
-        return vector[self.start : self.start + int(np.prod(self.shape))].reshape(self.shape)
+        return vector[self.start : self.end].reshape(self.shape)
+
+    @cached_property
+    def end(self) -> int:
+        """Where the next variable begins."""
+        return self.start + math.prod(self.shape)
 
 
 @dataclass(frozen=True)
@@ -99,8 +105,7 @@ class Density:
     @cached_property
     def size(self) -> int:
         """D."""
-        last = list(self.blocks.values())[-1]
-        return last.start + int(np.prod(last.shape))
+        return list(self.blocks.values())[-1].end
 
     def _layout(self) -> list[Block]:
         data = self.data

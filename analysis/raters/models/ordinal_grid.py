@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 REACH, INNER_REACH = 4.7, 4.0  # standard deviations to either side that the grids cover
 INNER = 11
 STEEP = 2.0  # discrimination, in standard deviations of the link, for which the grid is made
-STEP, WIDEST = 1.15, 0.6  # of the grid, in standard deviations of an item's quality given its ratings
+STEP, WIDEST = 1.3, 0.6  # of the grid, in standard deviations of an item's quality given its ratings
 LINK_SD = {"logit": float(np.pi / np.sqrt(3)), "probit": 1.0}
 
 

@@ -21,7 +21,7 @@ def item_table(draws: Draws, data: OrdinalData, found: Cells, at: Grid, alpha: f
     Returns
     -------
     DataFrame
-        ``item_id, estimate, std_error, lower, upper, n_ratings``.
+        ``item_id, estimate, std_error, lower, upper, n_ratings`` (by people, from whom quality is known).
     """
     some = draws.some(DRAWS)
     far = np.abs(some.quality).max() + at.nodes[-1]
@@ -37,7 +37,8 @@ def item_table(draws: Draws, data: OrdinalData, found: Cells, at: Grid, alpha: f
         {"estimate": mean, "std_error": spread, "lower": ends[:, 0], "upper": ends[:, 1]}
     ).iloc[found.item]
     table.insert(0, "item_id", list(data.items))
-    table["n_ratings"] = np.bincount(data.item, minlength=len(data.items))
+    by_people = data.item[data.group[data.judge] < data.n_panels]
+    table["n_ratings"] = np.bincount(by_people, minlength=len(data.items))
     return table.reset_index(drop=True)
 
 
@@ -56,7 +57,11 @@ def _given_ratings(draws: Draws, found: Cells, d: int, nodes: Floats, at: Grid) 
         made = category_chances(eta + u * wide[:, None], draws.cut[d][group][:, None, :], draws.link)
         each = made[of_rating, :, found.rating]
         chance += w * np.multiply.reduceat(each, found.rating_start[:-1], axis=0)
-    logs = np.add.reduceat(np.log(np.maximum(chance, 1e-300))[found.item_cell], found.item_start[:-1], axis=0)
+    told = np.log(np.maximum(chance, 1e-300))[found.item_cell]
+    place = np.arange(len(found.item_cell))
+    by_models = place >= np.repeat(found.item_models, np.diff(found.item_start))
+    told[by_models] = 0  # quality is what people see
+    logs = np.add.reduceat(told, found.item_start[:-1], axis=0)
     logs -= 0.5 * (nodes - draws.quality[d][found.item_stratum][:, None]) ** 2
     raised = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))

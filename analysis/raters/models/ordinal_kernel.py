@@ -5,6 +5,10 @@ the stratum, for models, which may have biases). For each cell the probability i
 one grid of qualities (and, for a judge with own effects of items, integrated over these at each node); each
 item multiplies the rows of its cells, over the nodes around its stratum's mean quality. So exponentials are
 taken once per judge and node, and items cost multiplications only. The nodes do not move with the parameters.
+
+Quality is what people agree on: an item's contribution is the probability of the ratings by people, times,
+for each model by itself, that of its rating given those by people. What models share with each other and not
+with people therefore moves nothing (their ratings taken together would make a quality of their own of it).
 """
 
 from __future__ import annotations
@@ -92,6 +96,7 @@ def log_likelihood(
     rating_start: Codes,
     rating: Codes,
     item_start: Codes,
+    item_models: Codes,
     item_cell: Codes,
     item_weight: Floats,
     item_stratum: Codes,
@@ -123,6 +128,8 @@ def log_likelihood(
         Where the ratings of each cell begin in ``rating``, which holds categories.
     item_start : ndarray, shape (I + 1,)
         Where the cells of each item begin in ``item_cell``.
+    item_models : ndarray, shape (I,)
+        Where those of models begin, after those of people.
     item_weight : ndarray, shape (I,)
         How many items are alike.
     item_stratum : ndarray, shape (I,)
@@ -177,36 +184,50 @@ def log_likelihood(
         kept[p] = density
 
     value = 0.0
-    post = np.empty(n_window)
+    post, share = np.empty(n_window), np.empty(n_window)
     d_centre = np.zeros_like(centre)
     for i in range(len(item_start) - 1):
-        first, last = item_start[i], item_start[i + 1]
-        stratum = item_stratum[i]
+        first, models, last = item_start[i], item_models[i], item_start[i + 1]
+        stratum, weight = item_stratum[i], item_weight[i]
         left = begin[stratum]
         post[:] = weights[stratum]
-        for at in range(first, last):
+        for at in range(first, models):
             row = chance[item_cell[at], left : left + n_window]
             for q in range(n_window):
                 post[q] *= row[q]
             if (at - first) % _RESCALE == _RESCALE - 1:
                 largest = max(post.max(), _TINY)
-                value += item_weight[i] * math.log(largest)
+                value += weight * math.log(largest)
                 post /= largest
         total = 0.0
         for q in range(n_window):
             total += post[q]
         total = max(total, _TINY)
-        value += item_weight[i] * math.log(total)
-        factor = item_weight[i] / total
+        value += weight * math.log(total)
+        for q in range(n_window):
+            post[q] /= total
+            share[q] = weight * (1 - (last - models)) * post[q]
+        for at in range(models, last):
+            row = chance[item_cell[at], left : left + n_window]
+            seen = 0.0
+            for q in range(n_window):
+                seen += post[q] * row[q]
+            seen = max(seen, _TINY)
+            value += weight * math.log(seen)
+            factor = weight / seen
+            row_mass = mass[item_cell[at], left : left + n_window]
+            for q in range(n_window):
+                each = factor * post[q] * row[q]
+                share[q] += each
+                row_mass[q] += each
         moved = 0.0
         for q in range(n_window):
-            post[q] *= factor
-            moved += post[q] * (nodes[left + q] - centre[stratum])
+            moved += share[q] * (nodes[left + q] - centre[stratum])
         d_centre[stratum] += moved
-        for at in range(first, last):
+        for at in range(first, models):
             row = mass[item_cell[at], left : left + n_window]
             for q in range(n_window):
-                row[q] += post[q]
+                row[q] += share[q]
 
     d_slope, d_shift = np.zeros_like(slope), np.zeros_like(shift)
     d_own, d_cut = np.zeros_like(own), np.zeros_like(cut)

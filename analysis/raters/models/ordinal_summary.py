@@ -29,8 +29,8 @@ QUANTITIES = {
     "same_rating": "Probability of the same rating as a random person",
     "distance": "Expected distance from the consensus, in points of the scale",
     "correlation": "Correlation of ratings with the consensus",
-    "better_than_human": "Probability of lying closer to the consensus, over items, than a random person",
-    "closer_than_human": "Probability of being closer on a random item than a random person",
+    "better_than_human": "Probability of following the consensus more closely than a random person",
+    "closer_than_human": "Probability of lying nearer to it in points, on one item, than a random person",
 }
 ITEMS_IN_STATISTICS = 2  # ratings by people that an item needs for their spread
 

@@ -79,7 +79,7 @@ def test_own_effects_are_estimated_where_answers_are_repeated():
         (judgments(judge_kind="model"), {}, "by no people"),
         (judgments(value=3), {}, "Every rating is 3"),
         (judgments(value="good"), {}, "are labels"),
-        (judgments(), {"covariates": ["tone"]}, "no column tone"),
+        (judgments(), {"covariates": ["tone"]}, "no column 'tone'"),
         (judgments(tone="dry"), {"covariates": ["tone"]}, "is 'dry' for every item"),
         (judgments(), {"link": "cloglog"}, "no link 'cloglog'"),
         (judgments(), {"priors": {"severity": 1}}, "no prior 'severity'"),
