@@ -102,6 +102,8 @@ def dimension_correlations(
             )
             for group, values in drawn.items()
         ]
+    if not mains:
+        raise InputError("judgments: no group rated an item on every dimension; name fewer in dimensions.")
     keys = ["group", *by, "dimension", "other"]
     table = pd.concat(mains, ignore_index=True)
     table = table[[*keys, *(name for name in table.columns if name not in keys)]]

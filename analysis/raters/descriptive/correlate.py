@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from conjury.inference.errors import InputError
+
 from ...adjustment import Step, adjusted
 from ...results import check_alpha, check_draws
 from ..items import names_of
@@ -100,6 +102,11 @@ def correlations(
                         }
                     )
                     drawn.append(values)
+    if not drawn:
+        raise InputError(
+            f"judgments: nowhere are {FEWEST} items rated by people and by a model, as a correlation needs; "
+            "collect more."
+        )
     keys = ["dimension", "judge", *by, "coefficient"]
     columns = [*keys, "p_t", "n_items", "n_clusters", "rests_on"]
     frame = _table(pd.DataFrame(rows, columns=columns), drawn, keys, alpha)
@@ -132,7 +139,7 @@ def _pairs(made: Scores, dimension: str, judge: str, inside: np.ndarray) -> tupl
 
 
 def _table(keys: pd.DataFrame, drawn: list[Floats], names: list[str], alpha: float) -> pd.DataFrame:
-    found = intervals(np.array(drawn).reshape(len(drawn), -1).T, alpha, correlation=True)
+    found = intervals(np.stack(drawn, axis=1), alpha, correlation=True)
     counts = ["n_items", "n_clusters", "rests_on"]
     frame = keys[names].assign(**columns_of(found), p_t=keys["p_t"], p=found.p)
     frame.loc[keys["rests_on"].to_numpy(dtype=float) < CARRIED, ["std_error", "lower", "upper", "p"]] = np.nan

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from conjury.inference.errors import InputError
+
 from ...results import check_alpha, check_draws
 from ..items import names_of
 from ..ratings import HUMAN, Codes, Floats
@@ -80,15 +82,19 @@ def rating_lines(
                 slopes.append(slope)
                 counts = {"n_items": int(used.sum()), "n_clusters": len(np.unique(made.cluster[used]))}
                 rows.append({**keys, "intercept": float(intercept[0]), **counts})
+    if not slopes:
+        raise InputError(
+            f"judgments: nowhere are {FEWEST} items rated by people, not all alike, and by a model, as a "
+            "line needs; collect more."
+        )
     keys_of = ["dimension", "judge", *by]
-    found = intervals(np.array(slopes).reshape(len(slopes), -1).T, alpha)
+    found = intervals(np.stack(slopes, axis=1), alpha)
     counts_of = ["intercept", "n_items", "n_clusters"]
     table = pd.DataFrame(rows, columns=[*keys_of, *counts_of])
     frame = table[keys_of].assign(**columns_of(found), p=found.p, **{c: table[c] for c in counts_of})
-    empty = pd.DataFrame(columns=[*keys_of, "x", "estimate", "std_error", "lower", "upper"])
     extra = {
         "points": ordered(pd.concat(points, ignore_index=True), keys_of),
-        "bands": ordered(pd.concat(bands, ignore_index=True) if bands else empty, keys_of),
+        "bands": ordered(pd.concat(bands, ignore_index=True), keys_of),
     }
     settings: dict[str, object] = {
         "by": by, "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed,

@@ -129,6 +129,11 @@ def tier_accuracy(
                 picked = picked_ratings(made.ratings[d], made.row, len(made.items), PICKS, seed)
                 single = np.where(place >= 0, picked[:, place], np.nan)
                 rows += _rows(name, ONE_PERSON, score_order(single), single[0], weights, alpha)
+    if not rows:
+        raise InputError(
+            f"judgments: nobody rated every tier ({listed(levels)}) of one '{within}'; collect more, or name "
+            "fewer levels."
+        )
     lacking = int((place < 0).any(axis=1).sum())
     if lacking:
         notes.append(f"{lacking:,} of {len(place):,} topics lack a tier and are left out.")
