@@ -111,6 +111,17 @@ def names_of(given: str | Sequence[str] | None) -> list[str]:
     return [given] if isinstance(given, str) else list(given or ())
 
 
+def ranks(names: Sequence[str]) -> Codes:
+    """Place of each of n different names in their alphabetical order, shape (n,).
+
+    Examples
+    --------
+    >>> ranks(["b", "c", "a"]).tolist()
+    [1, 2, 0]
+    """
+    return np.unique(np.array(names, dtype=object), return_inverse=True)[1].astype(np.int64)
+
+
 def clusters_of(ratings: Ratings, column: str | None) -> Codes:
     """Number of the cluster of each item of ``ratings.items``, shape (I,), from a column of their frame.
 
@@ -122,7 +133,7 @@ def clusters_of(ratings: Ratings, column: str | None) -> Codes:
 
 
 def item_clusters(item: Codes, column: pd.Series[Any], items: Sequence[str]) -> Codes:
-    """Number the clusters of I items in order of appearance, shape (I,).
+    """Number the clusters of I items in the order of their names, whatever that of the rows, shape (I,).
 
     Parameters
     ----------
@@ -143,7 +154,7 @@ def item_clusters(item: Codes, column: pd.Series[Any], items: Sequence[str]) -> 
     [0, 1, 0]
     """
     named = as_text(column)
-    codes = np.asarray(pd.factorize(named)[0], dtype=np.int64)
+    codes = np.asarray(pd.factorize(named, sort=True)[0], dtype=np.int64)
     if (codes < 0).any():
         raise InputError(
             f"Item '{items[item[int((codes < 0).argmax())]]}' has no '{column.name}'; fill it in, name "

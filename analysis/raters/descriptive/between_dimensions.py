@@ -10,13 +10,14 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...adjustment import adjusted
 from ...results import check_alpha, check_draws
 from ..items import names_of
 from ..ratings import HUMAN, Floats
 from ..result import RaterResult
 from .association import COEFFICIENTS, cells_of, correlation
 from .mean_ratings import columns_of
-from .resample import EDGE, FIXED_PEOPLE, Interval, draw_clusters, intervals
+from .resample import EDGE, FIXED_PEOPLE, Interval, draw_clusters, few_clusters, intervals
 from .scores import Scores, item_scores, ordered, stratum_names
 from .strata import OVERALL, one_of
 
@@ -24,6 +25,11 @@ HALO = (
     "Both dimensions of an item are rated by the same people: what a rater brings to both raises these "
     "correlations."
 )
+UNLIKE = (
+    "Of people the mean of several ratings is correlated, of a model its rating: noise lowers correlations "
+    "of single ratings more, and a difference from people holds that as well."
+)
+UNADJUSTED = "p is not adjusted for the number of rows; p_holm is, over all rows."
 
 
 def dimension_correlations(
@@ -56,9 +62,11 @@ def dimension_correlations(
     -------
     RaterResult
         ``group, *by, dimension, other, estimate, std_error, lower, upper, p, n_items, n_clusters``, each pair
-        once. ``extra["main"]`` holds, for each group and each other dimension, its correlation with the main
-        one, ``rank``, ``probability`` (share of bootstrap draws in which it is the strongest), and its
-        difference from that of people (``difference, difference_lower, difference_upper``).
+        once; ``p`` is unadjusted, ``p_holm`` adjusted over all rows. ``extra["main"]`` holds, for each group
+        and each other dimension, its correlation with the main one, ``rank`` by absolute value,
+        ``probability`` (share of bootstrap draws in which its absolute value is the largest), and its
+        difference from that of people (``difference, difference_lower, difference_upper``), whose means of
+        several ratings hold less noise than the one rating of a model.
 
     Examples
     --------
@@ -68,7 +76,7 @@ def dimension_correlations(
     ...     columns=["judge_id", "judge_kind", "item_id", "dimension", "value"])
     >>> made = dimension_correlations(table, main="fun", draws=20)
     >>> made.extra["main"][["other", "estimate", "rank"]].round(1).values.tolist()
-    [['wit', 0.8, 1], ['clear', -1.0, 2]]
+    [['wit', 0.8, 2], ['clear', -1.0, 1]]
     """
     check_alpha(alpha)
     check_draws(draws, seed)
@@ -86,18 +94,19 @@ def dimension_correlations(
     tables, mains = [], []
     for level, inside in strata:
         key = stratum_names(by, level)
-        drawn = {}
+        drawn, rests_on = {}, {}
         for group in made.groups:
             complete, shared = _drawn(made, group, inside, pairs, kind, weights)
             if complete.sum() == 0:
                 continue
             counts = {"n_items": int(complete.sum()), "n_clusters": len(np.unique(made.cluster[complete]))}
             tables.append(_rows({"group": group, **key}, pairs, shared, counts, alpha))
+            rests_on[group] = counts["n_clusters"]
             drawn[group] = np.stack(
                 [shared[:, _place(pairs, chosen, name)] for name in _others(made, chosen)]
             )
         mains += [
-            _main(values, drawn.get(HUMAN), alpha).assign(
+            _main(values, drawn.get(HUMAN), rests_on[group], alpha).assign(
                 group=group, **key, dimension=chosen, other=_others(made, chosen)
             )
             for group, values in drawn.items()
@@ -111,10 +120,14 @@ def dimension_correlations(
         "main": chosen, "by": by, "coefficient": kind, "cluster": cluster, "alpha": alpha,
         "draws": draws, "seed": seed, "dimensions": list(made.dimensions),
     }  # fmt: skip
+    every = ordered(pd.concat(tables, ignore_index=True), keys)
+    every.insert(list(every).index("p") + 1, "p_holm", adjusted(every["p"].to_numpy(dtype=float), "holm"))
+    unlike = [UNLIKE] if len(made.groups) > 1 and HUMAN in made.groups else []
+    notes = (HALO, *unlike, UNADJUSTED, FIXED_PEOPLE, *made.notes)
     return RaterResult(
-        ordered(pd.concat(tables, ignore_index=True), keys),
+        every,
         "dimension_correlations",
-        (HALO, FIXED_PEOPLE, *made.notes, *_strongest(table, by)),
+        (*notes, *few_clusters(every["n_clusters"], draws), *_strongest(table, by)),
         settings,
         {"main": ordered(table, keys)},
     )
@@ -154,31 +167,31 @@ def _drawn(
 def _rows(
     key: dict[str, str], pairs: Sequence[tuple[str, str]], drawn: Floats, counts: dict[str, int], alpha: float
 ) -> pd.DataFrame:
-    found = intervals(drawn, alpha, correlation=True)
+    found = intervals(drawn, alpha, correlation=True, clusters=counts["n_clusters"])
     named = pd.DataFrame(pairs, columns=["dimension", "other"])
     numbers = pd.DataFrame({**columns_of(found), "p": found.p})
     return pd.concat([pd.DataFrame([key] * len(pairs)), named, numbers], axis=1).assign(**counts)
 
 
-def _main(drawn: Floats, people: Floats | None, alpha: float) -> pd.DataFrame:
+def _main(drawn: Floats, people: Floats | None, n_clusters: int, alpha: float) -> pd.DataFrame:
     """Correlates of the main dimension, ``drawn`` of shape (others, 1 + B), beside those of people."""
-    found = intervals(drawn.T, alpha, correlation=True)
-    filled = np.where(np.isfinite(drawn), drawn, -np.inf)
+    found = intervals(drawn.T, alpha, correlation=True, clusters=n_clusters)
+    filled = np.where(np.isfinite(drawn), np.abs(drawn), -np.inf)
     best = (filled[:, 1:] == filled[:, 1:].max(axis=0)) & np.isfinite(filled[:, 1:])
     share = np.full(len(drawn), np.nan)
     if best.shape[1]:
         share = (best / np.maximum(best.sum(axis=0), 1)).mean(axis=1)
     rank = (-filled[:, 0]).argsort(kind="stable").argsort() + 1
     frame = pd.DataFrame({**columns_of(found), "rank": rank, "probability": share})
-    apart = _difference(drawn, people, alpha)
+    apart = _difference(drawn, people, n_clusters, alpha)
     return frame.assign(difference=apart.estimate, difference_lower=apart.lower, difference_upper=apart.upper)
 
 
-def _difference(drawn: Floats, people: Floats | None, alpha: float) -> Interval:
+def _difference(drawn: Floats, people: Floats | None, n_clusters: int, alpha: float) -> Interval:
     if people is None or drawn is people:
         nothing = np.full(len(drawn), np.nan)
         return Interval(nothing, nothing, nothing, nothing, nothing)
-    return intervals(np.clip(drawn, -EDGE, EDGE).T - people.T, alpha)
+    return intervals(np.clip(drawn, -EDGE, EDGE).T - people.T, alpha, clusters=n_clusters)
 
 
 def _strongest(table: pd.DataFrame, by: Sequence[str]) -> list[str]:
@@ -189,6 +202,7 @@ def _strongest(table: pd.DataFrame, by: Sequence[str]) -> list[str]:
         for share in first["probability"]
     ]
     return [
-        f"{row.group}: {row.other} goes most with {row.dimension} ({row.estimate:.2f}{share})."
+        f"{row.group}: {row.other} goes most with {row.dimension}, by absolute value "
+        f"({row.estimate:.2f}{share})."
         for row, share in zip(first.itertuples(), shares, strict=True)
     ]

@@ -11,6 +11,7 @@ import pandas as pd
 from conjury.inference.columns import as_text, listed
 from conjury.inference.errors import InputError
 
+from ...adjustment import adjusted
 from ...results import check_alpha, check_draws
 from ..items import names_of
 from ..ratings import HUMAN
@@ -18,11 +19,12 @@ from ..result import RaterResult
 from .bias_parts import Row, context, keys_of, positivity, range_of_scale
 from .matching import ADJUSTMENTS
 from .mean_ratings import columns_of
-from .resample import FIXED_PEOPLE, Draws, draw_clusters, intervals
+from .resample import FIXED_PEOPLE, Draws, draw_clusters, few_clusters, intervals
 from .scores import Flags, Scores, item_scores, ordered
 from .self_preference import SELF, Authors, self_preference
 
 CEILING = 0.4  # share of ratings at one end of the scale
+UNADJUSTED = "p is not adjusted for the number of rows; p_holm is, over all rows of its table."
 
 
 def biases(
@@ -64,8 +66,8 @@ def biases(
     Returns
     -------
     RaterResult
-        ``dimension, judge, bias, quantity, *by, estimate, std_error, lower, upper, null, p, n_items,
-        n_clusters``:
+        ``dimension, judge, bias, quantity, *by, estimate, std_error, lower, upper, null, p, p_holm, n_items,
+        n_clusters``, where ``p`` is unadjusted and ``p_holm`` adjusted over all rows of the table:
 
         - ``positivity``: ``difference``, the mean of model minus people over items that both rated.
         - ``range``: ``sd_ratio``, standard deviation over items of the model's rating by that of the people's
@@ -135,7 +137,7 @@ def biases(
             ),
         }
         extra = {name: shown.reset_index(drop=True) for name, shown in extra.items()}
-    notes = [FIXED_PEOPLE, *made.notes, *_told(detail)]
+    notes = [FIXED_PEOPLE, UNADJUSTED, *made.notes, *_told(detail)]
     if detail:
         notes += _ceilings(made)
     settings = {
@@ -143,7 +145,9 @@ def biases(
         "seed": seed, "unrelated": list(unrelated) if unrelated else None,
         "set_aside": {name: list(levels) for name, levels in aside.items()}, "cluster": cluster,
     }  # fmt: skip
-    return RaterResult(ordered(_table(found, made, alpha), keys), "biases", tuple(notes), settings, extra)
+    frame = ordered(_table(found, made, alpha), keys)
+    notes += few_clusters(frame["n_clusters"], draws)
+    return RaterResult(frame, "biases", tuple(notes), settings, extra)
 
 
 def _flagged(made: Scores, levels: Mapping[str, Sequence[str]]) -> Flags:
@@ -173,19 +177,23 @@ def _corrected(rows: Sequence[Row], by: Sequence[str]) -> list[Row]:
 
 def _table(rows: Sequence[Row], made: Scores, alpha: float) -> pd.DataFrame:
     parts = []
+    n_clusters = np.array([len(np.unique(made.cluster[row.used])) for row in rows])
     for null in dict.fromkeys(str(row.null) for row in rows):
         at = [k for k, row in enumerate(rows) if str(row.null) == null]
-        found = intervals(np.column_stack([rows[k].drawn for k in at]), alpha, rows[at[0]].null)
+        drawn = np.column_stack([rows[k].drawn for k in at])
+        found = intervals(drawn, alpha, rows[at[0]].null, clusters=n_clusters[at])
         numbers = pd.DataFrame({**columns_of(found), "null": rows[at[0]].null, "p": found.p}, index=at)
         parts.append(numbers)
     keys = pd.DataFrame([row.keys for row in rows])
     counts = pd.DataFrame(
         {
             "n_items": [int(row.used.sum()) for row in rows],
-            "n_clusters": [len(np.unique(made.cluster[row.used])) for row in rows],
+            "n_clusters": n_clusters,
         }
     )
-    return pd.concat([keys, pd.concat(parts).sort_index(), counts], axis=1)
+    numbers = pd.concat(parts).sort_index()
+    numbers["p_holm"] = adjusted(numbers["p"].to_numpy(dtype=float), "holm")
+    return pd.concat([keys, numbers, counts], axis=1)
 
 
 def _ceilings(made: Scores) -> list[str]:

@@ -52,8 +52,9 @@ def range_of_scale(made: Scores, dimension: str, by: Sequence[str], draws: Draws
     item = np.array([made.row[name] for name in ratings.items])[ratings.item]
     owner = np.array(ratings.groups, dtype=object)[ratings.judge]
     every = np.isfinite(people)
-    single = _spread_of_ratings(ratings, item, ratings.is_human, every, draws)
-    shown = _scale_used(ratings, item, ratings.is_human, every, draws)
+    human = ratings.is_human & ratings.first_samples
+    single = _spread_of_ratings(ratings, item, human, every, draws)
+    shown = _scale_used(ratings, item, human, every, draws)
     yield Row(keys_of(by, dimension, HUMAN, RANGE, "scale_used"), shown, np.nan, every)
     for judge in made.models:
         values = made.of(dimension, judge)

@@ -16,7 +16,7 @@ from ..ratings import HUMAN, Floats
 from ..result import RaterResult
 from .association import COEFFICIENTS, cells_of, correlation, t_test
 from .mean_ratings import columns_of
-from .resample import FIXED_PEOPLE, draw_clusters, intervals
+from .resample import FIXED_PEOPLE, draw_clusters, few_clusters, intervals
 from .scores import Scores, item_scores, ordered, stratum_names
 from .strata import one_of
 
@@ -111,6 +111,7 @@ def correlations(
     columns = [*keys, "p_t", "n_items", "n_clusters", "rests_on"]
     frame = _table(pd.DataFrame(rows, columns=columns), drawn, keys, alpha)
     notes = [ATTENUATED, FIXED_PEOPLE, *made.notes, *_undefined(frame), *_unsure(frame)]
+    notes += few_clusters(frame["n_clusters"], draws)
     if few:
         notes.append(f"{few:,} strata with fewer than {FEWEST} items rated by both are left out.")
     settings = {
@@ -139,7 +140,8 @@ def _pairs(made: Scores, dimension: str, judge: str, inside: np.ndarray) -> tupl
 
 
 def _table(keys: pd.DataFrame, drawn: list[Floats], names: list[str], alpha: float) -> pd.DataFrame:
-    found = intervals(np.stack(drawn, axis=1), alpha, correlation=True)
+    n_clusters = keys["n_clusters"].to_numpy(dtype=np.int64)
+    found = intervals(np.stack(drawn, axis=1), alpha, correlation=True, clusters=n_clusters)
     counts = ["n_items", "n_clusters", "rests_on"]
     frame = keys[names].assign(**columns_of(found), p_t=keys["p_t"], p=found.p)
     frame.loc[keys["rests_on"].to_numpy(dtype=float) < CARRIED, ["std_error", "lower", "upper", "p"]] = np.nan

@@ -14,7 +14,7 @@ from ..items import names_of
 from ..ratings import HUMAN, Codes, Floats
 from ..result import RaterResult
 from .mean_ratings import columns_of
-from .resample import FIXED_PEOPLE, draw_clusters, intervals
+from .resample import FIXED_PEOPLE, draw_clusters, few_clusters, intervals
 from .scores import item_scores, ordered, stratum_names
 
 POINTS_OF_BAND = 25
@@ -77,10 +77,11 @@ def rating_lines(
                     continue
                 slope, intercept = fitted(x, y, made.cluster[used], weights)
                 at = np.linspace(x.min(), x.max(), POINTS_OF_BAND)
-                found = intervals(intercept[:, None] + slope[:, None] * at, alpha)
+                n_clusters = len(np.unique(made.cluster[used]))
+                found = intervals(intercept[:, None] + slope[:, None] * at, alpha, clusters=n_clusters)
                 bands.append(pd.DataFrame({**keys, "x": at, **columns_of(found)}))
                 slopes.append(slope)
-                counts = {"n_items": int(used.sum()), "n_clusters": len(np.unique(made.cluster[used]))}
+                counts = {"n_items": int(used.sum()), "n_clusters": n_clusters}
                 rows.append({**keys, "intercept": float(intercept[0]), **counts})
     if not slopes:
         raise InputError(
@@ -88,9 +89,10 @@ def rating_lines(
             "line needs; collect more."
         )
     keys_of = ["dimension", "judge", *by]
-    found = intervals(np.stack(slopes, axis=1), alpha)
     counts_of = ["intercept", "n_items", "n_clusters"]
     table = pd.DataFrame(rows, columns=[*keys_of, *counts_of])
+    rest_on = table["n_clusters"].to_numpy(dtype=np.int64)
+    found = intervals(np.stack(slopes, axis=1), alpha, clusters=rest_on)
     frame = table[keys_of].assign(**columns_of(found), p=found.p, **{c: table[c] for c in counts_of})
     extra = {
         "points": ordered(pd.concat(points, ignore_index=True), keys_of),
@@ -100,7 +102,8 @@ def rating_lines(
         "by": by, "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed,
     }  # fmt: skip
     settings["categories"] = [float(value) for value in made.ratings[0].categories]
-    return RaterResult(ordered(frame, keys_of), "rating_lines", (FIXED_PEOPLE, *made.notes), settings, extra)
+    notes = (FIXED_PEOPLE, *made.notes, *few_clusters(rest_on, draws))
+    return RaterResult(ordered(frame, keys_of), "rating_lines", notes, settings, extra)
 
 
 def fitted(x: Floats, y: Floats, cluster: Codes, weights: Floats) -> tuple[Floats, Floats]:

@@ -11,7 +11,7 @@ from ...results import check_alpha, check_draws
 from ..items import names_of
 from ..ratings import HUMAN, Codes, Floats
 from ..result import RaterResult
-from .resample import FIXED_PEOPLE, Interval, draw_clusters, intervals
+from .resample import FIXED_PEOPLE, Interval, draw_clusters, few_clusters, intervals
 from .scores import item_scores, ordered, stratum_names
 
 SD_OF = "Standard deviations are those of item means (people averaged first), not of single ratings."
@@ -98,8 +98,9 @@ def means(
                     }
                 )
     mean, sd = moments(np.stack(sums), weights)
-    bounds, spread = intervals(mean, alpha), intervals(sd, alpha)
     counts = pd.DataFrame(rows)
+    n_clusters = counts["n_clusters"].to_numpy(dtype=np.int64)
+    bounds, spread = (intervals(drawn, alpha, clusters=n_clusters) for drawn in (mean, sd))
     keys = ["dimension", "group", *by]
     numbers = {
         **columns_of(bounds),
@@ -109,7 +110,8 @@ def means(
     }
     frame = pd.concat([counts[keys], pd.DataFrame(numbers), counts.drop(columns=keys)], axis=1)
     settings = {"by": by, "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed}
-    return RaterResult(ordered(frame, keys), "means", (SD_OF, FIXED_PEOPLE, *made.notes), settings)
+    notes = (SD_OF, FIXED_PEOPLE, *made.notes, *few_clusters(n_clusters, draws))
+    return RaterResult(ordered(frame, keys), "means", notes, settings)
 
 
 def distributions(

@@ -12,12 +12,15 @@ import pandas as pd
 from conjury.inference.columns import as_text, listed
 from conjury.inference.errors import InputError
 
+from ...adjustment import adjusted
 from ...results import check_alpha, check_draws
+from ..items import ranks
 from ..ratings import HUMAN, Codes, Floats, Ratings
 from ..result import RaterResult
 from .mean_ratings import columns_of
-from .resample import FIXED_PEOPLE, draw_clusters, intervals
+from .resample import FIXED_PEOPLE, draw_clusters, few_clusters, intervals
 from .scores import Scores, item_scores, ordered
+from .shares import orders_of, share_limits, shuffled_p
 
 ONE_PERSON = "one person"
 PICKS = 200
@@ -25,7 +28,12 @@ TIES = ("wrong", "split", "right")
 QUANTITIES = ("complete_order", "ordered_pairs")
 NOTE = (
     "Ties are counted as wrong, split (as if broken at random) or right; chance is what the same ratings "
-    "would score if the tiers of a topic were shuffled."
+    "would score if the tiers of a topic were shuffled, and p is how rarely such shuffles score as far off. "
+    "p is not adjusted for the number of rows; p_holm is, over all rows with the same rule for ties."
+)
+SINGLE = (
+    "Rows of 'one person' are of single ratings, one for each response; where people rated different "
+    "responses of a topic, these are by different people."
 )
 
 
@@ -49,6 +57,12 @@ class Scored:
     pairs: Floats
     pairs_chance: Floats
     tied: Floats
+
+    def of(self, quantity: str) -> tuple[Floats, Floats]:
+        """Scores and chance of one of ``QUANTITIES``, shape (3, T) each."""
+        if quantity == QUANTITIES[0]:
+            return self.order, self.order_chance
+        return self.pairs, self.pairs_chance
 
 
 def tier_accuracy(
@@ -86,11 +100,14 @@ def tier_accuracy(
     -------
     RaterResult
         ``dimension, judge, quantity, ties, estimate, std_error, lower, upper, chance, excess, excess_lower,
-        excess_upper, p, tied, n_topics``. Judges are each model, ``human`` (the mean of the
-        panel), and ``one person``, a single rating of each response, drawn from the first
-        ratings by its raters 200 times and averaged. ``quantity`` is ``complete_order`` or ``ordered_pairs``;
-        ``p`` tests the excess over ``chance``; ``tied`` is the share of pairs with equal ratings. Topics with
-        a tier that a judge did not rate are left out for that judge.
+        excess_upper, p, p_holm, tied, n_topics``. Judges are each model, ``human`` (the mean of the panel),
+        and ``one person``: single ratings, one for each response, drawn from the first ratings by its raters
+        200 times and averaged, by different people where these did not rate whole topics. ``quantity`` is
+        ``complete_order`` or ``ordered_pairs``; ``tied`` is the share of pairs with equal ratings. Limits are
+        Wilson's with the bootstrap error. ``p`` tests the excess over ``chance`` by shuffling the tiers
+        within topics 19,999 times (two-sided, unadjusted; of ordered pairs the same however ties count);
+        ``p_holm`` is adjusted over all rows with the same ``ties``. Topics with a tier that a judge did not
+        rate are left out for that judge.
 
     Examples
     --------
@@ -120,15 +137,15 @@ def tier_accuracy(
     )
     place = tier_items(made, column, levels)
     weights = draw_clusters(made.n_clusters, draws, seed)
-    rows, notes = [], [NOTE, FIXED_PEOPLE, *made.notes]
+    rows, notes = [], [NOTE, SINGLE, FIXED_PEOPLE, *made.notes]
     for d, name in enumerate(made.dimensions):
         for g, group in enumerate(made.groups):
             values = np.where(place >= 0, made.mean[d, g][place], np.nan)
-            rows += _rows(name, group, score_order(values[None]), values, weights, alpha)
+            rows += _rows({"dimension": name, "judge": group}, values[None], weights, alpha, seed)
             if group == HUMAN:
                 picked = picked_ratings(made.ratings[d], made.row, len(made.items), PICKS, seed)
                 single = np.where(place >= 0, picked[:, place], np.nan)
-                rows += _rows(name, ONE_PERSON, score_order(single), single[0], weights, alpha)
+                rows += _rows({"dimension": name, "judge": ONE_PERSON}, single, weights, alpha, seed)
     if not rows:
         raise InputError(
             f"judgments: nobody rated every tier ({listed(levels)}) of one '{within}'; collect more, or name "
@@ -139,6 +156,9 @@ def tier_accuracy(
         notes.append(f"{lacking:,} of {len(place):,} topics lack a tier and are left out.")
     keys = ["dimension", "judge", "quantity", "ties"]
     frame = ordered(pd.DataFrame(rows), keys)
+    holm = frame.groupby("ties", observed=True)["p"].transform(lambda p: adjusted(p.to_numpy(), "holm"))
+    frame.insert(list(frame).index("p") + 1, "p_holm", holm)
+    notes += few_clusters(frame["n_topics"], draws)
     settings = {
         "column": column, "levels": list(levels), "within": within, "alpha": alpha, "draws": draws,
         "seed": seed, "picks": PICKS,
@@ -206,46 +226,55 @@ def _orders_of_ties(values: Floats) -> Floats:
 def picked_ratings(ratings: Ratings, row: dict[str, int], n_items: int, picks: int, seed: int) -> Floats:
     """One human rating of each item, drawn ``picks`` times, shape (picks, n_items); NaN where none is.
 
-    Of a person who rated an item several times the first rating can be drawn.
+    Of a person who rated an item several times the first rating can be drawn. Draws depend on the names of
+    items and people, not on the order of rows.
     """
     human = ratings.is_human & ratings.first_samples
     at = np.array([row[name] for name in ratings.items])[ratings.item][human]
-    order = np.argsort(at, kind="stable")
+    order = np.lexsort((np.array(ratings.judges)[ratings.judge[human]], at))
     value, count = ratings.value[human][order], np.bincount(at, minlength=n_items)
     start = count.cumsum() - count
     rng = np.random.default_rng(seed)
-    drawn = start + np.floor(rng.random((picks, n_items)) * count).astype(np.int64)
+    uniform = rng.random((picks, n_items))[:, ranks(list(row))]
+    drawn = start + np.floor(uniform * count).astype(np.int64)
     return np.where(count > 0, value[np.minimum(drawn, len(value) - 1)], np.nan)
 
 
 def _rows(
-    dimension: str, judge: str, scored: Scored, values: Floats, weights: Floats, alpha: float
+    keys: dict[str, object], values: Floats, weights: Floats, alpha: float, seed: int
 ) -> list[dict[str, object]]:
-    """Rows of a judge, of the topics in which ``values``, shape (T, tiers), are all there."""
-    used = np.isfinite(values).all(axis=1)
+    """Rows of a judge, of the topics in which ``values``, shape (R, T, tiers), are all there."""
+    used = np.isfinite(values[0]).all(axis=1)
     if not used.any():
         return []
-    w = weights[:, used]
+    n_topics, w = int(used.sum()), weights[:, used]
+    shuffled = [score_order(values[:, used][:, :, order]) for order in orders_of(values.shape[2], seed)]
+    total = w.sum(axis=1)[:, None]
     rows: list[dict[str, object]] = []
-    for quantity, score, chance in (
-        ("complete_order", scored.order, scored.order_chance),
-        ("ordered_pairs", scored.pairs, scored.pairs_chance),
-    ):
-        total = w.sum(axis=1)[:, None]
+    for quantity in QUANTITIES:
+        p = shuffled_p(np.stack([one.of(quantity)[0] for one in shuffled]), seed)
+        score, chance = shuffled[0].of(quantity)
         with np.errstate(divide="ignore", invalid="ignore"):
-            drawn, null = w @ score[:, used].T / total, w @ chance[:, used].T / total
-        found, excess = intervals(drawn, alpha), intervals(drawn - null, alpha)
+            drawn, null = w @ score.T / total, w @ chance.T / total
+        found, excess = (
+            intervals(values_of, alpha, clusters=n_topics) for values_of in (drawn, drawn - null)
+        )
+        lower, upper = share_limits(found.estimate, found.std_error, n_topics, alpha)
+        least, most = share_limits(found.estimate, excess.std_error, n_topics, alpha)
         numbers = pd.DataFrame(columns_of(found)).assign(
+            lower=lower,
+            upper=upper,
             chance=null[0],
             excess=excess.estimate,
-            excess_lower=excess.lower,
-            excess_upper=excess.upper,
-            p=excess.p,
+            excess_lower=least - null[0],
+            excess_upper=most - null[0],
+            p=p,
+            tied=shuffled[0].tied.mean(),
         )
         rows += [
-            {"dimension": dimension, "judge": judge, "quantity": quantity, "ties": ties}
+            {**keys, "quantity": quantity, "ties": ties}
             | {str(name): number for name, number in numbers.iloc[k].items()}
-            | {"tied": float(scored.tied[used].mean()), "n_topics": int(used.sum())}
+            | {"n_topics": n_topics}
             for k, ties in enumerate(TIES)
         ]
     return rows

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ...results import inference
 from ..ratings import Codes, Floats
 
 FIXED_PEOPLE = "Intervals resample items (by cluster); the people who rated them are taken as they are."
 EDGE = 1 - 1e-9  # a correlation of one has no finite transform
+FEW = 20  # clusters below which the bootstrap makes intervals too narrow
 
 
 def draw_clusters(n_clusters: int, draws: int, seed: int) -> Floats:
@@ -71,21 +72,58 @@ class Interval:
     p: Floats
 
 
-def intervals(drawn: Floats, alpha: float, null: float = 0.0, *, correlation: bool = False) -> Interval:
+def intervals(
+    drawn: Floats,
+    alpha: float,
+    null: float = 0.0,
+    *,
+    correlation: bool = False,
+    clusters: Codes | int = FEW,
+) -> Interval:
     """Bound m statistics of which ``drawn``, shape (1 + B, m), holds the estimate and then the draws.
 
     The interval is the estimate plus and minus normal quantiles of the bootstrap standard error; for
     correlations both are taken on Fisher's scale, ``atanh(r)``, and brought back. Unlike a share of draws,
     the p value is not bounded by the number of draws, so that it can be adjusted for a large family.
+    ``clusters``, shape (m,) or one number for all, is how many each rests on: below 2, draws cannot differ,
+    and there is no error.
     """
     bounded = np.arctanh(np.clip(drawn, -EDGE, EDGE)) if correlation else drawn
-    error = _spread(bounded[1:])
+    several = np.broadcast_to(clusters, drawn.shape[1:]) > 1
+    error = np.where(several, _spread(bounded[1:]), np.nan)
     found = inference(bounded[0], error, alpha, float(np.arctanh(null)) if correlation else null)
     lower, upper = found.lower, found.upper
     if correlation:
         lower, upper = np.tanh(lower), np.tanh(upper)
-        error = _spread(drawn[1:])
+        error = np.where(several, _spread(drawn[1:]), np.nan)
     return Interval(drawn[0], error, lower, upper, found.p)
+
+
+def few_clusters(clusters: ArrayLike, draws: int) -> list[str]:
+    """Say how many rows of a table rest on so few clusters that their intervals are missing or too narrow.
+
+    Examples
+    --------
+    >>> few_clusters([30, 12], draws=1000)
+    ['1 row rests on fewer than 20 clusters (at least 12): its interval is too narrow.']
+    """
+    n = np.asarray(clusters, dtype=float)
+    if not draws:
+        return []
+    one, few = n < 2, (n >= 2) & (n < FEW)
+    told = []
+    if one.any():
+        told.append(f"{_rows(one)} on one cluster: no interval, since resampling it changes nothing.")
+    if few.any():
+        its = "its interval is" if few.sum() == 1 else "their intervals are"
+        told.append(
+            f"{_rows(few)} on fewer than {FEW} clusters (at least {n[few].min():.0f}): {its} too narrow."
+        )
+    return told
+
+
+def _rows(of: NDArray[np.bool_]) -> str:
+    return f"{of.sum():,} row{' rests' if of.sum() == 1 else 's rest'}"
 
 
 def _spread(draws: Floats) -> Floats:

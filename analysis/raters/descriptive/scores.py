@@ -14,7 +14,7 @@ from conjury.inference.columns import as_text, listed
 from conjury.inference.errors import InputError
 
 from ..coverage import dimension_names
-from ..items import item_clusters, with_items
+from ..items import item_clusters, ranks, with_items
 from ..ratings import HUMAN, Codes, Floats, Ratings, read_ratings
 from .strata import OVERALL, levels_of
 
@@ -150,9 +150,9 @@ def item_scores(
         raise InputError("judgments: no rating by people is left to compare with; add rows of kind human.")
     if people and set(kinds) == {HUMAN}:
         raise InputError("judgments: no rating by a model is left to compare; add rows of kind model.")
-    codes = np.arange(len(known))
+    codes = ranks(known)
     if cluster is not None:
-        codes = item_clusters(codes, strata[cluster], known)
+        codes = item_clusters(np.arange(len(known)), strata[cluster], known)
     return Scores(
         mean,
         n_ratings,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.stats.multitest import multipletests
 
 from conjury.analysis.raters.descriptive import biases
 from conjury.analysis.raters.descriptive.matching import adjusted_differences, one_person, quality_of
@@ -129,6 +130,28 @@ def test_a_person_shows_what_matching_at_observed_means_fakes(simulate: Simulate
     person = shown[shown["judge"] == "one person"].set_index("adjustment")
     assert list(person.index) == ["none", "human mean"]
     assert person.loc["human mean", "upper"] < 0
+
+
+def test_a_person_who_rates_again_counts_once(simulate: Simulate) -> None:
+    """Repeats say nothing of how people differ: with them as raters the correction would be too small."""
+    judgments, items = simulate(60, **UNRELIABLE)
+    people = judgments[judgments["judge_kind"] == "human"]
+    again = pd.concat([judgments.assign(sample=1), people.assign(sample=2)])
+    once, twice = run((judgments, items), 20), run((again, items), 20)
+    pd.testing.assert_frame_equal(once.extra["adjustments"], twice.extra["adjustments"])
+    lowest = people[people["judge_id"] == people["judge_id"].iloc[0]].assign(sample=2, value=-9.0)
+    worse = run((pd.concat([judgments.assign(sample=1), lowest]), items), 20)
+    shown, same = (values_of(made, "sd_ratio_one_person")["estimate"] for made in (once, worse))
+    assert same.to_numpy() == pytest.approx(shown.to_numpy())
+
+
+def test_p_values_of_biases_are_adjusted_over_the_table(tables: Tables) -> None:
+    made = run(tables).frame
+    known = made["p"].notna()
+    assert made.loc[known, "p_holm"].to_numpy() == pytest.approx(
+        multipletests(made.loc[known, "p"], method="holm")[1]
+    )
+    assert made.loc[~known, "p_holm"].isna().all()
 
 
 def test_one_rater_an_item_gives_no_reliability_and_this_is_told(simulate: Simulate) -> None:

@@ -7,6 +7,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from conjury.analysis.raters.descriptive import tier_accuracy
 from conjury.analysis.raters.descriptive.order_of_tiers import score_order
@@ -66,6 +67,58 @@ def test_one_person_is_the_mean_over_people_where_each_order_can_be_listed() -> 
     )
 
 
+def ordered_topics(in_order: int, topics: int = 20) -> pd.DataFrame:
+    """One rating of three tiers a topic, the first topics in order, the others not."""
+    return pd.DataFrame(
+        [
+            ("gpt", "model", f"t{t}_{tier}", f"t{t}", tier, value)
+            for t in range(topics)
+            for tier, value in zip(TIERS, (3, 2, 1) if t < in_order else (2, 3, 1), strict=True)
+        ],
+        columns=["judge_id", "judge_kind", "item_id", "topic_id", "tier", "value"],
+    )
+
+
+@pytest.mark.parametrize("in_order", [0, 4, 20])
+def test_p_is_that_of_shuffling_tiers_within_topics(in_order: int) -> None:
+    made = tier_accuracy(ordered_topics(in_order), column="tier", levels=TIERS, within="topic_id", draws=50)
+    row = made.frame[made.frame["quantity"] == "complete_order"].iloc[0]
+    tails = stats.binom.cdf(in_order, 20, 1 / 6), stats.binom.sf(in_order - 1, 20, 1 / 6)
+    assert row["p"] == pytest.approx(max(min(2 * min(tails), 1), 1e-4), rel=0.05, abs=2e-5)
+
+
+def test_limits_of_shares_stay_between_none_and_all_and_hold_the_estimate() -> None:
+    for in_order in (0, 1, 20):
+        made = tier_accuracy(
+            ordered_topics(in_order), column="tier", levels=TIERS, within="topic_id", draws=200
+        ).frame
+        assert (made["lower"] >= 0).all()
+        assert (made["upper"] <= 1).all()
+        assert (made["upper"] - made["lower"] > 0.05).all()
+        assert made["estimate"].between(made["lower"], made["upper"]).all()
+        assert made["excess"].between(made["excess_lower"], made["excess_upper"]).all()
+
+
+def test_samples_that_count_from_zero_are_scored(tables: Tables) -> None:
+    judgments, items = tables
+    options = {"levels": TIERS, "column": "response_type", "within": "topic_id", "dimension": "novelty"}
+    zero = tier_accuracy(judgments.assign(sample=0), items, draws=5, **options).frame
+    pd.testing.assert_frame_equal(zero, tier_accuracy(judgments, items, draws=5, **options).frame)
+
+
+def test_numbers_do_not_depend_on_the_order_of_rows(tables: Tables) -> None:
+    judgments, items = tables
+    mixed = judgments.sample(frac=1.0, random_state=3)
+    keys = ["judge", "quantity", "ties"]
+    made, again = (
+        tier_accuracy(
+            table, items, levels=TIERS, column="response_type", within="topic_id", dimension="novelty", draws=9
+        ).frame.astype(dict.fromkeys(keys, str)).set_index(keys).sort_index().drop(columns="dimension")
+        for table in (judgments, mixed)
+    )  # fmt: skip
+    pd.testing.assert_frame_equal(made, again)
+
+
 def test_topics_without_a_tier_are_left_out_and_told(tables: Tables) -> None:
     judgments, items = tables
     made = tier_accuracy(
@@ -77,6 +130,7 @@ def test_topics_without_a_tier_are_left_out_and_told(tables: Tables) -> None:
         draws=5,
     )
     assert (made.frame["n_topics"] == 23).all()
+    assert any("single ratings" in note for note in made.notes)
     assert "1 of 24 topics lack a tier and are left out." in made.notes
 
 
