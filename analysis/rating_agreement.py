@@ -12,7 +12,7 @@ from .figures.labels import words
 from .figures.raters.agreement import compared_in_words
 from .figures.raters.naming import Names
 from .figures.raters.terms import COEFFICIENTS, WEIGHTS
-from .rating_cells import Row, dimension_of, intervals, spread
+from .rating_cells import Row, dimension_of, intervals, spread, with_gaps
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -90,6 +90,7 @@ def agreement_tables(result: RaterResult, told: Names) -> list[GT]:
         f"In brackets: {intervals(result.settings)}, where there was a bootstrap, else analytical ones. "
         "The folder holds all coefficients."
     )
+    note = with_gaps(note, shown, "not defined for that comparison")
     return [styled_table(shown, name="agreement", groups="dimension", note=note)]
 
 

@@ -73,6 +73,21 @@ def intervals(settings: Mapping[str, Any]) -> str:
     return f"{100 * (1 - float(settings['alpha'])):g}% intervals, {resampled(settings)} resampled"
 
 
+def with_gaps(note: str, shown: pd.DataFrame, why: str) -> str:
+    """Add to a note why cells are empty, where there are any.
+
+    Examples
+    --------
+    >>> with_gaps("Pearson.", pd.DataFrame({"wit": ["0.5", ""]}), "not defined")
+    'Pearson. Empty cells: not defined.'
+    """
+    return (
+        f"{note} Empty cells: {why}."
+        if shown.isna().to_numpy().any() or (shown.to_numpy() == "").any()
+        else note
+    )
+
+
 def any_table(frame: pd.DataFrame, told: Names, name: str) -> list[GT]:
     """Any table of keys and numbers, as it is, with names in words."""
     shown = pd.DataFrame(index=frame.index)

@@ -13,7 +13,7 @@ from .figures.labels import words
 from .figures.raters.naming import Names
 from .figures.raters.terms import BIASES, CORRELATIONS, TIERS
 from .raters.descriptive.strata import OVERALL
-from .rating_cells import dimension_of, estimate_cell, intervals, spread
+from .rating_cells import dimension_of, estimate_cell, intervals, spread, with_gaps
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -86,6 +86,7 @@ def correlation_tables(result: RaterResult, told: Names) -> list[GT]:
         )
         called = CORRELATIONS.get(str(name), words(name))
         note = f"{called}. Stars: p of the cluster bootstrap, {_HOLM} {STAR_RULE}"
+        note = with_gaps(note, shown, "not defined, since one side gave all items the same rating")
         made.append(styled_table(shown, name=f"correlations-{name}", groups="judge", note=note))
     return made
 
@@ -146,7 +147,9 @@ def bias_tables(result: RaterResult, told: Names) -> list[GT]:
             shown,
             name="biases",
             groups="bias",
-            note=f"In brackets: {intervals(result.settings)}.",
+            note=with_gaps(
+                f"In brackets: {intervals(result.settings)}.", shown, "cannot be told, as the notes say"
+            ),
         )
     ]
 

@@ -103,10 +103,10 @@ def section(report: RatingsReport, name: str) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-FURTHER = {
-    "radar": "{figure} lays the same means out by dimension.",
-    "pairs": "{figure} shows every pair of raters that share enough items.",
-    "certainty": "{figure} shows how certain the true class of each item is.",
+FURTHER = {  # the sentence that leads to a further figure, and what its caption adds
+    "radar": ("{figure} lays the same means out by dimension.", "By dimension."),
+    "pairs": ("{figure} shows every pair of raters that share enough items.", "Every pair of raters."),
+    "certainty": ("{figure} shows how certain the true class of each item is.", "Certainty of items."),
 }
 
 
@@ -116,8 +116,10 @@ def _further(result: RaterResult, name: str, title: str, labels: Mapping[LabelKe
     for part in further_figures(result):
         own = f"{name}_{part}"
         figure = figure_of(result, part=part, labels=labels)
-        made.append(FURTHER[part].format(figure=f"@fig-{slug(own)}"))
-        made.append(captioned(f"fig-{slug(own)}", picture(own, figure, alt_of(result, labels, part)), title))
+        lead, caption = FURTHER[part]
+        made.append(lead.format(figure=f"@fig-{slug(own)}"))
+        drawn = picture(own, figure, alt_of(result, labels, part))
+        made.append(captioned(f"fig-{slug(own)}", drawn, f"{title} {caption}"))
     return made
 
 

@@ -122,8 +122,10 @@ class RatingsReport(ReportData):
         for part in self.parts:
             found += map(str, part.get("notes") or [])
             for made in part["results"]:
-                found += [f"{made['title']}: {note}" for note in made.get("notes") or []]
-        return found
+                title = str(made["title"])
+                title += " " if title.endswith("?") else ": "
+                found += [title + str(note) for note in made.get("notes") or []]
+        return [comparisons.in_words(note, self.words) for note in found]
 
     def data_and_versions(self) -> None:
         """Print the table of the data files of all runs, with checksums, and of software."""
