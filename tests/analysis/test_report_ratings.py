@@ -190,3 +190,31 @@ def test_what_print_says_of_itself_is_told_with_labels(
     assert "whole ratings of 399 topics" in page.casefold()
     assert "GPT-4.1" in page
     assert "gpt_4_1" not in page
+
+
+def test_models_meet_the_truth_only_where_both_are_the_same_quantity() -> None:
+    known = truth(
+        ("latent_correlation", "gpt_4_1", "fun", "", 0.6),
+        ("dimension_correlation", "human", "wit", "", 0.5),
+    )
+    known.loc[1, "other"] = "fun"
+    bounds = {"estimate": 0.55, "lower": 0.4, "upper": 0.7}
+    rows = pd.DataFrame([
+        {"group": group, "quantity": quantity, **bounds}
+        for group in ("human", "gpt_4_1")
+        for quantity in ("latent_correlation", "latent_correlation_rating")
+    ])  # fmt: skip
+    rater = RaterResult(rows, "rater_model", settings={"dimension": "fun"})
+    pairs = pd.DataFrame([
+        {"group": "human", "level": level, "dimension": "wit", "other_dimension": "fun",
+         "quantity": "correlation", **bounds}
+        for level in ("between", "within", "total")
+    ])  # fmt: skip
+    dimensions = RaterResult(pairs, "dimension_model", settings={"covariates": []})
+    made = recovery({"raters_fun": rater, "dimensions": dimensions}, known)
+    assert made[["analysis", "judge", "dimension", "truth"]].values.tolist() == [
+        ["raters_fun", "gpt_4_1", "fun", 0.6],
+        ["dimensions", "human", "wit and fun", 0.5],
+    ]
+    adjusted = RaterResult(pairs, "dimension_model", settings={"covariates": ["response_type"]})
+    assert recovery({"dimensions": adjusted}, known).empty
