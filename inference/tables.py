@@ -224,6 +224,8 @@ def fields_of(table: str) -> dict[str, Field]:
 
 def require_columns(frame: pd.DataFrame, columns: list[str], source: str) -> None:
     """Raise InputError for the first of ``columns`` that the frame lacks, with the closest name it has."""
+    if not isinstance(frame, pd.DataFrame):
+        raise InputError(f"{source}: this is a {type(frame).__name__}; give a DataFrame.")
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
         raise InputError(f"{source}: column '{twice[0]}' occurs twice; rename or drop one of them.")

@@ -91,7 +91,7 @@ def plan_ratings(
         Planned(
             "agreement",
             "Agreement of people, and of people with each model",
-            lambda: agreement(judgments, cluster=study.cluster, **common),
+            lambda: agreement(judgments, cluster=study.cluster, scale=scales_of(study), **common),
         )
     )
     if both:

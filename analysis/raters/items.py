@@ -128,7 +128,7 @@ def clusters_of(ratings: Ratings, column: str | None) -> Codes:
     Without a column each item is its own cluster.
     """
     if column is None:
-        return np.arange(len(ratings.items))
+        return ranks(ratings.items)
     return item_clusters(ratings.item, ratings.frame[column], ratings.items)
 
 

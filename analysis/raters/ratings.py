@@ -326,7 +326,7 @@ def _scale(frame: pd.DataFrame, scale: Sequence[float] | None, source: str, row:
     if scale is None:
         _refuse_mixed(frame, source)
         return tuple(float(value) for value in np.unique(values))
-    allowed = np.unique(np.array(list(scale), dtype=float))
+    allowed = _allowed(scale)
     outside = ~np.isin(values, allowed)
     if outside.any():
         at = int(outside.argmax())
@@ -335,6 +335,17 @@ def _scale(frame: pd.DataFrame, scale: Sequence[float] | None, source: str, row:
             f"scale ({listed(f'{value:g}' for value in allowed)}); correct it."
         )
     return tuple(float(value) for value in allowed)
+
+
+def _allowed(scale: Sequence[float]) -> Floats:
+    """The ratings of a scale, rising; InputError for what is no list of numbers."""
+    try:
+        allowed: Floats = np.unique(np.array(list(scale), dtype=np.float64))
+    except (TypeError, ValueError):
+        allowed = np.zeros(0)
+    if not len(allowed) or not np.isfinite(allowed).all():
+        raise InputError(f"scale is {scale!r}; give the ratings that are allowed, such as range(5).")
+    return allowed
 
 
 def _refuse_mixed(frame: pd.DataFrame, source: str) -> None:

@@ -27,7 +27,7 @@ def agreement(
     coefficients: str | Sequence[str] | None = None,
     *,
     dimension: str | Sequence[str] | None = None,
-    scale: Sequence[float] | None = None,
+    scale: Sequence[float] | Mapping[str, Sequence[float]] | None = None,
     weights: Weights = None,
     judges: Sequence[str] | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
@@ -54,7 +54,7 @@ def agreement(
         ``kendall_w``, ``g_relative``, ``g_absolute``.
     dimension : str or sequence of str, optional
         Which dimensions; by default all.
-    scale : sequence of float, optional
+    scale : sequence of float, or mapping of dimensions to sequences, optional
         The ratings that are allowed; categories that nobody used count for ``gwet`` and
         ``brennan_prediger``.
     weights : str, sequence of str, or array (q, q), optional
@@ -133,10 +133,13 @@ def agreement(
     table = with_items(judgments, items, [*strata, *names_of(cluster)])
     gathered = Gathered()
     for name in dimension_names(table, dimension):
-        ratings = read_ratings(table, dimension=name, scale=scale)
+        allowed = scale.get(name or "") if isinstance(scale, Mapping) else scale
+        ratings = read_ratings(table, dimension=name, scale=allowed)
         _refuse_unknown(ratings, table, request)
         prefix = f"{name}: " if name else ""
         gathered.notes += [prefix + note for note in ratings.notes]
+        if len(ratings.judges) == 1:
+            gathered.notes.append(f"{prefix}there is one judge, {ratings.judges[0]}.")
         for stratum, part in _strata(ratings, request.by):
             _gather(part, {**stratum, "dimension": name or ""}, request, gathered)
     return _result(gathered, request)

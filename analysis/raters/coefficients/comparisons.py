@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from ..ratings import HUMAN, Codes, Ratings
@@ -73,8 +74,8 @@ def comparisons_of(
     """The comparisons that the ratings allow, and what does not come about, in words.
 
     ``cluster`` has one entry an item of the ratings. Where no groups or sides are named, each model that
-    answered an item several times is compared with itself, its samples as raters; elsewhere a judge's first
-    sample counts.
+    answered an item several times is compared with itself, its samples as raters, and people who rated an
+    item again with themselves, as ``human, again``; elsewhere a judge's first sample counts.
     """
     named = {name: list(judges) for name, judges in (groups or default_groups(ratings)).items()}
     pairs = default_between(ratings, named) if between is None else list(between)
@@ -99,7 +100,7 @@ def comparisons_of(
         else:
             made.append(compared)
     if groups is None and between is None:
-        made += _repeats(ratings, whole)
+        made += [*_again(ratings, whole, named), *_repeats(ratings, whole)]
     return made, notes
 
 
@@ -114,6 +115,34 @@ def _two_sides(one: str, other: str, whole: Panel, masks: Sequence[NDArray[np.bo
         return None
     panels = [whole.rows(mask & both[whole.item]) for mask in masks]
     return Comparison(one, other, panels[0], panels[1])
+
+
+def _again(ratings: Ratings, whole: Panel, named: Mapping[str, Sequence[str]]) -> list[Comparison]:
+    """People with themselves: the first and second rating of an item, pooled over the people of a group.
+
+    Units are pairs of person and item, clustered as their items.
+    """
+    sample = pd.Series(ratings.frame["sample"].to_numpy(dtype=np.int64))
+    unit = ratings.item * len(ratings.judges) + ratings.judge
+    turn = sample.groupby(unit).rank(method="first").to_numpy(dtype=np.int64) - 1
+    twice = (sample.groupby(unit).transform("size") > 1).to_numpy() & (turn < 2) & ratings.is_human
+    made = []
+    for name, judges in named.items():
+        mine = twice & np.isin(ratings.judge, _positions(judges, ratings))
+        if not mine.any():
+            continue
+        units, number = np.unique(unit, return_inverse=True)
+        as_items = replace(
+            whole,
+            item=number.astype(np.int64),
+            n_items=len(units),
+            cluster=whole.cluster[units // len(ratings.judges)],
+            rater=turn,
+            raters=("first", "second"),
+            n_raters=2,
+        )
+        made.append(Comparison(f"{name}, again", None, as_items.rows(mine)))
+    return made
 
 
 def _repeats(ratings: Ratings, whole: Panel) -> list[Comparison]:

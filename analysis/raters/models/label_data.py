@@ -61,8 +61,14 @@ class Labelled:
 def read_labels(
     judgments: pd.DataFrame, dimension: str | None = None, labels: Sequence[object] | None = None
 ) -> Labelled:
-    """Check judgments and bring their labels into codes; InputError where the model would mean nothing."""
+    """Check judgments and bring their labels into codes; InputError where the model would mean nothing.
+
+    Of a person who judged an item several times the first judgment counts.
+    """
     ratings = read_ratings(judgments, dimension=dimension, numeric=False)
+    again = ratings.is_human & ~ratings.first_samples
+    if again.any():
+        ratings = ratings.where(~again)
     told = ratings.frame["value"].astype(str)
     numbers = pd.to_numeric(told, errors="coerce")
     are_numbers = bool(numbers.notna().all())
@@ -90,6 +96,8 @@ def read_labels(
     units = tuple(str(name) for name in [*panels, *models])
     used = np.bincount(label, minlength=len(chosen))
     notes = list(ratings.notes)
+    if again.any():
+        notes.append(f"{again.sum():,} repeated judgments by people are not used, only the first of each.")
     for name, times in zip(chosen, used, strict=True):
         if times < FEW:
             often = "by nobody" if not times else f"in {times:,} of {len(label):,} judgments"

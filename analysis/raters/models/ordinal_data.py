@@ -348,10 +348,10 @@ def _with_repeats(data: OrdinalData) -> OrdinalData:
     count = unit.groupby(["judge", "item", "group"], sort=False).size().reset_index(name="n")
     repeated = np.bincount(count.loc[count["n"] > 1, "group"], minlength=len(data.groups))
     own = repeated >= REPEATED
+    first = data.sample == pd.Series(data.sample).groupby([data.judge, data.item]).transform("min").to_numpy()
     keep = np.ones(len(data.judge), dtype=bool)
     for number, name in enumerate(data.groups):
         if 0 < repeated[number] < REPEATED:
-            first = ~unit.duplicated(["judge", "item"]).to_numpy(dtype=bool)
             keep &= first | (unit["group"] != number).to_numpy(dtype=bool)
             notes.append(
                 f"{name} rated {repeated[number]:,} items more than once, too few (under {REPEATED}) to "

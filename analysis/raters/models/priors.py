@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -141,7 +142,13 @@ def changed(defaults: Priors, changes: Mapping[str, Any] | None) -> dict[str, Pr
         if isinstance(given, Prior):
             made[name] = replace(given, meaning=given.meaning or defaults[name].meaning)
         else:
-            values = tuple(float(v) for v in given) if isinstance(given, (tuple, list)) else (float(given),)
+            numbers = given if isinstance(given, (tuple, list)) else (given,)
+            if not all(isinstance(number, Real) for number in numbers):
+                asked = listed(FAMILIES[defaults[name].family])
+                raise InputError(
+                    f"The prior '{name}' cannot be {given!r}; give {asked} as numbers, or a Prior."
+                )
+            values = tuple(float(number) for number in numbers)
             made[name] = replace(defaults[name], values=values)
     return made
 

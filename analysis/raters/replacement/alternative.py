@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Literal, get_args
 
 import numpy as np
@@ -216,6 +217,12 @@ def _check(
     samples: str,
     resample: str,
 ) -> None:
+    for name, value in (("epsilon", epsilon), ("q_fdr", q_fdr)):
+        if not isinstance(value, Real):
+            raise InputError(f"{name} is {value!r}; give a number, such as 0.1.")
+    for name, value in (("min_humans", min_humans), ("min_instances", min_instances)):
+        if not isinstance(value, Integral):
+            raise InputError(f"{name} is {value!r}; give a whole number.")
     if not -1 <= epsilon <= 1:
         raise InputError(f"epsilon is {epsilon!r}; give a difference of shares, such as 0.1.")
     if not 0 < q_fdr < 1:

@@ -61,14 +61,15 @@ def panel_of(
 ) -> Panel:
     """Lay ratings out for the test.
 
-    Of a person's repeated ratings of an item the first counts; of a model's samples all, or the first.
+    Of a person's repeated ratings of an item the first counts; of a model's samples all, or the first. People
+    are in alphabetical order, so that draws of them do not depend on the order of rows.
 
     Raises
     ------
     InputError
         Where fewer than two people rate, or an item has no cluster or two.
     """
-    people = ratings.humans
+    people = sorted(ratings.humans)
     if len(people) < 2:
         found = f"only {people[0]} rates" if people else "no person rates"
         raise InputError(

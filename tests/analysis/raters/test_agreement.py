@@ -131,6 +131,77 @@ def test_panels_of_people_are_groups_of_their_own() -> None:
     )
 
 
+def test_people_who_rate_items_again_are_compared_with_themselves() -> None:
+    """The first against the second rating of an item, pooled over people, whatever samples are called."""
+    table = judged()
+    people = table[table["judge_kind"] == "human"]
+    again = people.iloc[:60].assign(
+        sample=[3, 7] * 30, value=lambda x: (x["value"] + [0, 1, 0] * 20).clip(0, 4)
+    )
+    made = agreement(
+        pd.concat([table.assign(sample=1), again]), ["percent", "icc1"], weights="nominal", draws=50
+    )
+    assert value(made, "percent", among="human, again") == pytest.approx(
+        (people["value"].iloc[:60].to_numpy() == again["value"].to_numpy()).mean()
+    )
+    row = made.frame[(made.frame["among"] == "human, again") & (made.frame["coefficient"] == "icc1")].iloc[0]
+    assert row["estimate"] > 0.7
+    assert row["boot_lower"] < row["estimate"] < row["boot_upper"]
+    assert row[["n_items", "n_ratings"]].tolist() == [60, 120]
+    once = agreement(table, ["percent"], weights="nominal", draws=0).frame
+    assert not once["among"].str.contains("again").any()
+
+
+def test_unused_ratings_of_the_scale_of_each_dimension_count() -> None:
+    both = pd.concat([judged(dimension="wit"), judged(dimension="fun", seed=5)])
+    both["value"] = both["value"].clip(1, 3)
+    scales = {"wit": range(5), "fun": range(1, 4)}
+    made = agreement(both, "brennan_prediger", weights="nominal", scale=scales, draws=0).frame
+    alone = {
+        name: agreement(
+            both, "brennan_prediger", dimension=name, weights="nominal", scale=scale, draws=0
+        ).frame
+        for name, scale in scales.items()
+    }
+    for name, frame in alone.items():
+        ours = made.loc[made["dimension"] == name, "estimate"].to_numpy()
+        assert ours == pytest.approx(frame["estimate"].to_numpy())
+    unstated = agreement(both, "brennan_prediger", weights="nominal", draws=0).frame
+    assert (made["estimate"] - unstated["estimate"])[made["dimension"] == "wit"].gt(0.001).all()
+
+
+def test_the_order_of_rows_changes_no_interval() -> None:
+    table = judged()
+    keys = ["among", "against", "coefficient", "weights"]
+    for cluster in (None, "topic_id"):
+        made, mixed = (
+            agreement(rows, ["percent", "gwet", "icc1"], cluster=cluster, draws=30)
+            .frame.fillna({"against": ""})
+            .set_index(keys)
+            .sort_index()
+            for rows in (table, table.sample(frac=1.0, random_state=2))
+        )
+        pd.testing.assert_frame_equal(made, mixed)
+
+
+def test_a_table_without_rows_or_with_one_judge_is_refused_in_words() -> None:
+    with pytest.raises(InputError, match="there are no rows"):
+        agreement(judged().head(0))
+    with pytest.raises(InputError, match="there is one judge, p1"):
+        agreement(judged()[lambda x: x["judge_id"] == "p1"])
+
+
+@pytest.mark.parametrize("scale", [5, "low", [], [1, None]])
+def test_a_scale_that_is_no_list_of_numbers_is_refused(scale: object) -> None:
+    with pytest.raises(InputError, match=r"scale is .*; give the ratings that are allowed"):
+        agreement(judged(), scale=scale)  # type: ignore[arg-type]
+
+
+def test_what_is_no_table_is_refused() -> None:
+    with pytest.raises(InputError, match="judgments: this is a list; give a DataFrame"):
+        agreement([1, 2])  # type: ignore[arg-type]
+
+
 def test_a_model_with_samples_is_compared_with_itself_and_elsewhere_by_its_first() -> None:
     table = judged(sample=1)
     rng = np.random.default_rng(1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -34,6 +36,16 @@ def drawn_panel(rng: np.random.Generator, n: int, skill: np.ndarray = SKILL, mod
 def summed(panel: Panel) -> tuple[Units, Evidence]:
     units = units_of(panel, compare(panel, pair_score("accuracy", THREE), 2))
     return units, evidence(weighted_sums(units, np.ones((1, panel.n_clusters)))[0])
+
+
+@pytest.mark.parametrize("resample", ["items", "both"])
+def test_the_order_of_rows_changes_no_interval(resample: Literal["items", "both"]) -> None:
+    judgments = table(3).assign(topic=lambda x: "t" + x["item_id"].str[-1])
+    mixed = judgments.sample(frac=1.0, random_state=1)
+    for cluster in (None, "topic"):
+        options = {"cluster": cluster, "resample": resample, "draws": 50}
+        made, again = (alt_test(rows, **options).frame for rows in (judgments, mixed))  # type: ignore[arg-type]
+        pd.testing.assert_frame_equal(made, again)
 
 
 def table(seed: int, n: int = 120, skill: np.ndarray = SKILL) -> pd.DataFrame:

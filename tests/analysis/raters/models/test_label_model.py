@@ -55,6 +55,17 @@ def test_class_probabilities_at_crowd_kits_estimates_are_crowd_kits(
     np.testing.assert_allclose(found, crowd_kit.loc[list(data.ratings.items)].to_numpy(), atol=1e-6)
 
 
+def test_a_person_who_labels_again_counts_once(labels: pd.DataFrame) -> None:
+    people = labels[labels["judge_kind"] == "human"]
+    again = pd.concat([people.assign(sample=2), labels.assign(sample=1)])
+    once, twice = read_labels(labels), read_labels(again)
+    assert sorted(zip(twice.ratings.judges, twice.answers, strict=True)) == sorted(
+        zip(once.ratings.judges, once.answers, strict=True)
+    )
+    assert any(f"{len(people):,} repeated judgments by people are not used" in note for note in twice.notes)
+    assert not any("repeated" in note for note in once.notes)
+
+
 @pytest.mark.bayes
 def test_classes_and_accuracies_are_near_those_of_maximum_likelihood(
     fitted: ModelFit, labels: pd.DataFrame, crowd_kit: pd.DataFrame

@@ -61,6 +61,15 @@ def test_one_rating_an_item_is_said_not_to_identify_lasting_judgments():
     assert any("cannot be told apart" in note for note in arranged(judgments()).notes)
 
 
+def test_the_first_of_few_repeated_ratings_is_that_of_the_lowest_sample():
+    table = judgments(sample=1)
+    again = table[table["judge_id"] == "ann"].head(2).assign(sample=2, value=lambda x: (x["value"] + 1) % 3)
+    for rows in (pd.concat([table, again]), pd.concat([again, table])):
+        data = arranged(rows)
+        assert (data.sample == 1).all()
+        assert len(data.judge) == len(table)
+
+
 def test_own_effects_are_estimated_where_answers_are_repeated():
     many = pd.concat([judgments(item_id=[f"{k}-{i}" for i in judgments()["item_id"]]) for k in range(5)])
     gpt = many[many["judge_id"] == "gpt"].assign(sample=2)

@@ -128,3 +128,10 @@ def test_an_interrupted_run_says_how_far_it_came():
 
     with pytest.raises(KeyboardInterrupt, match="nothing was kept"):
         sample(normal_model(), draws=400, tune=300, sampler="pymc", progress=stop)
+
+
+@pytest.mark.parametrize("given", ["x", ["x"], None, {"sd": 1}])
+def test_priors_that_are_no_numbers_are_refused(given):
+    defaults = {"sd": Prior("half_normal", (1.0,), "SD")}
+    with pytest.raises(InputError, match=r"The prior 'sd' cannot be .*; give sd as numbers, or a Prior"):
+        changed(defaults, {"sd": given})
