@@ -195,3 +195,27 @@ def test_estimates_on_cebab_are_those_of_clmm(shared):
     table = table[(table["dataset"] == "cebab_stars") & (table["judge_kind"] == "human")]
     fit = rater_model(table, priors=FLAT, draws=500, tune=300, seed=8)
     assert_like_clmm(fit, pd.read_csv(FIXTURES / "clmm_cebab.csv"), "logit")
+
+
+def test_what_models_share_does_not_make_a_quality_of_its_own():
+    rng = np.random.default_rng(4)
+    rows = []
+    quality, shared = rng.normal(size=(2, 200))
+    for item in range(200):
+        for person in rng.choice(10, 4, replace=False):
+            latent = 0.8 * quality[item] + rng.logistic() / LINK_SD["logit"]
+            rows.append((f"p{person}", "human", item, int((latent > CUT).sum())))
+        for model in ("a", "b", "c"):
+            latent = 0.3 * quality[item] + 1.3 * shared[item] + 0.6 * rng.normal()
+            rows.append((model, "model", item, int((latent > CUT).sum())))
+    table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
+    fit = rater_model(table, draws=300, tune=300, seed=1)
+    truth = 0.3 / np.sqrt(0.3**2 + 1.3**2 + 0.6**2)
+    for model in ("a", "b", "c"):
+        found = value(fit, model, "latent_correlation_rating")
+        assert found["lower"] < truth < found["upper"]
+        assert found["upper"] < 0.6
+        assert value(fit, model, "better_than_human")["estimate"] < 0.1
+    items = fit.extra["items"].set_index("item_id")["estimate"].loc[[str(k) for k in range(200)]]
+    assert np.corrcoef(items, quality)[0, 1] > 0.7
+    assert abs(np.corrcoef(items, shared)[0, 1]) < 0.25
