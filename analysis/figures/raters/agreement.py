@@ -9,6 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...raters.coefficients.comparisons import AGAIN
 from ...raters.result import RaterResult
 from ..labels import LabelKey, display_order
 from .forest import Forest, draw_forest
@@ -135,6 +136,9 @@ def compared_in_words(frame: pd.DataFrame, names: Names) -> list[str]:
     """
     told = []
     for among, against in zip(frame["among"], frame["against"], strict=True):
+        if str(among).endswith(AGAIN):
+            told.append(f"{names.of('group', str(among).removesuffix(AGAIN))}, each with themselves")
+            continue
         one = "Models" if among == MODELS else names.of("group", among)
         if pd.isna(against) or not against:
             told.append(f"{one} among themselves" if among != one else f"{one}, repeated")

@@ -20,7 +20,7 @@ from ..theme import Theme
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KNOWN = {HUMAN: "People", ONE_PERSON: "One person", OVERALL: "All items"}
+KNOWN = {HUMAN: "People", ONE_PERSON: "Single ratings", OVERALL: "All items"}
 RATERS = ("judges", "judge", "group")
 LEGEND_ROW = 0.22
 DASHES = ("solid", (0, (4, 1.5)), (0, (1.2, 1.2)))
@@ -29,8 +29,8 @@ DASHES = ("solid", (0, (4, 1.5)), (0, (1.2, 1.2)))
 class Names:
     """Labels of identifiers by the column that holds them, in figures, tables and text alike.
 
-    A label is taken where one is given; people, one person and all items have words of their own. Names of
-    raters without an underscore, such as gpt-4o, stay as they are, and all other identifiers become words.
+    A label is taken where one is given; people, single ratings and all items have words of their own. Names
+    of raters without an underscore, such as gpt-4o, stay as they are, and all other identifiers become words.
 
     Examples
     --------

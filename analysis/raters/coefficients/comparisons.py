@@ -14,6 +14,7 @@ from .pairs import Sides
 from .panel import Panel, panel_of
 
 MODELS = "model"
+AGAIN = ", again"  # a group whose members rated items twice, each compared with themselves
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def _again(ratings: Ratings, whole: Panel, named: Mapping[str, Sequence[str]]) -
             raters=("first", "second"),
             n_raters=2,
         )
-        made.append(Comparison(f"{name}, again", None, as_items.rows(mine)))
+        made.append(Comparison(name + AGAIN, None, as_items.rows(mine)))
     return made
 
 

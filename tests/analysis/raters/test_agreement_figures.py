@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.figures.raters import agreement_pairs, alt_of
+from conjury.analysis.figures.raters.agreement import compared_in_words
+from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.figures.theme import save
 from conjury.analysis.raters.coefficients import agreement
 from conjury.analysis.raters.result import RaterResult
@@ -102,3 +104,12 @@ def test_what_is_not_there_is_refused() -> None:
         result().plot(coefficients=["icc1"])
     with pytest.raises(InputError, match="no table of pairs"):
         agreement_pairs.draw(RaterResult(result().frame, "agreement"))
+
+
+def test_people_compared_with_themselves_are_named() -> None:
+    frame = pd.DataFrame({"among": ["human, again", "human", "gpt"], "against": None})
+    assert compared_in_words(frame, Names(None)) == [
+        "People, each with themselves",
+        "People among themselves",
+        "gpt, repeated",
+    ]
