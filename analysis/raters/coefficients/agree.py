@@ -108,8 +108,9 @@ def agreement(
     1982). Incomplete ``icc1`` is by unbalanced analysis of variance; incomplete ``icc2`` and ``icc3``, and
     the generalisability coefficients, are by restricted likelihood. The mean of k ratings takes for k the
     harmonic mean of the number of ratings of an item. A model that answered items several times is compared
-    with itself, its samples as raters; elsewhere the first rating of an item by a judge counts, person or
-    model.
+    with itself, its samples as raters; people who rated items again are compared with themselves (``human,
+    again``), the first rating of an item with the second, pooled over people, so that ``n_items`` counts
+    pairs of person and item. Elsewhere the first rating of an item by a judge counts, person or model.
 
     References
     ----------
