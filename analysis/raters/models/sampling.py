@@ -216,7 +216,7 @@ def _by_pymc(
         report(state[0], state[1], state[2])
 
     try:
-        return library("pymc").sample(
+        data = library("pymc").sample(
             draws,
             tune=tune,
             chains=chains,
@@ -233,6 +233,13 @@ def _by_pymc(
         )
     except KeyboardInterrupt:
         raise _interrupted(state[0], state[1]) from None
+    except ValueError as error:
+        if "Not enough samples" not in str(error):
+            raise
+        raise _interrupted(state[0], state[1]) from None
+    if state[0] < state[1]:  # PyMC returns what there is when it is interrupted
+        raise _interrupted(state[0], state[1])
+    return data
 
 
 def _interrupted(done: int, total: int) -> KeyboardInterrupt:
