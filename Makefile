@@ -19,7 +19,7 @@ LANG ?= C.UTF-8
 export LANG
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo report test test-bayes test-vllm lint format bench clean distclean
+.PHONY: help setup demo report test test-bayes test-long test-vllm lint format bench clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ test: $(READY) $(READY_BROWSER) ## run the tests of Python and of R
 
 test-bayes: $(READY) ## fit the Bayesian models, and compare them with clmm and with known truth
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "bayes and not slow" tests/analysis/raters tests/test_examples.py
+
+test-long: $(READY) ## run whole studies from the command line: simulate, fit, diagnose, report
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "long and not slow" tests/cli
 
 test-vllm: $(READY_VLLM) ## run a real small model with vLLM (sets up 3.7 GB of its own)
 	HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 VLLM_ENABLE_V1_MULTIPROCESSING=0 VLLM_CPU_KVCACHE_SPACE=1 \

@@ -19,7 +19,7 @@ from conjury.inference.paths import QUARTO
 KNOWN_CELL_OPTIONS = {"tags", "label", "tbl-cap", "output"}
 PRINTING = {
     "gt", "effects", "further_effects", "differences", "means", "prompts", "published", "truth",
-    "frequencies", "data_and_versions", "disagreement", "estimates_by_engine", "summary", "checks",
+    "frequencies", "data_and_versions", "disagreement", "estimates_by_engine", "summary", "checks", "show", "both_answers", "commands",
     "reliability", "stimuli", "power",
 }  # fmt: skip
 SOURCES = sorted(QUARTO.glob("[!_]*.qmd"))
@@ -76,9 +76,9 @@ def test_the_project_file_asks_for_self_contained_pages_without_web_fonts() -> N
     assert page["theme"]["light"][0] == page["theme"]["dark"][0] == "default"
     assert project["number-sections"] is True
     assert project["project"]["render"] == [
-        f"{name}.qmd" for name in ("moderation", "conjoint", "estimators", "diagnostics")
+        f"{name}.qmd" for name in ("moderation", "conjoint", "estimators", "diagnostics", "oogiri", "raters")
     ]
-    assert reports() == ["conjoint", "diagnostics", "estimators", "moderation"]
+    assert reports() == ["conjoint", "diagnostics", "estimators", "moderation", "oogiri", "raters"]
     for style in QUARTO.glob("*.*css"):
         assert "@import" not in style.read_text()
         assert "url(" not in style.read_text()

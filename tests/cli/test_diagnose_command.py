@@ -20,6 +20,8 @@ from conjury.cli.diagnosing import counted
 from conjury.inference.files import read_table
 from conjury.inference.study import Study
 
+pytestmark = pytest.mark.long
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 

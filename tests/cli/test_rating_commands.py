@@ -14,6 +14,8 @@ from conjury.cli.main import main
 from conjury.cli.rating_names import file_names, free_name
 from conjury.inference.files import read_table
 
+pytestmark = pytest.mark.long
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 ANALYSES = [
