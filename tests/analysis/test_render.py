@@ -19,8 +19,8 @@ from conjury.inference.paths import QUARTO
 KNOWN_CELL_OPTIONS = {"tags", "label", "tbl-cap", "output"}
 PRINTING = {
     "gt", "effects", "further_effects", "differences", "means", "prompts", "published", "truth",
-    "frequencies", "data_and_versions", "disagreement", "estimates_by_engine", "summary", "checks", "show", "both_answers", "commands",
-    "reliability", "stimuli", "power",
+    "frequencies", "data_and_versions", "disagreement", "estimates_by_engine", "summary", "checks",
+    "reliability", "stimuli", "power", "show", "both_answers", "commands",
 }  # fmt: skip
 SOURCES = sorted(QUARTO.glob("[!_]*.qmd"))
 
