@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from conjury.inference.errors import InputError
 
 from .commands import console
 from .rating import Judged
+from .rating_assumptions import Assumed
 from .rating_fits import extend_results, print_notes, refuse_other_data
 from .rating_names import file_names
 from .rating_tables import print_frame
@@ -50,15 +51,16 @@ def model_raters(
     dimensions: Sequence[str] | None,
     covariates: Sequence[str] | None,
     sampled: Sampled,
+    assumed: Assumed,
 ) -> None:
     """Fit one model to each dimension named, or one to all dimensions, and add it to the results folder."""
     if model not in MODELS:
         raise InputError(f"--model {model}: use {listed(MODELS)}.")
     refuse_other_data(results, judged)
-    for planned in _plan(judged, model, dimensions, covariates, sampled):
+    for planned in _plan(judged, model, dimensions, covariates, sampled, assumed):
         console.print(f"{planned.title}: {_size(judged.of_dimensions(dimensions))}")
         start = time.perf_counter()
-        fit = planned.verb(judged.of_dimensions(dimensions), **planned.arguments)
+        fit = _recorded(planned.verb(judged.of_dimensions(dimensions), **planned.arguments), assumed)
         found = {planned.name: (planned.title, fit)}
         extend_results(planned.name, judged, results, found, time.perf_counter() - start)
         _print(fit, results)
@@ -81,6 +83,7 @@ def _plan(
     dimensions: Sequence[str] | None,
     covariates: Sequence[str] | None,
     sampled: Sampled,
+    assumed: Assumed,
 ) -> list[Planned]:
     from conjury.analysis.raters import dimension_model, label_model, rater_model
     from conjury.analysis.raters.coverage import dimension_names
@@ -90,6 +93,7 @@ def _plan(
     names = dimension_names(judgments)
     if model == "dimensions":
         options |= {"items": judged.items, "covariates": tuple(covariates or ())}
+        options |= assumed.given(link=False, scale=True)
         return [Planned("dimensions", "Dimensions of ratings: latent correlations", dimension_model, options)]
     if len(names) > 1 and not dimensions:
         raise InputError(
@@ -99,19 +103,27 @@ def _plan(
     made, files = [], file_names(dimension_names(judged.judgments))
     for name in names:
         told = "" if name in (None, "rating") else f": {name}"
-        numeric = read_ratings(judgments, dimension=name).numeric
+        numeric = read_ratings(judgments, dimension=name, scale=assumed.scale).numeric
         if model == "labels" or (model == "auto" and not numeric):
             if covariates:
                 raise InputError(
                     "--covariate goes with ratings, and the model of labels takes none; leave it out."
                 )
-            title, verb, own = "True classes and confusions", label_model, {}
+            title, verb = "True classes and confusions", label_model
+            own: dict[str, Any] = assumed.given(link=False, scale=False)
         else:
             title, verb = "Severity, discrimination and agreement", rater_model
             own = {"items": judged.items, "covariates": tuple(covariates or ())}
+            own |= assumed.given(link=True, scale=True)
         label = f"{'labels' if verb is label_model else 'raters'}_{files[name]}"
         made.append(Planned(label, title + told, verb, {"dimension": name, **own, **options}))
     return made
+
+
+def _recorded(fit: ModelFit, assumed: Assumed) -> ModelFit:
+    """The same fit, with what was assumed among its settings."""
+    told = {name: prior.in_words() for name, prior in fit.priors.items()}
+    return replace(fit, settings={**fit.settings, "priors": told, **assumed.record()})
 
 
 def _size(frame: pd.DataFrame) -> str:
@@ -123,6 +135,8 @@ def _size(frame: pd.DataFrame) -> str:
 
 def _print(fit: ModelFit, results: Path) -> None:
     print_frame(fit.frame)
+    for name in fit.settings["priors_changed"]:
+        console.print(f"  Prior changed, {fit.settings['priors'][name]}")
     for name in ("replacement", "agreement"):
         if name in fit.extra:
             console.print(name.capitalize())

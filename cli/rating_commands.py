@@ -96,6 +96,14 @@ def raters(
         list[str] | None,
         typer.Option(help="Stratum whose effect on each group is estimated, such as response_type."),
     ] = None,
+    prior: Annotated[
+        list[str] | None,
+        typer.Option(help="Prior as NAME=NUMBERS, such as severity_sd=0.5 or bias=0,0.3; can be repeated."),
+    ] = None,
+    link: Annotated[str | None, typer.Option(help="logit (default) or probit, of --model ordinal.")] = None,
+    scale: Annotated[
+        str | None, typer.Option(help="Ratings that are allowed, such as 1,2,3,4,5; by default those given.")
+    ] = None,
     items: ItemsFile = None,
     where: Where = None,
     rename: Renames = None,
@@ -110,8 +118,10 @@ def raters(
 ) -> None:
     """Fit a Bayesian model of raters: severity, discrimination, agreement free of noise."""
     from .modelling import Sampled, model_raters
+    from .rating_assumptions import assumed
     from .rating_fits import find_judged
 
+    told = assumed(prior, link, scale)
     judged = find_judged(file, results, items, rename, where)
     sampled = Sampled(draws, tune, chains, sampler, seed, alpha)
-    model_raters(judged, results, model, dimension, covariate, sampled)
+    model_raters(judged, results, model, dimension, covariate, sampled, told)
