@@ -134,7 +134,7 @@ prepare_r() {
 }
 
 sync() {
-    "$uv" sync --quiet --frozen --inexact --compile-bytecode --python "$uv_python" --extra openai --extra bayes "$@"
+    "$uv" sync --quiet --frozen --inexact --compile-bytecode --python "$uv_python" --extra openai --extra bayes --extra media "$@"
 }
 
 # Adds rpy2, compiled against R, else in the slower mode that needs no compiler.
