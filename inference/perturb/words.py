@@ -1,0 +1,107 @@
+"""Words of a text with their places, and how capitals and apostrophes carry over to what replaces them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_LETTER = r"[^\W\d_]"
+_LETTERS = rf"{_LETTER}(?:{_LETTER}|[\u0300-\u036f])*"
+_CLIPPED = r"(?<!\w)['’](?:cause|cuz|em|til|bout)\b"
+WORD = re.compile(rf"{_CLIPPED}|{_LETTERS}(?:['’]{_LETTERS})*", re.IGNORECASE)
+_SENTENCE_START = re.compile(r"(?:^|[.?!…]\s|[\n¿¡“”\"«‘(\[—–-])\s*$")
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A part of a text that may be changed: characters ``start`` to ``end`` of it, within line ``line``."""
+
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word as it stands, with its segment and the characters of the text that it takes."""
+
+    segment: int
+    line: int
+    start: int
+    end: int
+    text: str
+
+
+def words_of(text: str, segments: Sequence[Segment]) -> list[Word]:
+    """Find the words that lie wholly in the segments; a word that a segment cuts is none of its words."""
+    found = []
+    lines = _line_bounds(text)
+    for place, segment in enumerate(segments):
+        start, end = lines[segment.line - 1]
+        for match in WORD.finditer(text, start, end):
+            if match.start() >= segment.start and match.end() <= segment.end:
+                found.append(Word(place, segment.line, match.start(), match.end(), match.group()))
+    return found
+
+
+def line_segments(text: str, ranges: Sequence[tuple[int, int]]) -> list[Segment]:
+    """Cut ranges of characters at line breaks; lines count from 1 and end with a line feed."""
+    return [
+        Segment(number, max(start, first), min(end, last))
+        for number, (start, end) in enumerate(_line_bounds(text), start=1)
+        for first, last in ranges
+        if max(start, first) < min(end, last)
+    ]
+
+
+def _line_bounds(text: str) -> list[tuple[int, int]]:
+    bounds, start = [], 0
+    for line in text.split("\n"):
+        bounds.append((start, start + len(line)))
+        start += len(line) + 1
+    return bounds
+
+
+def adjacent(text: str, left: Word, right: Word) -> bool:
+    """Whether only blanks stand between two words of one segment."""
+    between = text[left.end : right.start]
+    return left.segment == right.segment and between != "" and not between.strip(" \t\u00a0")
+
+
+def key_of(word: str) -> str:
+    """Return what a lexicon knows a word by: composed, lower case, straight apostrophes."""
+    return unicodedata.normalize("NFC", word).replace("’", "'").casefold()
+
+
+def like(old: str, new: str) -> str:
+    """Write ``new`` with the capitals of ``old``: none, first letter, first letter of every word, or all.
+
+    Examples
+    --------
+    >>> like("Car park", "parking lot"), like("BIN", "trash can"), like("I", "myself")
+    ('Parking lot', 'TRASH CAN', 'myself')
+    """
+    words = old.split()
+    if old.upper() == old and sum(map(str.isalpha, old)) > 1:
+        return new.upper()
+    if len(words) > 1 and all(word[0].isupper() for word in words):
+        return " ".join(map(capitalised, new.split()))
+    return capitalised(new) if capitalised(old) == old and old not in ("I", "Y", "O", "A") else new
+
+
+def capitalised(text: str) -> str:
+    """Return the text with its first letter a capital, the rest as it stands."""
+    place = next((at for at, letter in enumerate(text) if letter.isalpha()), len(text))
+    return text[:place] + text[place : place + 1].upper() + text[place + 1 :]
+
+
+def with_apostrophes_of(text: str, new: str) -> str:
+    """Write the apostrophes of ``new`` as the text writes its own."""
+    return new.replace("'", "’") if "’" in text else new
+
+
+def starts_sentence(text: str, start: int) -> bool:
+    """Whether the character at ``start`` begins a sentence, a line or a quotation."""
+    return _SENTENCE_START.search(text, max(start - 4, 0), start) is not None or start == 0
