@@ -15,7 +15,7 @@ from rich.table import Table
 from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.study import ItemStudy, Study, load_any_study, load_study
-from conjury.inference.study_checks import unfit_answer
+from conjury.inference.study_asking_checks import unfit_answer
 
 if TYPE_CHECKING:
     from conjury.inference.collect import Budget, Order, Plan, Tally

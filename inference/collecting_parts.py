@@ -54,19 +54,41 @@ class LabelLevel(Part):
 
 
 class Label(Part):
-    """One label out of several."""
+    """One label out of several, for the dimension ``id``.
+
+    ``key`` is the key of the label in a JSON answer, by default the dimension; ``reasoning`` that of a text
+    which stands beside it, where one is asked for.
+    """
 
     form: Literal["label"]
     id: Identifier = "label"
     labels: list[LabelLevel] = Field(min_length=2)
+    key: Text | None = None
+    reasoning: Text | None = None
+
+    @property
+    def json_key(self) -> str:
+        """The key of the label in a JSON answer."""
+        return self.key or self.id
 
 
 class LineLabels(Part):
-    """One label for each line of the field ``lines`` of an item."""
+    """One label for each line of the column ``lines`` of an item, a text or a list of texts.
+
+    Its dimensions are ``line_1``, ``line_2`` and so on; ``key`` and ``reasoning`` are as for one label, with
+    "labels" as default key.
+    """
 
     form: Literal["line_labels"]
     labels: list[LabelLevel] = Field(min_length=2)
     lines: Identifier = "text"
+    key: Text | None = None
+    reasoning: Text | None = None
+
+    @property
+    def json_key(self) -> str:
+        """The key of the list of labels in a JSON answer."""
+        return self.key or "labels"
 
 
 class FreeText(Part):
@@ -162,8 +184,8 @@ class Sampling(Part):
     engine: Settings = Field(default_factory=dict)
 
 
-def with_answer(ask: Sampling, response: Response) -> Sampling:
-    """Put the way that suits a response form in place of the answer "auto".
+def with_answer(ask: Sampling, *responses: Response) -> Sampling:
+    """Put the way that suits all response forms in place of the answer "auto"; it stays where none does.
 
     Choices are asked for as one token, text as the model writes it, everything else as JSON.
 
@@ -177,4 +199,5 @@ def with_answer(ask: Sampling, response: Response) -> Sampling:
     if ask.answer != "auto":
         return ask
     suited = {"choice": "token", "text": "free"}
-    return ask.model_copy(update={"answer": suited.get(response.form, "json")})
+    ways = {suited.get(response.form, "json") for response in responses}
+    return ask.model_copy(update={"answer": ways.pop()}) if len(ways) == 1 else ask

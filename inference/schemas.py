@@ -28,15 +28,17 @@ def answer_options(response: Response) -> list[str]:
 def answer_schema(response: Response, order: Sequence[str]) -> dict[str, Any]:
     """Return the JSON schema of an answer, its options in the given order.
 
-    A choice is ``{"choice": ...}``, a label has the name of its dimension, ratings have one whole number a
-    scale, line labels are the list ``labels``, free text is ``text``.
+    A choice is ``{"choice": ...}``, a label has the name of its dimension or a key of its own, ratings have
+    one whole number a scale, line labels are the list ``labels``, free text is ``text``. Reasoning that is
+    asked for stands behind the label.
     """
     if isinstance(response, Choice):
         return _object({"choice": {"type": "string", "enum": list(order)}})
-    if isinstance(response, Label):
-        return _object({response.id: {"type": "string", "enum": list(order)}})
-    if isinstance(response, LineLabels):
-        return _object({"labels": {"type": "array", "items": {"type": "string", "enum": list(order)}}})
+    if isinstance(response, Label | LineLabels):
+        one: dict[str, Any] = {"type": "string", "enum": list(order)}
+        given = one if isinstance(response, Label) else {"type": "array", "items": one}
+        reasoning = {} if response.reasoning is None else {response.reasoning: {"type": "string"}}
+        return _object({response.json_key: given, **reasoning})
     if isinstance(response, Ratings):
         scales = {scale.id: scale for scale in response.scales}
         ranges = {

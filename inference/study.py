@@ -9,13 +9,24 @@ from typing import Any, Literal
 from pydantic import Field, PrivateAttr, ValidationError
 from pydantic_core import ErrorDetails
 
-from .collecting_parts import Choice, Collecting, Content, Ratings, Response, Scale, with_answer
+from .collecting_parts import (
+    Choice,
+    Collecting,
+    Content,
+    Label,
+    LineLabels,
+    Ratings,
+    Response,
+    Scale,
+    with_answer,
+)
 from .columns import listed
 from .errors import InputError
 from .marked_yaml import MarkedYaml, read_marked_yaml
 from .paths import STUDIES
+from .study_asking_checks import first_collecting_problem
 from .study_base import Identifier, Part, Text
-from .study_checks import first_collecting_problem, first_problem, suggestion
+from .study_checks import first_problem, suggestion
 from .study_item_checks import first_item_problem
 from .study_parts import (
     Analysis,
@@ -26,6 +37,7 @@ from .study_parts import (
     Costs,
     Derived,
     Design,
+    Gold,
     Judge,
     Prompt,
     Stimulus,
@@ -36,6 +48,7 @@ from .study_parts import (
 from .study_words import in_words
 
 NOUNS = {"conjoint": "Profile", "items": "Item"}
+LINE = "line"  # task of the dimensions line_1, line_2, ...
 
 
 class AnyStudy(Part):
@@ -47,7 +60,9 @@ class AnyStudy(Part):
     question: Text
     prompts: list[Prompt] = Field(default_factory=list)
     judges: list[Judge] = Field(default_factory=list)
+    response: Response
     collect: Collecting = Collecting()
+    column_aliases: dict[str, str] = Field(default_factory=dict)
     _file: Path = PrivateAttr(default=Path("study.yaml"))
 
     @property
@@ -71,6 +86,20 @@ class AnyStudy(Part):
         """Prompts in words."""
         return {prompt.id: prompt.label for prompt in self.prompts}
 
+    def response_of(self, prompt_id: str | None) -> Response:
+        """What a prompt asks for: its own response, else that of the study, which people have as well."""
+        named = {prompt.id: prompt.response for prompt in self.prompts}
+        return named.get(prompt_id or "") or self.response
+
+    @property
+    def responses(self) -> list[Response]:
+        """What the study asks for: its own response, then those of prompts, each once."""
+        found = [self.response]
+        for prompt in self.prompts:
+            if prompt.response is not None and prompt.response not in found:
+                found.append(prompt.response)
+        return found
+
 
 class Study(AnyStudy):
     """A conjoint study as its file describes it."""
@@ -88,7 +117,6 @@ class Study(AnyStudy):
     bootstrap: Bootstrap = Bootstrap()
     costs: Costs | None = None
     analyses: list[Analysis] = Field(default_factory=list)
-    column_aliases: dict[str, str] = Field(default_factory=dict)
 
     @property
     def features(self) -> dict[str, Attribute | Derived]:
@@ -127,9 +155,10 @@ class ItemStudy(AnyStudy):
     ``refusal`` says what a refused, empty or unreadable answer counts as: a missing value. Of the columns of
     items, ``strata`` are those by which results are told apart, ``cluster`` names items that belong together
     (responses to one topic), and ``generator`` says who wrote an item: "human", or the id of a judge.
-    ``main`` is the scale that matters most; ``tiers`` are levels of a stratum in their order of quality, and
-    ``unrelated`` is the one whose items do not fit their context. Levels in ``set_aside`` (responses that are
-    not meant to be funny) take no part in comparisons of who wrote what.
+    ``gold`` says which labels are right. ``main`` is the scale that matters most; ``tiers`` are levels of a
+    stratum in their order of quality, and ``unrelated`` is the one whose items do not fit their context.
+    Levels in ``set_aside`` (responses that are not meant to be funny) take no part in comparisons of who
+    wrote what.
     """
 
     kind: Literal["items"]
@@ -144,6 +173,7 @@ class ItemStudy(AnyStudy):
     unrelated: StratumLevel | None = None
     set_aside: list[StratumLevel] = Field(default_factory=list)
     assignment: Assignment | None = None
+    gold: Gold | None = None
 
     @property
     def scales(self) -> list[Scale]:
@@ -154,6 +184,19 @@ class ItemStudy(AnyStudy):
     def scale_labels(self) -> dict[str, str]:
         """Rating scales in words."""
         return {scale.id: scale.label for scale in self.scales}
+
+    @property
+    def label_sets(self) -> dict[str, Label | LineLabels]:
+        """What gives labels, by task: a dimension, or "line" for the dimensions line_1, line_2 and so on."""
+        given = [response for response in self.responses if isinstance(response, Label | LineLabels)]
+        return {
+            response.id if isinstance(response, Label) else LINE: response for response in reversed(given)
+        }
+
+    def gold_labels(self, task: str) -> dict[str, str]:
+        """Gold labels of a task in words: those of the answers unless the study file has others."""
+        levels = self.gold.levels if self.gold is not None else []
+        return {label.id: label.label for label in levels or self.label_sets[task].labels}
 
     @property
     def feature_labels(self) -> dict[str, str]:
@@ -237,7 +280,7 @@ def _completed(study: Study | ItemStudy) -> Study | ItemStudy:
     judges = [
         judge
         if judge.ask is None
-        else judge.model_copy(update={"ask": with_answer(judge.ask, study.response)})
+        else judge.model_copy(update={"ask": with_answer(judge.ask, *study.responses)})
         for judge in study.judges
     ]
     return study.model_copy(

@@ -31,19 +31,6 @@ RESERVED_TABLES = (
 )
 
 
-OWN_SETTINGS = {
-    "model": "name the model in the field 'model' of ask",
-    "messages": "write them as the files 'template' and 'user' of a prompt",
-    "n": "ask for several answers with the field 'samples' of ask",
-    "stream": "remove it, as answers are taken whole",
-    "stream_options": "remove it, as answers are taken whole",
-    "logprobs": "ask for log-probabilities with 'answer: token', or 'choice' for vLLM",
-    "top_logprobs": "give their number in the field 'top_logprobs' of ask",
-    "response_format": "ask for JSON with 'answer: json', by the response of the study",
-    "structured_outputs": "ask for one of the options with 'answer: choice'",
-}
-
-
 @dataclass(frozen=True)
 class Problem:
     """Where a study file contradicts itself, and the sentence that says how to mend it."""
@@ -60,30 +47,9 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f"'{name}' is unknown here; {remedy}"
 
 
-def unfit_answer(answer: str, form: str) -> str | None:
-    """Say why answers of a response form cannot be asked for in this way; None where they can.
-
-    Examples
-    --------
-    >>> unfit_answer("token", "ratings")
-    "answers of form 'ratings' are longer than one token; use json or free."
-    """
-    if answer not in ("token", "choice") or form == "choice" or (answer, form) == ("choice", "label"):
-        return None
-    instead = "json, free, or choice (vLLM)" if form == "label" else "json or free"
-    return f"answers of form '{form}' are longer than one token; use {instead}."
-
-
 def first_problem(study: Study, line: Callable[[Location], int]) -> Problem | None:
     """Return the problem that stands first in the file, or None."""
     checks = (_names, _probabilities, _derived, _stimuli, _units, _costs, _content, _analyses)
-    found = [problem for check in checks for problem in check(study)]
-    return min(found, key=lambda problem: line(problem.location), default=None)
-
-
-def first_collecting_problem(study: Study | ItemStudy, line: Callable[[Location], int]) -> Problem | None:
-    """Return the first problem of prompts, judges and answers, in a study of any kind, or None."""
-    checks = (_judges, _prompts, _response)
     found = [problem for check in checks for problem in check(study)]
     return min(found, key=lambda problem: line(problem.location), default=None)
 
@@ -95,6 +61,20 @@ def duplicates(names: Sequence[str], location: Location, what: str, field: str =
             yield Problem(
                 (*location, position, field), f"{what} '{name}' is given twice; rename or remove one of them."
             )
+
+
+def missing_file(study: Study | ItemStudy, at: Location, what: str, name: str | None) -> Iterator[Problem]:
+    """Report a file that the study names and that is not in its folder."""
+    if name is None:
+        return
+    path = (study.folder / name).resolve()
+    if not path.is_relative_to(study.folder.resolve()):
+        yield Problem(at, f"{what}: {name} lies outside the folder of the study; move it there.")
+    elif not path.is_file():
+        yield Problem(
+            at,
+            f"{what}: there is no file {name} beside the study file; write it or correct the path.",
+        )
 
 
 def _names(study: Study) -> Iterator[Problem]:
@@ -168,87 +148,6 @@ def _stimuli(study: Study) -> Iterator[Problem]:
             )
 
 
-def _judges(study: Study | ItemStudy) -> Iterator[Problem]:
-    yield from duplicates([judge.id for judge in study.judges], ("judges",), "judge")
-    for position, judge in enumerate(study.judges):
-        at: Location = ("judges", position, "ask")
-        if judge.ask is not None and judge.kind == "human":
-            yield Problem(at, f"{judge.id}: people are not asked over an interface; remove 'ask'.")
-        elif judge.ask is not None:
-            unfit = unfit_answer(judge.ask.answer, study.response.form)
-            if unfit is not None:
-                yield Problem((*at, "answer"), f"{judge.id}: {unfit}")
-            for name in judge.ask.settings:
-                if name in OWN_SETTINGS:
-                    yield Problem(
-                        (*at, "settings", name),
-                        f"{judge.id}: '{name}' is no setting of a judge; {OWN_SETTINGS[name]}.",
-                    )
-
-
-def _prompts(study: Study | ItemStudy) -> Iterator[Problem]:
-    taken: list[str] = []
-    for position, prompt in enumerate(study.prompts):
-        for name in (prompt.id, *prompt.aliases):
-            if name in taken:
-                yield Problem(
-                    ("prompts", position), f"prompt '{name}' is given twice; rename or remove one of them."
-                )
-            taken.append(name)
-        for field in ("template", "user"):
-            yield from _file(study, ("prompts", position, field), prompt.id, getattr(prompt, field))
-
-
-def _file(study: Study | ItemStudy, at: Location, what: str, name: str | None) -> Iterator[Problem]:
-    """Report a file that the study names and that is not in its folder."""
-    if name is None:
-        return
-    path = (study.folder / name).resolve()
-    if not path.is_relative_to(study.folder.resolve()):
-        yield Problem(at, f"{what}: {name} lies outside the folder of the study; move it there.")
-    elif not path.is_file():
-        yield Problem(
-            at,
-            f"{what}: there is no file {name} beside the study file; write it or correct the path.",
-        )
-
-
-def _response(study: Study | ItemStudy) -> Iterator[Problem]:
-    response = study.response
-    if response.form == "ratings":
-        yield from duplicates([scale.id for scale in response.scales], ("response", "scales"), "scale")
-        for position, scale in enumerate(response.scales):
-            if scale.minimum >= scale.maximum:
-                yield Problem(
-                    ("response", "scales", position, "maximum"),
-                    f"{scale.id}: the scale ends at {scale.maximum} and begins at {scale.minimum}; "
-                    "make the maximum larger.",
-                )
-            for index, anchor in enumerate(scale.anchors or ()):
-                if not scale.minimum <= anchor.value <= scale.maximum:
-                    yield Problem(
-                        ("response", "scales", position, "anchors", index, "value"),
-                        f"{scale.id}: the anchor {anchor.value} lies outside the scale from {scale.minimum} "
-                        f"to {scale.maximum}; correct it.",
-                    )
-    if response.form in ("label", "line_labels"):
-        yield from duplicates([label.id for label in response.labels], ("response", "labels"), "label")
-    if response.form == "choice":
-        if len(set(response.options)) < len(response.options):
-            yield Problem(("response", "options"), "the two options are the same; give two different ones.")
-        if study.kind == "items" or study.collect.form == "single":
-            yield Problem(
-                ("response", "form"),
-                "a choice needs two posts at once; use 'label' or 'ratings' for single ones.",
-            )
-    elif study.kind == "conjoint" and study.collect.form == "pair":
-        yield Problem(
-            ("response", "form"),
-            f"pairs are judged by a choice, but the file says '{response.form}'; use 'choice', or "
-            "'form: single' in collect.",
-        )
-
-
 def _content(study: Study) -> Iterator[Problem]:
     content = study.content
     if content is None:
@@ -258,7 +157,7 @@ def _content(study: Study) -> Iterator[Problem]:
                 yield Problem(("collect", "fields", position), f"fields: {suggestion(name, shown)}")
         return
     for field in ("texts", "people", "insults"):
-        yield from _file(study, ("content", field), "content", getattr(content, field))
+        yield from missing_file(study, ("content", field), "content", getattr(content, field))
     at: Location = ("content", "roles")
     stimuli = [stimulus.id for stimulus in study.stimuli]
     known = [attribute.id for attribute in study.attributes]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from .collecting_parts import Label, LineLabels
 from .marked_yaml import Location
-from .study_checks import Problem, duplicates, suggestion
+from .study_checks import Problem, duplicates, missing_file, suggestion
 
 if TYPE_CHECKING:
     from .study import ItemStudy
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 def first_item_problem(study: ItemStudy, line: Callable[[Location], int]) -> Problem | None:
     """Return the problem that stands first in the file, or None."""
-    checks = (_strata, _main, _tiers, _unrelated, _set_aside, _assignment)
+    checks = (_strata, _main, _tiers, _unrelated, _set_aside, _assignment, _only, _label_sets, _gold)
     found = [problem for check in checks for problem in check(study)]
     return min(found, key=lambda problem: line(problem.location), default=None)
 
@@ -71,6 +72,56 @@ def _assignment(study: ItemStudy) -> Iterator[Problem]:
             f"assignment: 'within' and 'across' are both '{plan.within}'; name the column of what items "
             "belong to, and the one that tells these items apart.",
         )
+
+
+def _only(study: ItemStudy) -> Iterator[Problem]:
+    for position, prompt in enumerate(study.prompts):
+        for column, values in prompt.only.items():
+            at: Location = ("prompts", position, "only", column)
+            if not values:
+                yield Problem(at, f"{prompt.id}: 'only' lists no value of '{column}'; add one or remove it.")
+            for value in values:
+                yield from _known_level(study, column, value, at, prompt.id)
+
+
+def _label_sets(study: ItemStudy) -> Iterator[Problem]:
+    """Report prompts that name other labels for a dimension than the rest of the study."""
+    named = [(("response",), study.response)] + [
+        (("prompts", position, "response"), prompt.response)
+        for position, prompt in enumerate(study.prompts)
+        if prompt.response is not None
+    ]
+    first: dict[str, list[str]] = {}
+    for at, response in named:
+        if isinstance(response, Label | LineLabels):
+            task = response.id if isinstance(response, Label) else "line"
+            ids = [label.id for label in response.labels]
+            if set(first.setdefault(task, ids)) != set(ids):
+                yield Problem(
+                    (*at, "labels"),
+                    f"'{task}' has other labels elsewhere in the file ({', '.join(first[task])}); use the "
+                    "same, or give this response another id.",
+                )
+
+
+def _gold(study: ItemStudy) -> Iterator[Problem]:
+    gold = study.gold
+    if gold is None:
+        return
+    if not study.label_sets:
+        yield Problem(("gold",), "gold: no prompt asks for labels; remove it.")
+        return
+    yield from missing_file(study, ("gold", "file"), "gold", gold.file)
+    yield from duplicates([level.id for level in gold.levels], ("gold", "levels"), "gold: level")
+    answers = [label.id for response in study.label_sets.values() for label in response.labels]
+    levels = [level.id for level in gold.levels] or answers
+    for name, covered in gold.covers.items():
+        at: Location = ("gold", "covers", name)
+        if name not in answers:
+            yield Problem(at, f"gold: {suggestion(name, answers)}")
+        for level in covered:
+            if level not in levels:
+                yield Problem(at, f"gold: {suggestion(level, levels)}")
 
 
 def _known(study: ItemStudy, column: str, at: Location, what: str) -> Iterator[Problem]:

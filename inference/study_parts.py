@@ -7,7 +7,7 @@ from typing import Literal
 import pandas as pd
 from pydantic import Field
 
-from .collecting_parts import Sampling
+from .collecting_parts import LabelLevel, Response, Sampling
 from .study_base import Amount, Count, Identifier, Part, Probability, Share, Text
 
 
@@ -71,6 +71,8 @@ class Prompt(Part):
 
     ``template`` is the file of the system message, ``user`` that of the user message; a prompt with
     ``stimuli: images`` differs from others in the pictures alone and is left out where text is shown.
+    ``response`` is what it asks for where that is not the study's own; ``only`` names columns of items with
+    the values of those to which it is put.
     """
 
     id: Identifier
@@ -78,16 +80,34 @@ class Prompt(Part):
     template: str | None = None
     user: str | None = None
     stimuli: Literal["any", "images"] = "any"
+    response: Response | None = None
+    only: dict[str, list[str]] = Field(default_factory=dict)
     aliases: list[str] = Field(default_factory=list)
 
 
 class Judge(Part):
-    """Who judges: a panel of people or one model, with its name in words, and how the model is asked."""
+    """Who judges: a panel of people or one model, with its name in words, and how the model is asked.
+
+    ``aliases`` are names it carries in raw data.
+    """
 
     id: Identifier
     label: Text
     kind: Literal["human", "model"]
     ask: Sampling | None = None
+    aliases: list[str] = Field(default_factory=list)
+
+
+class Gold(Part):
+    """The labels that are right: a table ``item_id, label_set, label`` beside the study file.
+
+    ``levels`` are the gold labels in words where they are not those of the answers; ``covers`` names, for a
+    label of the answers, the gold labels that count as it (by default the one of the same name).
+    """
+
+    file: Text = "labels.csv"
+    levels: list[LabelLevel] = Field(default_factory=list)
+    covers: dict[str, list[str]] = Field(default_factory=dict)
 
 
 class Clusters(Part):

@@ -12,7 +12,7 @@ from fakes.studies import LABELS, RATINGS, collect, items, towns, write_study
 from conjury.inference.errors import InputError
 from conjury.inference.runs import RunFolder
 from conjury.inference.study import load_any_study, load_study
-from conjury.inference.study_checks import OWN_SETTINGS
+from conjury.inference.study_asking_checks import OWN_SETTINGS
 
 LABEL = {"form": "label", "labels": LABELS}
 
