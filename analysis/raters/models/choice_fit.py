@@ -94,11 +94,12 @@ def assumed(pairs: Pairs, correlated: bool, changes: Mapping[str, Any] | None) -
 def build(pairs: Pairs, priors: Priors) -> Any:
     """The PyMC model; raters' part-worths are not centred, as each rater makes few choices."""
     pm, pt = library("pymc"), library("pytensor.tensor")
-    from .choice_op import ChoiceLogLikelihood
+    from .choice_kernel import log_likelihood
+    from .op import LogLikelihood
 
     size = len(pairs.terms)
     with pm.Model(coords={"term": pairs.terms, "rater": pairs.raters}) as model:
-        position = priors["position"].variable("position") if pairs.positioned else pt.constant(np.array(0.0))
+        position = priors["position"].variable("position") if pairs.positioned else pt.zeros(())
         mean = priors["mean"].variable("mean", dims="term")
         own = pt.zeros((0, size))
         if pairs.raters:
@@ -113,8 +114,8 @@ def build(pairs: Pairs, priors: Priors) -> Any:
                 own = noise @ factor.T
             else:
                 own = noise * priors["spread"].variable("spread", dims="term")
-        value, *_ = ChoiceLogLikelihood()(
-            position,
+        value, *_ = LogLikelihood(log_likelihood, 3)(
+            pt.atleast_1d(position),
             mean,
             own,
             np.ascontiguousarray(pairs.first - pairs.second),

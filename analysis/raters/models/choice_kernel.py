@@ -14,13 +14,13 @@ Codes = NDArray[np.int64]
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
 def log_likelihood(
-    position: float, mean: Floats, own: Floats, difference: Floats, first: Codes, rater: Codes
-) -> tuple[float, float, Floats, Floats]:
+    position: Floats, mean: Floats, own: Floats, difference: Floats, first: Codes, rater: Codes
+) -> tuple[float, Floats, Floats, Floats]:
     """Log likelihood of n choices between two profiles, and its gradient by the first three arguments.
 
     Parameters
     ----------
-    position : float
+    position : ndarray, shape (1,)
         Advantage of the first profile, whatever it shows.
     mean : ndarray, shape (p,)
         Part-worths in the population.
@@ -36,16 +36,16 @@ def log_likelihood(
     Returns
     -------
     value : float
-    by_position : float
+    by_position : ndarray, shape (1,)
     by_mean : ndarray, shape (p,)
     by_own : ndarray, shape (J, p)
     """
     n, p = difference.shape
-    value, by_position = 0.0, 0.0
-    by_mean, by_own = np.zeros(p), np.zeros(own.shape)
+    value = 0.0
+    by_position, by_mean, by_own = np.zeros(1), np.zeros(p), np.zeros(own.shape)
     for i in range(n):
         r = rater[i]
-        utility = position
+        utility = position[0]
         for k in range(p):
             utility += difference[i, k] * mean[k]
         if r >= 0:
@@ -55,7 +55,7 @@ def log_likelihood(
         small = math.exp(-abs(margin))
         value -= math.log1p(small) + max(-margin, 0.0)
         slope = first[i] * (small if margin > 0 else 1.0) / (1.0 + small)
-        by_position += slope
+        by_position[0] += slope
         for k in range(p):
             by_mean[k] += slope * difference[i, k]
         if r >= 0:

@@ -193,7 +193,8 @@ def default_priors(n_labels: int) -> dict[str, Prior]:
 def build(data: Labelled, priors: Priors) -> Any:
     """The PyMC model; people's logits are partly centred, each by how much is known of the person."""
     pm, pt = library("pymc"), library("pytensor.tensor")
-    from .label_op import LabelLogLikelihood
+    from .label_kernel import log_likelihood
+    from .op import LogLikelihood
 
     size = len(data.labels)
     wrong = [f"{label} for {truth}" for truth in data.labels for label in data.labels if label != truth]
@@ -219,6 +220,8 @@ def build(data: Labelled, priors: Priors) -> Any:
             row[data.person] = len(data.units) + np.arange(len(data.person))
             logits = pt.concatenate([logits, own])
         patterns = data.patterns
-        value, *_ = LabelLogLikelihood()(pt.log(prevalence), logits, row, patterns.answer, patterns.count)
+        value, *_ = LogLikelihood(log_likelihood, 2)(
+            pt.log(prevalence), logits, row, patterns.answer, patterns.count
+        )
         pm.Potential("answers", value)
     return model

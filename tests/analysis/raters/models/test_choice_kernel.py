@@ -47,11 +47,13 @@ def test_likelihood_and_gradient_are_those_of_the_logit(raters: int) -> None:
         probability = expit(position + (difference * worth).sum(axis=1))
         return float(np.log(np.where(pairs.chosen, probability, 1 - probability)).sum())
 
-    value, by_position, by_mean, by_own = log_likelihood(position, mean, own, difference, sign, pairs.rater)
+    value, by_position, by_mean, by_own = log_likelihood(
+        np.array([position]), mean, own, difference, sign, pairs.rater
+    )
     assert value == pytest.approx(by_hand(position, mean, own), rel=1e-12)
     step = 1e-6
     moved = (by_hand(position + step, mean, own) - by_hand(position - step, mean, own)) / (2 * step)
-    assert by_position == pytest.approx(moved, rel=1e-6, abs=1e-7)
+    assert by_position[0] == pytest.approx(moved, rel=1e-6, abs=1e-7)
     for k in range(3):
         e = step * np.eye(3)[k]
         moved = (by_hand(position, mean + e, own) - by_hand(position, mean - e, own)) / (2 * step)
@@ -71,7 +73,7 @@ def test_likelihood_of_extreme_utilities_stays_finite() -> None:
 
     design = np.array([[1.0], [1.0]])
     value, _, slope, _ = log_likelihood(
-        0.0, np.array([900.0]), np.zeros((0, 1)), design, np.array([1, -1]), np.array([-1, -1])
+        np.zeros(1), np.array([900.0]), np.zeros((0, 1)), design, np.array([1, -1]), np.array([-1, -1])
     )
     assert value == pytest.approx(-900.0)
     assert slope[0] == pytest.approx(-1.0)
