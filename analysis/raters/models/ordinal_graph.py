@@ -30,9 +30,10 @@ def rater_graph(data: OrdinalData, found: Cells, priors: Priors, link: str, at: 
     pymc.Model
     """
     pymc, pt = library("pymc"), library("pytensor.tensor")
-    operation = library("conjury.analysis.raters.models.ordinal_op").OrdinalLogLikelihood(
-        at.step, at.n_window, link == "probit"
-    )
+    from .op import LogLikelihood
+    from .ordinal_kernel import log_likelihood
+
+    operation = LogLikelihood(log_likelihood, 5, (at.step, at.n_window, link == "probit"))
     shared = library("pytensor").shared
     sd = LINK_SD[link]
     n_groups, n_panels, width = len(data.groups), data.n_panels, data.n_categories
