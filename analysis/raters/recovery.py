@@ -18,6 +18,8 @@ COLUMNS = [
     "inside",
 ]  # fmt: skip
 KEYS = ["quantity", "judge", "dimension", "other", "response_type"]
+LASTING, SINGLE = "latent_correlation", "latent_correlation_rating"
+MODALITY = "modality"
 
 
 def recovery(
@@ -28,10 +30,11 @@ def recovery(
     These are means of ratings (``expected_rating``), how much higher models rate than people
     (``positivity``), Pearson correlations of models with the mean of people (``raw_correlation``), each of
     all items and by type; of `dimension_model` without covariates, correlations between dimensions over
-    items (``dimension_correlation``); and of `rater_model`, the latent correlation of a model's lasting
-    judgment with the consensus (``latent_correlation``), which takes several samples of a model. What is
-    defined otherwise, such as rank correlations of ratings between dimensions or latent correlations of
-    single ratings, is left out.
+    items (``dimension_correlation``); and of `rater_model`, latent correlations with the consensus: of a
+    single rating by a model or a person (``latent_correlation_rating``), of a model's lasting judgment
+    (``latent_correlation``), which takes several samples of it, and, with the types and ``modality`` as
+    covariates, the same within them (``latent_correlation_rating_within``, ``latent_correlation_within``).
+    What is defined otherwise, such as rank correlations of ratings between dimensions, is left out.
 
     Parameters
     ----------
@@ -129,9 +132,21 @@ def _estimates(result: RaterResult, types: str) -> Iterator[pd.DataFrame]:
         keyed = _keyed(kept, "dimension_correlation", kept["group"], None)
         yield keyed.assign(other=as_text(kept["other_dimension"]).to_numpy(dtype=object))
     elif result.kind == "rater_model":
-        kept = frame[(frame["quantity"] == "latent_correlation") & (frame["group"] != HUMAN)]
-        dimension = str(result.settings.get("dimension") or "")
-        yield _keyed(kept.assign(dimension=dimension), "latent_correlation", kept["group"], None)
+        yield from _latent(result, types)
+
+
+def _latent(result: RaterResult, types: str) -> Iterator[pd.DataFrame]:
+    """Latent correlations of a rater model; within strata they are lasting where repeats tell noise apart."""
+    frame = result.frame.assign(dimension=str(result.settings.get("dimension") or ""))
+    lasting = (frame["quantity"] == LASTING) & (frame["group"] != HUMAN)
+    known = frame["group"].isin(frame.loc[frame["quantity"] == LASTING, "group"])
+    chosen = {LASTING: lasting, SINGLE: frame["quantity"] == SINGLE}
+    if set(result.settings.get("covariates") or ()) == {types, MODALITY}:
+        within = frame["quantity"] == f"{LASTING}_within"
+        chosen |= {f"{LASTING}_within": within & known & (frame["group"] != HUMAN)}
+        chosen |= {f"{SINGLE}_within": within & ~known}
+    for quantity, rows in chosen.items():
+        yield _keyed(frame[rows], quantity, frame.loc[rows, "group"], None)
 
 
 def _keyed(frame: pd.DataFrame, quantity: str, judge: pd.Series[str], types: str | None) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .truth_table import Rater
+from .truth_table import Rater, RatingTruth
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -30,13 +30,27 @@ class People:
     discrimination: Floats
 
 
-def deviations(rater: Rater, topic: Integers, rng: np.random.Generator) -> Floats:
-    """Standard normal deviations of items, correlated over dimensions and within topics, shape (n, D)."""
-    root = np.linalg.cholesky(rater.correlation)
+@dataclass(frozen=True)
+class Noise:
+    """Standard normal deviations of the topics of n items and of the items alone, each of shape (n, D).
+
+    Both are correlated over dimensions by the same matrix.
+    """
+
+    topic: Floats
+    single: Floats
+
+    def mixed(self, topic_share: float) -> Floats:
+        """Deviations of items of which topics have a share, shape (n, D)."""
+        return np.asarray(np.sqrt(topic_share) * self.topic + np.sqrt(1 - topic_share) * self.single)
+
+
+def noise(covariance: Floats, topic: Integers, rng: np.random.Generator) -> Noise:
+    """Draw deviations whose covariance over dimensions is given, shape (D, D)."""
+    root = np.linalg.cholesky(covariance)
     shared = rng.standard_normal((int(topic.max(initial=0)) + 1, len(root)))
     single = rng.standard_normal((len(topic), len(root)))
-    share = rater.topic_share
-    return np.asarray((np.sqrt(share) * shared[topic] + np.sqrt(1 - share) * single) @ root.T)
+    return Noise(shared[topic] @ root.T, single @ root.T)
 
 
 def means(rater: Rater, cells: Cells) -> Floats:
@@ -46,16 +60,23 @@ def means(rater: Rater, cells: Cells) -> Floats:
 
 def consensus(panel: Rater, cells: Cells, rng: np.random.Generator) -> Floats:
     """Latent quality of items as people see it, shape (n, D)."""
-    deviation = deviations(panel, cells.topic, rng)
+    deviation = noise(panel.correlation, cells.topic, rng).mixed(panel.topic_share)
     return means(panel, cells) + panel.item_sd[:, cells.type].T * deviation
 
 
+def common_errors(truth: RatingTruth, cells: Cells, rng: np.random.Generator) -> Noise:
+    """What the errors of all models have in common."""
+    return noise(truth.common, cells.topic, rng)
+
+
 def model_values(
-    model: Rater, panel: Rater, quality: Floats, cells: Cells, rng: np.random.Generator
+    model: Rater, truth: RatingTruth, quality: Floats, cells: Cells, common: Noise, rng: np.random.Generator
 ) -> Floats:
-    """Latent values of items as a model sees them, shape (n, D), given their quality."""
-    shared = model.slope(panel) * (quality - means(panel, cells))
-    return means(model, cells) + shared + model.own_sd * deviations(model, cells.topic, rng)
+    """Latent values of items as a model sees them, shape (n, D), given quality and models' common errors."""
+    agreed = model.slope(truth.panel) * (quality - means(truth.panel, cells))
+    alone = noise(model.alone(truth.common), cells.topic, rng).mixed(model.topic_share)
+    error = np.sqrt(model.model_shared) * common.mixed(model.topic_share) + alone
+    return means(model, cells) + agreed + model.own_sd * error
 
 
 def draw_people(panel: Rater, people: int, rng: np.random.Generator) -> People:

@@ -1,6 +1,7 @@
 """Simulated ratings of a study of items, with the truth that analyses should find.
 
-Every judge has a random stream of its own, named after it: adding one leaves the others as they were.
+Every judge has a random stream of its own, named after it, and what models' errors have in common has one:
+asking one judge more leaves the others as they were.
 """
 
 from __future__ import annotations
@@ -22,7 +23,17 @@ from ..study import ItemStudy
 from ..study_checks import suggestion
 from ..tables import JUDGE_KINDS, STATUSES, require_columns
 from .assignment import assign_raters
-from .draws import Cells, People, by_thresholds, consensus, draw_people, model_values, panel_ratings
+from .draws import (
+    Cells,
+    Noise,
+    People,
+    by_thresholds,
+    common_errors,
+    consensus,
+    draw_people,
+    model_values,
+    panel_ratings,
+)
 from .items import make_up_items
 from .truth import true_ratings
 from .truth_table import COLUMNS, Rater, RatingTruth, read_rating_truth
@@ -140,6 +151,10 @@ class _World:
     def quality(self) -> Floats:
         return consensus(self.truth.panel, self.cells, stream(self.seed, "consensus"))
 
+    @property
+    def common(self) -> Noise:
+        return common_errors(self.truth, self.cells, stream(self.seed, "models"))
+
 
 def _truth_table(study: ItemStudy) -> Path:
     path = study.folder / "truth.csv"
@@ -218,9 +233,8 @@ def _ask_panel(
 
 
 def _ask_model(world: _World, model: Rater, samples: int) -> pd.DataFrame:
-    value = model_values(
-        model, world.truth.panel, world.quality, world.cells, stream(world.seed, model.judge)
-    )
+    rng = stream(world.seed, model.judge)
+    value = model_values(model, world.truth, world.quality, world.cells, world.common, rng)
     item = np.arange(len(value))
     ratings = [
         by_thresholds(value, model.threshold, stream(world.seed, model.judge, "sample", str(number)))

@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 Row = tuple[str, str, str, str, str, float]
 
 COLUMNS = ["quantity", "judge", "dimension", "other", "response_type", "value"]
+LOGISTIC = np.pi**2 / 3  # variance of the noise of one rating
 
 
 def true_ratings(
@@ -51,13 +52,16 @@ def true_ratings(
         ``topic_share``, ``expected_rating`` and ``rating_sd`` (of the mean rating of an item by the people
         who share it, of one rating for a model; by type, and of all items), ``dimension_correlation`` and
         ``dimension_correlation_within`` (latent, ``other``: the second dimension; of all items, and within
-        type and modality).
+        type and modality), ``latent_correlation_rating`` and ``latent_correlation_rating_within`` (of
+        quality with what stands behind one rating, noise included, by a model or by a person of average
+        discrimination, whose halo is noise; of all items, and pooled within types and modalities).
 
         Of the panel: ``severity_sd``, ``severity_correlation``, ``discrimination_sd``, ``halo_sd``,
         ``reliability`` (of the mean rating of an item by its people: share of its variance that is due to
         quality; by type, and of all items); of each person ``severity`` and ``discrimination``.
 
-        Of models: ``slope`` on quality, ``own_sd`` (of what quality does not explain),
+        Of models: ``slope`` on quality, ``own_sd`` (of its errors, which quality does not explain),
+        ``error_correlation`` (of these with another model's, ``other``, on the same item),
         ``latent_correlation`` with quality (of all items, and by type) and ``latent_correlation_within``
         (pooled over types and modalities), ``type_effect`` (what a type gains beyond its quality, against
         the mean over types), ``own_preference`` and ``model_preference`` (type effect of the model's own
@@ -73,8 +77,9 @@ def true_ratings(
     for rater in told:
         rows += _parameters(truth, rater)
         rows += _dimensions(truth, rater, share)
+        rows += _with_quality(truth, rater, share)
         if rater.kind == "model":
-            rows += _models_latent(study, truth, rater, share)
+            rows += _models_latent(study, truth, rater, told)
     for number, dimension in enumerate(truth.dimensions):
         panel = expected_curve(truth.panel, truth.panel, number)
         for rater in told:
@@ -134,32 +139,46 @@ def _dimensions(truth: RatingTruth, rater: Rater, share: Floats) -> Iterator[Row
                     yield name, rater.judge, dimension, other, "", covariance[d, e] / (scale[d] * scale[e])
 
 
-def _models_latent(study: ItemStudy, truth: RatingTruth, model: Rater, share: Floats) -> Iterator[Row]:
-    panel, judge = truth.panel, model.judge
-    within, joint = latent_covariance(truth, model)
-    quality, _ = latent_covariance(truth, panel)
-    slope = model.slope(panel)
+def _with_quality(truth: RatingTruth, rater: Rater, share: Floats) -> Iterator[Row]:
+    """Correlations of latent values with quality: lasting ones of models, and of single ratings."""
+    within, joint = latent_covariance(truth, rater)
+    quality, _ = latent_covariance(truth, truth.panel)
+    model = rater.kind == "model"
     for d, dimension in enumerate(truth.dimensions):
-        yield "slope", judge, dimension, "", "", slope[d]
-        yield "own_sd", judge, dimension, "", "", model.own_sd[d]
-        ours, theirs = cell_means(model, d), cell_means(panel, d)
-        pooled = [
-            np.einsum("mt,t->", share, part) for part in (joint[:, d], within[:, d, d], quality[:, d, d])
-        ]
-        between = [
-            _between(one[:, None], other[:, None], share)[0, 0]
-            for one, other in ((ours, theirs), (ours, ours), (theirs, theirs))
-        ]
-        both, own, shared = (float(a + b) for a, b in zip(pooled, between, strict=True))
-        yield "latent_correlation", judge, dimension, "", "", both / np.sqrt(own * shared)
-        yield (
-            "latent_correlation_within", judge, dimension, "", "",
-            float(pooled[0] / np.sqrt(pooled[1] * pooled[2])),
-        )  # fmt: skip
-        by_type = joint[:, d] / np.sqrt(within[:, d, d] * quality[:, d, d])
-        for kind, value in zip(truth.types, by_type, strict=True):
-            yield "latent_correlation", judge, dimension, "", kind, value
-        yield from _effects(study, truth, model, dimension, model.mean[d] - slope[d] * panel.mean[d])
+        pooled = np.einsum("mt,st->s", share, np.stack([joint[:, d], within[:, d, d], quality[:, d, d]]))
+        ours, theirs = cell_means(rater, d)[:, None], cell_means(truth.panel, d)[:, None]
+        between = [_between(*pair, share)[0, 0] for pair in ((ours, theirs), (ours, ours), (theirs, theirs))]
+        for name, (both, own, shared) in (("", pooled + between), ("_within", pooled)):
+            if model:
+                yield f"latent_correlation{name}", rater.judge, dimension, "", "", both / np.sqrt(own * shared)
+            noisy = own + LOGISTIC + rater.halo_sd**2
+            single = both / np.sqrt(noisy * shared)
+            yield f"latent_correlation_rating{name}", rater.judge, dimension, "", "", single
+        if model:
+            by_type = joint[:, d] / np.sqrt(within[:, d, d] * quality[:, d, d])
+            for kind, value in zip(truth.types, by_type, strict=True):
+                yield "latent_correlation", rater.judge, dimension, "", kind, value
+
+
+def _models_latent(
+    study: ItemStudy, truth: RatingTruth, model: Rater, told: Sequence[Rater]
+) -> Iterator[Row]:
+    slope = model.slope(truth.panel)
+    others = [other for other in told if other.kind == "model" and other is not model]
+    for d, dimension in enumerate(truth.dimensions):
+        yield "slope", model.judge, dimension, "", "", slope[d]
+        yield "own_sd", model.judge, dimension, "", "", model.own_sd[d]
+        for other in others:
+            yield "error_correlation", model.judge, dimension, other.judge, "", _shared(model, other)[d]
+        gain = model.mean[d] - slope[d] * truth.panel.mean[d]
+        yield from _effects(study, truth, model, dimension, gain)
+
+
+def _shared(model: Rater, other: Rater) -> Floats:
+    """Correlation of two models' errors on the same item, shape (D,)."""
+    one, two = model.topic_share, other.topic_share
+    along = np.sqrt(one * two) + np.sqrt((1 - one) * (1 - two))
+    return np.asarray(np.sqrt(model.model_shared * other.model_shared) * along)
 
 
 def _effects(

@@ -4,7 +4,8 @@ People of a panel rate by a cumulative logit with a consensus: the latent qualit
 ``mean`` of its type, plus the ``modality`` shift, plus a deviation with standard deviation ``item_sd``. A
 person multiplies it by a discrimination, subtracts a severity, adds a halo that all dimensions of one rating
 share, and compares the sum with the thresholds. A model rates a latent value of its own that goes along with
-the consensus as far as ``consensus_correlation`` says.
+the consensus as far as ``consensus_correlation`` says; what it does not share with the consensus is its
+error, a part of which, ``model_shared``, all models have in common.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ Floats = NDArray[np.float64]
 
 COLUMNS = ["judge", "judge_kind", "parameter", "dimension", "level", "value"]
 HUMAN, MODEL = "human", "model"
+LEAST = 1e-8  # eigenvalue of a matrix that counts as positive definite
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ PARAMETERS = {
     "discrimination_sd": Rule(0, 2, HUMAN, "no"),
     "halo_sd": Rule(0, 100, HUMAN, "no"),
     "consensus_correlation": Rule(-1, 1, MODEL, "yes"),
+    "model_shared": Rule(0, 0.99, MODEL, "maybe"),
 }
 
 
@@ -88,6 +91,9 @@ class Rater:
         Of what all dimensions of one person's rating of an item share.
     consensus_correlation : ndarray, shape (D,)
         Of a model's latent values with the consensus within a type of average spread; 1 for people.
+    model_shared : ndarray, shape (D,)
+        Share of the variance of a model's errors that all models have in common; 0 for people. Errors of
+        two models correlate by the geometric mean of their shares.
     """
 
     judge: str
@@ -103,6 +109,7 @@ class Rater:
     discrimination_sd: float
     halo_sd: float
     consensus_correlation: Floats
+    model_shared: Floats
 
     @property
     def spread(self) -> Floats:
@@ -117,6 +124,14 @@ class Rater:
     def slope(self, consensus: Rater) -> Floats:
         """What a model's latent value gains where the consensus gains one, shape (D,)."""
         return np.asarray(self.consensus_correlation * self.spread / consensus.spread)
+
+    def alone(self, common: Floats) -> Floats:
+        """Covariance over dimensions of the part of a model's standardised errors that is its alone, (D, D).
+
+        ``common``, shape (D, D), is the correlation between dimensions of what models have in common.
+        """
+        root = np.sqrt(self.model_shared)
+        return np.asarray(self.correlation - root[:, None] * common * root)
 
 
 @dataclass(frozen=True)
@@ -150,6 +165,11 @@ class RatingTruth:
         """Modalities of items."""
         return list(self.topics)
 
+    @property
+    def common(self) -> Floats:
+        """Correlation between dimensions of what models' errors have in common: their mean, shape (D, D)."""
+        return np.asarray(np.mean([rater.correlation for rater in self.models or (self.panel,)], axis=0))
+
 
 def read_rating_truth(source: Path | pd.DataFrame, study: ItemStudy) -> RatingTruth:
     """Read the truth table of a study of ratings.
@@ -161,7 +181,7 @@ def read_rating_truth(source: Path | pd.DataFrame, study: ItemStudy) -> RatingTr
 
         ``mean`` has a type of item as level, ``modality`` a modality, ``threshold`` the rating that begins
         there, ``correlation`` the other dimension (two that are not listed have 0), ``item_sd`` a type or
-        nothing (all types); ``severity_sd`` may leave the dimension empty (all dimensions);
+        nothing (all types); ``severity_sd`` and ``model_shared`` may leave the dimension empty (all dimensions);
         ``topic_share, severity_correlation, discrimination_sd, halo_sd`` have neither; ``topics`` (level: a
         modality) and ``people`` are the sizes of a full simulation.
     study : ItemStudy
@@ -193,7 +213,7 @@ def read_rating_truth(source: Path | pd.DataFrame, study: ItemStudy) -> RatingTr
     sizes = values[panels[0]]
     if "people" not in sizes:
         raise InputError(f"{place}: the number of people is missing; add a row with the parameter people.")
-    return RatingTruth(
+    truth = RatingTruth(
         made[panels[0]],
         tuple(rater for rater in made.values() if rater.kind == MODEL),
         names.dimensions,
@@ -201,6 +221,13 @@ def read_rating_truth(source: Path | pd.DataFrame, study: ItemStudy) -> RatingTr
         {modality: round(number) for (_, modality), number in sizes["topics"].items()},
         round(sizes["people"]["", ""]),
     )
+    for model in truth.models:
+        if np.linalg.eigvalsh(model.alone(truth.common))[0] < LEAST:
+            raise InputError(
+                f"{place}: {model.judge} cannot share so much of its errors with other models, whose "
+                "correlations between dimensions differ from its own; lower its model_shared."
+            )
+    return truth
 
 
 @dataclass(frozen=True)
@@ -348,6 +375,7 @@ def _rater(
         single("discrimination_sd"),
         single("halo_sd"),
         table("consensus_correlation", nothing, 1.0 if kind == HUMAN else None)[:, 0],
+        table("model_shared", nothing, 0.0)[:, 0],
     )
     _check_rater(place, rater, names)
     return rater
@@ -380,7 +408,7 @@ def _correlation(
                 "with itself; keep one row for each pair."
             )
         matrix[row, column] = matrix[column, row] = value
-    if np.linalg.eigvalsh(matrix)[0] < 1e-8:
+    if np.linalg.eigvalsh(matrix)[0] < LEAST:
         raise InputError(
             f"{place}: the correlations of {judge} contradict each other (the matrix is not positive "
             "definite); bring them nearer to 0."
