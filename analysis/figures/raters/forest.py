@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ PANEL_TITLE = 8.0
 LONGEST_ROW = 1.7
 NARROWEST = 0.95
 STEP = 0.075
+DASHES: tuple[Any, ...] = ((0, (5, 2)), (0, (1.2, 1.6)), (0, (5, 1.5, 1, 1.5)))
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,10 @@ class Forest:
         Panels side by side, at most.
     first_row : bool
         Whether the first row holds all items, and is set apart.
+    lines : dict of str to dict of str to float
+        Further lines of a panel by name, the same names in every panel; each name has a dash of its own.
+    dodged : bool
+        Whether the series of a row stand one below the other.
     """
 
     table: pd.DataFrame
@@ -56,6 +61,13 @@ class Forest:
     share_x: bool = True
     across: int = 6
     first_row: bool = False
+    lines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    dodged: bool = True
+
+    @property
+    def line_names(self) -> list[str]:
+        """Names of the further lines, in order of appearance."""
+        return list(dict.fromkeys(name for lines in self.lines.values() for name in lines))
 
 
 def draw_forest(forest: Forest, *, theme: str, title: str | None) -> Figure:
@@ -70,9 +82,9 @@ def draw_forest(forest: Forest, *, theme: str, title: str | None) -> Figure:
     heads = {
         name: wrap(name, (width - left) / across - 0.08, PANEL_TITLE, bold=True) for name in forest.panels
     }
-    high = max(0.2, 0.07 + STEP * len(forest.series), max(map(lines_high, rows)) + 0.04)
+    high = max(0.2, 0.07 + STEP * (len(forest.series) if forest.dodged else 1), max(map(lines_high, rows)) + 0.04)
     legend = forest.series if len(forest.series) > 1 else []
-    told, above, columns = room_above(title, width, legend)
+    told, above, columns = room_above(title, width, [*legend, *forest.line_names])
     band = high * len(rows) + 0.42 + max(map(more_lines, heads.values())) + (0 if forest.share_x else 0.1)
     with styled(look):
         figure = new_figure(width, band * n_bands + above + 0.25)
@@ -91,7 +103,12 @@ def draw_forest(forest: Forest, *, theme: str, title: str | None) -> Figure:
             Line2D([], [], color=look.color(k), marker=look.marker(k), markersize=4.5, linewidth=1.2)
             for k in forest.places
         ]
-        add_legend(figure, handles if legend else [], legend, columns, told, look)
+        handles = handles if legend else []
+        handles += [
+            Line2D([], [], color=look.foreground, linewidth=1.1, linestyle=DASHES[k % len(DASHES)])
+            for k in range(len(forest.line_names))
+        ]
+        add_legend(figure, handles, [*legend, *forest.line_names], columns, told, look)
     return figure
 
 
@@ -103,10 +120,13 @@ def _draw_panel(axes: Axes, forest: Forest, panel: str, look: Theme) -> None:
         axes.axhline(0.5, color=look.muted, linewidth=0.6, zorder=1)
     if panel in forest.baseline:
         axes.axvline(forest.baseline[panel], color=look.muted, linewidth=0.9, linestyle=(0, (3, 2)), zorder=1)
+    for name, at in forest.lines.get(panel, {}).items():
+        dash = DASHES[forest.line_names.index(name) % len(DASHES)]
+        axes.axvline(at, color=look.foreground, linewidth=1.0, linestyle=dash, zorder=2)
     size = 3.4 if len(forest.series) <= 5 else 2.6
     for number, (name, place) in enumerate(zip(forest.series, forest.places, strict=True)):
         one = here[here["series"] == name]
-        spread = min(0.8, STEP * len(forest.series) / 0.4)
+        spread = min(0.8, STEP * len(forest.series) / 0.4) if forest.dodged else 0.0
         at = (number - (len(forest.series) - 1) / 2) * spread / max(len(forest.series), 1)
         y = one["row"].map(forest.rows.index).to_numpy(float) + at
         axes.hlines(y, one["lower"], one["upper"], color=look.color(place), linewidth=1.1, zorder=3)
@@ -124,6 +144,7 @@ def _limits(forest: Forest, panel: str) -> tuple[float, float]:
     table = forest.table if forest.share_x else forest.table[forest.table["panel"] == panel]
     names: Sequence[str] = forest.panels if forest.share_x else [panel]
     lines = [forest.baseline[name] for name in names if name in forest.baseline]
+    lines += [at for name in names for at in forest.lines.get(name, {}).values()]
     values = np.array([*table[["estimate", "lower", "upper"]].to_numpy(float).ravel(), *lines])
     values = values[np.isfinite(values)]
     if not len(values):

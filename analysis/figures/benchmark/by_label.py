@@ -1,0 +1,114 @@
+"""How often each label is given, by how often it is right: labels used too often and too rarely."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from ...raters.result import RaterResult
+from ..labels import LabelKey
+from ..raters.forest import Forest, draw_forest
+from ..raters.naming import Names, chosen
+from .confusion import label_in_words
+from .panels import judges_in_words
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FARTHEST = 4.0  # in powers of two; ratios beyond are drawn there
+TICKS = {-4: "1/16", -2: "1/4", 0: "1", 2: "4", 4: "16"}
+
+
+def draw(
+    result: RaterResult,
+    *,
+    theme: str = "light",
+    labels: Mapping[LabelKey, str] | None = None,
+    title: str | None = None,
+    judges: Sequence[str] | None = None,
+    task: str | None = None,
+) -> Figure:
+    """Draw the ratios of `by_label` for one task: a panel for each judge, a row for each label.
+
+    Parameters
+    ----------
+    result : RaterResult
+    theme, labels, title
+        As everywhere; words of labels as ``(task, id)``.
+    judges : sequence of str, optional
+        By default all.
+    task : str, optional
+        By default the first.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"judge": "gpt", "task": "harm", "label": ["no", "yes"], "n_gold": 10,
+    ...     "n_predicted": [5, 20], "ratio": [0.5, 2.0], "ratio_lower": [0.3, 1.5],
+    ...     "ratio_upper": [0.8, 3.0]})
+    >>> len(draw(RaterResult(frame, "by_label")).axes)
+    1
+    """
+    names = Names(labels)
+    frame, name = shown_labels(result, task)
+    wanted = chosen(frame["judge"], judges, "judge")
+    frame = frame[frame["judge"].astype(str).isin(wanted)]
+    told = pd.DataFrame(
+        {
+            "panel": judges_in_words(frame, names),
+            "row": [label_in_words(name, str(label), names) for label in frame["label"]],
+            "series": "",
+            "estimate": _powers(frame["ratio"]),
+            "lower": _powers(frame["ratio_lower"]),
+            "upper": _powers(frame["ratio_upper"]),
+        }
+    )
+    panels = list(dict.fromkeys(told["panel"]))
+    level = f"{1 - float(result.settings.get('alpha', 0.05)):.0%}"
+    forest = Forest(
+        told, panels, list(dict.fromkeys(told["row"])), [""], [0],
+        f"Times a label is given for every time it is gold ({level} intervals; 1/16 also stands for less, "
+        "16 for more)", dict.fromkeys(panels, 0.0), across=4,
+    )  # fmt: skip
+    figure = draw_forest(forest, theme=theme, title=title)
+    for axes in figure.axes:
+        axes.set_xlim(-FARTHEST - 0.4, FARTHEST + 0.4)
+        axes.set_xticks(list(TICKS), list(TICKS.values()))
+    return figure
+
+
+def shown_labels(result: RaterResult, task: str | None) -> tuple[pd.DataFrame, str]:
+    """Rows of one task, by default the first, and its name."""
+    name = chosen(result.frame["task"], [task] if task else None, "task")[0]
+    frame = result.frame[result.frame["task"].astype(str) == name]
+    return frame[frame["ratio"].notna()], name
+
+
+def _powers(ratio: pd.Series[float]) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return np.clip(np.log2(ratio.to_numpy(float)), -FARTHEST, FARTHEST)
+
+
+def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say for each judge which labels are given most and least often, by how often they are gold.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"judge": "gpt", "task": "harm", "label": ["no", "yes"], "n_gold": 10,
+    ...     "n_predicted": [5, 20], "ratio": [0.5, 2.0], "ratio_lower": [0.3, 1.5],
+    ...     "ratio_upper": [0.8, 3.0]})
+    >>> alt(RaterResult(frame, "by_label"))
+    'How often labels are given, for every time they are gold. gpt: Yes 2.0 times to No 0.5 times.'
+    """
+    names = Names(labels)
+    frame, task = shown_labels(result, None)
+    frame = frame.assign(_who=judges_in_words(frame, names))
+    told = ["How often labels are given, for every time they are gold."]
+    for who, own in frame.groupby("_who", sort=False):
+        ends = own.sort_values("ratio", ascending=False, kind="stable").iloc[[0, -1]]
+        each = [f"{label_in_words(task, str(row['label']), names)} {row['ratio']:.1f} times"
+                for row in ends.to_dict("records")]  # fmt: skip
+        told.append(f"{who}: {' to '.join(each)}.")
+    return " ".join(told)

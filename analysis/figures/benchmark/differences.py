@@ -1,0 +1,133 @@
+"""Paired differences between judges, or between what they were shown, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ...raters.result import RaterResult
+from ..labels import LabelKey
+from ..raters.forest import Forest, draw_forest
+from ..raters.naming import Names
+from .panels import in_order, names_of_judges, panels_in_words, strata_of
+from .robustness import shown_metric
+from .terms import metric_in_words
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HOLDS, OPEN = "Differs, adjusted p below alpha", "No difference shown"
+JUDGES = "judge"
+
+
+def draw(
+    result: RaterResult,
+    *,
+    theme: str = "light",
+    labels: Mapping[LabelKey, str] | None = None,
+    title: str | None = None,
+    metric: str | None = None,
+) -> Figure:
+    """Draw `differences`: a panel for each task and stratum, a row for each pair.
+
+    Parameters
+    ----------
+    result : RaterResult
+    theme, labels, title
+        As everywhere.
+    metric : str, optional
+        By default the first.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"left": "gpt", "right": ["pal", "kim"], "task": "joke", "metric": "accuracy",
+    ...     "estimate": [0.1, 0.0], "lower": [0.05, -0.1], "upper": [0.2, 0.1], "p_adjusted": [0.01, 0.9]})
+    >>> len(draw(RaterResult(frame, "differences")).axes)
+    1
+    """
+    names = Names(labels)
+    frame, kind = shown_metric(result, metric)
+    frame = one_test(frame)
+    where = ["task", *strata_of(result.settings, frame)]
+    told = pd.DataFrame(
+        {
+            "panel": panels_in_words(frame, where, names),
+            "row": pairs_in_words(frame, result.settings, names),
+            "series": _states(frame, result.settings),
+            **{name: frame[name].astype(float) for name in ("estimate", "lower", "upper")},
+        }
+    )
+    panels = in_order(told["panel"], frame, where)
+    series = [name for name in (HOLDS, OPEN) if name in set(told["series"])]
+    level = f"{1 - float(result.settings.get('alpha', 0.05)):.0%}"
+    forest = Forest(
+        told, panels, list(dict.fromkeys(told["row"])), series, [(HOLDS, OPEN).index(name) for name in series],
+        f"{metric_in_words(kind)}: the first minus the second, same items ({level} intervals)",
+        dict.fromkeys(panels, 0.0), dodged=False,
+    )  # fmt: skip
+    return draw_forest(forest, theme=theme, title=title)
+
+
+def one_test(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the first test of each pair and task."""
+    keys = [
+        name for name in frame.columns if name in ("left", "right", "judge", "prompt", "task", "metric")
+    ]
+    if "test" not in frame:
+        return frame
+    first = frame.groupby(keys, sort=False, observed=True)["test"].transform("first")
+    return frame[frame["test"] == first]
+
+
+def pairs_in_words(frame: pd.DataFrame, settings: Mapping[str, Any], names: Names) -> list[str]:
+    """What is compared in each row: two judges, or one judge under two conditions."""
+    between = str(settings.get("between", JUDGES))
+    if between == JUDGES:
+        left, right = (names_of_judges(frame[side], names) for side in ("left", "right"))
+    else:
+        left, right = (frame[side].map(lambda name: names.of(between, name)) for side in ("left", "right"))
+    pairs = [f"{one} \N{MINUS SIGN} {two}" for one, two in zip(left, right, strict=True)]
+    if between == JUDGES or "judge" not in frame:
+        return pairs
+    return [
+        f"{judge}: {pair}" for judge, pair in zip(names_of_judges(frame["judge"], names), pairs, strict=True)
+    ]
+
+
+def _states(frame: pd.DataFrame, settings: Mapping[str, Any]) -> list[str]:
+    alpha = float(settings.get("alpha", 0.05))
+    p = frame["p_adjusted"] if "p_adjusted" in frame else frame["p"]
+    return [HOLDS if value < alpha else OPEN for value in p]
+
+
+def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say how many pairs differ, and the largest difference, by task and stratum.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"left": "gpt", "right": ["pal", "kim"], "task": "joke", "metric": "accuracy",
+    ...     "estimate": [0.1, 0.0], "lower": [0.05, -0.1], "upper": [0.2, 0.1], "p_adjusted": [0.01, 0.9]})
+    >>> alt(RaterResult(frame, "differences")).replace("\N{MINUS SIGN}", "minus")
+    'Paired differences in accuracy. 1 of 2 pairs differ; largest: gpt minus pal +0.10 [0.05, 0.20].'
+    """
+    names = Names(labels)
+    frame, kind = shown_metric(result, None)
+    frame = one_test(frame)
+    where = ["task", *strata_of(result.settings, frame)]
+    frame = frame.assign(
+        _where=panels_in_words(frame, where, names),
+        _pair=pairs_in_words(frame, result.settings, names),
+        _holds=[state == HOLDS for state in _states(frame, result.settings)],
+    )
+    told = [f"Paired differences in {metric_in_words(kind).lower()}."]
+    for place in in_order(frame["_where"], frame, where):
+        own = frame[frame["_where"] == place]
+        row = own.loc[own["estimate"].abs().idxmax()]
+        told.append(
+            (f"{place}: " if place else "")
+            + f"{int(own['_holds'].sum())} of {len(own)} pairs differ; largest: {row['_pair']} "
+            f"{row['estimate']:+.2f} [{row['lower']:.2f}, {row['upper']:.2f}]."
+        )
+    return " ".join(told)

@@ -1,0 +1,66 @@
+"""What figures of benchmarks share: panels of task and strata in words, and rows of judges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from ..labels import display_order
+from ..raters.naming import Names
+from .terms import BASELINES
+
+BASELINE = "baseline"
+OVERALL = "overall"
+
+
+def strata_of(settings: Mapping[str, Any], frame: pd.DataFrame) -> list[str]:
+    """Columns of strata of a result, from its settings."""
+    return [str(name) for name in settings.get("by") or [] if name in frame.columns]
+
+
+def panels_in_words(frame: pd.DataFrame, columns: Sequence[str], names: Names) -> pd.Series[Any]:
+    """Task and strata of each row in words, without columns that hold one value only.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"task": "line", "language": ["en", "es"]})
+    >>> list(panels_in_words(frame, ["task", "language"], Names({("language", "en"): "English"})))
+    ['English', 'Es']
+    """
+    telling = [name for name in columns if frame[name].nunique(dropna=False) > 1]
+    parts = [names.all(name, frame[name].astype("string").fillna("")) for name in telling]
+    joined = [", ".join(filter(None, row)) for row in zip(*parts, strict=True)] if parts else ""
+    return pd.Series(joined, index=frame.index, dtype=object)
+
+
+def judges_in_words(frame: pd.DataFrame, names: Names) -> pd.Series[Any]:
+    """Judge of each row in words, with the prompt where a judge answered a task under several."""
+    told = names_of_judges(frame["judge"], names)
+    if "prompt" not in frame:
+        return told
+    real = frame[~frame["judge"].astype(str).isin(list(BASELINES))]
+    prompts = real.groupby("task", observed=True)["prompt"].nunique() if "task" in real else pd.Series([1])
+    if not (prompts > 1).any():
+        return told
+    prompt = frame["prompt"].astype("string").fillna("").map(lambda name: names.of("prompts", name))
+    joined = [f"{one}, {two}" if two else one for one, two in zip(told, prompt, strict=True)]
+    return pd.Series(joined, index=frame.index, dtype=object)
+
+
+def names_of_judges(column: pd.Series[Any], names: Names) -> pd.Series[Any]:
+    """Judges in words; baselines have words of their own."""
+    return column.astype(str).map(lambda name: BASELINES.get(name, names.of("judge", name)))
+
+
+def in_order(shown: pd.Series[Any], frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
+    """Distinct texts in the display order of the columns that they come from, the first column slowest."""
+    if not columns:
+        return list(dict.fromkeys(shown))
+    ranks = {
+        name: frame[name].astype(str).map({level: k for k, level in enumerate(display_order(frame[name]))})
+        for name in columns
+    }
+    ranked = pd.DataFrame(ranks, index=frame.index).assign(_text=shown).sort_values(list(columns))
+    return list(dict.fromkeys(ranked["_text"]))

@@ -1,0 +1,98 @@
+"""What perturbations of the items change: paired differences in a score by judge, task and kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ...raters.result import RaterResult
+from ..labels import LabelKey, display_order
+from ..raters.forest import Forest, draw_forest
+from ..raters.naming import Names, chosen
+from .panels import in_order, judges_in_words, panels_in_words, strata_of
+from .terms import metric_in_words
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def draw(
+    result: RaterResult,
+    *,
+    theme: str = "light",
+    labels: Mapping[LabelKey, str] | None = None,
+    title: str | None = None,
+    metric: str | None = None,
+) -> Figure:
+    """Draw `robustness`: a panel for each task and stratum, a row for each judge, a colour for each kind.
+
+    Parameters
+    ----------
+    result : RaterResult
+    theme, labels, title
+        As everywhere; words of kinds of perturbation as ``("condition", id)``.
+    metric : str, optional
+        By default the first.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"judge": "gpt", "prompt": "joke", "task": "joke", "condition": ["typos", "drift"],
+    ...     "metric": "accuracy", "estimate": [-0.1, 0.0], "lower": -0.2, "upper": 0.1})
+    >>> len(draw(RaterResult(frame, "robustness")).axes)
+    1
+    """
+    names = Names(labels)
+    frame, kind = shown_metric(result, metric)
+    where = ["task", *strata_of(result.settings, frame)]
+    told = pd.DataFrame(
+        {
+            "panel": panels_in_words(frame, where, names),
+            "row": judges_in_words(frame, names),
+            "series": names.all("condition", frame["condition"]),
+            **{name: frame[name].astype(float) for name in ("estimate", "lower", "upper")},
+        }
+    )
+    panels = in_order(told["panel"], frame, where)
+    series = names.all("condition", display_order(frame["condition"]))
+    level = f"{1 - float(result.settings.get('alpha', 0.05)):.0%}"
+    forest = Forest(
+        told, panels, list(dict.fromkeys(told["row"])), series, list(range(len(series))),
+        f"{metric_in_words(kind)} of perturbed items minus that of the same items as they were "
+        f"({level} intervals)", dict.fromkeys(panels, 0.0),
+    )  # fmt: skip
+    return draw_forest(forest, theme=theme, title=title)
+
+
+def shown_metric(result: RaterResult, metric: str | None) -> tuple[pd.DataFrame, str]:
+    """Rows of one metric, by default the first, and its name."""
+    kind = chosen(result.frame["metric"], [metric] if metric else None, "metric")[0]
+    frame = result.frame[(result.frame["metric"] == kind) & result.frame["estimate"].notna()]
+    return frame, kind
+
+
+def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say the difference of each judge under each kind of perturbation, by task and stratum.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"judge": "gpt", "prompt": "joke", "task": "joke", "condition": ["typos", "drift"],
+    ...     "metric": "accuracy", "estimate": [-0.1, 0.0], "lower": -0.2, "upper": 0.1})
+    >>> print(alt(RaterResult(frame, "robustness")))
+    Accuracy of perturbed minus unperturbed items. gpt: Typos -0.10 [-0.20, 0.10], Drift +0.00 [-0.20, 0.10].
+    """
+    names = Names(labels)
+    frame, kind = shown_metric(result, None)
+    where = ["task", *strata_of(result.settings, frame)]
+    frame = frame.assign(_where=panels_in_words(frame, where, names), _who=judges_in_words(frame, names))
+    told = [f"{metric_in_words(kind)} of perturbed minus unperturbed items."]
+    for place in in_order(frame["_where"], frame, where):
+        for who, own in frame[frame["_where"] == place].groupby("_who", sort=False):
+            each = [
+                f"{names.of('condition', row['condition'])} {row['estimate']:+.2f} "
+                f"[{row['lower']:.2f}, {row['upper']:.2f}]"
+                for row in own.to_dict("records")
+            ]
+            told.append(f"{', '.join(filter(None, [place, str(who)]))}: {', '.join(each)}.")
+    return " ".join(told)

@@ -1,0 +1,148 @@
+"""Scores with intervals by judge, task and stratum, beside what trivial judges reach."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ...raters.result import RaterResult
+from ..labels import LabelKey
+from ..raters.forest import Forest, draw_forest
+from ..raters.naming import Names, chosen
+from .panels import BASELINE, in_order, judges_in_words, panels_in_words, strata_of
+from .terms import BASELINES, MISSING, metric_in_words
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+USUAL = ("accuracy", "macro_f1")
+
+
+def draw(
+    result: RaterResult,
+    *,
+    theme: str = "light",
+    labels: Mapping[LabelKey, str] | None = None,
+    title: str | None = None,
+    metrics: Sequence[str] | None = None,
+    missing: str | None = None,
+) -> Figure:
+    """Draw `scores`: a panel for each metric, task and stratum, a row for each judge.
+
+    Parameters
+    ----------
+    result : RaterResult
+    theme, labels, title
+        As everywhere.
+    metrics : sequence of str, optional
+        By default accuracy and macro-F1, as far as they are there.
+    missing : str, optional
+        What no answer counts as; by default as wrong.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"judge": ["gpt", "random"], "judge_kind": ["model", "baseline"],
+    ...     "prompt": "joke", "task": "joke", "missing": "wrong", "metric": "accuracy",
+    ...     "estimate": [0.4, 0.1], "lower": [0.3, 0.1], "upper": [0.5, 0.1]})
+    >>> len(draw(RaterResult(frame, "scores")).axes)
+    1
+    """
+    names = Names(labels)
+    frame, kinds = shown_scores(result, metrics)
+    policy = policy_of(frame, missing)
+    frame = frame[frame["missing"].astype(str) == policy]
+    where = ["task", *strata_of(result.settings, frame)]
+    frame = frame.assign(
+        _where=panels_in_words(frame, where, names),
+        _metric=[metric_in_words(name) for name in frame["metric"]],
+    )
+    real, trivial = frame[frame["judge_kind"] != BASELINE], frame[frame["judge_kind"] == BASELINE]
+    told = pd.DataFrame(
+        {
+            "panel": _panel(real),
+            "row": judges_in_words(real, names),
+            "series": "",
+            "estimate": real["estimate"].astype(float),
+            "lower": real["lower"].astype(float),
+            "upper": real["upper"].astype(float),
+        }
+    )
+    places = in_order(real["_where"], real, where)
+    panels = [_joined(metric_in_words(kind), place) for kind in kinds for place in places]
+    panels = [name for name in panels if name in set(told["panel"])]
+    trivial = trivial.assign(_panel=_panel(trivial)).dropna(subset="estimate")
+    lines = {
+        str(panel): {BASELINES.get(str(row["judge"]), str(row["judge"])): float(row["estimate"])
+                     for row in part.to_dict("records")}
+        for panel, part in trivial.groupby("_panel", sort=False)
+    }  # fmt: skip
+    subject = metric_in_words(kinds[0]) if len(kinds) == 1 else "Score"
+    forest = Forest(
+        told, panels, list(dict.fromkeys(told["row"])), [""], [0],
+        f"{subject} ({_level(result.settings)} intervals; {MISSING.get(policy, policy)})",
+        lines=lines, across=max(len(places), 1),
+    )  # fmt: skip
+    return draw_forest(forest, theme=theme, title=title)
+
+
+def shown_scores(result: RaterResult, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, list[str]]:
+    """Rows of the metrics that are drawn, and their names."""
+    there = chosen(result.frame["metric"], metrics, "metric")
+    kinds = there if metrics else [kind for kind in USUAL if kind in there] or there[:1]
+    frame = result.frame[result.frame["metric"].isin(kinds)]
+    if frame["estimate"].notna().sum() == 0:
+        raise InputError("There is nothing to draw: no score has a value.")
+    return frame, kinds
+
+
+def policy_of(frame: pd.DataFrame, asked: str | None) -> str:
+    """What no answer counts as in a figure: what is asked for, else as wrong."""
+    there = chosen(frame["missing"], [asked] if asked else None, "rule for missing answers")
+    return next((name for name in ("wrong", "study") if name in there), there[0]) if not asked else asked
+
+
+def _panel(frame: pd.DataFrame) -> list[str]:
+    return [_joined(*pair) for pair in zip(frame["_metric"], frame["_where"], strict=True)]
+
+
+def _joined(metric: str, place: str) -> str:
+    return f"{metric}: {place}" if place else metric
+
+
+def _level(settings: Mapping[str, Any]) -> str:
+    return f"{1 - float(settings.get('alpha', 0.05)):.0%}"
+
+
+def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say the score of each judge by task and stratum, and what trivial judges reach.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"judge": ["gpt", "random"], "judge_kind": ["model", "baseline"],
+    ...     "prompt": "joke", "task": "joke", "missing": "wrong", "metric": "accuracy",
+    ...     "estimate": [0.4, 0.1], "lower": [0.3, 0.1], "upper": [0.5, 0.1]})
+    >>> alt(RaterResult(frame, "scores"))
+    'Accuracy, no answer counts as wrong: gpt 0.40 [0.30, 0.50]; Random label 0.10.'
+    """
+    names = Names(labels)
+    frame, kinds = shown_scores(result, None)
+    policy = policy_of(frame, None)
+    frame = frame[(frame["missing"].astype(str) == policy) & (frame["metric"] == kinds[0])]
+    where = ["task", *strata_of(result.settings, frame)]
+    frame = frame.assign(_where=panels_in_words(frame, where, names), _who=judges_in_words(frame, names))
+    told = []
+    for place in in_order(frame["_where"], frame, where):
+        each = [
+            f"{row['_who']} {row['estimate']:.2f}"
+            + (f" [{row['lower']:.2f}, {row['upper']:.2f}]" if row["judge_kind"] != BASELINE else "")
+            for row in frame[frame["_where"] == place].to_dict("records")
+        ]
+        told.append(f"{place}: {'; '.join(each)}." if place else f"{'; '.join(each)}.")
+    head = f"{metric_in_words(kinds[0])}, {MISSING.get(policy, policy)}"
+    return f"{head}: {' '.join(told)}" if told else f"{head}."
+
+

@@ -1,0 +1,91 @@
+"""Words for what analyses of benchmarks report, the same in figures, tables and on the command line."""
+
+from __future__ import annotations
+
+METRICS = {
+    "accuracy": "Accuracy",
+    "balanced_accuracy": "Balanced accuracy",
+    "macro_f1": "Macro-F1",
+    "micro_f1": "Micro-F1",
+    "weighted_f1": "Weighted F1",
+    "recall": "Recall",
+    "precision": "Precision",
+    "specificity": "Specificity",
+    "mcc": "Matthews correlation",
+    "log_loss": "Log-loss",
+    "auc": "AUC",
+    "missing": "No answer",
+}
+PASSES = {
+    "pass_at_k": "At least one of k right (pass@k)",
+    "pass_all_k": "All k right (pass^k)",
+    "majority_of_k": "Most frequent of k right",
+    "best_of_k": "Best of the first k, as printed",
+}
+MISSING = {
+    "wrong": "no answer counts as wrong",
+    "missing": "no answer is left out",
+    "study": "no answer counts as the study says",
+}
+STATUSES = {
+    "ok": "Answered",
+    "other": "Another label",
+    "refused": "Refused",
+    "empty": "Empty",
+    "truncated": "Cut off",
+    "unparsed": "Not readable",
+    "error": "Failed",
+    "missing": "Never asked",
+}
+READINGS = {
+    "agree": "Both rules read the same",
+    "different": "The rules read different labels",
+    "only_lenient": "Only the lenient rule reads a label",
+    "only_strict": "Only the strict rule reads a label",
+    "neither": "Neither reads a label",
+}
+RULES = {"strict": "strict", "lenient": "lenient", "published": "as published"}
+BASELINES = {"majority class": "Always the most frequent label", "random": "Random label"}
+TESTS = {
+    "mcnemar": "McNemar's test",
+    "mcnemar_exact": "McNemar's exact test",
+    "mcnemar_midp": "McNemar's test, mid-p",
+    "mcnemar mid-p": "McNemar's test, mid-p",
+    "mcnemar exact": "McNemar's exact test",
+    "paired_bootstrap": "paired bootstrap",
+    "paired bootstrap": "paired bootstrap",
+    "mixed_logit": "mixed logit",
+    "mixed logit": "mixed logit",
+}
+NO_ANSWER = "no answer"
+OTHER_LABEL = "other label"
+
+
+def metric_in_words(name: object, levels: dict[str, str] | None = None) -> str:
+    """A metric in words; recall on a level names the level.
+
+    Examples
+    --------
+    >>> metric_in_words("macro_f1"), metric_in_words("recall_implicit"), metric_in_words("f1_dark")
+    ('Macro-F1', 'Recall: implicit', 'F1: dark')
+    """
+    text = str(name)
+    if text in METRICS:
+        return METRICS[text]
+    if text in PASSES:
+        return PASSES[text]
+    kind, _, level = text.partition("_")
+    told = {"f1": "F1"}.get(kind, METRICS.get(kind, kind.capitalize()))
+    return f"{told}: {(levels or {}).get(level, level.replace('_', ' '))}" if level else told
+
+
+def rule_in_words(rule: object) -> str:
+    """The name of a reading rule without its form.
+
+    Examples
+    --------
+    >>> rule_in_words("line_labels/lenient@1"), rule_in_words("label/published@1")
+    ('lenient, version 1', 'as published, version 1')
+    """
+    name, _, version = str(rule).rpartition("/")[2].partition("@")
+    return RULES.get(name, name) + (f", version {version}" if version else "")
