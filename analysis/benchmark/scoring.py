@@ -6,7 +6,6 @@ counted; what has one and no answer stays, with the status that says why.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,23 +13,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.columns import as_text, did_you_mean, listed, refuse
+from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
 from conjury.inference.tables import require_columns
 
-from ..raters.ratings import Codes, Floats
-
-Flags = NDArray[np.bool_]
-
-NO_ANSWER = -1  # predicted code of a unit without an answer
-LINE = "line"  # task of the dimensions line_1, line_2, ...
-WRONG, MISSING, STUDY = "wrong", "missing", "study"
-POLICIES = (WRONG, MISSING, STUDY)
-KEYS = ("judge", "prompt", "task")
-_LINE = re.compile(r"line_(\d+)")
-_GROUP = ["judge", "judge_kind", "prompt", "task", "item_id", "sample"]
-_KEPT = ("condition", "base_item_id", "position", "rule", "finish_reason")  # of the answer, if it is there
-_NUMBERS = ("probability", "outside")  # of the unit, if it is there
+from .metrics import Codes
+from .missing import NO_ANSWER, check_policy
+from .units import answers_table, bases, gold_table, joined, strata_table
 
 
 @dataclass(frozen=True)
@@ -45,12 +34,19 @@ class Cell:
         The rows of `Scored.frame`.
     classes, levels : tuple of str
         Of the task, as in `Scored`.
+    class_of : ndarray, shape (L,)
+        Class that covers each gold label.
     """
 
     keys: Mapping[str, str]
     frame: pd.DataFrame
     classes: tuple[str, ...]
     levels: tuple[str, ...]
+    class_of: Codes
+
+    def codes(self, column: str) -> Codes:
+        """Codes in a column of the frame (gold, level, predicted), shape (n,)."""
+        return self.frame[column].to_numpy(dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -90,7 +86,7 @@ class Scored:
         """Tasks, in order of appearance."""
         return tuple(self.classes)
 
-    def where(self, kept: Flags) -> Scored:
+    def where(self, kept: NDArray[np.bool_]) -> Scored:
         """The answers where ``kept``, shape (n,), is true."""
         return replace(self, frame=self.frame[np.asarray(kept)].reset_index(drop=True))
 
@@ -121,7 +117,8 @@ class Scored:
         blank = {} if judges else {"judge": "", "judge_kind": ""}
         for values, rows in frame.groupby(names, sort=False, observed=True):
             keys = {**blank, **{name: str(value) for name, value in zip(names, values, strict=True)}}
-            yield Cell(keys, rows, self.classes[keys["task"]], self.levels[keys["task"]])
+            names_of, levels = self.classes[keys["task"]], self.levels[keys["task"]]
+            yield Cell(keys, rows, names_of, levels, class_codes(names_of, levels, self.covers))
 
 
 def score(
@@ -174,9 +171,9 @@ def score(
     >>> scored.frame["correct"].tolist()
     [True, False]
     """
-    answers = _answers(judgments)
-    strata = _strata(items)
-    gold = _gold(labels, _bases(answers, strata))
+    answers = answers_table(judgments)
+    strata = strata_table(items)
+    gold = gold_table(labels, bases(answers, strata))
     covered = {name: tuple(map(str, gold_labels)) for name, gold_labels in (covers or {}).items()}
     tasks = [task for task in dict.fromkeys(answers["task"]) if (gold["task"] == task).any()]
     if not tasks:
@@ -192,107 +189,20 @@ def score(
         levels = _levels(names, covered)
         kept = units["label"].isin(levels)
         notes += _outside(task, units["label"][~kept])
-        frame = _joined(asked, units[kept], notes, task)
+        frame = joined(asked, units[kept], notes, task)
         frames.append(_coded(frame, names, levels, covered))
         all_classes[task], all_levels[task] = names, levels
     frame = pd.concat(frames, ignore_index=True)
     if frame.empty:
         raise InputError("labels: no judged unit has a gold label among the classes; nothing can be scored.")
-    _check_policy(policy or {}, all_classes)
     return Scored(
-        _with_strata(frame, strata), all_classes, all_levels, covered, dict(policy or {}), tuple(notes)
+        _with_strata(frame, strata),
+        all_classes,
+        all_levels,
+        covered,
+        check_policy(policy or {}, all_classes),
+        tuple(notes),
     )
-
-
-def _answers(judgments: pd.DataFrame) -> pd.DataFrame:
-    """Judgments with the columns of `Scored.frame`, text as text."""
-    source = "judgments"
-    require_columns(judgments, ["judge_id", "judge_kind", "item_id", "dimension", "value"], source)
-    if judgments.empty:
-        raise InputError(f"{source}: there are no rows; give judgments.")
-    frame = judgments.reset_index(drop=True)
-    value = as_text(frame["value"])
-    status = as_text(frame["status"]) if "status" in frame else pd.Series("ok", index=frame.index)
-    status = status.mask((status == "ok") & value.isna(), "missing")
-    dimension = as_text(frame["dimension"])
-    line = dimension.str.extract(f"^{_LINE.pattern}$", expand=False)
-    made = pd.DataFrame(
-        {
-            "judge": as_text(frame["judge_id"]),
-            "judge_kind": as_text(frame["judge_kind"]),
-            "prompt": as_text(frame["prompt_id"]).fillna("") if "prompt_id" in frame else "",
-            "task": dimension.mask(line.notna(), LINE),
-            "item_id": as_text(frame["item_id"]),
-            "sample": frame["sample"].astype("int64") if "sample" in frame else 1,
-            "line": line.fillna("0").astype("int64"),
-            "value": value.where(status == "ok"),
-            "status": status,
-            **{name: frame[name] for name in (*_KEPT, *_NUMBERS) if name in frame},
-            **{name: frame[name] for name in frame if str(name).startswith("probability_")},
-        }
-    )
-    for name in ("judge", "task", "item_id"):
-        bad = made[name].isna().to_numpy(dtype=bool)
-        if bad.any():
-            refuse(
-                source,
-                {"judge": "judge_id", "task": "dimension"}.get(name, name),
-                bad,
-                "is empty",
-                "fill it in",
-            )
-    again = made.duplicated([*_GROUP, "line"]).to_numpy()
-    if again.any():
-        refuse(source, "item_id", again, "repeats an earlier judgment", "keep one row for each sample")
-    return made
-
-
-def _strata(items: pd.DataFrame | None) -> pd.DataFrame | None:
-    if items is None:
-        return None
-    require_columns(items, ["item_id"], "items")
-    made = items.assign(item_id=as_text(items["item_id"])).reset_index(drop=True)
-    again = made.duplicated("item_id").to_numpy()
-    if again.any():
-        refuse("items", "item_id", again, "repeats an earlier item", "keep one row an item")
-    return made
-
-
-def _bases(answers: pd.DataFrame, strata: pd.DataFrame | None) -> dict[str, str]:
-    """Original of each item that is a copy of another."""
-    found: dict[str, str] = {}
-    for frame in (strata, answers):
-        if frame is not None and "base_item_id" in frame:
-            pairs = frame[["item_id", "base_item_id"]].dropna().drop_duplicates("item_id")
-            found |= dict(zip(as_text(pairs["item_id"]), as_text(pairs["base_item_id"]), strict=True))
-    return {item: base for item, base in found.items() if item != base}
-
-
-def _gold(labels: pd.DataFrame, bases: Mapping[str, str]) -> pd.DataFrame:
-    """Gold labels by ``task, item_id, line``; copies of items have those of the original."""
-    require_columns(labels, ["item_id", "label_set", "label"], "labels")
-    frame = labels.reset_index(drop=True)
-    dimension = as_text(frame["label_set"])
-    line = dimension.str.extract(f"^{_LINE.pattern}$", expand=False)
-    gold = pd.DataFrame(
-        {
-            "task": dimension.mask(line.notna(), LINE),
-            "item_id": as_text(frame["item_id"]),
-            "line": line.fillna("0").astype("int64"),
-            "label": as_text(frame["label"]),
-        }
-    )
-    again = gold.duplicated(["task", "item_id", "line"]).to_numpy()
-    if again.any():
-        refuse("labels", "item_id", again, "has a second label of the same set", "keep one label for each")
-    own = set(gold["item_id"])
-    copies = pd.DataFrame(
-        [(item, base) for item, base in bases.items() if item not in own],
-        columns=["copy", "item_id"],
-        dtype="string",
-    )
-    lent = copies.merge(gold, on="item_id").drop(columns="item_id").rename(columns={"copy": "item_id"})
-    return pd.concat([gold, lent[gold.columns]], ignore_index=True) if len(lent) else gold
 
 
 def _classes(
@@ -326,38 +236,17 @@ def _outside(task: str, left: pd.Series[str]) -> list[str]:
     return [f"{task}: {len(left):,} gold labels are none of the classes and are left out: {told}."]
 
 
-def _joined(asked: pd.DataFrame, units: pd.DataFrame, notes: list[str], task: str) -> pd.DataFrame:
-    """Every answer beside every gold unit of its item."""
-    kept = [name for name in _KEPT if name in asked]
-    answered = asked.drop_duplicates(_GROUP)[[*_GROUP, *kept]]
-    wanted = answered.merge(units[["item_id", "line", "label"]], on="item_id")
-    values = asked.drop(columns=["judge_kind", "task", *kept])
-    keys = ["judge", "prompt", "item_id", "sample", "line"]
-    frame = wanted.merge(values, on=keys, how="left")
-    unknown = len(asked) - int(frame["status"].notna().sum())
-    if unknown:
-        notes.append(f"{task}: {unknown:,} judgments are of units without a gold label and are left out.")
-    lacking = frame["status"].isna()
-    if lacking.any():
-        notes.append(
-            f"{task}: {int(lacking.sum()):,} units have a gold label and no judgment; they count as missing."
-        )
-    return frame.assign(status=frame["status"].fillna("missing"))
-
-
 def _coded(
     frame: pd.DataFrame,
     names: tuple[str, ...],
     levels: tuple[str, ...],
     covers: Mapping[str, tuple[str, ...]],
 ) -> pd.DataFrame:
-    owner = {level: k for k, name in enumerate(names) for level in covers.get(name, (name,))}
-    class_of = np.array([owner[level] for level in levels], dtype=np.int64)
     level = pd.Index(levels).get_indexer(pd.Index(frame["label"]))
     predicted = pd.Index(names).get_indexer(pd.Index(frame["value"].astype(object)))
     answered = frame["value"].notna().to_numpy(dtype=bool)
     predicted = np.where(answered, np.where(predicted < 0, len(names), predicted), NO_ANSWER)
-    gold = class_of[level]
+    gold = class_codes(names, levels, covers)[level]
     return frame.drop(columns=["label", "value"]).assign(
         gold=gold, level=level, predicted=predicted, correct=gold == predicted
     )
@@ -367,45 +256,13 @@ def _with_strata(frame: pd.DataFrame, strata: pd.DataFrame | None) -> pd.DataFra
     if strata is not None:
         fresh = [name for name in strata if name == "item_id" or name not in frame]
         frame = frame.merge(strata[fresh], on="item_id", how="left")
-    texts = [*KEYS, "judge_kind", "item_id", "status"]
-    return frame.assign(**{name: pd.Categorical(frame[name], dict.fromkeys(frame[name])) for name in texts})
+    texts = ["judge", "judge_kind", "prompt", "task", "item_id", "status"]
+    return frame.assign(
+        **{name: pd.Categorical(frame[name], list(dict.fromkeys(frame[name]))) for name in texts}
+    )
 
 
-def _check_policy(policy: Mapping[str, str], classes: Mapping[str, tuple[str, ...]]) -> None:
-    known = {WRONG, MISSING, *(name for names in classes.values() for name in names)}
-    for status, meaning in policy.items():
-        if meaning not in known:
-            raise InputError(
-                f"policy: '{status}' counts as '{meaning}'{did_you_mean(meaning, known)}; use {WRONG}, "
-                f"{MISSING} or a class."
-            )
-
-
-def outcome(cell: Cell, policy: str, study: Mapping[str, str]) -> tuple[Codes, Flags]:
-    """Predicted codes of a cell under a policy for missing answers, and which rows it keeps.
-
-    Parameters
-    ----------
-    cell : Cell of n rows
-    policy : "wrong" (no answer is a wrong answer), "missing" (it is left out) or "study"
-    study : `Scored.policy`
-
-    Returns
-    -------
-    predicted : ndarray, shape (n,); `NO_ANSWER` where an answer is missing and kept
-    kept : ndarray of bool, shape (n,)
-    """
-    predicted = cell.frame["predicted"].to_numpy(dtype=np.int64)
-    none = predicted == NO_ANSWER
-    if policy == WRONG or not none.any():
-        return predicted, np.ones(len(predicted), dtype=bool)
-    if policy == MISSING:
-        return predicted, ~none
-    status = cell.frame["status"].astype(str)
-    meaning = status.map(study).fillna(MISSING).to_numpy(dtype=object)
-    place = {name: k for k, name in enumerate(cell.classes)}
-    codes = np.array([place.get(name, NO_ANSWER) for name in meaning], dtype=np.int64)
-    return np.where(none, codes, predicted), ~(none & (meaning == MISSING))
-
-
-__all__ = ["NO_ANSWER", "POLICIES", "Cell", "Floats", "Scored", "outcome", "score"]
+def class_codes(names: Sequence[str], levels: Sequence[str], covers: Mapping[str, Sequence[str]]) -> Codes:
+    """Class that covers each gold label, shape (L,)."""
+    owner = {level: code for code, name in enumerate(names) for level in covers.get(name, (name,))}
+    return np.array([owner[level] for level in levels], dtype=np.int64)

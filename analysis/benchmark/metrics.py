@@ -1,0 +1,245 @@
+"""Metrics of labels from margins of a confusion matrix, for many weightings at once.
+
+Every metric of one label a unit is a function of how often each gold label occurs, is met and is not
+answered, and of how often each class is given. A part that is undefined (a class neither gold nor given)
+counts as zero, as in scikit-learn with ``zero_division=0``; means run over the classes that gold holds, in
+each draw anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conjury.inference.columns import did_you_mean, listed
+from conjury.inference.errors import InputError
+
+Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Margins of B weighted confusion matrices of L gold labels by K classes.
+
+    Attributes
+    ----------
+    gold : ndarray, shape (B, L)
+        Weight of the units with each gold label.
+    hits : ndarray, shape (B, L)
+        Of these, the weight of those answered with the class that covers the label.
+    unanswered : ndarray, shape (B, L)
+        Of these, the weight of those without an answer.
+    given : ndarray, shape (B, K + 1)
+        Weight of the units answered with each class, and with a label that is none of them.
+    class_of : ndarray, shape (L,)
+        Class that covers each gold label.
+    """
+
+    gold: Floats
+    hits: Floats
+    unanswered: Floats
+    given: Floats
+    class_of: Codes
+
+    @property
+    def n(self) -> Floats:
+        """Weight of all units, shape (B,)."""
+        return np.asarray(self.gold.sum(axis=1))
+
+    @property
+    def covers(self) -> Floats:
+        """Which class covers which gold label, 0 or 1, shape (L, K)."""
+        return np.asarray(np.eye(self.given.shape[1] - 1)[self.class_of])
+
+    @property
+    def class_gold(self) -> Floats:
+        """Weight of the units of each class, shape (B, K)."""
+        return self.gold @ self.covers
+
+    @property
+    def class_hits(self) -> Floats:
+        """Weight of the units of each class that get it, shape (B, K)."""
+        return self.hits @ self.covers
+
+
+def unit_margins(level: Codes, predicted: Codes, class_of: Codes, n_classes: int) -> Floats:
+    """Margins of single units, shape (n, 3 L + K + 1); weighted sums of them are read by `margins_of`.
+
+    Parameters
+    ----------
+    level : ndarray, shape (n,)
+        Code of the gold label.
+    predicted : ndarray, shape (n,)
+        Class answered; ``n_classes`` for a label that is none of them, -1 for no answer.
+    class_of : ndarray, shape (L,)
+        Class that covers each gold label.
+    n_classes : int
+        K.
+    """
+    n_levels, rows = len(class_of), np.arange(len(level))
+    parts = np.zeros((len(level), 3 * n_levels + n_classes + 1))
+    parts[rows, level] = 1
+    parts[rows, n_levels + level] = class_of[level] == predicted
+    parts[rows, 2 * n_levels + level] = predicted < 0
+    answered = predicted >= 0
+    parts[rows[answered], 3 * n_levels + predicted[answered]] = 1
+    return parts
+
+
+def margins_of(sums: Floats, class_of: Codes) -> Margins:
+    """Margins from weighted sums, shape (B, 3 L + K + 1), of those of units."""
+    n_levels = len(class_of)
+    gold, hits, unanswered, given = np.split(sums, [n_levels, 2 * n_levels, 3 * n_levels], axis=1)
+    return Margins(gold, hits, unanswered, given, class_of)
+
+
+def accuracy(m: Margins) -> Floats:
+    """Share of units whose answer is right, shape (B,)."""
+    return _ratio(m.hits.sum(axis=1), m.n, np.nan)
+
+
+def missing_rate(m: Margins) -> Floats:
+    """Share of units without an answer, shape (B,)."""
+    return _ratio(m.unanswered.sum(axis=1), m.n, np.nan)
+
+
+def level_recall(m: Margins) -> Floats:
+    """Share of the units with each gold label that get the class that covers it, shape (B, L)."""
+    return _ratio(m.hits, m.gold, np.nan)
+
+
+def class_recall(m: Margins) -> Floats:
+    """Share of the units of each class that get it, shape (B, K)."""
+    return _ratio(m.class_hits, m.class_gold)
+
+
+def class_precision(m: Margins) -> Floats:
+    """Share of the answers with each class that are right, shape (B, K)."""
+    return _ratio(m.class_hits, m.given[:, :-1])
+
+
+def class_f1(m: Margins) -> Floats:
+    """Harmonic mean of precision and recall of each class, shape (B, K)."""
+    return _ratio(2 * m.class_hits, m.class_gold + m.given[:, :-1])
+
+
+def class_specificity(m: Margins) -> Floats:
+    """Share of the units of other classes that get an answer other than each class, shape (B, K).
+
+    A unit without an answer is a failure here too, so that no metric rewards silence.
+    """
+    others = m.n[:, None] - m.class_gold
+    falsely = m.given[:, :-1] - m.class_hits
+    silent = m.unanswered.sum(axis=1, keepdims=True) - m.unanswered @ m.covers
+    return _ratio(others - falsely - silent, others)
+
+
+def balanced_accuracy(m: Margins) -> Floats:
+    """Mean recall of the classes in gold, shape (B,)."""
+    return _mean(class_recall(m), m)
+
+
+def macro_f1(m: Margins) -> Floats:
+    """Mean F1 of the classes in gold, shape (B,)."""
+    return _mean(class_f1(m), m)
+
+
+def micro_f1(m: Margins) -> Floats:
+    """F1 of all answers together, shape (B,): accuracy, where every unit is answered."""
+    return _ratio(2 * m.hits.sum(axis=1), m.n + m.given.sum(axis=1), np.nan)
+
+
+def weighted_f1(m: Margins) -> Floats:
+    """Mean F1 of the classes, weighted by their units in gold, shape (B,)."""
+    return _ratio((class_f1(m) * m.class_gold).sum(axis=1), m.n, np.nan)
+
+
+def specificity(m: Margins) -> Floats:
+    """Mean specificity of the classes in gold, shape (B,); missing where gold holds one class."""
+    return np.where((m.class_gold > 0).sum(axis=1) > 1, _mean(class_specificity(m), m), np.nan)
+
+
+def mcc(m: Margins) -> Floats:
+    """Matthews correlation of gold and answers, shape (B,), for any number of classes.
+
+    No answer and a label that is no class are categories of the answers. Zero where gold or answers are
+    constant.
+
+    References
+    ----------
+    Gorodkin, J. (2004). Comparing two K-category assignments by a K-category correlation coefficient.
+    *Computational Biology and Chemistry*, 28, 367-374. https://doi.org/10.1016/j.compbiolchem.2004.09.006
+    """
+    gold, given = m.class_gold, np.column_stack([m.given, m.unanswered.sum(axis=1)])
+    n = m.n
+    met = n * m.hits.sum(axis=1) - (gold * given[:, : gold.shape[1]]).sum(axis=1)
+    spread = (n**2 - (given**2).sum(axis=1)) * (n**2 - (gold**2).sum(axis=1))
+    return np.where(n > 0, _ratio(met, np.sqrt(np.maximum(spread, 0))), np.nan)
+
+
+OVERALL: dict[str, Callable[[Margins], Floats]] = {
+    "accuracy": accuracy,
+    "balanced_accuracy": balanced_accuracy,
+    "macro_f1": macro_f1,
+    "micro_f1": micro_f1,
+    "weighted_f1": weighted_f1,
+    "specificity": specificity,
+    "mcc": mcc,
+    "missing_rate": missing_rate,
+}
+OF_A_CLASS: dict[str, Callable[[Margins], Floats]] = {
+    "recall": class_recall,
+    "precision": class_precision,
+    "f1": class_f1,
+    "specificity": class_specificity,
+}
+SHARES = (
+    "accuracy",
+    "missing_rate",
+    "recall_",
+    "precision_",
+    "specificity_",
+)  # shares of units, by their start
+
+
+def is_share(metric: str) -> bool:
+    """Whether a metric is a share of units, so that Wilson's interval applies to it.
+
+    Examples
+    --------
+    >>> is_share("recall_implicit"), is_share("macro_f1")
+    (True, False)
+    """
+    return metric.startswith(SHARES)
+
+
+def metric(name: str, m: Margins, classes: Sequence[str], levels: Sequence[str]) -> Floats:
+    """One metric by its name, shape (B,).
+
+    ``name`` is a key of `OVERALL`, or ``recall_X`` for a gold label X, or ``recall_X, precision_X, f1_X,
+    specificity_X`` for a class X. InputError for any other.
+    """
+    if name in OVERALL:
+        return OVERALL[name](m)
+    kind, _, of = name.partition("_")
+    if kind == "recall" and of in levels:
+        return level_recall(m)[:, list(levels).index(of)]
+    if kind in OF_A_CLASS and of in classes:
+        return OF_A_CLASS[kind](m)[:, list(classes).index(of)]
+    known = [*OVERALL, *(f"{kind}_{of}" for kind in OF_A_CLASS for of in dict.fromkeys([*classes, *levels]))]
+    raise InputError(f"There is no metric '{name}'{did_you_mean(name, known)}; use {listed(known, 40)}.")
+
+
+def _mean(of: Floats, m: Margins) -> Floats:
+    """Mean over the classes that the gold of each weighting holds."""
+    held = m.class_gold > 0
+    return _ratio(np.where(held, of, 0).sum(axis=1), held.sum(axis=1), np.nan)
+
+
+def _ratio(part: Floats, whole: Floats, undefined: float = 0.0) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(whole > 0, part / whole, undefined)

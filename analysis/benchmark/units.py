@@ -1,0 +1,139 @@
+"""Tables of judgments and gold labels brought to units: an item, or a line of an item."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import pandas as pd
+
+from conjury.inference.columns import as_text, refuse
+from conjury.inference.errors import InputError
+from conjury.inference.tables import require_columns
+
+LINE = "line"  # task of the dimensions line_1, line_2, ...
+_LINE = re.compile(r"^line_(\d+)$")
+GROUP = ["judge", "judge_kind", "prompt", "task", "item_id", "sample"]
+KEPT = ("condition", "base_item_id", "position", "rule", "finish_reason")  # of an answer, where it is there
+NUMBERS = ("probability", "outside")  # of a unit, where it is there
+
+
+def _is_carried(column: str) -> bool:
+    return column in (*KEPT, *NUMBERS) or column.startswith("probability_")
+
+
+def answers_table(judgments: pd.DataFrame) -> pd.DataFrame:
+    """Judgments with the columns of `Scored.frame`, text as text."""
+    source = "judgments"
+    require_columns(judgments, ["judge_id", "judge_kind", "item_id", "dimension", "value"], source)
+    if judgments.empty:
+        raise InputError(f"{source}: there are no rows; give judgments.")
+    frame = judgments.reset_index(drop=True)
+    value = as_text(frame["value"])
+    status = as_text(frame["status"]) if "status" in frame else pd.Series("ok", index=frame.index)
+    status = status.mask((status == "ok") & value.isna(), "missing")
+    dimension = as_text(frame["dimension"])
+    line = dimension.str.extract(_LINE.pattern, expand=False)
+    made = pd.DataFrame(
+        {
+            "judge": as_text(frame["judge_id"]),
+            "judge_kind": as_text(frame["judge_kind"]),
+            "prompt": as_text(frame["prompt_id"]).fillna("") if "prompt_id" in frame else "",
+            "task": dimension.mask(line.notna(), LINE),
+            "item_id": as_text(frame["item_id"]),
+            "sample": frame["sample"].astype("int64") if "sample" in frame else 1,
+            "line": line.fillna("0").astype("int64"),
+            "value": value.where(status == "ok"),
+            "status": status,
+        }
+    )
+    made = made.join(frame[[name for name in frame if _is_carried(str(name))]])
+    for name in ("judge", "task", "item_id"):
+        bad = made[name].isna().to_numpy(dtype=bool)
+        if bad.any():
+            refuse(
+                source,
+                {"judge": "judge_id", "task": "dimension"}.get(name, name),
+                bad,
+                "is empty",
+                "fill it in",
+            )
+    again = made.duplicated([*GROUP, "line"]).to_numpy()
+    if again.any():
+        refuse(source, "item_id", again, "repeats an earlier judgment", "keep one row for each sample")
+    return made
+
+
+def strata_table(items: pd.DataFrame | None) -> pd.DataFrame | None:
+    """Items by id, each once; None where none are given."""
+    if items is None:
+        return None
+    require_columns(items, ["item_id"], "items")
+    made = items.assign(item_id=as_text(items["item_id"])).reset_index(drop=True)
+    again = made.duplicated("item_id").to_numpy()
+    if again.any():
+        refuse("items", "item_id", again, "repeats an earlier item", "keep one row an item")
+    return made
+
+
+def bases(answers: pd.DataFrame, strata: pd.DataFrame | None) -> dict[str, str]:
+    """Original of each item that is a copy of another."""
+    found: dict[str, str] = {}
+    for frame in (strata, answers):
+        if frame is not None and "base_item_id" in frame:
+            pairs = frame[["item_id", "base_item_id"]].dropna().drop_duplicates("item_id")
+            found |= dict(zip(as_text(pairs["item_id"]), as_text(pairs["base_item_id"]), strict=True))
+    return {item: base for item, base in found.items() if item != base}
+
+
+def gold_table(labels: pd.DataFrame, bases: Mapping[str, str]) -> pd.DataFrame:
+    """Gold labels by ``task, item_id, line``; copies of items have those of the original."""
+    require_columns(labels, ["item_id", "label_set", "label"], "labels")
+    frame = labels.reset_index(drop=True)
+    dimension = as_text(frame["label_set"])
+    line = dimension.str.extract(_LINE.pattern, expand=False)
+    gold = pd.DataFrame(
+        {
+            "task": dimension.mask(line.notna(), LINE),
+            "item_id": as_text(frame["item_id"]),
+            "line": line.fillna("0").astype("int64"),
+            "label": as_text(frame["label"]),
+        }
+    )
+    again = gold.duplicated(["task", "item_id", "line"]).to_numpy()
+    if again.any():
+        refuse("labels", "item_id", again, "has a second label of the same set", "keep one label for each")
+    own = set(gold["item_id"])
+    copies = pd.DataFrame(
+        [(item, base) for item, base in bases.items() if item not in own],
+        columns=["copy", "item_id"],
+        dtype="string",
+    )
+    lent = copies.merge(gold, on="item_id").drop(columns="item_id").rename(columns={"copy": "item_id"})
+    return pd.concat([gold, lent[gold.columns]], ignore_index=True) if len(lent) else gold
+
+
+def joined(asked: pd.DataFrame, units: pd.DataFrame, notes: list[str], task: str) -> pd.DataFrame:
+    """Every answer beside every gold unit of its item.
+
+    Units without a judgment are missing, or have the status of an answer of which nothing could be read.
+    """
+    kept = [name for name in KEPT if name in asked]
+    unread = asked["status"].mask(asked["status"] == "ok", "missing")
+    answered = asked.assign(unread=unread).sort_values(
+        "status", key=lambda status: status != "ok", kind="stable"
+    )
+    answered = answered.drop_duplicates(GROUP).sort_index()[[*GROUP, *kept, "unread"]]
+    wanted = answered.merge(units[["item_id", "line", "label"]], on="item_id")
+    values = asked.drop(columns=["judge_kind", "task", *kept])
+    keys = ["judge", "prompt", "item_id", "sample", "line"]
+    frame = wanted.merge(values, on=keys, how="left")
+    unknown = len(asked) - int(frame["status"].notna().sum())
+    if unknown:
+        notes.append(f"{task}: {unknown:,} judgments are of units without a gold label and are left out.")
+    lacking = frame["status"].isna()
+    if lacking.any():
+        notes.append(
+            f"{task}: {int(lacking.sum()):,} units have a gold label and no judgment; they count as missing."
+        )
+    return frame.assign(status=frame["status"].fillna(frame["unread"])).drop(columns="unread")
