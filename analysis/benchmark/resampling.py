@@ -13,10 +13,31 @@ from conjury.inference.columns import as_text
 from conjury.inference.tables import require_columns
 
 from ..raters.descriptive.resample import draw_clusters
-from ..results import check_alpha
+from ..results import check_alpha, check_draws
 from .metrics import Codes, Floats
 
 BOOTSTRAP, WILSON, NONE = "bootstrap", "wilson", "none"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How intervals are made: B draws of the values of a column, percentiles at ``alpha`` / 2 and beyond."""
+
+    draws: int = 2_000
+    seed: int = 1
+    alpha: float = 0.05
+    cluster: str = "item_id"
+
+    def __post_init__(self) -> None:
+        check_draws(self.draws, self.seed)
+        check_alpha(self.alpha)
+
+    def weights(self, n_clusters: int) -> Floats:
+        """How often each of C clusters is drawn, shape (1 + B, C), the sample itself first.
+
+        The same clusters get the same weights for every judge, so that differences of judges are paired.
+        """
+        return _weights(n_clusters, self.draws, self.seed)
 
 
 @dataclass(frozen=True)
@@ -31,11 +52,7 @@ class Bounds:
 
 
 @lru_cache(maxsize=8)
-def weights_of(n_clusters: int, draws: int, seed: int) -> Floats:
-    """How often each of C clusters is drawn, shape (1 + B, C), the sample itself first.
-
-    The same clusters get the same weights for every judge, so that differences between judges are paired.
-    """
+def _weights(n_clusters: int, draws: int, seed: int) -> Floats:
     drawn = draw_clusters(n_clusters, draws, seed)
     drawn.flags.writeable = False
     return drawn
@@ -81,10 +98,9 @@ def bounds_of(drawn: Floats, alpha: float, *, share: bool, n_clusters: int) -> B
     -------
     Bounds
     """
-    check_alpha(alpha)
     estimate, draws = float(drawn[0]), drawn[1:][np.isfinite(drawn[1:])]
-    if not np.isfinite(estimate) or n_clusters == 0:
-        return Bounds(np.nan, np.nan, np.nan, np.nan, NONE)
+    if not np.isfinite(estimate) or len(drawn) == 1:
+        return Bounds(estimate, np.nan, np.nan, np.nan, NONE)
     if share and min(estimate, 1 - estimate) < 1e-12:
         return Bounds(estimate, np.nan, *wilson(estimate, n_clusters, alpha), WILSON)
     if n_clusters < 2 or len(draws) < 2 or 2 * len(draws) < len(drawn) - 1 or np.ptp(draws) < 1e-12:

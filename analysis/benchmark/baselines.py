@@ -1,0 +1,87 @@
+"""What blind answering comes to: always the most frequent class, or a class drawn at random.
+
+Random answers have every class with the same probability. Their expectation is exact for every metric: over
+all splits of the units for F1, by exchangeability for the others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import binom
+
+from .metrics import Codes, Floats
+
+MAJORITY, RANDOM = "majority class", "random"
+BASELINE = "baseline"  # judge_kind of both
+
+
+def majority_class(level: Codes, class_of: Codes, n_classes: int) -> int:
+    """Most frequent class in gold; the first of several."""
+    return int(np.bincount(class_of[level], minlength=n_classes).argmax())
+
+
+def random_expectation(metric: str, gold: Floats, levels: tuple[str, ...], classes: tuple[str, ...]) -> float:
+    """Expected value of a metric under random answers.
+
+    Parameters
+    ----------
+    metric : str
+        A name as `metrics.metric` takes it.
+    gold : ndarray, shape (K,)
+        Units of each class.
+    levels, classes : tuple of str
+        Names of the gold labels and of the classes.
+
+    Examples
+    --------
+    >>> random_expectation("accuracy", np.array([30.0, 10.0]), ("a", "b"), ("a", "b"))
+    0.5
+    """
+    n, k = float(gold.sum()), len(gold)
+    held = gold > 0
+    if n == 0:
+        return float("nan")
+    if metric in ("accuracy", "balanced_accuracy", "micro_f1") or metric.startswith("recall_"):
+        return 1 / k
+    if metric in ("mcc", "missing_rate"):
+        return 0.0
+    if metric == "specificity" or metric.startswith("specificity_"):
+        return 1 - 1 / k if metric != "specificity" or held.sum() > 1 else float("nan")
+    if metric.startswith("precision_"):
+        return _precision(gold[classes.index(metric.removeprefix("precision_"))], n, k)
+    f1 = np.array([expected_f1(int(own), int(n), k) for own in gold])
+    if metric == "macro_f1":
+        return float(f1[held].mean())
+    if metric == "weighted_f1":
+        return float((f1 * gold).sum() / n)
+    return float(f1[classes.index(metric.removeprefix("f1_"))])
+
+
+def expected_f1(n_class: int, n: int, k: int) -> float:
+    """Expected F1 of a class with ``n_class`` of n units where each of K classes is drawn alike.
+
+    Hits and false alarms are independent binomial counts; the expectation is summed over both, leaving out
+    counts of less than 1e-12 of their mass.
+
+    Examples
+    --------
+    >>> round(expected_f1(1, 1, 2), 6)
+    0.5
+    """
+    hits, p_hits = _counts(n_class, 1 / k)
+    falsely, p_falsely = _counts(n - n_class, 1 / k)
+    whole = n_class + hits[:, None] + falsely[None, :]
+    f1 = np.divide(2.0 * hits[:, None], whole, out=np.zeros(whole.shape), where=whole > 0)
+    return float(p_hits @ f1 @ p_falsely)
+
+
+def _counts(n: int, p: float) -> tuple[Floats, Floats]:
+    """Binomial counts that matter, and their probabilities."""
+    low, high = float(binom.ppf(1e-13, n, p)), float(binom.ppf(1 - 1e-13, n, p))
+    counts = np.arange(max(low, 0.0), min(high, n) + 1)
+    return counts, np.asarray(binom.pmf(counts, n, p))
+
+
+def _precision(own: float, n: float, k: int) -> float:
+    """Expected precision: the share of the class, as long as it is given at all."""
+    return float(own / n * (1 - (1 - 1 / k) ** n))

@@ -1,0 +1,185 @@
+"""Metrics of every judge with intervals, beside the baselines, under each policy for missing answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.columns import listed
+
+from ..raters.descriptive.resample import few_clusters
+from .baselines import BASELINE, MAJORITY, RANDOM, majority_class, random_expectation
+from .metrics import OVERALL, Codes, Floats, Margins, is_share, margins_of, metric, unit_margins
+from .missing import POLICIES, check_policies, outcome
+from .resampling import BOOTSTRAP, NONE, WILSON, Bounds, Plan, bounds_of, cluster_codes, cluster_sums
+from .result import BenchmarkResult
+from .scoring import Cell, Scored
+
+
+def scores(
+    scored: Scored,
+    *,
+    by: Sequence[str] = (),
+    metrics: Sequence[str] | None = None,
+    missing: Sequence[str] = POLICIES,
+    draws: int = 2_000,
+    seed: int = 1,
+    alpha: float = 0.05,
+    cluster: str = "item_id",
+) -> BenchmarkResult:
+    """Score every judge with every prompt on every task.
+
+    Answers of several samples are pooled: each is a row of the same unit, and the bootstrap draws them
+    together.
+
+    Parameters
+    ----------
+    scored : Scored
+    by : sequence of str
+        Columns of ``scored.frame`` to score by, such as language or modality.
+    metrics : sequence of str, optional
+        ``accuracy, balanced_accuracy, macro_f1, micro_f1, weighted_f1, specificity`` (mean of the classes),
+        ``mcc, missing_rate``, and ``recall_X, precision_X, f1_X, specificity_X`` of a class X, or
+        ``recall_X`` of a gold label X. By default all of the first, and, where a class covers several gold
+        labels, the recall of each of them and the specificity of the class.
+    missing : sequence of "wrong", "missing", "study"
+        What missing answers count as: wrong, left out, or `Scored.policy`.
+    draws, seed, alpha : int, int, float
+        Of the percentile bootstrap; ``draws=0`` for no intervals.
+    cluster : str
+        Column whose values are drawn again; all units of a value come together.
+
+    Returns
+    -------
+    BenchmarkResult
+        Kind "scores": ``judge, judge_kind, prompt, task, [by], missing, metric, estimate, std_error, lower,
+        upper, interval`` ("bootstrap", "wilson" at shares of 0 and 1, "none")``, n_answers, n_units,
+        n_items, n_clusters``. The baselines are judges of kind "baseline".
+
+    Examples
+    --------
+    >>> from conjury.analysis.benchmark import score
+    >>> judged = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": ["j1", "j2", "j3"],
+    ...     "dimension": "harm", "value": ["safe", "safe", "harmful"]})
+    >>> gold = pd.DataFrame({"item_id": ["j1", "j2", "j3"], "label_set": "harm",
+    ...     "label": ["safe", "harmful", "harmful"]})
+    >>> table = scores(score(judged, gold), metrics=["accuracy"], missing=["wrong"], draws=0).frame
+    >>> table.set_index("judge")["estimate"].round(3).to_dict()
+    {'gpt': 0.667, 'majority class': 0.667, 'random': 0.5}
+    """
+    plan, policies = Plan(draws, seed, alpha, cluster), check_policies(missing)
+    rows: list[dict[str, Any]] = []
+    for cell in [*scored.cells(by), *scored.cells(by, judges=False)]:
+        asked = default_metrics(cell) if metrics is None else metrics
+        made = _of_judge if cell.keys["judge"] else _of_baselines
+        rows += made(cell, scored, asked, policies, plan)
+    frame = pd.DataFrame(rows)
+    return BenchmarkResult(
+        frame,
+        "scores",
+        (*scored.notes, *interval_notes(frame, plan)),
+        {"by": list(by), "missing": list(policies), **vars(plan)},
+    )
+
+
+def default_metrics(cell: Cell) -> list[str]:
+    """Metrics that fit the classes of a task: see `scores`."""
+    sizes = np.bincount(cell.class_of, minlength=len(cell.classes))
+    several = [code for code, size in enumerate(sizes) if size > 1]
+    recalls = [
+        f"recall_{level}" for level, owner in zip(cell.levels, cell.class_of, strict=True) if owner in several
+    ]
+    return [*OVERALL, *recalls, *(f"specificity_{cell.classes[code]}" for code in several)]
+
+
+def drawn_margins(level: Codes, predicted: Codes, cell: Cell, codes: Codes, weights: Floats) -> Margins:
+    """Margins of answers of a cell under weights of clusters, shape (1 + B, C); ``codes`` are theirs."""
+    parts = unit_margins(level, predicted, cell.class_of, len(cell.classes))
+    return margins_of(weights @ cluster_sums(parts, codes, weights.shape[1]), cell.class_of)
+
+
+def _of_judge(
+    cell: Cell, scored: Scored, asked: Sequence[str], policies: Sequence[str], plan: Plan
+) -> Iterator[dict[str, Any]]:
+    codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
+    weights = plan.weights(n_clusters)
+    level, predicted = cell.codes("level"), cell.codes("predicted")
+    status = cell.frame["status"].astype(object).to_numpy()
+    everything = drawn_margins(level, predicted, cell, codes, weights)
+    for policy in policies:
+        answers, kept = outcome(predicted, status, cell.classes, policy, scored.policy)
+        margins = (
+            everything
+            if kept.all() and (answers == predicted).all()
+            else drawn_margins(level[kept], answers[kept], cell, codes[kept], weights)
+        )
+        used = len(np.unique(codes[kept]))
+        counts = counts_of(cell.frame[kept], used)
+        for name in asked:
+            drawn = metric(name, everything if name == "missing_rate" else margins, cell.classes, cell.levels)
+            bounds = bounds_of(drawn, plan.alpha, share=is_share(name), n_clusters=used)
+            yield _row(cell.keys, policy, name, bounds, counts)
+
+
+def _of_baselines(
+    cell: Cell, scored: Scored, asked: Sequence[str], policies: Sequence[str], plan: Plan
+) -> Iterator[dict[str, Any]]:
+    """Scores of both baselines on the units of a cell; they always answer."""
+    units = cell.frame.drop_duplicates(["item_id", "line"])
+    level = units["level"].to_numpy(dtype=np.int64)
+    codes, n_clusters = cluster_codes(units, plan.cluster)
+    always = np.full(len(level), majority_class(level, cell.class_of, len(cell.classes)))
+    margins = drawn_margins(level, always, cell, codes, plan.weights(n_clusters))
+    gold = np.bincount(cell.class_of[level], minlength=len(cell.classes)).astype(float)
+    counts = counts_of(units, n_clusters)
+    for name in asked:
+        drawn = metric(name, margins, cell.classes, cell.levels)
+        expected = random_expectation(name, gold, cell.levels, cell.classes)
+        share = is_share(name) and not _fixed(name)
+        found = {
+            MAJORITY: bounds_of(drawn, plan.alpha, share=share, n_clusters=n_clusters),
+            RANDOM: Bounds(expected, np.nan, np.nan, np.nan, NONE),
+        }
+        for policy in policies:
+            for judge, bounds in found.items():
+                keys = {**cell.keys, "judge": judge, "judge_kind": BASELINE}
+                yield _row(keys, policy, name, bounds, counts)
+
+
+def _fixed(name: str) -> bool:
+    """Whether the metric of a constant answer is known before any unit is seen."""
+    return name != "accuracy" and not name.startswith("precision_")
+
+
+def _row(
+    keys: Mapping[str, str], policy: str, name: str, bounds: Bounds, counts: Mapping[str, int]
+) -> dict[str, Any]:
+    return {**keys, "missing": policy, "metric": name, **vars(bounds), **counts}
+
+
+def counts_of(frame: pd.DataFrame, n_clusters: int) -> dict[str, int]:
+    """How much a row of a table rests on."""
+    units = frame.drop_duplicates(["item_id", "line"])
+    n_items = int(units["item_id"].nunique())
+    return {"n_answers": len(frame), "n_units": len(units), "n_items": n_items, "n_clusters": n_clusters}
+
+
+def interval_notes(frame: pd.DataFrame, plan: Plan) -> list[str]:
+    """Say how the intervals of a table were made, and where they are weak or missing."""
+    if not plan.draws:
+        return ["No intervals: there were no draws."]
+    drawn = f"{plan.draws:,} draws of {'items' if plan.cluster == 'item_id' else plan.cluster}"
+    told = [f"Intervals are percentiles of {drawn}, with all answers to what is drawn."]
+    if (frame["interval"] == WILSON).any():
+        told.append(
+            "Shares of 0 and 1 are the same in every draw: their interval is Wilson's, with as many trials as "
+            f"there are {'items' if plan.cluster == 'item_id' else 'clusters'}."
+        )
+    judged = frame["judge_kind"] != BASELINE if "judge_kind" in frame else pd.Series(True, index=frame.index)
+    none = sorted(frame["metric"][judged & (frame["interval"] == NONE) & frame["estimate"].notna()].unique())
+    if none:
+        told.append(f"No interval where no draw differs from the others: some rows of {listed(none)}.")
+    return [*told, *few_clusters(frame["n_clusters"][frame["interval"] == BOOTSTRAP], plan.draws)]
