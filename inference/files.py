@@ -182,7 +182,8 @@ def _suffix(path: Path) -> str:
     raise InputError(f"{path}: tables are files that end in {', '.join(SUFFIXES)}; convert or rename it.")
 
 
-def _check_file(path: Path) -> None:
+def require_file(path: Path) -> None:
+    """Raise InputError where a path is a folder, or where nothing is there, with the closest name."""
     if path.is_dir():
         raise InputError(f"{path}: this is a folder; name a file in it.")
     if not path.exists():
@@ -190,6 +191,10 @@ def _check_file(path: Path) -> None:
         close = difflib.get_close_matches(path.name, names, n=1)
         hint = f" (did you mean '{close[0]}'?)" if close else ""
         raise InputError(f"{path}: there is no such file{hint}; check the path.")
+
+
+def _check_file(path: Path) -> None:
+    require_file(path)
     try:
         with path.open("rb") as file:
             first = file.read(1)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .errors import InputError
 from .study import Study
 from .study_checks import suggestion
+from .truth_files import read_truth_file
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -166,20 +167,7 @@ def select_raters(
 
 
 def _read(source: Path | pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    if isinstance(source, pd.DataFrame):
-        table, place = source.fillna({name: "" for name in COLUMNS if name in source}), "truth table"
-    else:
-        place = str(source)
-        try:
-            table = pd.read_csv(source, dtype=str, keep_default_na=False)
-        except (OSError, ValueError) as problem:
-            raise InputError(
-                f"{place}: the truth table cannot be read ({problem}); write a CSV file with the columns "
-                f"{', '.join(COLUMNS)}."
-            ) from None
-    for name in COLUMNS:
-        if name not in table:
-            raise InputError(f"{place}: column '{name}' is missing; add it.")
+    table, place = read_truth_file(source, COLUMNS)
     if table.empty:
         raise InputError(f"{place}: the table has no rows; add the part-worths of at least one judge.")
     return table, place

@@ -17,18 +17,17 @@ from numpy.typing import NDArray
 
 from conjury.inference.columns import as_text, did_you_mean, listed, refuse, where
 from conjury.inference.errors import InputError
+from conjury.inference.exclusions import MARKED, exclusion_reasons
 from conjury.inference.tables import JUDGE_KINDS, require_columns
 
-from .scale_hints import scale_hints
+from .scale_hints import other_scale, scale_hints
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 HUMAN = "human"
 EXCLUDED = "excluded"  # column of importers: why a row is left out, missing where it is not; or a flag
-YES, NO = ("true", "1"), ("false", "0", "")
 REQUIRED = ["judge_id", "judge_kind", "item_id", "value"]
-MIXED = 3.0  # a rater whose range is this many times that of the others uses another scale
 
 
 @dataclass(frozen=True)
@@ -132,8 +131,9 @@ def read_ratings(
     judgments : DataFrame
         One row a judgment: ``judge_id, judge_kind`` ("human" or "model"), ``item_id, value``, and, where
         there are any, ``dimension, prompt_id, sample, status, panel, excluded``; further columns are kept.
-        ``excluded`` holds reasons, or true and false; rows with a reason or true are left out. Prompts of a
-        model are judges of their own; ``sample`` (whole numbers) tells repeated ratings apart.
+        ``excluded`` holds reasons, or true and false, yes and no, 1 and 0; rows with a reason or true are
+        left out. Prompts of a model are judges of their own; ``sample`` (whole numbers) tells repeated
+        ratings apart.
     dimension : str, optional
         Which dimension; needed where the table holds several.
     scale : sequence of float, optional
@@ -274,10 +274,9 @@ def _usable(frame: pd.DataFrame, source: str) -> tuple[NDArray[np.bool_], pd.Dat
         reason = reason.mask((status != "ok").fillna(False).to_numpy(dtype=bool), "answer: " + status)
     reason = reason.mask((frame["value"].isna() & reason.isna()).to_numpy(dtype=bool), "no value")
     if EXCLUDED in frame:
-        marked = as_text(frame[EXCLUDED]).fillna("")
-        word = marked.str.strip().str.casefold()
-        told = ("excluded: " + marked).mask(word.isin(YES), "excluded")
-        reason = reason.mask(~word.isin(NO).to_numpy(dtype=bool), told)
+        marked = exclusion_reasons(frame[EXCLUDED])
+        told = ("excluded: " + marked).mask(marked == MARKED, "excluded")
+        reason = reason.mask(marked.notna().to_numpy(dtype=bool), told)
     usable = reason.isna().to_numpy(dtype=bool)
     if not usable.any():
         raise InputError(f"{source}: no judgment has a value to use ({listed(reason.unique())}).")
@@ -349,19 +348,9 @@ def _allowed(scale: Sequence[float]) -> Floats:
 
 
 def _refuse_mixed(frame: pd.DataFrame, source: str) -> None:
-    """Refuse raters who use a scale several times as wide as that of the others."""
-    ends = frame.groupby("judge", sort=False)["value"].agg(["min", "max"])
-    if len(ends) < 3:
-        return
-    width = float((ends["max"] - ends["min"]).median())
-    low, high = float(ends["min"].median()), float(ends["max"].median())
-    far = (ends["max"] > high + MIXED * width) | (ends["min"] < low - MIXED * width)
-    if width > 0 and far.any():
-        name, end = ends[far].index[0], ends[far].iloc[0]
-        raise InputError(
-            f"{source}: '{name}' rates from {end['min']:g} to {end['max']:g}, others "
-            f"mostly from {low:g} to {high:g}; bring all to one scale, or state the scale."
-        )
+    found = other_scale(frame)
+    if found is not None:
+        raise InputError(f"{source}: {found}; bring all to one scale, or state the scale.")
 
 
 def _coded(made: Ratings, frame: pd.DataFrame, category: Codes) -> Ratings:

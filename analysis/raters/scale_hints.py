@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 
 from conjury.inference.columns import listed
 
-FEW = 10  # ratings below which a value that stands alone is no surprise
-WIDER = 3.0  # of two raters, how many times as wide a range is on another scale
+FEW = 10  # ratings below which a value that stands alone, or a narrow range, is no surprise
+WIDER = 3.0  # how many times as wide a range is on another scale
+STEPS = 3  # values of which a scale has more than a rater who hardly varies gives
+Floats = NDArray[np.float64]
 ADVICE = "they may have used different scales; bring all to one, or state the scale"
 
 
@@ -29,6 +31,43 @@ def scale_hints(frame: pd.DataFrame) -> list[str]:
     return [*_apart(frame), *_stray(frame["value"].to_numpy(dtype=float))]
 
 
+def other_scale(frame: pd.DataFrame) -> str | None:
+    """Say who rated the same items as others on a scale of another width; None where nobody is known to.
+
+    Ranges say little where there are few ratings, so that both sides need ten or more of the same items. The
+    narrow side must give three values or more, and three quarters of the wide side's ratings must lie farther
+    from its range than it is wide. So no table on a scale of up to seven whole numbers is told.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        ``judge, item`` and ``value`` (numbers) of each rating.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"judge": ["a"] * 10 + ["b"] * 10, "item": list("abcdefghij") * 2,
+    ...     "value": [0, 1, 2, 3, 4] * 2 + [0, 25, 50, 75, 100] * 2})
+    >>> other_scale(frame)
+    "'a' rates from 0 to 4, others the same items from 0 to 100"
+    """
+    value = frame["value"].to_numpy(dtype=float)
+    judge, names = pd.factorize(frame["judge"])
+    item, items = pd.factorize(frame["item"])
+    for number, name in enumerate(names):
+        mine = judge == number
+        others = ~mine & _among(item[mine], len(items))[item]
+        shared = mine & _among(item[others], len(items))[item]
+        if min(shared.sum(), others.sum()) < FEW:
+            continue
+        own, theirs = value[shared], value[others]
+        if _on_other_scales(own, theirs) or _on_other_scales(theirs, own):
+            return (
+                f"'{name}' rates from {own.min():g} to {own.max():g}, others the same items from "
+                f"{theirs.min():g} to {theirs.max():g}"
+            )
+    return None
+
+
 def _apart(frame: pd.DataFrame) -> list[str]:
     """Say whose ranges do not overlap with those of any other rater, or which of two is far wider."""
     ends = frame.groupby("judge", sort=False)["value"].agg(["min", "max", "size"])
@@ -44,10 +83,34 @@ def _apart(frame: pd.DataFrame) -> list[str]:
     if len(ends) == 2 and width.max() > WIDER * width.min() > 0:
         told = [f"{name} rates from {one['min']:g} to {one['max']:g}" for name, one in ends.iterrows()]
         return [f"Of two raters, {' and '.join(told)}: {ADVICE}."]
+    usual, low, high = width.median(), ends["min"].median(), ends["max"].median()
+    far = ends[(ends["max"] > high + WIDER * usual) | (ends["min"] < low - WIDER * usual)]
+    if len(ends) > 2 and usual > 0 and len(far):
+        name, one = far.index[0], far.iloc[0]
+        return [
+            f"{name} rates from {one['min']:g} to {one['max']:g}, others mostly from {low:g} to {high:g}: "
+            f"{ADVICE}."
+        ]
     return []
 
 
-def _stray(values: NDArray[np.float64]) -> list[str]:
+def _among(codes: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
+    """Which of so many items are among the codes."""
+    flags = np.zeros(size, dtype=bool)
+    flags[codes] = True
+    return flags
+
+
+def _on_other_scales(narrow: Floats, wide: Floats) -> bool:
+    """Whether one range is several times the other, and three in four of its ratings lie beyond that one."""
+    if len(np.unique(narrow)) < STEPS or np.ptp(wide) <= WIDER * np.ptp(narrow):
+        return False
+    low, high = np.quantile(wide, [0.25, 0.75])
+    width = np.ptp(narrow)
+    return bool(low > narrow.max() + width or high < narrow.min() - width)
+
+
+def _stray(values: Floats) -> list[str]:
     """Say which lowest or highest value occurs once and lies farther out than others lie apart."""
     found, times = np.unique(values, return_counts=True)
     if len(values) < FEW or len(found) < 4:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ..columns import as_text, did_you_mean, listed
 from ..errors import InputError
+from ..exclusions import exclusion_reasons
 from ..tables import JUDGE_KINDS, TABLES, validate
 from .checks import Check, counted, failed_items, joined, marked, too_fast
 from .scales import Scale, to_values
@@ -99,7 +100,7 @@ def finish(
         status=status.fillna("missing").mask(values.notna() & status.isna(), "ok"),
     )
     frame, again = _numbered(frame, rules.again, source, apart)
-    reasons = [frame["excluded"]] if "excluded" in frame else []
+    reasons = [exclusion_reasons(frame["excluded"])] if "excluded" in frame else []
     reasons += [failed_items(frame, rules.check_items, source), again]
     if rules.min_seconds is not None:
         if "duration" not in frame or frame["duration"].isna().all():

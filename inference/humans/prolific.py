@@ -10,11 +10,11 @@ import pandas as pd
 
 from ..columns import as_text, listed
 from ..errors import InputError
+from ..exclusions import exclusion_reasons
 from .attributes import make_ids
 from .checks import counted, joined, marked
 from .imported import LEADING, PERSON, TAKEN, Imported
-from .texts import plain, read_text_table, require_column
-from .wide import typed
+from .texts import plain, read_text_table, require_column, typed
 
 IDS = ("Participant id", "participant_id", "Submission id", "submission_id", "session_id")
 WITHHELD = ("CONSENT_REVOKED", "DATA_EXPIRED")
@@ -71,7 +71,7 @@ def join_prolific(imported: Imported, path: str | Path, column: str | None = Non
     status = found[_status(table, source)].fillna("").map(lambda cell: plain(cell).replace("_", "-"))
     refused = status.isin(REFUSED).reset_index(drop=True)
     reason = marked(refused, "").mask(refused, "Prolific: " + status.reset_index(drop=True))
-    before = [made["excluded"]] if "excluded" in made else []
+    before = [exclusion_reasons(made["excluded"])] if "excluded" in made else []
     made["excluded"] = joined([*before, reason], made.index)
     leading = [name for name in LEADING if name in made]
     made = made[leading + [name for name in made if name not in leading]]

@@ -27,6 +27,7 @@ from .outcomes import (
     read_picks,
     refuse_answers_without_task,
 )
+from .texts import typed
 
 Integers = NDArray[np.int64]
 
@@ -137,7 +138,7 @@ def read_qualtrics(
     kept, notes = _covariates(export, {id, *asked, *columns}, covariates)
     renamed = {name: f"respondent_{name}" for name in kept if name in TAKEN or name in frame}
     for name in kept:
-        frame[renamed.get(name, name)] = _typed(export.table[name]).to_numpy()[frame["_row"]]
+        frame[renamed.get(name, name)] = typed(export.table[name]).to_numpy()[frame["_row"]]
     notes += [f"Column {old} is now {new}, since choices have a {old}." for old, new in renamed.items()]
     frame["pair_id"] = frame["judge_id"].astype("string") + frame["pair_id"]
     valid = validate(frame.drop(columns="_row"), "choices", export.source)
@@ -228,11 +229,6 @@ def _covariates(export: Export, used: set[str], wanted: Sequence[str] | None) ->
         "keep them."
     ]
     return [name for name in rest if name not in personal], notes if personal else []
-
-
-def _typed(column: pd.Series[str]) -> pd.Series[Any]:
-    numbers = pd.to_numeric(column, errors="coerce")
-    return column if (numbers.isna() & column.notna()).any() else numbers.astype("Float64").convert_dtypes()
 
 
 def _told_sides(sides: tuple[str, str]) -> str:

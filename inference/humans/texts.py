@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import csv
-import difflib
 import gzip
 import io
 import unicodedata
@@ -12,12 +11,14 @@ import zlib
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..columns import did_you_mean
 from ..errors import InputError
+from ..files import require_file
 
 DELIMITERS = (",", ";", "\t")
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -33,13 +34,7 @@ def read_bytes(path: str | Path) -> bytes:
         The file is missing, empty, a folder, a zip or damaged.
     """
     path = Path(path)
-    if path.is_dir():
-        raise InputError(f"{path}: this is a folder; name a file in it.")
-    if not path.exists():
-        names = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
-        close = difflib.get_close_matches(path.name, names, n=1)
-        hint = f" (did you mean '{close[0]}'?)" if close else ""
-        raise InputError(f"{path}: there is no such file{hint}; check the path.")
+    require_file(path)
     try:
         content = path.read_bytes()
         if path.name.lower().endswith(".gz"):
@@ -152,6 +147,19 @@ def to_number(text: object) -> float | None:
     except ValueError:
         return None
     return number if abs(number) < float("inf") and "_" not in str(text) else None
+
+
+def typed(column: pd.Series[Any]) -> pd.Series[Any]:
+    """A column of text as numbers where all cells are numbers.
+
+    Examples
+    --------
+    >>> typed(pd.Series(["31", None, "44"])).tolist()
+    [31, <NA>, 44]
+    """
+    column = column.astype("string")
+    numbers = pd.to_numeric(column, errors="coerce")
+    return column if (numbers.isna() & column.notna()).any() else numbers.astype("Float64").convert_dtypes()
 
 
 def require_column(table: pd.DataFrame, column: str, source: str, option: str) -> None:

@@ -14,7 +14,7 @@ from ..errors import InputError
 from .checks import failed_checks, joined
 from .imported import PERSON, TAKEN, Imported, Rules, finish
 from .layout import Layout, Place, find_places, renamed
-from .texts import require_column, to_number
+from .texts import require_column, to_number, typed
 
 
 @dataclass(frozen=True)
@@ -274,10 +274,3 @@ def _covariates(answers: Answers, layout: Layout) -> Mapping[str, pd.Series[Any]
         own = f"respondent_{name}" if name in TAKEN else name
         made[own] = typed(answers.table[name])
     return made
-
-
-def typed(column: pd.Series[Any]) -> pd.Series[Any]:
-    """A column of text as numbers where all cells are numbers."""
-    column = column.astype("string")
-    numbers = pd.to_numeric(column, errors="coerce")
-    return column if (numbers.isna() & column.notna()).any() else numbers.astype("Float64").convert_dtypes()

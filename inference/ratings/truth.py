@@ -150,7 +150,14 @@ def _with_quality(truth: RatingTruth, rater: Rater, share: Floats) -> Iterator[R
         between = [_between(*pair, share)[0, 0] for pair in ((ours, theirs), (ours, ours), (theirs, theirs))]
         for name, (both, own, shared) in (("", pooled + between), ("_within", pooled)):
             if model:
-                yield f"latent_correlation{name}", rater.judge, dimension, "", "", both / np.sqrt(own * shared)
+                yield (
+                    f"latent_correlation{name}",
+                    rater.judge,
+                    dimension,
+                    "",
+                    "",
+                    both / np.sqrt(own * shared),
+                )
             noisy = own + LOGISTIC + rater.halo_sd**2
             single = both / np.sqrt(noisy * shared)
             yield f"latent_correlation_rating{name}", rater.judge, dimension, "", "", single

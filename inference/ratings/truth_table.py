@@ -22,6 +22,7 @@ from ..columns import listed
 from ..errors import InputError
 from ..study import ItemStudy
 from ..study_checks import suggestion
+from ..truth_files import read_truth_file
 
 Floats = NDArray[np.float64]
 
@@ -181,9 +182,9 @@ def read_rating_truth(source: Path | pd.DataFrame, study: ItemStudy) -> RatingTr
 
         ``mean`` has a type of item as level, ``modality`` a modality, ``threshold`` the rating that begins
         there, ``correlation`` the other dimension (two that are not listed have 0), ``item_sd`` a type or
-        nothing (all types); ``severity_sd`` and ``model_shared`` may leave the dimension empty (all dimensions);
-        ``topic_share, severity_correlation, discrimination_sd, halo_sd`` have neither; ``topics`` (level: a
-        modality) and ``people`` are the sizes of a full simulation.
+        nothing (all types); ``severity_sd`` and ``model_shared`` may leave the dimension empty (all
+        dimensions); ``topic_share, severity_correlation, discrimination_sd, halo_sd`` have neither;
+        ``topics`` (level: a modality) and ``people`` are the sizes of a full simulation.
     study : ItemStudy
 
     Raises
@@ -263,20 +264,7 @@ def _modalities(table: pd.DataFrame) -> tuple[str, ...]:
 
 
 def _read(source: Path | pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    if isinstance(source, pd.DataFrame):
-        table, place = source.fillna({name: "" for name in COLUMNS if name in source}), "truth table"
-    else:
-        place = str(source)
-        try:
-            table = pd.read_csv(source, dtype=str, keep_default_na=False)
-        except (OSError, ValueError) as problem:
-            raise InputError(
-                f"{place}: the truth table cannot be read ({problem}); write a CSV file with the columns "
-                f"{', '.join(COLUMNS)}."
-            ) from None
-    for name in COLUMNS:
-        if name not in table:
-            raise InputError(f"{place}: column '{name}' is missing; add it.")
+    table, place = read_truth_file(source, COLUMNS)
     if not (table["parameter"] == "topics").any():
         raise InputError(
             f"{place}: the number of topics is missing; add a row with the parameter topics and a modality "

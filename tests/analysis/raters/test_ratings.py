@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from conjury.analysis.raters.ratings import read_ratings
 from conjury.inference.errors import InputError
@@ -87,7 +90,6 @@ def test_labels_are_categories() -> None:
         ),
         ({"value": None}, None, "no judgment has a value"),
         ({"dimension": ["wit", "wit", "wit", "charm", "charm", "charm"]}, None, "several dimensions"),
-        ({"value": [1, 2, 80, 0, 1, 100]}, None, "'gpt' rates from 80 to 100"),
         ({"sample": [1, 1, 1, 1, "s2", 1]}, None, "row 5 of column 'sample' holds 's2'"),
         ({"sample": [1, 1, 1, 1.5, 1, 1]}, None, "row 4 of column 'sample' holds '1.5'"),
     ],
@@ -115,8 +117,12 @@ def test_a_person_shown_two_prompts_is_one_person() -> None:
 
 
 @pytest.mark.parametrize(
-    "flags", [[True, False], [1, 0], [1.0, None], ["True", "False"], ["TRUE", ""], ["1", "0"]]
-)
+    "flags",
+    [
+        [True, False], [1, 0], [1.0, None], ["True", "False"], ["TRUE", ""], ["1", "0"], ["yes", "no"],
+        ["Y", " N "], [np.True_, np.False_], [1.0, 0.0],
+    ],
+)  # fmt: skip
 def test_true_and_false_of_excluded_say_whether_a_row_is_left_out(flags: list[object]) -> None:
     made = read_ratings(table(excluded=[flags[0], *[flags[1]] * 5]))
     assert len(made.frame) == 5
@@ -132,6 +138,68 @@ def test_ratings_that_do_not_overlap_are_told() -> None:
     assert any("ann rates from 1 to 5 and bob rates from 1 to 50" in note for note in wide)
     stated = read_ratings(people.assign(value=[1, 10, 4, 50]), scale=[1, 4, 10, 50]).notes
     assert not any("overlap" in note for note in stated)
+
+
+def ladders(**values: list[int]) -> pd.DataFrame:
+    """Ratings of the same items, in order, by people."""
+    rows = [(name, f"i{k}", value) for name, ratings in values.items() for k, value in enumerate(ratings)]
+    return pd.DataFrame(rows, columns=["judge_id", "item_id", "value"]).assign(judge_kind="human")
+
+
+SHORT, LONG = [0, 3, 1, 4, 2, 2, 4, 0, 1, 3], [10, 80, 40, 100, 50, 60, 90, 5, 30, 70]
+
+
+@pytest.mark.parametrize(
+    ("judges", "told"),
+    [
+        ({"ann": SHORT, "bob": LONG}, "'ann' rates from 0 to 4, others the same items from 5 to 100"),
+        ({"ann": SHORT, "bob": SHORT[::-1], "cy": LONG}, "'cy' rates from 5 to 100, others the same items"),
+        ({"ann": SHORT, "bob": LONG, "cy": LONG[::-1]}, "'ann' rates from 0 to 4, others the same items"),
+        ({"ann": SHORT, "bob": [-k for k in LONG]}, "'ann' rates from 0 to 4, others the same items"),
+    ],
+)
+def test_raters_of_the_same_items_on_other_scales_are_refused(
+    judges: dict[str, list[int]], told: str
+) -> None:
+    with pytest.raises(InputError, match=told):
+        read_ratings(ladders(**judges))
+    read_ratings(ladders(**judges), scale=range(-100, 101))
+
+
+@pytest.mark.parametrize(
+    "judges",
+    [
+        {"ann": [50, 52], "bob": [48, 51], "cy": [90, 95]},
+        {"ann": [0, 1], "bob": [1, 0], "cy": [0, 4]},
+        {"ann": [0, 1, 1], "bob": [1, 0, 2], "cy": [9, 10, 1]},
+        {"ann": [0, 0, 1] * 4, "bob": [0, 1, 0] * 4, "cy": [4, 4, 4, 0] * 3},
+        {"ann": [70, 75, 72] * 4, "bob": [70, 72, 71] * 4, "cy": [10, 90, 50, 70] * 3},
+        {"ann": [70, 75, 70] * 4, "bob": [0, 100, 20] * 4},
+    ],
+)
+def test_tables_that_can_be_of_one_scale_are_read(judges: dict[str, list[int]]) -> None:
+    assert len(read_ratings(ladders(**judges)).judges) == len(judges)
+
+
+@given(
+    arrays(np.int64, st.tuples(st.integers(2, 4), st.integers(1, 40)), elements=st.integers(1, 7)),
+    st.integers(-20, 20),
+)
+@settings(max_examples=100, deadline=None)
+def test_no_table_of_seven_steps_and_none_of_nine_items_is_refused(values: np.ndarray, shift: int) -> None:
+    read_ratings(ladders(**{f"r{k}": list(row) for k, row in enumerate(values + shift)}))
+    few = values[:, :9] ** (2 + np.arange(len(values)))[:, None]
+    read_ratings(ladders(**{f"r{k}": list(row) for k, row in enumerate(few)}))
+
+
+def test_raters_of_different_items_may_differ_in_range() -> None:
+    both = ladders(ann=SHORT, bob=LONG)
+    read_ratings(both.assign(item_id=both["judge_id"] + both["item_id"]))
+
+
+def test_a_far_wider_range_of_few_ratings_is_told() -> None:
+    notes = read_ratings(ladders(ann=[0, 4], bob=[1, 3], cy=[2, 80])).notes
+    assert any("cy rates from 2 to 80, others mostly from 1 to 4" in note for note in notes)
 
 
 def test_one_value_outside_all_others_is_told() -> None:

@@ -43,6 +43,17 @@ def test_submissions_that_were_not_accepted_are_marked() -> None:
     assert len(frame) == 5
 
 
+def test_flags_of_an_earlier_table_are_no_reasons() -> None:
+    people = [person(k) for k in (1, 2, 3, 5, 9)]
+    for flags in ([False, True, 0, "no", ""], ["FALSE", "yes", "0", "No", "false"], [0, 1, 0, 0, 0]):
+        before = judged(*people)
+        before.judgments["excluded"] = flags
+        made = join_prolific(before, EXPORT)
+        assert made.judgments["excluded"].fillna("").tolist() == [
+            *("", "marked as excluded; Prolific: rejected", "Prolific: timed-out", "", "Prolific: returned")
+        ]
+
+
 def test_submission_ids_serve_as_well() -> None:
     assert join_prolific(judged("6a01", "6a05"), EXPORT).judgments["age"].tolist() == [31, 44]
 
