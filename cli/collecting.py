@@ -19,7 +19,7 @@ from conjury.inference.study_asking_checks import unfit_answer
 
 if TYPE_CHECKING:
     from conjury.inference.collect import Budget, Order, Plan, Tally
-    from conjury.inference.collecting_parts import Sampling
+    from conjury.inference.collecting_parts import Response, Sampling
     from conjury.inference.ledger import Ledger
     from conjury.inference.prices import Prices
     from conjury.inference.runs import Material, RunFolder
@@ -87,15 +87,15 @@ def collect_judgments(
     """Ask one judge what it has not answered yet, and write the tables of the run; return an exit code."""
     from conjury.inference.batching import export_requests, release_unsent
     from conjury.inference.collect import Budget, Order, plan
-    from conjury.inference.exporting import full_rule
+    from conjury.inference.exporting import full_rules
     from conjury.inference.facts import begun_facts, merged_facts, run_facts
     from conjury.inference.ledger import Ledger
     from conjury.inference.prices import read_prices
 
     known = load_any_study(study)
-    full_rule(known, running.rule)
+    full_rules(known, running.rule)
     ask = find_judge(known, judge, asking)
-    _check_route(ask, known.response.form, running)
+    _check_route(ask, known.responses, running)
     chosen = find_prompts(known, prompts, running.images)
     folder = run_folder(known, out)
     prices = read_prices(running.prices)
@@ -110,7 +110,10 @@ def collect_judgments(
     facts = run_facts(known, judge, ask, chosen, material.facts)
     if running.dry_run:
         begun = folder.ledger.is_file()
-        order = Order(known, judge, ask, chosen, material.subjects, material.count, folder.image(known, None))
+        order = Order(
+            *(known, judge, ask, chosen, material.subjects, material.count, folder.image(known, None)),
+            put_to=material.put_to,
+        )
         with Ledger.open(folder.ledger, write=False) if begun else nullcontext() as opened:
             if opened is not None:
                 merged_facts(begun_facts(opened.get("inputs"), opened.counts()), facts, folder.path)
@@ -121,7 +124,9 @@ def collect_judgments(
         before = begun_facts(ledger.get("inputs"), ledger.counts())
         ledger.set("inputs", merged_facts(before, facts, folder.path))
         image = folder.image(known, ledger)
-        order = Order(known, judge, ask, chosen, material.subjects, material.count, image)
+        order = Order(
+            *(known, judge, ask, chosen, material.subjects, material.count, image), put_to=material.put_to
+        )
         if not running.batch:
             release_unsent(ledger, judge)
         planned = plan(order, ledger, budget)
@@ -186,14 +191,14 @@ def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
         given["model"] = served_model(given["base_url"], given.get("key_variable", "OPENAI_API_KEY"))
     before = {} if judge is None or judge.ask is None else judge.ask.model_dump()
     try:
-        return with_answer(Sampling.model_validate({**before, **given}), study.response)
+        return with_answer(Sampling.model_validate({**before, **given}), *study.responses)
     except ValidationError as problems:
         first = problems.errors()[0]
         option = "--" + str(first["loc"][0]).replace("_", "-") if first["loc"] else "the options"
         raise InputError(f"{option} {first['input']!r}: {in_words(first)}; correct it.") from None
 
 
-def _check_route(ask: Sampling, form: str, running: Running) -> None:
+def _check_route(ask: Sampling, responses: Sequence[Response], running: Running) -> None:
     """Refuse options that do not go together."""
     if running.batch and ask.backend != "openai":
         raise InputError(f"--batch sends requests to OpenAI, not to {ask.backend}; leave out one of the two.")
@@ -205,7 +210,7 @@ def _check_route(ask: Sampling, form: str, running: Running) -> None:
         raise InputError(f"--weights is for vllm and ray, not for {ask.backend}; leave it out.")
     if running.recorded is not None and ask.backend != "replay":
         raise InputError("--recorded is the table that --backend replay reads; add that, or leave it out.")
-    unfit = unfit_answer(ask.answer, form)
+    unfit = next(filter(None, (unfit_answer(ask.answer, response.form) for response in responses)), None)
     if unfit is not None:
         raise InputError(f"--answer {ask.answer}: {unfit}")
 
@@ -285,6 +290,7 @@ def write_tables(
         rule=rule,
         cost=cost,
         shown=material.shown,
+        lines=material.lines,
         tasks=material.tasks,
         profiles=material.profiles,
     )
@@ -304,7 +310,7 @@ def show_plan(order: Order, planned: Plan, budget: Budget, prices: Prices, runni
     lines = {
         "Judge": f"{order.judge_id}: {ask.model} by {route}",
         "Subjects": f"{order.n_subjects:,} x {len(order.prompts)} prompts ({prompts}) x {ask.samples} "
-        f"{samples}",
+        f"{samples}{_partly(order)}",
         "Requests": f"{planned.total:,}: {planned.answered:,} answered, {planned.waiting:,} in batches, "
         f"{planned.failed:,} failed for good, {sent:,} to send",
         "Tokens": f"about {tokens_in:,.0f} in and {tokens_out:,.0f} out ({source})",
@@ -318,6 +324,16 @@ def show_plan(order: Order, planned: Plan, budget: Budget, prices: Prices, runni
     console.print(order.study.title)
     for name, text in lines.items():
         console.print(f"  {name:<9} {text}")
+
+
+def _partly(order: Order) -> str:
+    """Say which prompts are put to some of the subjects only."""
+    fewer = [
+        f"{prompt.id} to {order.put_to[prompt.id]:,}"
+        for prompt in order.prompts
+        if order.put_to.get(prompt.id, order.n_subjects) < order.n_subjects
+    ]
+    return f"; of the subjects {listed(fewer)}" if fewer else ""
 
 
 def _price_line(planned: Plan, budget: Budget, prices: Prices, backend: str) -> str:
@@ -439,7 +455,7 @@ def retry(study: str, out: Path | None, statuses: Sequence[str], judge: str | No
         if judge is not None and judge not in asked:
             hint = did_you_mean(judge, asked)
             raise InputError(f"--judge {judge}: this run never asked it{hint}; use {listed(asked)}.")
-        read = run_tables(known, ledger.answers(judge), shown=material.shown).judgments
+        read = run_tables(known, ledger.answers(judge), shown=material.shown, lines=material.lines).judgments
         wanted = read[read["status"].isin(list(statuses))]
         keys = wanted["request_key"].unique().tolist()
         marked = ledger.ask_again(keys)
@@ -452,18 +468,19 @@ def retry(study: str, out: Path | None, statuses: Sequence[str], judge: str | No
 
 def parse(study: str, out: Path | None, rule: str, prices: Path | None) -> None:
     """Read the answers of a run again and write its tables; nothing is sent."""
-    from conjury.inference.exporting import full_rule
+    from conjury.inference.exporting import full_rules
     from conjury.inference.ledger import Ledger
     from conjury.inference.parsing import explain
     from conjury.inference.prices import read_prices
 
     known, folder = open_run(study, out)
-    name = full_rule(known, rule)
+    names = full_rules(known, rule)
     with Ledger.open(folder.ledger, write=False) as ledger:
         material = asked_material(known, folder, ledger)
         write_tables(known, ledger, folder, material, read_prices(prices), rule)
     if rule != "default":
-        console.print(explain(name))
+        for name in names:
+            console.print(explain(name))
 
 
 def verify(study: str, out: Path | None) -> int:

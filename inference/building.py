@@ -12,7 +12,7 @@ from .requests import Body, Request, request_key
 from .schemas import answer_options, answer_schema
 from .study import ItemStudy, Study
 from .study_parts import Prompt
-from .subjects import Subject, write_fields
+from .subjects import Subject, takes, write_fields
 from .templates import Templates
 
 ALIKE = {"question", "options", "scales", "labels"}  # values that say nothing of a subject
@@ -28,7 +28,7 @@ class Builder:
     ask : Sampling
         The model and its settings.
     prompts : sequence of Prompt
-        Every subject is put under each of them.
+        Every subject is put under each of them that takes it.
     image : callable
         Takes the ``media`` of a subject, a path or an address, and returns how a body names it.
     """
@@ -42,7 +42,9 @@ class Builder:
         image: Callable[[str], str],
     ) -> None:
         self._study, self._judge, self._prompts, self._image = study, judge_id, prompts, image
-        self._ask = with_answer(ask, study.response)
+        self._ask = ask
+        self._asked = {prompt.id: prompt.response or study.response for prompt in prompts}
+        self._ways = {name: with_answer(ask, response).answer for name, response in self._asked.items()}
         self._templates = Templates(study.folder)
         names = {name for prompt in prompts for name in (prompt.template, prompt.user) if name is not None}
         self._compiled = {name: self._templates.load(name) for name in sorted(names)}
@@ -53,11 +55,14 @@ class Builder:
         """Yield one request for each subject, prompt and sample, samples varying fastest."""
         samples = range(1, self._ask.samples + 1)
         for subject in subjects:
-            orders = {sample: self._option_order(subject, sample) for sample in samples}
-            values = {sample: self._values(subject, order) for sample, order in orders.items()}
+            written = self._written(subject)
             for prompt in self._prompts:
+                if not takes(prompt, subject.strata):
+                    continue
                 for sample in samples:
-                    yield self._request(subject, prompt, sample, orders[sample], values[sample])
+                    order = self._option_order(subject, prompt, sample)
+                    values = self._values(subject, prompt, order, written)
+                    yield self._request(subject, prompt, sample, order, values)
 
     def _request(
         self, subject: Subject, prompt: Prompt, sample: int, order: list[str], values: dict[str, Any]
@@ -66,15 +71,15 @@ class Builder:
             "model": self._ask.model,
             "messages": self._messages(subject, prompt, order, values),
             **self._settings(subject, prompt, sample),
-            **self._answer_form(order),
+            **self._answer_form(prompt, order),
         }
         arrangement = {**subject.arrangement, "options": order} if order else subject.arrangement
         key = request_key(self._judge, prompt.id, subject.id, sample, body)
         return Request(key, self._judge, prompt.id, subject.id, sample, body, arrangement)
 
-    def _option_order(self, subject: Subject, sample: int) -> list[str]:
+    def _option_order(self, subject: Subject, prompt: Prompt, sample: int) -> list[str]:
         """Return the answers that can be given, in the order in which this request names them."""
-        response = self._study.response
+        response = self._asked[prompt.id]
         options = answer_options(response)
         if self._study.collect.shuffle_options and isinstance(response, Label | LineLabels | Ratings):
             seed = f"{self._study.collect.seed}:{subject.id}:{sample}"
@@ -89,16 +94,17 @@ class Builder:
             settings["seed"] = zlib.crc32(name.encode()) >> 1
         return settings
 
-    def _answer_form(self, order: list[str]) -> dict[str, Any]:
+    def _answer_form(self, prompt: Prompt, order: list[str]) -> dict[str, Any]:
         """Return the fields of a body that ask for an answer in the form that the judge can give."""
-        how, logprobs = self._ask.answer, {"logprobs": True, "top_logprobs": self._ask.top_logprobs}
+        how, logprobs = self._ways[prompt.id], {"logprobs": True, "top_logprobs": self._ask.top_logprobs}
         if how == "token":
             limited = {"max_tokens", "max_completion_tokens"} & set(self._ask.settings)
             return logprobs if limited else {"max_tokens": 1, **logprobs}
         if how == "choice":
             return {"structured_outputs": {"choice": order}, **logprobs}
         if how == "json":
-            schema = {"name": "answer", "strict": True, "schema": answer_schema(self._study.response, order)}
+            form = answer_schema(self._asked[prompt.id], order)
+            schema = {"name": "answer", "strict": True, "schema": form}
             return {"response_format": {"type": "json_schema", "json_schema": schema}}
         return {}
 
@@ -107,15 +113,15 @@ class Builder:
     ) -> list[dict[str, Any]]:
         messages: list[dict[str, Any]] = []
         if prompt.template is not None:
-            messages.append({"role": "system", "content": self._fill(prompt.template, order, values)})
+            messages.append({"role": "system", "content": self._fill(prompt, prompt.template, order, values)})
         content = self._user_content(subject, prompt, order, values)
         return [*messages, {"role": "user", "content": content}]
 
-    def _fill(self, name: str, order: list[str], values: dict[str, Any]) -> str:
+    def _fill(self, prompt: Prompt, name: str, order: list[str], values: dict[str, Any]) -> str:
         """Fill a template, once for all subjects where it says nothing of them."""
         if name not in self._alike:
             return self._templates.fill(self._compiled[name], name, values)
-        asked = (name, *order)
+        asked = (prompt.id, name, *order)
         if asked not in self._filled:
             self._filled[asked] = self._templates.fill(self._compiled[name], name, values)
         return self._filled[asked]
@@ -126,7 +132,7 @@ class Builder:
         pictured = [shown for shown in subject.shown if shown.media is not None]
         parts: list[dict[str, Any]] = []
         if prompt.user is not None:
-            text = self._fill(prompt.user, order, values)
+            text = self._fill(prompt, prompt.user, order, values)
             if not pictured:
                 return text
             parts.append({"type": "text", "text": text})
@@ -141,18 +147,26 @@ class Builder:
             parts.append({"type": "image_url", "image_url": {"url": self._image(str(shown.media))}})
         return parts
 
-    def _values(self, subject: Subject, order: list[str]) -> dict[str, Any]:
-        """Return what a template may use."""
-        collect, response = self._study.collect, self._study.response
-        written = {
+    def _written(self, subject: Subject) -> dict[str, str]:
+        """Write what is shown of a subject, by what it is called."""
+        collect = self._study.collect
+        return {
             f"{collect.noun} {shown.position}".strip(): write_fields(shown, collect.show, subject.id)
             for shown in subject.shown
             if shown.fields or shown.media is None
         }
+
+    def _values(
+        self, subject: Subject, prompt: Prompt, order: list[str], written: dict[str, str]
+    ) -> dict[str, Any]:
+        """Return what a template may use."""
+        response = self._asked[prompt.id]
         positions = dict(
             zip((shown.position or "item" for shown in subject.shown), written.values(), strict=False)
         )
         values: dict[str, Any] = {"question": self._study.question, "shown": written, **positions}
+        if subject.strata:
+            values["strata"] = dict(subject.strata)
         if isinstance(response, Choice):
             values["options"] = order
         elif isinstance(response, Ratings):

@@ -6,7 +6,7 @@ import json
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -37,6 +37,8 @@ class Order:
     n_subjects : int
     image : callable
         As :class:`conjury.inference.building.Builder` takes it.
+    put_to : mapping of str to int
+        Number of subjects of prompts that are put to some of them only.
     """
 
     study: Study | ItemStudy
@@ -46,6 +48,7 @@ class Order:
     subjects: Callable[[], Iterator[Subject]]
     n_subjects: int
     image: Callable[[str], str]
+    put_to: Mapping[str, int] = field(default_factory=dict)
 
     def requests(self) -> Iterator[Request]:
         """Build all requests, one after the other."""
@@ -55,7 +58,8 @@ class Order:
     @property
     def total(self) -> int:
         """Number of requests."""
-        return self.n_subjects * len(self.prompts) * self.ask.samples
+        subjects = sum(self.put_to.get(prompt.id, self.n_subjects) for prompt in self.prompts)
+        return subjects * self.ask.samples
 
 
 @dataclass(frozen=True)

@@ -18,14 +18,18 @@ from .backends.compose import COMPOSED
 from .choices import SIMULATED
 from .collecting_parts import Choice, Label, LineLabels, Ratings, Response
 from .design import factor
+from .errors import InputError
 from .files import write_table
 from .ledger import Answered
-from .parsing import Answer, LabelSpec, ResponseSpec, ScaleSpec, read_answer, read_completion
+from .parsing import Answer, LabelSpec, Reading, ResponseSpec, ScaleSpec, read_answer, read_completion
+from .parsing.spec import Form
 from .study import ItemStudy, Study
 from .tables import JUDGE_KINDS, POSITIONS, STATUSES, validate
 
 Cost = Callable[[str, float, float, bool], float | None]
 Rows = list[dict[str, Any]]
+
+OF_LINES = ("labels_given", "lines_shown")  # columns of judgments where each line takes a label
 
 RESPONSES = {
     **dict.fromkeys(("study", "judge_id", "judge_kind", "item_id", "task_id", "prompt_id"), "string"),
@@ -43,7 +47,8 @@ JUDGMENTS = {
     "sample": "Int64",
     **dict.fromkeys(("dimension", "value", "status"), "string"),
     **dict.fromkeys(("probability", "outside", "expected"), "float64"),
-    **dict.fromkeys(("rule", "note", "request_key", "origin"), "string"),
+    **dict.fromkeys(("rule", "note", "finish_reason", "request_key", "origin"), "string"),
+    **dict.fromkeys(OF_LINES, "Int64"),
 }
 
 
@@ -75,6 +80,7 @@ def run_tables(
     tasks: pd.DataFrame | None = None,
     profiles: pd.DataFrame | None = None,
     shown: Callable[[str], Sequence[str]] = lambda subject: (),
+    lines: Callable[[str, str], int] = lambda column, subject: 0,
 ) -> RunTables:
     """Read all answers of a run by one rule.
 
@@ -90,12 +96,14 @@ def run_tables(
         The design of a conjoint; needed for choices.
     shown : callable
         Judged texts of a subject; what an answer repeats of them is not read as a verdict.
+    lines : callable
+        Number of lines of a subject in a column, where each line takes a label.
 
     Returns
     -------
     RunTables
     """
-    spec = response_spec(study.response, study.collect.noun)
+    asked = _Asked(study, rule, lines)
     responses, judgments = _Columns(RESPONSES), _Columns(JUDGMENTS)
     for chunk in answers:
         for answered in chunk:
@@ -104,8 +112,8 @@ def run_tables(
             answer = read_completion(answered.body, answered.error)
             subject = _subject(study, answered.subject_id)
             responses.add(_response_row(study, answered, answer, subject, cost))
-            texts = shown(answered.subject_id)
-            judgments.extend(_judgment_rows(answered, answer, subject, spec_for(spec, texts), rule, texts))
+            readings = asked.read(answered, answer, shown(answered.subject_id))
+            judgments.extend(_judgment_rows(answered, answer, subject, readings))
         responses.pack()
         judgments.pack()
     table = judgments.frame()
@@ -115,15 +123,39 @@ def run_tables(
     choices = None
     if isinstance(study.response, Choice) and tasks is not None and profiles is not None:
         choices = choices_from_judgments(table, tasks, profiles, study.response.options)
-    if isinstance(study.response, Ratings):
+    if all(isinstance(response, Ratings) for response in study.responses):
         table = table.assign(value=pd.to_numeric(table["value"]))
+    if not any(isinstance(response, LineLabels) for response in study.responses):
+        table = table.drop(columns=list(OF_LINES))
     return RunTables(responses.frame().astype(kinds), table, choices)
 
 
-def full_rule(study: Study | ItemStudy, rule: str) -> str:
-    """Name the rule in full; InputError where the answers of a study cannot be read by it."""
-    spec = replace(response_spec(study.response), lines=1)
-    return read_answer(Answer(), spec, {}, rule)[0].rule
+def full_rules(study: Study | ItemStudy, rule: str) -> list[str]:
+    """Name the rules in full by which the answers to prompts are read.
+
+    Answers of a form for which there is no such rule are read by the default.
+
+    Raises
+    ------
+    InputError
+        The rule is for none of the forms.
+    """
+    forms = dict.fromkeys(response.form for response in study.responses)
+    named = {form: _rule_name(form, rule) for form in forms}
+    if None in named.values() and not any(named.values()):
+        _rule_name(study.response.form, rule, refuse=True)
+    return [found or str(_rule_name(form, "default")) for form, found in named.items()]
+
+
+def _rule_name(form: Form, rule: str, refuse: bool = False) -> str | None:
+    try:
+        return read_answer(Answer(), ResponseSpec(form, scales=(ScaleSpec("rating"),), lines=1), {}, rule)[
+            0
+        ].rule
+    except InputError:
+        if refuse:
+            raise
+        return None
 
 
 def response_spec(response: Response, noun: str = "") -> ResponseSpec:
@@ -135,16 +167,41 @@ def response_spec(response: Response, noun: str = "") -> ResponseSpec:
         return ResponseSpec("ratings", scales=tuple(scales), noun=noun)
     if isinstance(response, Label | LineLabels):
         labels = (LabelSpec(label.id, label.label, tuple(label.aliases)) for label in response.labels)
-        key = response.id if isinstance(response, Label) else ""
-        return ResponseSpec(response.form, labels=tuple(labels), key=key, noun=noun)
+        further = () if response.reasoning is None else (response.reasoning,)
+        return ResponseSpec(
+            response.form, labels=tuple(labels), key=response.json_key, noun=noun, further=further
+        )
     return ResponseSpec("text")
 
 
-def spec_for(spec: ResponseSpec, texts: Sequence[str]) -> ResponseSpec:
-    """Tell line labels how many lines a subject has."""
-    if spec.form != "line_labels":
-        return spec
-    return replace(spec, lines=sum(len(text.splitlines()) for text in texts))
+class _Asked:
+    """What each prompt of a study asked for, and the rule by which its answers are read."""
+
+    def __init__(self, study: Study | ItemStudy, rule: str, lines: Callable[[str, str], int]) -> None:
+        by_form = {name.partition("/")[0]: name for name in full_rules(study, rule)}
+        noun = study.collect.noun
+        self._own = self._form(study.response, noun, by_form, rule)
+        self._prompts = {
+            prompt.id: self._form(prompt.response or study.response, noun, by_form, rule)
+            for prompt in study.prompts
+        }
+        self._lines = lines
+
+    @staticmethod
+    def _form(
+        response: Response, noun: str, rules: Mapping[str, str], rule: str
+    ) -> tuple[Response, ResponseSpec, str]:
+        return response, response_spec(response, noun), rule if rule == "default" else rules[response.form]
+
+    def read(self, answered: Answered, answer: Answer, texts: Sequence[str]) -> list[tuple[str, Reading]]:
+        """Readings of an answer, each with the dimension of judgments."""
+        response, spec, rule = self._prompts.get(answered.prompt_id, self._own)
+        if isinstance(response, LineLabels):
+            spec = replace(spec, lines=self._lines(response.lines, answered.subject_id))
+        readings = read_answer(answer, spec, answered.arrangement, rule, texts)
+        if isinstance(response, Label):
+            return [(response.id, reading) for reading in readings]
+        return [(reading.dimension, reading) for reading in readings]
 
 
 def choices_from_judgments(
@@ -241,9 +298,7 @@ def _judgment_rows(
     answered: Answered,
     answer: Answer,
     subject: dict[str, str],
-    spec: ResponseSpec,
-    rule: str,
-    texts: Sequence[str],
+    readings: Sequence[tuple[str, Reading]],
 ) -> Rows:
     shared = {
         "judge_id": answered.judge_id,
@@ -251,13 +306,15 @@ def _judgment_rows(
         **subject,
         "prompt_id": answered.prompt_id,
         "sample": answered.sample,
+        "finish_reason": answer.finish_reason or None,
         "request_key": answered.key,
         "origin": SIMULATED if _is_simulated(answered, answer) else None,
     }
+    of_lines = sum(reading.given is not None for _, reading in readings)
     return [
         {
             **shared,
-            "dimension": spec.json_key if spec.form == "label" else reading.dimension,
+            "dimension": dimension,
             "value": None if reading.value is None else str(reading.value),
             "status": reading.status,
             "probability": reading.probability,
@@ -265,8 +322,10 @@ def _judgment_rows(
             "expected": reading.expected,
             "rule": reading.rule,
             "note": reading.note or None,
+            "labels_given": reading.given,
+            "lines_shown": of_lines or None,
         }
-        for reading in read_answer(answer, spec, answered.arrangement, rule, texts)
+        for dimension, reading in readings
     ]
 
 

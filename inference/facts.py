@@ -45,6 +45,7 @@ def run_facts(
             for field, name in (("template", prompt.template), ("user", prompt.user))
             if name is not None
         }
+        | ({} if prompt.response is None else {"response": prompt.response.model_dump(exclude_none=True)})
         for prompt in prompts
     }
     return {

@@ -94,5 +94,7 @@ def guess_tokens(body: Body, answer: str) -> Tokens:
     text += len(json.dumps(schema)) if schema else 0
     prompt = text / BYTES_PER_TOKEN + TOKENS_PER_MESSAGE * len(body["messages"]) + TOKENS_PER_IMAGE * images
     limit = body.get("max_completion_tokens", body.get("max_tokens"))
+    if answer == "auto":
+        answer = "json" if schema else "token" if body.get("logprobs") else "free"
     guess = TOKENS_PER_ANSWER[answer]
     return Tokens(prompt, min(guess, limit) if isinstance(limit, int) else guess)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,12 @@ from .designing import DrawnDesign, draw_design, load_design, save_design
 from .errors import InputError
 from .facts import design_facts
 from .files import read_table
+from .item_columns import judged_texts, lines_of, strata_of, with_texts
 from .ledger import Ledger
 from .media import check_address, read_medium
 from .requests import MEDIA
 from .study import ItemStudy, Study
-from .subjects import Shelf, Subject, is_single, pair_subjects, single_subjects
+from .subjects import Shelf, Subject, is_single, pair_subjects, single_subjects, takes
 
 PROFILE = "profile_"
 
@@ -41,6 +42,10 @@ class Material:
         Judged texts of a subject, by its name.
     tasks, profiles : DataFrame or None
         The design, where the study is a conjoint of pairs.
+    put_to : mapping of str to int
+        Number of subjects of each prompt that is put to some of them only.
+    lines : callable
+        Number of lines of a subject in a column, by the names of column and subject.
     """
 
     subjects: Callable[[], Iterator[Subject]]
@@ -49,6 +54,8 @@ class Material:
     shown: Callable[[str], Sequence[str]]
     tasks: pd.DataFrame | None = None
     profiles: pd.DataFrame | None = None
+    put_to: Mapping[str, int] = field(default_factory=dict)
+    lines: Callable[[str, str], int] = lambda column, subject: 0
 
 
 @dataclass(frozen=True)
@@ -181,7 +188,7 @@ def _items(study: ItemStudy, first: int | None, images: bool) -> Material:
     path = (study.folder / study.items).resolve()
     if not path.is_relative_to(study.folder.resolve()):
         raise InputError(f"{study.items}: the items lie outside the folder of the study; move them there.")
-    items = read_table(path, "items").iloc[:first]
+    items = with_texts(read_table(path, "items").iloc[:first])
     pictured = _pictured(items, images)
     if pictured.any():
         if "media" not in items or items["media"][pictured].isna().any():
@@ -190,15 +197,21 @@ def _items(study: ItemStudy, first: int | None, images: bool) -> Material:
     fields = study.collect.fields
     shelf = Shelf(items, "item_id", fields, bool(pictured.any()), beside=fields is not None)
     names = items["item_id"].tolist()
-    known = set() if study.response.form == "line_labels" else set(names)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    column = study.response.lines if study.response.form == "line_labels" else "text"
-    lines = items.set_index("item_id")[column].to_dict() if column in items else {}
+    known = set(names)
+    strata = strata_of(study, items, str(path))
+    put_to = {
+        prompt.id: sum(takes(prompt, those) for those in strata.values())
+        for prompt in study.prompts
+        if prompt.only
+    }
+    lines = lines_of(study, items, str(path))
     return Material(
-        lambda: single_subjects(names, shelf, study.collect.seed),
+        lambda: single_subjects(names, shelf, study.collect.seed, strata=strata),
         len(names),
-        {"items": digest},
-        lambda name: [str(lines[name])] if name in lines else _texts(shelf, known & {name}),
+        {"items": hashlib.sha256(path.read_bytes()).hexdigest()},
+        lambda name: judged_texts(_texts(shelf, known & {name}), bool(lines)),
+        put_to=put_to,
+        lines=lambda column, name: lines.get(column, {}).get(name, 0),
     )
 
 

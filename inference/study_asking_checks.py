@@ -79,7 +79,7 @@ def _prompts(study: Study | ItemStudy) -> Iterator[Problem]:
             yield from missing_file(study, ("prompts", position, field), prompt.id, getattr(prompt, field))
 
 
-def _named_twice(parts: Sequence[Judge] | Sequence[Prompt], at: Location, what: str) -> Iterator[Problem]:
+def _named_twice(parts: Sequence[Judge | Prompt], at: Location, what: str) -> Iterator[Problem]:
     """Report a name or an alias that another part of the list has as well."""
     taken: list[str] = []
     for position, part in enumerate(parts):

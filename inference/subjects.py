@@ -14,6 +14,7 @@ import pandas as pd
 from .errors import InputError
 from .streams import stream
 from .study import ItemStudy, Study
+from .study_parts import Prompt
 from .tables import POSITIONS
 
 UNSHOWN = ("profile_id", "item_id", "modality", "media", "media_sha256", "alt")
@@ -30,11 +31,12 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What one request is about, with what was drawn to show it."""
+    """What one request is about, with what was drawn to show it and the strata to which it belongs."""
 
     id: str
     shown: tuple[Shown, ...]
     arrangement: dict[str, Any] = field(default_factory=dict)
+    strata: Mapping[str, str] = field(default_factory=dict)
 
 
 class Shelf:
@@ -105,10 +107,22 @@ def pair_subjects(tasks: pd.DataFrame, shelf: Shelf, seed: int) -> Iterator[Subj
         yield Subject(str(names[index]), shown, dict(zip(POSITIONS, profiles, strict=True)))
 
 
-def single_subjects(names: Sequence[Any], shelf: Shelf, seed: int, prefix: str = "") -> Iterator[Subject]:
-    """One profile or item at a time, in an order drawn by ``seed``."""
+def single_subjects(
+    names: Sequence[Any],
+    shelf: Shelf,
+    seed: int,
+    prefix: str = "",
+    strata: Mapping[Any, Mapping[str, str]] | None = None,
+) -> Iterator[Subject]:
+    """One profile or item at a time, in an order drawn by ``seed``; ``strata`` are those of each."""
     for index in stream(seed, "order of requests").permutation(len(names)).tolist():
-        yield Subject(f"{prefix}{names[index]}", (shelf.show(names[index]),))
+        name = names[index]
+        yield Subject(f"{prefix}{name}", (shelf.show(name),), strata=(strata or {}).get(name, {}))
+
+
+def takes(prompt: Prompt, strata: Mapping[str, str]) -> bool:
+    """Whether a prompt is put to subjects of these strata."""
+    return all(strata.get(column) in values for column, values in prompt.only.items())
 
 
 def write_fields(shown: Shown, how: str, salt: str) -> str:

@@ -15,9 +15,9 @@ from .verdicts import find_verdict
 def strict(
     answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
 ) -> list[Finding]:
-    """Read the id of a label alone, or a JSON object that holds nothing but the key with such an id."""
+    """Read the id of a label alone, or a JSON object with exactly the keys asked for and such an id."""
     text = answer.text.strip()
-    held = strict_object(text, (response.json_key,))
+    held = strict_object(text, (response.json_key, *response.further))
     value = held[response.json_key] if held else text
     valid = isinstance(value, str) and value in {label.id for label in response.labels}
     return [_finding(answer, response, value if valid else None, "")]

@@ -26,8 +26,8 @@ _PARTS = re.compile(r"\s*[,;\n]\s*")
 def strict(
     answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
 ) -> list[Finding]:
-    """Read a JSON object that holds nothing but the key with a list of ids of labels."""
-    held = strict_object(answer.text.strip(), (response.json_key,))
+    """Read a JSON object with exactly the keys asked for and a list of ids of labels."""
+    held = strict_object(answer.text.strip(), (response.json_key, *response.further))
     given = held[response.json_key] if held else None
     if not isinstance(given, list):
         return _findings({}, response, "no list of labels")
@@ -115,15 +115,18 @@ def _enumerated(prose: str, names: Names) -> Labels:
 
 
 def _findings(labels: Labels, response: ResponseSpec, note: str = "") -> list[Finding]:
-    surplus = sorted(line for line in labels if not 1 <= line <= response.lines)
-    if labels and len(labels) != response.lines:
+    labels = {line: label for line, label in labels.items() if line <= MOST_LINES}
+    unshown = sorted(line for line in labels if not 1 <= line <= response.lines)
+    if labels and response.lines and len(labels) != response.lines:
         note = "; ".join(filter(None, [note, f"{len(labels)} labels for {response.lines} lines"]))
-    elif surplus:
-        note = "; ".join(filter(None, [note, f"labels for lines {surplus} that were not shown"]))
+    elif unshown and response.lines:
+        note = "; ".join(filter(None, [note, f"labels for lines {unshown} that were not shown"]))
+    last = max([response.lines, 1, *labels]) if response.surplus else response.lines
     found = []
-    for line in range(1, response.lines + 1):
+    for line in range(1, last + 1):
         label = labels.get(line)
         missing = "no label for this line" if line not in labels else "not a known label"
         lacking = [] if label is not None or not labels else [missing]
-        found.append(Finding(f"line_{line}", label, "; ".join(filter(None, [*lacking, note]))))
+        text = "; ".join(filter(None, [*lacking, note]))
+        found.append(Finding(f"line_{line}", label, text, given=len(labels)))
     return found

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..errors import InputError
-from . import choice, free, label, line_labels, ratings
+from . import choice, free, label, line_labels, published, ratings
 from .completion import Answer
 from .refusals import refusal_phrase
 from .spec import Finding, Reading, ResponseSpec, Status, dimensions
@@ -36,6 +36,9 @@ _LENIENT = (
     "taken from JSON, a statement or a name alone in what the answer says itself; what it quotes does not "
     "count, and contradicting verdicts are not read"
 )
+_PUBLISHED = "As the published evaluation of jokes had it"
+_GREEDY = "the key of the JSON object from the first to the last curly bracket"
+_FIRST = "the key of the first JSON object that can be decoded and holds it"
 RULES = (
     Rule(
         "choice",
@@ -83,6 +86,18 @@ RULES = (
         "Ids of labels come as a list in a JSON object with nothing else; lines without a label are not "
         "read, surplus labels are noted.",
     ),
+    *(
+        Rule(form, name, 1, reader(extract, version), f"{_PUBLISHED}: {found}, {words}{merged}.")
+        for form, reader, merged in (
+            ("label", published.label_by, ", similar types of jokes taken together"),
+            ("line_labels", published.line_labels_by, ", also for lines that were not shown"),
+        )
+        for name, extract, version, found, words in (
+            ("published", published.greedy, 2, _GREEDY, "in small letters"),
+            ("published_v1", published.greedy, 1, _GREEDY, "as it is written"),
+            ("published_first", published.first_object, 2, _FIRST, "in small letters"),
+        )
+    ),
     Rule("text", "whole", 1, free.whole, "The text is taken as it is, without blanks around it."),
 )
 _BY_NAME = {each.full_name: each for each in RULES} | {f"{each.form}/{each.name}": each for each in RULES}
@@ -94,8 +109,8 @@ def rules(form: str | None = None) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> rules("label")
-    ('label/lenient@1', 'label/strict@1')
+    >>> rules("choice")
+    ('choice/token@1', 'choice/lenient@1', 'choice/strict@1')
     """
     return tuple(each.full_name for each in RULES if form in (None, each.form))
 
@@ -185,6 +200,7 @@ def _reading(finding: Finding, rule: str, status: Status, note: str, cut: bool) 
         note or finding.note,
         mass.outside,
         mass.expected,
+        finding.given,
     )
 
 

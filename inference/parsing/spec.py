@@ -46,6 +46,10 @@ class ResponseSpec:
         How many lines were shown, where each line takes a label.
     key : str
         Key of the JSON answer; by default ``choice``, ``label`` or ``labels``.
+    further : tuple of str
+        Other keys that the JSON answer was to have, such as one for the reasoning.
+    surplus : bool
+        Whether labels for lines beyond ``lines`` are read as well, each as a dimension of its own.
     noun : str
         What a subject was called in the question; accepted before the name of an option ("Post A").
     """
@@ -57,6 +61,8 @@ class ResponseSpec:
     lines: int = 0
     key: str = ""
     noun: str = ""
+    further: tuple[str, ...] = ()
+    surplus: bool = False
 
     @property
     def json_key(self) -> str:
@@ -85,12 +91,16 @@ class Mass:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule found for one dimension; ``value`` is None where it found nothing valid."""
+    """What a rule found for one dimension; ``value`` is None where it found nothing valid.
+
+    ``given`` is how many labels the answer has for lines.
+    """
 
     dimension: str
     value: str | float | None
     note: str = ""
     mass: Mass = Mass()
+    given: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +125,8 @@ class Reading:
         Probability mass on none of the values.
     expected : float or None
         Mean rating under the probabilities of the scale's values.
+    given : int or None
+        How many labels the answer has, where each line takes one.
     """
 
     dimension: str
@@ -125,6 +137,7 @@ class Reading:
     note: str = ""
     outside: float | None = None
     expected: float | None = None
+    given: int | None = None
 
 
 def dimensions(response: ResponseSpec) -> tuple[str, ...]:
@@ -143,7 +156,8 @@ def dimensions(response: ResponseSpec) -> tuple[str, ...]:
     if response.form == "ratings":
         return tuple(scale.id for scale in response.scales)
     if response.form == "line_labels":
-        return tuple(f"line_{number + 1}" for number in range(response.lines))
+        lines = max(response.lines, 1) if response.surplus else response.lines
+        return tuple(f"line_{number}" for number in range(1, lines + 1))
     if response.form not in ("choice", "label", "text"):
         raise InputError(
             f"response form '{response.form}' is not known; use choice, ratings, label, line_labels or text."
