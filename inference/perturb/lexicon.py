@@ -10,7 +10,7 @@ from typing import Any
 
 from ..columns import did_you_mean, listed
 from ..errors import InputError
-from ..marked_yaml import MarkedYaml, read_marked_yaml
+from ..marked_yaml import Location, MarkedYaml, read_marked_yaml
 from ..paths import PERTURB
 from . import english, spanish
 from .words import key_of
@@ -30,11 +30,12 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of a lexicon: what is replaced, by any of what, as which part of speech."""
+    """One line of a lexicon: what is replaced, by any of what, as which part of speech, and where it stands."""
 
     part: str
     old: str
     new: tuple[str, ...]
+    place: Location
 
 
 @dataclass(frozen=True)
@@ -112,10 +113,15 @@ def read_lexicon(path: Path, language: str, to: str | None = None) -> Lexicon:
     irregular = _irregular(language)
     table: dict[Key, tuple[str, ...]] = {}
     for entry in found:
-        for key, news in _inflected(entry, language, irregular).items():
+        try:
+            forms = _inflected(entry, language, irregular)
+        except ValueError as problem:
+            raise marked.error(entry.place, f"{problem}; list it under 'phrase' with its forms.") from None
+        for key, news in forms.items():
             table[key] = tuple(dict.fromkeys((*table.get(key, ()), *news)))
     label = f"{path.stem} to {to or list(known)[-1]}" if known else path.stem
-    return Lexicon(label, language, len(found), table, max(map(len, table), default=0))
+    n_lines = len({entry.place for entry in found})
+    return Lexicon(label, language, n_lines, table, max(map(len, table), default=0))
 
 
 def _varieties(marked: MarkedYaml) -> dict[str, str]:
@@ -157,15 +163,20 @@ def _directed(marked: MarkedYaml, part: str, place: int, line: object, backwards
         raise marked.error((part, place), f"{line!r} lacks a word; write it as old -> new.")
     if (arrow == "<->") or (arrow == "->") != backwards:
         sides = (right, left) if backwards else (left, right)
-        yield from (Entry(part, old, sides[1]) for old in sides[0])
+        yield from (Entry(part, old, sides[1], (part, place)) for old in sides[0])
     if arrow == "<->" and not _varieties(marked):
-        yield from (Entry(part, old, left) for old in right)
+        yield from (Entry(part, old, left, (part, place)) for old in right)
 
 
 def _inflected(entry: Entry, language: str, irregular: Mapping[str, Any]) -> dict[Key, list[str]]:
-    """Pair the forms of old and new by name; a form with two different partners has none."""
+    """Pair the forms of old and new by name; a form with two different partners has none.
+
+    Nor has one that is more often another word (Spanish *como*), unless it is what the line itself names.
+    """
     inflect = _INFLECT[language]
+    other_words = set(irregular["ambiguous"]) - {entry.old}
     olds = inflect(entry.part, entry.old, irregular)
+    olds = {name: form for name, form in olds.items() if form not in other_words}
     found: dict[Key, list[str]] = {}
     for new in entry.new:
         news = inflect(entry.part, new, irregular)

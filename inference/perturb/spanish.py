@@ -36,7 +36,9 @@ _ACCENTED = str.maketrans("áéíóú", "aeiou")
 
 
 def forms(part: str, word: str, irregular: Forms) -> dict[str, str]:
-    """Return the forms of a word by their names; a word of no known part has the one that it is.
+    """Return the forms of a word by their names; any other part has the one form that it is.
+
+    The first word is inflected (traje de baño).
 
     Parameters
     ----------
@@ -45,7 +47,17 @@ def forms(part: str, word: str, irregular: Forms) -> dict[str, str]:
     word : str
     irregular : dict
         ``plurals``; ``stems``: change of the stressed vowel by verb, such as e>ie; ``participles``.
+
+    Raises
+    ------
+    ValueError
+        The word is no infinitive although it is to be a verb.
     """
+    head, space, rest = word.partition(" ")
+    return {name: form + space + rest for name, form in _inflected(part, head, irregular).items()}
+
+
+def _inflected(part: str, word: str, irregular: Forms) -> dict[str, str]:
     if part in ("masculine", "feminine"):
         return {"singular": word, "plural": _plural(word, irregular)}
     if part in ("person", "adjective"):
@@ -56,9 +68,7 @@ def forms(part: str, word: str, irregular: Forms) -> dict[str, str]:
             "masculine_plural": _plural(word, irregular),
             "feminine_plural": _plural(feminine, irregular),
         }
-    if part == "verb":
-        return _verb(word, irregular)
-    return {"plain": word}
+    return _verb(word, irregular) if part == "verb" else {"plain": word}
 
 
 def _plural(word: str, irregular: Forms) -> str:
@@ -83,6 +93,8 @@ def _feminine(word: str) -> str:
 
 def _verb(verb: str, irregular: Forms) -> dict[str, str]:
     stem, ending = verb[:-2], verb[-2:]
+    if ending not in ENDINGS:
+        raise ValueError(f"'{verb}' is no infinitive in -ar, -er or -ir")
     stressed, weak = _stems(stem, ending, irregular["stems"].get(verb))
     made = {"infinitive": verb}
     for tense, endings in ENDINGS[ending].items():
@@ -90,9 +102,7 @@ def _verb(verb: str, irregular: Forms) -> dict[str, str]:
             base = stem
             if tense in ("present", "subjunctive") and person in STRESSED:
                 base = stressed
-            elif (tense == "preterite" and person in THIRD) or tense == "past_subjunctive":
-                base = weak
-            elif tense == "subjunctive" and ending == "ir":
+            elif (tense == "preterite" and person in THIRD) or tense == "past_subjunctive" or (tense == "subjunctive" and ending == "ir"):
                 base = weak
             made[f"{tense}_{person}"] = _joined(base, tail, ending)
     for tense, endings in AFTER_INFINITIVE.items():

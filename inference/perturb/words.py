@@ -10,7 +10,7 @@ from dataclasses import dataclass
 _LETTER = r"[^\W\d_]"
 _LETTERS = rf"{_LETTER}(?:{_LETTER}|[\u0300-\u036f])*"
 _CLIPPED = r"(?<!\w)['’](?:cause|cuz|em|til|bout)\b"
-WORD = re.compile(rf"{_CLIPPED}|{_LETTERS}(?:['’]{_LETTERS})*", re.IGNORECASE)
+WORD = re.compile(rf"{_CLIPPED}|{_LETTERS}(?:['’-]{_LETTERS})*", re.IGNORECASE)
 _SENTENCE_START = re.compile(r"(?:^|[.?!…]\s|[\n¿¡“”\"«‘(\[—–-])\s*$")
 
 
