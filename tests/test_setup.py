@@ -82,6 +82,14 @@ def test_wheel_holds_every_tracked_module_and_data_file(wheel_contents: set[str]
     assert missing == []
 
 
+def test_wheel_leaves_out_what_only_makes_or_runs_tests(wheel_contents: set[str]) -> None:
+    """R's scripts that make reference tables, R's own tests, and files that are not listed as data."""
+    kept_back = [name for name in tracked_files() if name.startswith(LEFT_OUT_OF_THE_WHEEL)]
+    assert {name.rpartition("/")[0] + "/" for name in kept_back} >= set(LEFT_OUT_OF_THE_WHEEL)
+    shipped = {name.removeprefix("conjury/") for name in wheel_contents if name.startswith("conjury/")}
+    assert shipped - set(packaged_files()) == set()
+
+
 def test_wheel_installs_nothing_but_conjury(wheel_contents: set[str]) -> None:
     version = PYPROJECT["project"]["version"]
     assert {name.partition("/")[0] for name in wheel_contents} == {"conjury", f"conjury-{version}.dist-info"}
