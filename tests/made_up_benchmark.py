@@ -152,5 +152,29 @@ def readings() -> RaterResult:
     return RaterResult(pd.DataFrame(rows, columns=names), "readings", settings=_settings(()))
 
 
+def harm() -> RaterResult:
+    random = np.random.default_rng(8)
+    rows = []
+    keys: dict[str, Sequence[Any]] = {
+        "judge": [*JUDGES, "majority class", "random"],
+        "modality": ["text", "image", "video"],
+        "language": ["en", "ar", "universal"],
+        "missing": ["wrong", "missing", "study"],
+        "metric": ["accuracy", "macro_f1", "recall_implicit", "recall_explicit"],
+    }
+    for row in _rows(keys):
+        if row["modality"] == "text" and row["language"] == "universal":
+            continue
+        base = row["judge"] not in JUDGES
+        estimate = 0.55 if base else float(random.uniform(0.3, 0.95))
+        rows.append(
+            row
+            | {"judge_kind": "baseline" if base else "model", "prompt": row["modality"], "task": "harm"}
+            | {"estimate": estimate, "std_error": 0.03, "lower": estimate - 0.05, "upper": estimate + 0.05}
+            | {"n_units": 200, "n_items": 200}
+        )
+    return RaterResult(pd.DataFrame(rows), "scores", settings=_settings(("modality", "language")))
+
+
 def _settings(by: Sequence[str]) -> dict[str, Any]:
     return {"by": list(by), "alpha": 0.05, "draws": 200, "seed": 1, "cluster": "item_id"}

@@ -13,6 +13,7 @@ from ..labels import LabelKey
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names, chosen
 from .confusion import label_in_words
+from .curves import level_of
 from .panels import judges_in_words
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def draw(
         }
     )
     panels = list(dict.fromkeys(told["panel"]))
-    level = f"{1 - float(result.settings.get('alpha', 0.05)):.0%}"
+    level = level_of(result.settings)
     forest = Forest(
         told, panels, list(dict.fromkeys(told["row"])), [""], [0],
         f"Times a label is given for every time it is gold ({level} intervals; 1/16 also stands for less, "

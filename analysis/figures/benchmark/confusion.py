@@ -85,7 +85,9 @@ def draw(
     with styled(look):
         figure = new_figure(width, layout.down * high + layout.under + BAR + 0.3 + above)
         grid = figure.subplots(layout.down, layout.across, squeeze=False, sharex=True, sharey=True)
-        spare = layout.across * layout.down - len(shown)  # left free in the first row, so that all columns end
+        spare = layout.across * layout.down - len(
+            shown
+        )  # left free in the first row, so that all columns end
         for axes in grid.flat[layout.across - spare : layout.across]:
             axes.set_visible(False)
         used = [*grid.flat[: layout.across - spare], *grid.flat[layout.across :]]
@@ -217,7 +219,9 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
         wrong = own[~right].sort_values("n", ascending=False)
         mistake = ""
         if len(wrong) and wrong["n"].iloc[0]:
-            gold, given = (label_in_words(task, str(wrong[key].iloc[0]), names) for key in ("gold", "predicted"))
+            gold, given = (
+                label_in_words(task, str(wrong[key].iloc[0]), names) for key in ("gold", "predicted")
+            )
             mistake = f"; most frequent mistake: {gold} called {given}"
         told.append(f"{who}: {', '.join(each)}{mistake}.")
     return " ".join(told)

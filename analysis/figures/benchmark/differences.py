@@ -11,6 +11,7 @@ from ...raters.result import RaterResult
 from ..labels import LabelKey
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names
+from .curves import level_of
 from .panels import in_order, names_of_judges, panels_in_words, strata_of
 from .robustness import shown_metric
 from .terms import metric_in_words
@@ -61,9 +62,10 @@ def draw(
     )
     panels = in_order(told["panel"], frame, where)
     series = [name for name in (HOLDS, OPEN) if name in set(told["series"])]
-    level = f"{1 - float(result.settings.get('alpha', 0.05)):.0%}"
+    level = level_of(result.settings)
+    places = [(HOLDS, OPEN).index(name) for name in series]
     forest = Forest(
-        told, panels, list(dict.fromkeys(told["row"])), series, [(HOLDS, OPEN).index(name) for name in series],
+        told, panels, list(dict.fromkeys(told["row"])), series, places,
         f"{metric_in_words(kind)}: the first minus the second, same items ({level} intervals)",
         dict.fromkeys(panels, 0.0), dodged=False,
     )  # fmt: skip
@@ -72,9 +74,7 @@ def draw(
 
 def one_test(frame: pd.DataFrame) -> pd.DataFrame:
     """Rows of the first test of each pair and task."""
-    keys = [
-        name for name in frame.columns if name in ("left", "right", "judge", "prompt", "task", "metric")
-    ]
+    keys = [name for name in frame.columns if name in ("left", "right", "judge", "prompt", "task", "metric")]
     if "test" not in frame:
         return frame
     first = frame.groupby(keys, sort=False, observed=True)["test"].transform("first")
@@ -124,7 +124,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     told = [f"Paired differences in {metric_in_words(kind).lower()}."]
     for place in in_order(frame["_where"], frame, where):
         own = frame[frame["_where"] == place]
-        row = own.loc[own["estimate"].abs().idxmax()]
+        row = own.iloc[int(own["estimate"].abs().to_numpy(float).argmax())]
         told.append(
             (f"{place}: " if place else "")
             + f"{int(own['_holds'].sum())} of {len(own)} pairs differ; largest: {row['_pair']} "

@@ -35,17 +35,25 @@ def panels_in_words(frame: pd.DataFrame, columns: Sequence[str], names: Names) -
     return pd.Series(joined, index=frame.index, dtype=object)
 
 
-def judges_in_words(frame: pd.DataFrame, names: Names) -> pd.Series[Any]:
-    """Judge of each row in words, with the prompt where a judge answered a task under several."""
+def judges_in_words(frame: pd.DataFrame, names: Names, where: Sequence[str] = ("task",)) -> pd.Series[Any]:
+    """Judge of each row in words, with the prompt where a judge has several in one task and stratum.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"judge": "gpt", "prompt": ["short", "long"], "task": "joke"})
+    >>> list(judges_in_words(frame, Names(None)))
+    ['gpt, Short', 'gpt, Long']
+    """
     told = names_of_judges(frame["judge"], names)
     if "prompt" not in frame:
         return told
-    real = frame[~frame["judge"].astype(str).isin(list(BASELINES))]
-    prompts = real.groupby("task", observed=True)["prompt"].nunique() if "task" in real else pd.Series([1])
-    if not (prompts > 1).any():
+    prompt = frame["prompt"].astype("string").fillna("")
+    keys = [frame[name].astype(str) for name in ("judge", *where) if name in frame]
+    if not (prompt.groupby(keys, sort=False).nunique() > 1).any():
         return told
-    prompt = frame["prompt"].astype("string").fillna("").map(lambda name: names.of("prompts", name))
-    joined = [f"{one}, {two}" if two else one for one, two in zip(told, prompt, strict=True)]
+    joined = [
+        f"{one}, {names.of('prompts', two)}" if two else one for one, two in zip(told, prompt, strict=True)
+    ]
     return pd.Series(joined, index=frame.index, dtype=object)
 
 
@@ -64,3 +72,19 @@ def in_order(shown: pd.Series[Any], frame: pd.DataFrame, columns: Sequence[str])
     }
     ranked = pd.DataFrame(ranks, index=frame.index).assign(_text=shown).sort_values(list(columns))
     return list(dict.fromkeys(ranked["_text"]))
+
+
+def placed(frame: pd.DataFrame, settings: Mapping[str, Any], names: Names) -> tuple[pd.DataFrame, list[str]]:
+    """Add to each row its task and stratum (``_where``) and its judge (``_who``) in words; and all places.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"judge": "gpt", "task": ["joke", "line"]})
+    >>> placed(frame, {}, Names(None))[1]
+    ['Joke', 'Line']
+    """
+    where = ["task", *strata_of(settings, frame)]
+    told = frame.assign(
+        _where=panels_in_words(frame, where, names), _who=judges_in_words(frame, names, where)
+    )
+    return told, in_order(told["_where"], told, where)

@@ -11,7 +11,8 @@ from ...raters.result import RaterResult
 from ..labels import LabelKey, display_order
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names, chosen
-from .panels import in_order, judges_in_words, panels_in_words, strata_of
+from .curves import level_of
+from .panels import placed
 from .terms import metric_in_words
 
 if TYPE_CHECKING:
@@ -38,25 +39,24 @@ def draw(
 
     Examples
     --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "prompt": "joke", "task": "joke", "condition": ["typos", "drift"],
+    >>> frame = pd.DataFrame({"judge": "gpt", "task": "joke", "condition": ["typos", "drift"],
     ...     "metric": "accuracy", "estimate": [-0.1, 0.0], "lower": -0.2, "upper": 0.1})
     >>> len(draw(RaterResult(frame, "robustness")).axes)
     1
     """
     names = Names(labels)
     frame, kind = shown_metric(result, metric)
-    where = ["task", *strata_of(result.settings, frame)]
+    frame, panels = placed(frame, result.settings, names)
     told = pd.DataFrame(
         {
-            "panel": panels_in_words(frame, where, names),
-            "row": judges_in_words(frame, names),
+            "panel": frame["_where"],
+            "row": frame["_who"],
             "series": names.all("condition", frame["condition"]),
             **{name: frame[name].astype(float) for name in ("estimate", "lower", "upper")},
         }
     )
-    panels = in_order(told["panel"], frame, where)
     series = names.all("condition", display_order(frame["condition"]))
-    level = f"{1 - float(result.settings.get('alpha', 0.05)):.0%}"
+    level = level_of(result.settings)
     forest = Forest(
         told, panels, list(dict.fromkeys(told["row"])), series, list(range(len(series))),
         f"{metric_in_words(kind)} of perturbed items minus that of the same items as they were "
@@ -77,17 +77,16 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
 
     Examples
     --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "prompt": "joke", "task": "joke", "condition": ["typos", "drift"],
+    >>> frame = pd.DataFrame({"judge": "gpt", "task": "joke", "condition": ["typos", "drift"],
     ...     "metric": "accuracy", "estimate": [-0.1, 0.0], "lower": -0.2, "upper": 0.1})
     >>> print(alt(RaterResult(frame, "robustness")))
     Accuracy of perturbed minus unperturbed items. gpt: Typos -0.10 [-0.20, 0.10], Drift +0.00 [-0.20, 0.10].
     """
     names = Names(labels)
     frame, kind = shown_metric(result, None)
-    where = ["task", *strata_of(result.settings, frame)]
-    frame = frame.assign(_where=panels_in_words(frame, where, names), _who=judges_in_words(frame, names))
+    frame, places = placed(frame, result.settings, names)
     told = [f"{metric_in_words(kind)} of perturbed minus unperturbed items."]
-    for place in in_order(frame["_where"], frame, where):
+    for place in places:
         for who, own in frame[frame["_where"] == place].groupby("_who", sort=False):
             each = [
                 f"{names.of('condition', row['condition'])} {row['estimate']:+.2f} "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -13,13 +13,15 @@ from ...raters.result import RaterResult
 from ..labels import LabelKey
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names, chosen
-from .panels import BASELINE, in_order, judges_in_words, panels_in_words, strata_of
+from .curves import level_of
+from .panels import BASELINE, placed
 from .terms import BASELINES, MISSING, metric_in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 USUAL = ("accuracy", "macro_f1")
+MOST_ACROSS = 6
 
 
 def draw(
@@ -55,23 +57,19 @@ def draw(
     frame, kinds = shown_scores(result, metrics)
     policy = policy_of(frame, missing)
     frame = frame[frame["missing"].astype(str) == policy]
-    where = ["task", *strata_of(result.settings, frame)]
-    frame = frame.assign(
-        _where=panels_in_words(frame, where, names),
-        _metric=[metric_in_words(name) for name in frame["metric"]],
-    )
+    frame, places = placed(frame, result.settings, names)
+    frame = frame.assign(_metric=[metric_in_words(name) for name in frame["metric"]])
     real, trivial = frame[frame["judge_kind"] != BASELINE], frame[frame["judge_kind"] == BASELINE]
     told = pd.DataFrame(
         {
             "panel": _panel(real),
-            "row": judges_in_words(real, names),
+            "row": real["_who"],
             "series": "",
             "estimate": real["estimate"].astype(float),
             "lower": real["lower"].astype(float),
             "upper": real["upper"].astype(float),
         }
     )
-    places = in_order(real["_where"], real, where)
     panels = [_joined(metric_in_words(kind), place) for kind in kinds for place in places]
     panels = [name for name in panels if name in set(told["panel"])]
     trivial = trivial.assign(_panel=_panel(trivial)).dropna(subset="estimate")
@@ -83,8 +81,8 @@ def draw(
     subject = metric_in_words(kinds[0]) if len(kinds) == 1 else "Score"
     forest = Forest(
         told, panels, list(dict.fromkeys(told["row"])), [""], [0],
-        f"{subject} ({_level(result.settings)} intervals; {MISSING.get(policy, policy)})",
-        lines=lines, across=max(len(places), 1),
+        f"{subject} ({level_of(result.settings)} intervals; {MISSING.get(policy, policy)})",
+        lines=lines, across=_across(len(places)),
     )  # fmt: skip
     return draw_forest(forest, theme=theme, title=title)
 
@@ -102,7 +100,12 @@ def shown_scores(result: RaterResult, metrics: Sequence[str] | None) -> tuple[pd
 def policy_of(frame: pd.DataFrame, asked: str | None) -> str:
     """What no answer counts as in a figure: what is asked for, else as wrong."""
     there = chosen(frame["missing"], [asked] if asked else None, "rule for missing answers")
-    return next((name for name in ("wrong", "study") if name in there), there[0]) if not asked else asked
+    return asked or next((name for name in ("wrong", "study") if name in there), there[0])
+
+
+def _across(places: int) -> int:
+    """Panels in a row: all places of a metric, or as equal parts of them as can be."""
+    return -(-places // -(-max(places, 1) // MOST_ACROSS)) or 1
 
 
 def _panel(frame: pd.DataFrame) -> list[str]:
@@ -111,10 +114,6 @@ def _panel(frame: pd.DataFrame) -> list[str]:
 
 def _joined(metric: str, place: str) -> str:
     return f"{metric}: {place}" if place else metric
-
-
-def _level(settings: Mapping[str, Any]) -> str:
-    return f"{1 - float(settings.get('alpha', 0.05)):.0%}"
 
 
 def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
@@ -132,10 +131,9 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     frame, kinds = shown_scores(result, None)
     policy = policy_of(frame, None)
     frame = frame[(frame["missing"].astype(str) == policy) & (frame["metric"] == kinds[0])]
-    where = ["task", *strata_of(result.settings, frame)]
-    frame = frame.assign(_where=panels_in_words(frame, where, names), _who=judges_in_words(frame, names))
+    frame, places = placed(frame, result.settings, names)
     told = []
-    for place in in_order(frame["_where"], frame, where):
+    for place in places:
         each = [
             f"{row['_who']} {row['estimate']:.2f}"
             + (f" [{row['lower']:.2f}, {row['upper']:.2f}]" if row["judge_kind"] != BASELINE else "")
@@ -144,5 +142,3 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
         told.append(f"{place}: {'; '.join(each)}." if place else f"{'; '.join(each)}.")
     head = f"{metric_in_words(kinds[0])}, {MISSING.get(policy, policy)}"
     return f"{head}: {' '.join(told)}" if told else f"{head}."
-
-

@@ -14,7 +14,7 @@ METRICS = {
     "mcc": "Matthews correlation",
     "log_loss": "Log-loss",
     "auc": "AUC",
-    "missing": "No answer",
+    "missing_rate": "No answer",
 }
 PASSES = {
     "pass_at_k": "At least one of k right (pass@k)",
@@ -80,12 +80,12 @@ def metric_in_words(name: object, levels: dict[str, str] | None = None) -> str:
 
 
 def rule_in_words(rule: object) -> str:
-    """The name of a reading rule without its form.
+    """The name of a reading rule without its form, with its version from the second on.
 
     Examples
     --------
-    >>> rule_in_words("line_labels/lenient@1"), rule_in_words("label/published@1")
-    ('lenient, version 1', 'as published, version 1')
+    >>> rule_in_words("line_labels/lenient@1"), rule_in_words("label/strict@2")
+    ('lenient', 'strict, version 2')
     """
     name, _, version = str(rule).rpartition("/")[2].partition("@")
-    return RULES.get(name, name) + (f", version {version}" if version else "")
+    return RULES.get(name, name) + (f", version {version}" if version not in ("", "1") else "")

@@ -1,0 +1,116 @@
+"""Lines with bands of intervals in a grid of panels: scores over k, scores over the length of items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ..fitting import more_lines, wrap
+from ..raters.naming import add_legend, dash, room_above
+from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+HIGH = 1.55
+SIZE = 8.0
+MOST_TICKS = 8
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What is drawn.
+
+    Attributes
+    ----------
+    table : DataFrame
+        ``down, across, series`` (labels), ``x, estimate, lower, upper``.
+    down, across, series : list of str
+        In display order: rows and columns of panels, and lines.
+    xlabel : str
+    whole : bool
+        Whether x counts something, so that each value has a tick.
+    """
+
+    table: pd.DataFrame
+    down: list[str]
+    across: list[str]
+    series: list[str]
+    xlabel: str
+    whole: bool = True
+
+    def at(self, down: str, across: str) -> pd.DataFrame:
+        """Points of one panel."""
+        return self.table[(self.table["down"] == down) & (self.table["across"] == across)]
+
+
+def draw_curves(curves: Curves, *, theme: str, title: str | None) -> Figure:
+    """Draw the panels with one legend above."""
+    look = theme_named(theme)
+    n_across = len(curves.across)
+    width = min(TWO_COLUMNS, 1.0 + 2.4 * n_across) if n_across > 1 else 4.6
+    room = (width - 0.6) / n_across - 0.15
+    heads = [wrap(name, room, SIZE, bold=True) for name in curves.across]
+    legend = curves.series if len(curves.series) > 1 else []
+    told, above, columns = room_above(title, width, legend)
+    below = wrap(curves.xlabel, width - 0.2)
+    with styled(look):
+        high = HIGH * len(curves.down) + above + 0.45 + max(map(more_lines, heads)) + more_lines(below)
+        figure = new_figure(width, high)
+        grid = figure.subplots(len(curves.down), n_across, squeeze=False, sharex="col", sharey="row")
+        for i, down in enumerate(curves.down):
+            for j, across in enumerate(curves.across):
+                _draw_lines(grid[i, j], curves, curves.at(down, across), look)
+            grid[i, 0].set_ylabel(wrap(down, HIGH - 0.2, SIZE), fontsize=SIZE)
+        for axes, head in zip(grid[0], heads, strict=True):
+            axes.set_title(head, fontsize=SIZE, fontweight="bold", loc="left", pad=4)
+        figure.supxlabel(below, fontsize=8.5)
+        add_legend(figure, [_handle(k, look) for k in range(len(legend))], legend, columns, told, look)
+    return figure
+
+
+def _handle(place: int, look: Theme) -> object:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=look.color(place), marker=look.marker(place), markersize=4.2, linewidth=1.2,
+                  linestyle=dash(place, look))  # fmt: skip
+
+
+def _draw_lines(axes: Axes, curves: Curves, here: pd.DataFrame, look: Theme) -> None:
+    for place, name in enumerate(curves.series):
+        one = here[here["series"] == name].sort_values("x")
+        if one.empty:
+            continue
+        x, color = one["x"].to_numpy(float), look.color(place)
+        axes.fill_between(
+            x, one["lower"].to_numpy(float), one["upper"].to_numpy(float), color=color, alpha=0.13,
+            linewidth=0, zorder=2,
+        )  # fmt: skip
+        axes.plot(x, one["estimate"], color=color, marker=look.marker(place), markersize=3.4, linewidth=1.2,
+                  linestyle=dash(place, look), zorder=3)  # fmt: skip
+    if curves.whole:
+        ticks = sorted(set(here["x"].astype(int)))
+        axes.set_xticks(ticks if len(ticks) <= MOST_TICKS else ticks[:: -(-len(ticks) // 6)])
+    else:
+        axes.locator_params(axis="x", nbins=4)
+    axes.set_ylim(bottom=0)
+    axes.locator_params(axis="y", nbins=4)
+    axes.tick_params(labelsize=7.5)
+    axes.grid(zorder=0)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+
+
+def level_of(settings: Mapping[str, object]) -> str:
+    """Level of the intervals of a result.
+
+    Examples
+    --------
+    >>> level_of({"alpha": 0.1}), level_of({})
+    ('90%', '95%')
+    """
+    return f"{100 * (1 - float(str(settings.get('alpha', 0.05)))):g}%"

@@ -1,0 +1,100 @@
+"""The same score under every rule for missing answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ...raters.result import RaterResult
+from ..labels import LabelKey, display_order
+from ..raters.forest import Forest, draw_forest
+from ..raters.naming import Names
+from .curves import level_of
+from .panels import BASELINE, placed, strata_of
+from .scores import shown_scores
+from .terms import MISSING, metric_in_words
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def is_told(result: RaterResult) -> bool:
+    """Whether rules for missing answers differ in any score."""
+    frame = result.frame[result.frame["judge_kind"] != BASELINE]
+    keys = [
+        name
+        for name in ("judge", "prompt", "task", "metric", *strata_of(result.settings, frame))
+        if name in frame
+    ]
+    apart = frame.groupby(keys, observed=True)["estimate"].agg(lambda values: values.max() - values.min())
+    return bool((apart > 1e-9).any())
+
+
+def draw(
+    result: RaterResult,
+    *,
+    theme: str = "light",
+    labels: Mapping[LabelKey, str] | None = None,
+    title: str | None = None,
+) -> Figure:
+    """Draw the first metric of `scores`: a panel for each task and stratum, a colour for each rule.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"judge": "gpt", "judge_kind": "model", "prompt": "joke", "task": "joke",
+    ...     "missing": ["wrong", "missing"], "metric": "accuracy", "estimate": [0.4, 0.5],
+    ...     "lower": [0.3, 0.4], "upper": [0.5, 0.6]})
+    >>> len(draw(RaterResult(frame, "scores")).axes)
+    1
+    """
+    names = Names(labels)
+    frame, kinds = shown_scores(result, None)
+    frame = frame[(frame["judge_kind"] != BASELINE) & (frame["metric"] == kinds[0])]
+    frame, panels = placed(frame, result.settings, names)
+    told = pd.DataFrame(
+        {
+            "panel": frame["_where"],
+            "row": frame["_who"],
+            "series": [_words(name) for name in frame["missing"].astype(str)],
+            **{name: frame[name].astype(float) for name in ("estimate", "lower", "upper")},
+        }
+    )
+    series = [_words(name) for name in display_order(frame["missing"])]
+    level = level_of(result.settings)
+    forest = Forest(
+        told, panels, list(dict.fromkeys(told["row"])), series, list(range(len(series))),
+        f"{metric_in_words(kinds[0])} ({level} intervals)",
+    )  # fmt: skip
+    return draw_forest(forest, theme=theme, title=title)
+
+
+def _words(policy: str) -> str:
+    text = MISSING.get(policy, policy)
+    return text[:1].upper() + text[1:]
+
+
+def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say by how much the rules move the first metric of each judge, at most.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"judge": "gpt", "judge_kind": "model", "prompt": "joke", "task": "joke",
+    ...     "missing": ["wrong", "missing"], "metric": "accuracy", "estimate": [0.4, 0.5],
+    ...     "lower": [0.3, 0.4], "upper": [0.5, 0.6]})
+    >>> alt(RaterResult(frame, "scores"))
+    'Accuracy under every rule for missing answers: gpt 0.40 to 0.50.'
+    """
+    names = Names(labels)
+    frame, kinds = shown_scores(result, None)
+    frame = frame[(frame["judge_kind"] != BASELINE) & (frame["metric"] == kinds[0])]
+    frame, places = placed(frame, result.settings, names)
+    told = []
+    for place in places:
+        each = [
+            f"{who} {own['estimate'].min():.2f} to {own['estimate'].max():.2f}"
+            for who, own in frame[frame["_where"] == place].groupby("_who", sort=False)
+        ]
+        told.append((f"{place}: " if place else "") + f"{'; '.join(each)}.")
+    return f"{metric_in_words(kinds[0])} under every rule for missing answers: {' '.join(told)}"
