@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from .blocks import slug, table_blocks
 from .display import NO_BREAK, interval, number, styled_table, whole
 from .figures.labels import words
 from .figures.raters.agreement import compared_in_words
+from .figures.raters.alt_power import scenario_name
 from .figures.raters.naming import Names
 from .figures.raters.terms import COEFFICIENTS, WEIGHTS
+from .raters.replacement import epsilon_curve
 from .rating_cells import Row, dimension_of, intervals, spread, with_gaps
 
 if TYPE_CHECKING:
@@ -65,6 +68,53 @@ def alt_test_tables(result: RaterResult, told: Names) -> list[GT]:
     )
     note = f"Epsilon is {result.settings['epsilon']:g}; a model passes with a winning rate of 0.5."
     return [styled_table(shown, name="alt-test", groups="dimension", note=note)]
+
+
+CURVE = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+
+
+def curve_table(result: RaterResult, name: str, title: str, told: Names) -> str:
+    """Winning rates of an alternative annotator test over epsilon, as a block with its lead."""
+    frame = epsilon_curve(result, CURVE).frame
+    several = frame["scoring"].nunique() > 1
+    shown = spread(
+        frame,
+        {
+            "dimension": frame["dimension"].map(partial(dimension_of, told))
+            + (", " + frame["scoring"].map(words) if several else ""),
+            "Model": frame["model"].map(partial(told.of, "judge")),
+        },
+        frame["epsilon"].map("{:g}".format),
+        lambda row: number(row["winning_rate"], 2) or "no test",
+    )
+    own = f"{name}_epsilon"
+    title = f"{title} Over epsilon."
+    table = styled_table(
+        shown, name="epsilon", groups="dimension", note="Winning rate with each epsilon; passes from 0.5."
+    )
+    return f"@tbl-{slug(own)} has the winning rates.\n\n" + table_blocks(own, [table], title)
+
+
+def power_tables(result: RaterResult, told: Names) -> list[GT]:
+    """Probability of passing over the number of items, for a panel and models of known agreement."""
+    frame = result.frame
+    kinds = [scenario_name(row) for row in frame.to_dict("records")]
+    shown = spread(
+        frame,
+        {
+            "Model": pd.Series(kinds, index=frame.index),
+            "Epsilon": frame["epsilon"].map("{:g}".format),
+            "Agreement with a person": frame["model_agreement"].map(lambda value: number(value, 2)),
+            "Behind people by": frame["difference"].map(lambda value: number(value, 3)),
+        },
+        frame["instances"].map(whole) + " items",
+        lambda row: NO_BREAK.join((number(row["pass_rate"], 2), interval(row["lower"], row["upper"], 2))),
+    )
+    note = (
+        "Probability of passing, in brackets the intervals of the simulation. Behind people by: probability "
+        "of a person to be at least as close to the others, less that of the model."
+    )
+    return [styled_table(shown, name="power", left=1, note=note)]
 
 
 def agreement_tables(result: RaterResult, told: Names) -> list[GT]:

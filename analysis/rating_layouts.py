@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .figures.labels import LabelKey
 from .figures.raters.naming import Names
-from .rating_agreement import agreement_tables, alt_test_tables
+from .rating_agreement import agreement_tables, alt_test_tables, power_tables
 from .rating_cells import any_table
 from .rating_descriptions import (
     bias_tables,
@@ -33,6 +33,7 @@ LAYOUTS: dict[str, Callable[[RaterResult, Names], list[GT]]] = {
     "biases": bias_tables,
     "agreement": agreement_tables,
     "alt_test": alt_test_tables,
+    "alt_power": power_tables,
     "rater_model": rater_model_tables,
     "dimension_model": dimension_model_tables,
     "label_model": label_model_tables,

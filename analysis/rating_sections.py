@@ -12,8 +12,10 @@ from .figures.raters import DRAWN, alt_of, figure_of, further_figures
 from .figures.raters.naming import Names
 from .methods import plain
 from .raters.result import RaterResult
+from .rating_agreement import curve_table
 from .rating_cells import dimension_of, intervals
 from .rating_layouts import lay_out
+from .rating_predictions import CHECK, assumptions, predictive_check
 
 if TYPE_CHECKING:
     from .report_ratings import RatingsReport
@@ -63,6 +65,11 @@ LEADS = {
         "labels alone can tell: true classes are those to which all judges together point."
     ),
     "agreement": "{figure} shows agreement coefficients, and {table} the numbers.",
+    "alt_power": (
+        "{figure} and {table} ask what the test can tell with a panel like this one: how often a model "
+        "passes that agrees with people as well as they agree with each other, one that knows what they "
+        "agree on, and one that is behind people by just epsilon and should not pass."
+    ),
     "alt_test": (
         "The alternative annotator test [@calderon2025] asks of each person whether a model comes as close "
         "to the others as they do. {figure} and {table} show the share of people against whom the model "
@@ -100,12 +107,21 @@ def section(report: RatingsReport, name: str) -> str:
     parts += _further(result, name, title, labels)
     if tables:
         parts.append(table_blocks(name, tables, title))
+    parts += [assumptions(result, name, title), predictive_check(result, name, title, labels)]
+    if result.kind == "alt_test":
+        parts.append(curve_table(result, name, title, Names(labels)))
     return "\n\n".join(filter(None, parts))
 
 
 FURTHER = {  # the sentence that leads to a further figure, and what its caption adds
     "radar": ("{figure} lays the same means out by dimension.", "By dimension."),
     "pairs": ("{figure} shows every pair of raters that share enough items.", "Every pair of raters."),
+    "epsilon": (
+        "{figure} asks the same with other values of epsilon, the advantage that people must have to be "
+        "worth their cost: points mark the smallest with which a model passes.",
+        "Over epsilon.",
+    ),
+    "judges": ("{figure} shows how severe and how discriminating each rater is.", "Rater by rater."),
     "certainty": ("{figure} shows how certain the true class of each item is.", "Certainty of items."),
 }
 
@@ -114,6 +130,8 @@ def _further(result: RaterResult, name: str, title: str, labels: Mapping[LabelKe
     """Further figures of a result, each after the sentence that leads to it."""
     made = []
     for part in further_figures(result):
+        if part == CHECK:  # shown with its table
+            continue
         own = f"{name}_{part}"
         figure = figure_of(result, part=part, labels=labels)
         lead, caption = FURTHER[part]
@@ -210,6 +228,8 @@ def method(made: Mapping[str, Any]) -> str:
         ("multiplicity", "adjustment: {}"),
         ("scoring", "scoring: {}"),
         ("link", "link: {}"),
+        ("scale", "scale: {}"),
+        ("simulations", "{} studies simulated for each number"),
         ("chains", "{} chains"),
         ("tune", "{} draws to adapt in"),
         ("sampler", "sampler {}"),

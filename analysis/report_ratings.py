@@ -11,7 +11,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from . import rating_answers as answers
 from . import rating_comparisons as comparisons
+from . import rating_published as beside_print
 from . import rating_sections as sections
 from .display import raw_block, styled_table
 from .figures.labels import LabelKey
@@ -89,9 +91,14 @@ class RatingsReport(ReportData):
         for name in names:
             self.say(partial(sections.section, self, name))
 
+    def show_if_any(self, kind: str) -> None:
+        """Print every result of a kind that only some folders hold; nothing where there is none."""
+        if self.of_kind(kind):
+            self.show(kind)
+
     def published(self) -> None:
         """Print the comparison with printed numbers, or why there is none."""
-        self.say(lambda: comparisons.published(self))
+        self.say(lambda: beside_print.published(self))
 
     def checks(self) -> None:
         """Print what the printed numbers of the Oogiri study say of each other."""
@@ -103,7 +110,7 @@ class RatingsReport(ReportData):
 
     def both_answers(self) -> None:
         """Print what the replacement test and the rater models say of the same models, side by side."""
-        self.say(lambda: comparisons.both_answers(self))
+        self.say(lambda: answers.both_answers(self))
 
     def methods(self) -> str:
         """Tell what was run, one paragraph a result, in Markdown."""

@@ -71,7 +71,7 @@ class Judged:
             notes.insert(
                 0,
                 "These judgments are simulated: they say nothing about the people and models that they are "
-                "named after, and they are not compared with printed numbers.",
+                "named after, and nothing about printed numbers that stand beside them.",
             )
         return {
             "simulated": bool(simulated),

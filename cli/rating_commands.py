@@ -65,6 +65,12 @@ def alt_test(
         list[str] | None,
         typer.Option(help="accuracy, neg_rmse or neg_mae; by default the one that fits; can be repeated."),
     ] = None,
+    power: Annotated[
+        bool,
+        typer.Option(
+            "--power", help="Also simulate how often models pass with such a panel; some seconds a dimension."
+        ),
+    ] = False,
     cluster: Cluster = None,
     items: ItemsFile = None,
     where: Where = None,
@@ -79,7 +85,7 @@ def alt_test(
 
     judged = find_judged(file, results, items, rename, where)
     drawn = {"draws": draws, "seed": seed, "alpha": alpha}
-    run_alt_test(judged, results, model, dimension, epsilon, scoring, cluster, drawn)
+    run_alt_test(judged, results, model, dimension, epsilon, scoring, cluster, drawn, power=power)
 
 
 def raters(

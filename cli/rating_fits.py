@@ -55,6 +55,7 @@ def fit_judgments(
 ) -> None:
     """Run every analysis of a study of items and write the results folder."""
     from conjury.analysis.raters.fit import fit_ratings, plan_ratings
+    from conjury.analysis.raters.published import beside_printed
     from conjury.analysis.store import ResultsFolder, describe_run
 
     judged = read_judged(data, study=study, items=items, renames=renames)
@@ -74,7 +75,7 @@ def fit_judgments(
             "results": fitted.records,
             "notes": [*source["notes"], *fitted.notes],
         }
-        tables = fitted.tables | beside_print(study, fitted.results, source)
+        tables = fitted.tables | beside_printed(study.name, fitted.results)
         if judged.truth is not None:
             types = study.assignment.across if study.assignment is not None else "response_type"
             tables |= {"truth": judged.truth, **beside_truth(fitted.results, judged.truth, types=types)}
@@ -104,15 +105,6 @@ def describe_study(study: ItemStudy) -> dict[str, Any]:
             "prompts": study.prompt_labels,
         },
     }
-
-
-def beside_print(
-    study: ItemStudy, results: Mapping[str, RaterResult], source: Mapping[str, Any]
-) -> dict[str, pd.DataFrame]:
-    """Printed numbers of the study beside ours, where judgments are not simulated."""
-    from conjury.analysis.raters.published import beside_printed
-
-    return {} if source["simulated"] else beside_printed(study.name, results)
 
 
 def beside_truth(

@@ -23,7 +23,8 @@ def free_name(results: Path, base: str, settings: Mapping[str, Any]) -> str:
     for number in itertools.count(1):
         name = base if number == 1 else f"{base}_{number}"
         earlier = (manifest.get(name) or {}).get("results") or []
-        if name not in taken and all(made["settings"] == wanted for made in earlier):
+        own = [made for made in earlier if made.get("name", name) == name]
+        if name not in taken and all(made["settings"] == wanted for made in own):
             return name
     raise AssertionError  # the numbers have no end
 

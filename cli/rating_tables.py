@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ from .rating_names import free_name, plain_name
 
 if TYPE_CHECKING:
     from conjury.analysis.raters.result import RaterResult
+
+Found = dict[str, tuple[str, "RaterResult"]]  # titles and results by name
 
 MOST = 60  # rows of a table that are printed
 
@@ -70,9 +73,15 @@ def run_alt_test(
     scoring: Sequence[str] | None,
     cluster: str | None,
     drawn: Mapping[str, Any],
+    *,
+    power: bool = False,
 ) -> None:
-    """Test whether models may replace a person, write the results and print them; ``drawn`` as above."""
+    """Test whether models may replace a person, write the results and print them; ``drawn`` as above.
+
+    The winning rates over epsilon are written with them; ``power`` adds that of the test with such a panel.
+    """
     from conjury.analysis.raters.replacement import alt_test
+    from conjury.analysis.raters.replacement.curve import with_curve
 
     columns = [
         "dimension", "scoring", "model", "winning_rate", "advantage_probability", "passes",
@@ -88,17 +97,49 @@ def run_alt_test(
         judged,
         results,
         Narrowed(dimensions, models),
-        lambda judgments: alt_test(
-            judgments,
-            list(models) if models else None,
-            epsilon=epsilon,
-            scoring=list(scoring) if scoring else None,
-            items=judged.items,
-            cluster=cluster,
-            **drawn,
+        lambda judgments: with_curve(
+            alt_test(
+                judgments,
+                list(models) if models else None,
+                epsilon=epsilon,
+                scoring=list(scoring) if scoring else None,
+                items=judged.items,
+                cluster=cluster,
+                **drawn,
+            )
         ),
         show,
+        partial(_powers, results=results, drawn=drawn) if power else None,
     )
+
+
+def _powers(
+    name: str, test: RaterResult, judgments: pd.DataFrame, *, results: Path, drawn: Mapping[str, Any]
+) -> Found:
+    """Power of a test with the panel at hand, for each dimension and scoring, by name."""
+    from conjury.analysis.raters.coverage import dimension_names
+    from conjury.analysis.raters.replacement.at_hand import panel_power
+
+    made: Found = {}
+    asked = list(dict.fromkeys(test.frame["scoring"]))
+    names = dimension_names(judgments)
+    for dimension in names:
+        for scoring in asked:
+            told = [dimension] if dimension and len(names) > 1 else []
+            told += [scoring] if len(asked) > 1 else []
+            words = in_words(Narrowed([dimension] if dimension else None), results)
+            title = "Power of the replacement test with this panel" + f" ({listed(words)})" * bool(words)
+            console.print(f"  {title}")
+            found = panel_power(
+                judgments,
+                dimension=dimension,
+                epsilon=test.settings["epsilon"],
+                scoring=scoring,
+                alpha=drawn["alpha"],
+                seed=drawn["seed"],
+            )
+            made["_".join([name, "power", *map(plain_name, told)])] = (title, found)
+    return made
 
 
 def _run(
@@ -108,19 +149,26 @@ def _run(
     narrowed: Narrowed,
     compute: Callable[[pd.DataFrame], RaterResult],
     show: Callable[[RaterResult], None],
+    further: Callable[[str, RaterResult, pd.DataFrame], Found] | None = None,
 ) -> None:
-    """Compute, add to the results folder under a name of its own, and print; ``called``: name and title."""
+    """Compute, add to the results folder under a name of its own, and print; ``called``: name and title.
+
+    ``further`` makes more results, by name with titles, from the name, the result and the judgments.
+    """
     refuse_other_data(results, judged)
     start = time.perf_counter()
-    found = compute(judged.of_dimensions(narrowed.dimensions))
-    seconds = time.perf_counter() - start
+    judgments = judged.of_dimensions(narrowed.dimensions)
+    found = compute(judgments)
     base, title = called
     if narrowed.all:
         base = "_".join([base, *map(plain_name, narrowed.all)])
         title = f"{title} ({listed(in_words(narrowed, results))})"
     name = free_name(results, base, found.settings)
-    extend_results(name, judged, results, {name: (title, found)}, seconds)
+    more = further(name, found, judgments) if further is not None else {}
+    extend_results(name, judged, results, {name: (title, found), **more}, time.perf_counter() - start)
     show(found)
+    for _, added in more.values():
+        print_frame(added.frame)
     print_notes(found.notes, results)
     console.print(f"Results in {results}; render them with `conjury report raters --results {results}`.")
 

@@ -27,6 +27,7 @@ from .descriptive import (
 )
 from .ratings import HUMAN, read_ratings
 from .replacement import alt_test
+from .replacement.curve import with_curve
 from .result import RaterResult
 from .saved import record_of, tables_of
 
@@ -99,7 +100,9 @@ def plan_ratings(
             Planned(
                 "alt_test",
                 "May a model replace a person of the panel?",
-                lambda: alt_test(judgments, epsilon=options.epsilon, cluster=study.cluster, **common),
+                lambda: with_curve(
+                    alt_test(judgments, epsilon=options.epsilon, cluster=study.cluster, **common)
+                ),
             )
         )
     return planned

@@ -19,6 +19,7 @@ DRAWN: dict[str, str] = {  # kind of result -> module of this folder with `draw`
     "agreement_pairs": "agreement_pairs",
     "alt_test": "alt_test",
     "epsilon_curve": "epsilon",
+    "both_answers": "both_answers",
     "alt_power": "alt_power",
     "biases": "biases",
     "choice_model": "part_worths",
@@ -31,21 +32,26 @@ DRAWN: dict[str, str] = {  # kind of result -> module of this folder with `draw`
     "means": "means",
     "rater_model": "rater_model",
     "rating_lines": "scatter",
+    "recovery": "recovery",
     "tier_accuracy": "tiers",
 }
 
 
 FURTHER: dict[str, dict[str, str]] = {  # kind of result -> further figure of it -> module of this folder
     "agreement": {"pairs": "agreement_pairs"},
-    "label_model": {"certainty": "certainty"},
+    "alt_test": {"epsilon": "epsilon"},
+    "dimension_model": {"check": "predictive"},
+    "label_model": {"certainty": "certainty", "check": "predictive"},
     "means": {"radar": "radar"},
+    "rater_model": {"judges": "rater_judges", "check": "predictive"},
 }
 
 
 def figure_of(result: RaterResult, **options: Any) -> Figure:
     """Draw the figure of a result; InputError for results that have none.
 
-    ``part`` names a further figure: "radar" of means, "pairs" of agreement, "certainty" of labels.
+    ``part`` names a further figure: "radar" of means, "pairs" of agreement, "epsilon" of the replacement
+    test, "certainty" of labels, "judges" of the model of raters, "check" of all models.
     """
     if result.kind not in DRAWN:
         raise InputError(
@@ -86,8 +92,17 @@ def _has_pairs(result: RaterResult) -> bool:
     return bool((pairs["estimate"].notna() & (pairs["n_items"] >= SHARED)).any())
 
 
+def _has_check(result: RaterResult) -> bool:
+    from .predictive import predicted_shares
+
+    return not predicted_shares(result).empty
+
+
 _DRAWABLE: dict[str, Callable[[RaterResult], bool]] = {
     "radar": _has_radar,
     "pairs": _has_pairs,
     "certainty": lambda result: "items" in result.extra,
+    "check": _has_check,
+    "epsilon": lambda result: "annotators" in result.extra,
+    "judges": lambda result: "judges" in result.extra,
 }

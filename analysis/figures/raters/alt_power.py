@@ -21,6 +21,7 @@ STATED = "as stated"
 PANEL = 2.1
 LEGEND = 1.3
 MOST_COLUMNS = 3
+SAME = 0.005
 
 
 def draw(
@@ -98,6 +99,24 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
             f"A model behind by epsilon passes in at most {margin['pass_rate'].max():.1%} of studies."
         )
     return " ".join(["Power of the alternative annotator test over items rated.", *told])
+
+
+def scenario_name(row: Mapping[Any, Any]) -> str:
+    """Which model a row of power is about, by how it agrees with people.
+
+    Examples
+    --------
+    >>> scenario_name({"scenario": "as stated", "human_agreement": 0.49, "model_agreement": 0.49})
+    'As good as a person'
+    """
+    if row["scenario"] != STATED:
+        return "Behind people by epsilon"
+    model, human = float(row["model_agreement"]), float(row["human_agreement"])
+    if abs(model - human) < SAME:
+        return "As good as a person"
+    if model > human**0.5 - 2 * SAME:
+        return "Knows what people agree on"
+    return "Better than a person" if model > human else "Worse than a person"
 
 
 def _world(world: Mapping[Any, Any]) -> str:

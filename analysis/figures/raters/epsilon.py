@@ -40,7 +40,7 @@ def draw(
     Parameters
     ----------
     result : RaterResult
-        As from `conjury.analysis.raters.replacement.epsilon_curve`.
+        As from `conjury.analysis.raters.replacement.epsilon_curve`, or `alt_test`.
     theme, labels, title
         As in `conjury.analysis.figures.raters.alt_test.draw`.
 
@@ -48,6 +48,7 @@ def draw(
     -------
     matplotlib.figure.Figure
     """
+    result = _curve(result)
     look, named, frame = theme_named(theme), Names(labels), result.frame
     models = list(dict.fromkeys(frame["model"]))
     names = dict(zip(models, named.all("judges", models), strict=True))
@@ -79,7 +80,7 @@ def draw(
 def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Describe the curves in words: with which epsilon each model begins to pass."""
     named = Names(labels)
-    table = result.extra["smallest"]
+    table = _curve(result).extra["smallest"]
     several = table["dimension"].nunique() > 1 or table["scoring"].nunique() > 1
     told = []
     for row in table.to_dict("records"):
@@ -92,6 +93,12 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
         )  # fmt: skip
         told.append(f"{named.of('judges', row['model'])}{f' ({where})' if several else ''} {begins}.")
     return " ".join(["Winning rates over epsilon.", *told])
+
+
+def _curve(result: RaterResult) -> RaterResult:
+    from ...raters.replacement import epsilon_curve
+
+    return epsilon_curve(result) if result.kind == "alt_test" else result
 
 
 def _draw_panel(

@@ -82,7 +82,9 @@ def draw_forest(forest: Forest, *, theme: str, title: str | None) -> Figure:
     heads = {
         name: wrap(name, (width - left) / across - 0.08, PANEL_TITLE, bold=True) for name in forest.panels
     }
-    high = max(0.2, 0.07 + STEP * (len(forest.series) if forest.dodged else 1), max(map(lines_high, rows)) + 0.04)
+    high = max(
+        0.2, 0.07 + STEP * (len(forest.series) if forest.dodged else 1), max(map(lines_high, rows)) + 0.04
+    )
     legend = forest.series if len(forest.series) > 1 else []
     told, above, columns = room_above(title, width, [*legend, *forest.line_names])
     band = high * len(rows) + 0.42 + max(map(more_lines, heads.values())) + (0 if forest.share_x else 0.1)

@@ -11,6 +11,7 @@ from conjury.inference.errors import InputError
 
 from ...raters.result import RaterResult
 from ..labels import LabelKey
+from . import predictive
 from .forest import Forest, draw_forest
 from .naming import Names
 from .terms import OF_RATERS
@@ -51,7 +52,7 @@ def draw(
     part : {"agreement", "judges", "check"}
         Latent correlations and the probability of agreeing better than a random person; severity and
         discrimination of each rater (of many people, those with the lowest, middle and highest severities);
-        or observed shares of the categories beside those of replicated ratings.
+        or observed shares of the categories beside those that the model makes.
     theme : {"light", "dark"}
     labels : mapping, optional
     title : str, optional
@@ -64,7 +65,9 @@ def draw(
     names = Names(labels)
     if part not in PARTS:
         raise InputError(f"There is no part '{part}' of the figure; there are {', '.join(PARTS)}.")
-    made = {"judges": _judges, "agreement": _agreement, "check": _check}[part](result, names)
+    if part == "check":
+        return predictive.draw(result, theme=theme, labels=labels, title=title)
+    made = {"judges": _judges, "agreement": _agreement}[part](result, names)
     return draw_forest(made, theme=theme, title=title)
 
 
@@ -129,24 +132,3 @@ def _judges(result: RaterResult, names: Names) -> Forest:
         table, list(OF_JUDGES.values()), names.all("judge", shown), series, places,
         "Posterior mean and interval", baseline={OF_JUDGES["severity_points"]: 0.0}, share_x=False, across=2,
     )  # fmt: skip
-
-
-def _check(result: RaterResult, names: Names) -> Forest:
-    kept = result.extra["frequencies"]
-    replicated = kept.assign(estimate=kept["expected"], series="Replicated by the model")
-    observed = kept.assign(estimate=kept["observed"], series="Observed")
-    observed[["lower", "upper"]] = float("nan")
-    both = pd.concat([replicated, observed])
-    table = pd.DataFrame(
-        {
-            "panel": names.all("group", both["group"]),
-            "row": [f"Rating {value:g}" for value in both["category"]],
-            "series": both["series"],
-            **{name: both[name] for name in ("estimate", "lower", "upper")},
-        }
-    )
-    rows = [f"Rating {value:g}" for value in dict.fromkeys(kept["category"])]
-    panels = names.all("group", dict.fromkeys(kept["group"]))
-    return Forest(
-        table, panels, rows, ["Replicated by the model", "Observed"], [0, 1], "Share of ratings", across=4
-    )

@@ -348,7 +348,8 @@ def fit_in_words(check: pd.DataFrame, what: str, alpha: float = 0.05) -> str:
     if not outside.any():
         return f"All {len(check):,} {what} lie within {1 - alpha:.0%} of the replications."
     first = list(check.columns).index("observed")
-    names = check.loc[outside, check.columns[:first]].astype("string").agg(" ".join, axis=1)
+    told = check.loc[outside, check.columns[:first]].astype("string").fillna("")
+    names = [" ".join(filter(None, row)) for row in told.to_numpy(dtype=object)]
     return (
         f"Of {len(check):,} {what}, {int(outside.sum()):,} lie outside the {1 - alpha:.0%} of the "
         f"replications (about {expected:,} expected): {listed(names, 4)}."

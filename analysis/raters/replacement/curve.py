@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,11 @@ def epsilon_curve(result: RaterResult, epsilons: Sequence[float] | None = None) 
     return RaterResult(
         frame.assign(passes=passes), "epsilon_curve", tuple(result.notes), settings, {"smallest": smallest}
     )
+
+
+def with_curve(result: RaterResult) -> RaterResult:
+    """Add the default curve to a result of `alt_test`, as the further table ``epsilon``."""
+    return replace(result, extra={**result.extra, "epsilon": epsilon_curve(result).frame})
 
 
 def _evidence(own: pd.DataFrame) -> Evidence:
