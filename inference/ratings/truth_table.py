@@ -225,8 +225,9 @@ def read_rating_truth(source: Path | pd.DataFrame, study: ItemStudy) -> RatingTr
     for model in truth.models:
         if np.linalg.eigvalsh(model.alone(truth.common))[0] < LEAST:
             raise InputError(
-                f"{place}: {model.judge} cannot share so much of its errors with other models, whose "
-                "correlations between dimensions differ from its own; lower its model_shared."
+                f"{place}: {model.judge} cannot share so much of its errors with other models, given their "
+                "correlations between dimensions; lower its model_shared, or bring that of its dimensions "
+                "nearer to each other."
             )
     return truth
 
