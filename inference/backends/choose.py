@@ -8,7 +8,7 @@ from pathlib import Path
 from ..collect import Order
 from ..errors import InputError
 from ..runs import RunFolder
-from ..study import ItemStudy, Study
+from ..study import ItemStudy
 from .base import Backend
 
 
@@ -50,13 +50,12 @@ def choose_backend(order: Order, folder: RunFolder, route: Route) -> Backend:
         return ReplayBackend(route.recorded, order.judge_id)
     from .simulated import SimulatedBackend
 
-    if isinstance(order.study, ItemStudy) and order.study.scales:
-        from .simulated_ratings import SimulatedRatingsBackend
+    if isinstance(order.study, ItemStudy):
+        from .simulated_items import SimulatedItemsBackend
 
-        return SimulatedRatingsBackend(order.study, order.judge_id, ask.samples)
-    if not isinstance(order.study, Study) or folder.design is None:
+        return SimulatedItemsBackend(order.study, order.judge_id, ask.samples)
+    if folder.design is None:
         raise InputError(
-            "--backend simulated answers conjoints and studies of ratings that have a truth table; use "
-            "another backend."
+            "--backend simulated answers conjoints of pairs that are drawn; use another backend."
         )
     return SimulatedBackend(order.study, order.judge_id, folder.design.drawn, ask.samples)
