@@ -92,7 +92,9 @@ def _draw_bars(
 ) -> None:
     start = np.zeros(len(rows))
     counts = here.pivot_table(index="_row", columns="status", values="n", aggfunc="sum", observed=True)
-    shares = counts.div(counts.sum(axis=1), axis=0).reindex(index=list(rows), columns=list(statuses)).fillna(0.0)
+    shares = (
+        counts.div(counts.sum(axis=1), axis=0).reindex(index=list(rows), columns=list(statuses)).fillna(0.0)
+    )
     for place, status in enumerate(statuses):
         share = 100 * shares[status].to_numpy(float)
         axes.barh(

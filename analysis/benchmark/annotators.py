@@ -1,0 +1,104 @@
+"""Agreement of the people whose votes are the gold labels: on the classes, and on what a class covers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from conjury.inference.columns import as_text
+from conjury.inference.errors import InputError
+
+from ..raters.coefficients import agreement
+from ..raters.ratings import HUMAN
+from .result import BenchmarkResult
+
+COEFFICIENTS = ("percent", "fleiss", "krippendorff")
+VERSUS = "_vs_"
+
+
+def annotators(
+    judgments: pd.DataFrame,
+    *,
+    covers: Mapping[str, Sequence[str]] | None = None,
+    items: pd.DataFrame | None = None,
+    by: Sequence[str] = (),
+    coefficients: Sequence[str] = COEFFICIENTS,
+    alpha: float = 0.05,
+    draws: int = 1_000,
+    seed: int = 1,
+) -> BenchmarkResult:
+    """Agreement of people among themselves on every distinction that gold makes.
+
+    With ``covers``, a first dimension tells the classes apart (harmful or safe), and one for each class that
+    covers several labels tells these apart, among the people who gave one of them: who calls an item safe
+    says nothing about whether its harm is implicit.
+
+    Parameters
+    ----------
+    judgments : DataFrame
+        The judgments contract; those of people are used.
+    covers : mapping of class to sequence, optional
+        Labels that count as each class; without it, labels are compared as they are.
+    items : DataFrame, optional
+        Columns of items for ``by``.
+    by : sequence of str
+        Columns to compute agreement by, such as modality.
+    coefficients : sequence of str
+        As :func:`conjury.analysis.raters.agreement` takes them; ``percent`` is the observed agreement of
+        pairs of people.
+    alpha, draws, seed
+        Of the bootstrap over items.
+
+    Returns
+    -------
+    BenchmarkResult
+        Kind "annotators", the columns of :func:`conjury.analysis.raters.agreement`; dimensions are named
+        ``implicit_vs_explicit``.
+
+    Examples
+    --------
+    >>> rows = [("ann", "j1", "safe"), ("bob", "j1", "safe"), ("ann", "j2", "implicit"),
+    ...     ("bob", "j2", "explicit"), ("ann", "j3", "implicit"), ("bob", "j3", "implicit")]
+    >>> judged = pd.DataFrame(rows, columns=["judge_id", "item_id", "value"]).assign(judge_kind="human",
+    ...     dimension="harm", status="ok", sample=1)
+    >>> covers = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
+    >>> found = annotators(judged, covers=covers, coefficients=["percent"], draws=0).frame
+    >>> found.set_index("dimension")["estimate"].to_dict()
+    {'harmful_vs_safe': 1.0, 'implicit_vs_explicit': 0.5}
+    """
+    people = judgments[as_text(judgments["judge_kind"]).eq(HUMAN).to_numpy(dtype=bool)]
+    if people["judge_id"].nunique() < 2:
+        raise InputError("judgments: there are not two people to compare; agreement needs a panel.")
+    columns = list(by)
+    found = agreement(
+        distinctions(people, covers or {}),
+        list(coefficients),
+        items=items,
+        by=columns or None,
+        between=[],
+        alpha=alpha,
+        draws=draws,
+        seed=seed,
+    )
+    settings = {**found.settings, "covers": {name: list(of) for name, of in (covers or {}).items()}}
+    extra = {name: table for name, table in found.extra.items() if name == "pairs"}
+    return BenchmarkResult(found.frame, "annotators", found.notes, settings, extra)
+
+
+def distinctions(judgments: pd.DataFrame, covers: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Judgments of labels as judgments of each distinction: between classes, and within one.
+
+    Labels that no class covers, such as a class itself, count between classes only.
+    """
+    value = as_text(judgments["value"])
+    if not covers:
+        return judgments
+    owner = {label: name for name, labels in covers.items() for label in labels}
+    owner |= {name: name for name in covers}
+    parts = [judgments.assign(dimension=VERSUS.join(covers), value=value.map(owner))]
+    for labels in covers.values():
+        if len(labels) > 1:
+            within = value.isin(list(labels)).to_numpy(dtype=bool)
+            parts.append(judgments[within].assign(dimension=VERSUS.join(labels), value=value[within]))
+    return pd.concat(parts, ignore_index=True)

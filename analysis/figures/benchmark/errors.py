@@ -1,0 +1,80 @@
+"""Scores and missing answers over the length of what is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ...raters.result import RaterResult
+from ..labels import LabelKey, display_order
+from ..raters.naming import Names
+from .curves import Curves, draw_curves, level_of
+from .panels import placed
+from .terms import metric_in_words
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def draw(
+    result: RaterResult,
+    *,
+    theme: str = "light",
+    labels: Mapping[LabelKey, str] | None = None,
+    title: str | None = None,
+) -> Figure:
+    """Draw `length_effects`: a row of panels for each metric, a column for each task and stratum.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"judge": "gpt", "prompt": "joke", "task": "joke", "metric": "accuracy",
+    ...     "length": [80.0, 300.0], "estimate": [0.3, 0.4], "lower": [0.2, 0.3], "upper": [0.4, 0.5]})
+    >>> len(draw(RaterResult(frame, "errors")).axes)
+    1
+    """
+    names = Names(labels)
+    frame = result.frame[result.frame["estimate"].notna()]
+    frame, places = placed(frame, result.settings, names)
+    told = pd.DataFrame(
+        {
+            "down": [metric_in_words(kind) for kind in frame["metric"]],
+            "across": frame["_where"],
+            "series": frame["_who"],
+            "x": frame["length"],
+            **{name: frame[name].astype(float) for name in ("estimate", "lower", "upper")},
+        }
+    )
+    curves = Curves(
+        told,
+        [metric_in_words(kind) for kind in display_order(frame["metric"])],
+        places,
+        list(dict.fromkeys(told["series"])),
+        f"Length of the item, mean characters of its group (bands: {level_of(result.settings)} intervals)",
+        whole=False,
+    )
+    return draw_curves(curves, theme=theme, title=title)
+
+
+def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say the first metric of each judge on the shortest and on the longest items.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"judge": "gpt", "prompt": "joke", "task": "joke", "metric": "accuracy",
+    ...     "length": [80.0, 300.0], "estimate": [0.3, 0.4], "lower": [0.2, 0.3], "upper": [0.4, 0.5]})
+    >>> alt(RaterResult(frame, "errors"))
+    'Accuracy by length. gpt: 0.30 at 80 characters, 0.40 at 300 characters.'
+    """
+    names = Names(labels)
+    frame = result.frame[result.frame["estimate"].notna()]
+    kind = display_order(frame["metric"])[0]
+    frame, places = placed(frame[frame["metric"] == kind], result.settings, names)
+    told = [f"{metric_in_words(kind)} by length."]
+    for place in places:
+        for who, own in frame[frame["_where"] == place].groupby("_who", sort=False):
+            ends = own.sort_values("length").iloc[[0, -1]].to_dict("records")
+            each = [f"{end['estimate']:.2f} at {end['length']:.0f} characters" for end in ends]
+            told.append(f"{', '.join(filter(None, [place, str(who)]))}: {', '.join(each)}.")
+    return " ".join(told)
