@@ -96,7 +96,7 @@ def collect_judgments(
     full_rules(known, running.rule)
     ask = find_judge(known, judge, asking)
     _check_route(ask, known.responses, running)
-    chosen = find_prompts(known, prompts, running.images)
+    chosen = find_prompts(known, prompts, running.images, judge)
     folder = run_folder(known, out)
     prices = read_prices(running.prices)
     price = prices.of(ask.model) if ask.backend == "openai" else None
@@ -215,8 +215,10 @@ def _check_route(ask: Sampling, responses: Sequence[Response], running: Running)
         raise InputError(f"--answer {ask.answer}: {unfit}")
 
 
-def find_prompts(study: Study | ItemStudy, names: Sequence[str] | None, images: bool) -> list[Prompt]:
-    """Select prompts: those that are named, else all that differ for what is shown."""
+def find_prompts(
+    study: Study | ItemStudy, names: Sequence[str] | None, images: bool, judge: str = ""
+) -> list[Prompt]:
+    """Select prompts: those that are named, else those of the judge that differ for what is shown."""
     known = {prompt.id: prompt for prompt in study.prompts}
     for name in names or ():
         if name not in known:
@@ -230,7 +232,8 @@ def find_prompts(study: Study | ItemStudy, names: Sequence[str] | None, images: 
             )
     if names:
         return [known[name] for name in dict.fromkeys(names)]
-    usable = [prompt for prompt in study.prompts if images or prompt.stimuli == "any"]
+    mine = next((part.prompts for part in study.judges if part.id == judge), None) or list(known)
+    usable = [known[name] for name in mine if images or known[name].stimuli == "any"]
     if not usable:
         raise InputError(f"Study {study.name} has no prompts; write at least one into the study file.")
     return usable

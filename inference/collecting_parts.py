@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from .study_base import Count, Identifier, Part, Share, Text
+from .study_base import Amount, Count, Identifier, Part, Share, Text
 
 
 class Choice(Part):
@@ -135,6 +135,19 @@ class Content(Part):
     roles: Roles = Roles()
 
 
+class Video(Part):
+    """How clips are shown to judges that do not take them whole: as frames, and the sound beside them.
+
+    A clip that has more frames than ``most_frames`` at this rate is shown by so many, evenly spread. Frames are
+    scaled down to ``longest_side`` pixels. ``audio`` goes to judges that take it, whole clips or frames.
+    """
+
+    frames_per_second: Annotated[Amount, Field(gt=0, le=60)] = 10.0
+    most_frames: Annotated[int, Field(gt=0, le=1000)] = 64
+    longest_side: Annotated[int, Field(ge=16, le=4096)] = 512
+    audio: Literal["if_taken", "never"] = "if_taken"
+
+
 class Collecting(Part):
     """How subjects are put to models.
 
@@ -152,6 +165,7 @@ class Collecting(Part):
     shuffle_options: bool = False
     seed: int = Field(default=1, ge=0)
     media_hosts: list[Text] = Field(default_factory=list)
+    video: Video | None = None
 
 
 def _as_json(value: dict[str, Any]) -> dict[str, Any]:
@@ -165,10 +179,14 @@ def _as_json(value: dict[str, Any]) -> dict[str, Any]:
 Settings = Annotated[dict[str, Any], AfterValidator(_as_json)]
 
 
+Medium = Literal["image", "video", "audio"]
+
+
 class Sampling(Part):
     """How a model is asked: where it is reached, and the settings that change its answers.
 
     ``answer`` is "auto" for the way that suits the response form; :func:`with_answer` puts that in its place.
+    ``takes`` says what besides text the model takes: whole clips (video) or their frames (image), and sound.
     ``settings`` go with every request (temperature, max_tokens, ...); where they name a ``seed``, every
     request gets one of its own, drawn from it. ``engine`` goes to the engine that loads the model.
     """
@@ -179,6 +197,7 @@ class Sampling(Part):
     key_variable: Annotated[str, Field(pattern=KEY_VARIABLE)] = "OPENAI_API_KEY"
     answer: Literal["auto", "token", "choice", "json", "free"] = "auto"
     top_logprobs: Annotated[int, Field(ge=0, le=20)] = 20
+    takes: list[Medium] = Field(default=["image"])
     samples: Count = 1
     settings: Settings = Field(default_factory=dict)
     engine: Settings = Field(default_factory=dict)

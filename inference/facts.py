@@ -12,6 +12,7 @@ from .designing import DrawnDesign
 from .errors import InputError
 from .ledger import Count
 from .study import ItemStudy, Study
+from .study_base import Part
 from .study_parts import Prompt
 from .templates import Templates
 
@@ -51,7 +52,7 @@ def run_facts(
     return {
         **study_facts(study, subjects),
         "prompts": hashes,
-        "judges": {judge_id: ask.model_dump(exclude=ROUTE)},
+        "judges": {judge_id: ask.model_dump(exclude=ROUTE | _usual(ask, "takes"))},
     }
 
 
@@ -61,8 +62,19 @@ def study_facts(study: Study | ItemStudy, subjects: Mapping[str, Any]) -> dict[s
         "study": study.name,
         "question": study.question,
         "response": study.response.model_dump(exclude_none=True),
-        "collect": study.collect.model_dump(exclude={"swapped_share", "media_hosts"}),
+        "collect": study.collect.model_dump(
+            exclude={"swapped_share", "media_hosts"} | _usual(study.collect, "video")
+        ),
         "subjects": dict(subjects),
+    }
+
+
+def _usual(part: Part, *fields: str) -> set[str]:
+    """Name those of the fields that say nothing unusual: runs may have begun before there were any."""
+    return {
+        name
+        for name in fields
+        if getattr(part, name) == type(part).model_fields[name].get_default(call_default_factory=True)
     }
 
 

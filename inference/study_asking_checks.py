@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .marked_yaml import Location
 from .parsing.fold import plain
-from .study_checks import Problem, duplicates, missing_file
+from .study_checks import Problem, duplicates, missing_file, suggestion
 
 if TYPE_CHECKING:
     from .collecting_parts import LabelLevel, Response
@@ -52,6 +52,7 @@ def _judges(study: Study | ItemStudy) -> Iterator[Problem]:
     yield from _named_twice(study.judges, ("judges",), "judge")
     for position, judge in enumerate(study.judges):
         at: Location = ("judges", position, "ask")
+        yield from _asked_under(study, judge, ("judges", position, "prompts"))
         if judge.ask is not None and judge.kind == "human":
             yield Problem(at, f"{judge.id}: people are not asked over an interface; remove 'ask'.")
         elif judge.ask is not None:
@@ -59,12 +60,30 @@ def _judges(study: Study | ItemStudy) -> Iterator[Problem]:
             unfit = next(filter(None, answers), None)
             if unfit is not None:
                 yield Problem((*at, "answer"), f"{judge.id}: {unfit}")
+            yield from _media(judge, (*at, "takes"))
             for name in judge.ask.settings:
                 if name in OWN_SETTINGS:
                     yield Problem(
                         (*at, "settings", name),
                         f"{judge.id}: '{name}' is no setting of a judge; {OWN_SETTINGS[name]}.",
                     )
+
+
+def _asked_under(study: Study | ItemStudy, judge: Judge, at: Location) -> Iterator[Problem]:
+    known = [prompt.id for prompt in study.prompts]
+    for position, name in enumerate(judge.prompts or ()):
+        if name not in known:
+            yield Problem((*at, position), f"{judge.id}: {suggestion(name, known)}")
+
+
+def _media(judge: Judge, at: Location) -> Iterator[Problem]:
+    """Report a medium that is given twice, and sound without pictures."""
+    taken = judge.ask.takes if judge.ask is not None else []
+    for position, name in enumerate(taken):
+        if name in taken[:position]:
+            yield Problem((*at, position), f"{judge.id}: '{name}' is given twice; remove one of them.")
+    if taken == ["audio"]:
+        yield Problem(at, f"{judge.id}: the sound of a clip goes with its pictures; add 'image' or 'video'.")
 
 
 def _prompts(study: Study | ItemStudy) -> Iterator[Problem]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import pandas as pd
 from pydantic import Field
@@ -88,13 +88,14 @@ class Prompt(Part):
 class Judge(Part):
     """Who judges: a panel of people or one model, with its name in words, and how the model is asked.
 
-    ``aliases`` are names it carries in raw data.
+    ``prompts`` are those it is asked under, all by default; ``aliases`` are names it carries in raw data.
     """
 
     id: Identifier
     label: Text
     kind: Literal["human", "model"]
     ask: Sampling | None = None
+    prompts: Annotated[list[Identifier], Field(min_length=1)] | None = None
     aliases: list[str] = Field(default_factory=list)
 
 
