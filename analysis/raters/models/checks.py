@@ -9,14 +9,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from conjury.inference.columns import listed
 
+from ..ratings import Codes, Floats
 from .libraries import library
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 RHAT = 1.01
 ESS = 400.0

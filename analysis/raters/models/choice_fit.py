@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..ratings import Codes, Floats
 from .libraries import library
 from .priors import Prior, Priors, changed
 from .progress import Progress
 from .sampling import sample
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 MOST_KEPT = 20_000_000  # numbers of single raters' part-worths that are kept
 

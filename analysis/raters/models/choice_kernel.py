@@ -6,10 +6,8 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
+from ..ratings import Codes, Floats
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]

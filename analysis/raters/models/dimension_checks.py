@@ -6,14 +6,12 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from ..ratings import Codes, Floats
 from .checks import statistic_check
 from .dimension_data import GroupRatings
 from .dimension_sampler import GroupDraws
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 REPLICATIONS = 100
 
 

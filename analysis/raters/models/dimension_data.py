@@ -7,16 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from conjury.inference.columns import as_text, did_you_mean, listed
 from conjury.inference.errors import InputError
 from conjury.inference.tables import require_columns
 
-from ..ratings import HUMAN, Ratings, read_ratings
+from ..ratings import HUMAN, Codes, Floats, Ratings, read_ratings
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 KEYS = ["judge", "item", "sample"]
 REPEATED = 20  # items with two or more ratings from which effects of items can be told from the rest
 

@@ -22,18 +22,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from conjury.inference.errors import InputError
 
+from ..ratings import Floats
 from .dimension_data import GroupRatings
 from .libraries import library
 from .priors import Priors
 from .progress import Progress, reporting
 from .sampling import available_cores
 
-Floats = NDArray[np.float64]
 _LOOK = 0.2  # seconds between looks at running chains
 _ROWS = 10_000  # ratings a kept draw goes over, in several sweeps where there are few
 _MOST = 6

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from ..ratings import Codes, Floats
 from .checks import convergence, posterior_table
 from .dimension_data import GroupRatings
 from .dimension_sampler import GroupDraws
 
-Floats = NDArray[np.float64]
 LEVELS = ("between", "within", "total")
 MANY_RATERS = 10  # below this, correlations of severities are little but their prior
 
@@ -200,7 +199,7 @@ def posterior_data(
     return xarray.DataTree.from_dict({"posterior": table})
 
 
-def _fill(target: Floats, at: NDArray[np.int64], drawn: Floats) -> None:
+def _fill(target: Floats, at: Codes, drawn: Floats) -> None:
     """Put matrices in the rows and columns ``at`` of larger ones."""
     target[..., at[:, None], at] = drawn
 

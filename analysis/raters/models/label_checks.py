@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from ..ratings import Codes, Floats
 from .checks import frequency_check, statistic_check
-from .label_classes import Codes, Floats
 from .label_data import Labelled
 from .label_tables import LabelDraws
 

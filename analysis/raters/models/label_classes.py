@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
+from ..ratings import Codes, Floats
 
 
 @dataclass(frozen=True)

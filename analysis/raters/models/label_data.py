@@ -11,8 +11,8 @@ import pandas as pd
 from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
 
-from ..ratings import HUMAN, Ratings, read_ratings
-from .label_classes import Codes, Floats, Patterns, centring, find_patterns
+from ..ratings import HUMAN, Codes, Floats, Ratings, read_ratings
+from .label_classes import Patterns, centring, find_patterns
 
 MOST_NUMBERS = 10
 MOST_LABELS = 20

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..ratings import Floats
 from .checks import posterior_table
-from .label_classes import Floats, accuracy, agreement, best_order, confusion_of, mean_class_posterior
+from .label_classes import accuracy, agreement, best_order, confusion_of, mean_class_posterior
 from .label_data import Labelled
 
 FRESH = 24  # people drawn anew from a panel at each draw of its parameters

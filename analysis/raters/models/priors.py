@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
 
+from ..ratings import Floats
 from .libraries import library
 
 FAMILIES: dict[str, tuple[str, ...]] = {
@@ -91,7 +91,7 @@ class Prior:
             return pymc.Beta(name, first, self.values[1], **options)
         raise InputError(f"A {self.family} prior has no variable of its own; the model uses its numbers.")
 
-    def draws(self, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[np.float64]:
+    def draws(self, rng: np.random.Generator, size: tuple[int, ...]) -> Floats:
         """Independent draws of one parameter."""
         first = self.values[0]
         if self.family == "normal":
