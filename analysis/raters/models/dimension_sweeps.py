@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import MissingDependency
 
+from ..ratings import Codes
+
 try:
     from numba import njit
 except ImportError as error:  # pragma: no cover
@@ -22,8 +24,7 @@ except ImportError as error:  # pragma: no cover
         "The model of dimensions needs numba; install it: pip install 'conjury[bayes]'."
     ) from error
 
-Floats = NDArray[Any]
-Codes = NDArray[np.int64]
+Floats = NDArray[Any]  # of doubles; numpy.linalg says no more than "floating"
 F = TypeVar("F", bound=Callable[..., Any])
 TINY = 1e-300
 WIDEST_LOG_GAP = 5.0
@@ -48,38 +49,44 @@ def _density(x: float) -> float:
 
 @_compiled
 def normal_quantile(p: float) -> float:
-    """Standard normal quantile, by Acklam's rational approximation and one step of Halley's method."""
-    if p > 0.5:
-        return -normal_quantile_below(1.0 - p)
-    return normal_quantile_below(p)
-
-
-@_compiled
-def normal_quantile_below(p: float) -> float:
-    """Quantile of p <= 1/2, accurate for p down to 1e-300."""
-    if p < 0.02425:
-        q = math.sqrt(-2.0 * math.log(p))
-        x = (
-            ((((-7.784894002430293e-03 * q - 3.223964580411365e-01) * q - 2.400758277161838) * q
-              - 2.549732539343734) * q + 4.374664141464968) * q + 2.938163982698783
+    """Standard normal quantile by Wichura's rational approximations (doi:10.2307/2347330), to 16 digits."""
+    q = p - 0.5
+    if abs(q) <= 0.425:
+        r = 0.180625 - q * q
+        return q * (
+            ((((((2.5090809287301226727e3 * r + 3.3430575583588128105e4) * r + 6.7265770927008700853e4) * r
+                + 4.5921953931549871457e4) * r + 1.3731693765509461125e4) * r + 1.9715909503065514427e3) * r
+                + 1.3314166789178437745e2) * r + 3.3871328727963666080
         ) / (
-            (((7.784695709041462e-03 * q + 3.224671290700398e-01) * q + 2.445134137142996) * q
-             + 3.754408661907416) * q + 1.0
+            ((((((5.2264952788528545610e3 * r + 2.8729085735721942674e4) * r + 3.9307895800092710610e4) * r
+                + 2.1213794301586595867e4) * r + 5.3941960214247511077e3) * r + 6.8718700749205790830e2) * r
+                + 4.2313330701600911252e1) * r + 1.0
+        )  # fmt: skip
+    r = math.sqrt(-math.log(min(p, 1.0 - p)))
+    if r <= 5.0:
+        r -= 1.6
+        x = (
+            ((((((7.74545014278341407640e-4 * r + 2.27238449892691845833e-2) * r + 2.41780725177450611770e-1)
+                * r + 1.27045825245236838258) * r + 3.64784832476320460504) * r + 5.76949722146069140550) * r
+                + 4.63033784615654529590) * r + 1.42343711074968357734
+        ) / (
+            ((((((1.05075007164441684324e-9 * r + 5.47593808499534494600e-4) * r + 1.51986665636164571966e-2)
+                * r + 1.48103976427480074590e-1) * r + 6.89767334985100004550e-1) * r
+                + 1.67638483018380384940) * r + 2.05319162663775882187) * r + 1.0
         )  # fmt: skip
     else:
-        q = p - 0.5
-        r = q * q
+        r -= 5.0
         x = (
-            (((((-3.969683028665376e01 * r + 2.209460984245205e02) * r - 2.759285104469687e02) * r
-               + 1.383577518672690e02) * r - 3.066479806614716e01) * r + 2.506628277459239) * q
+            ((((((2.01033439929228813265e-7 * r + 2.71155556874348757815e-5) * r + 1.24266094738807843860e-3)
+                * r + 2.65321895265761230930e-2) * r + 2.96560571828504891230e-1) * r
+                + 1.78482653991729133580) * r + 5.46378491116411436990) * r + 6.65790464350110377720
         ) / (
-            ((((-5.447609879822406e01 * r + 1.615858368580409e02) * r - 1.556989798598866e02) * r
-              + 6.680131188771972e01) * r - 1.328068155288572e01) * r + 1.0
+            ((((((2.04426310338993978564e-15 * r + 1.42151175831644588870e-7) * r
+                + 1.84631831751005468180e-5) * r + 7.86869131145613259100e-4) * r
+                + 1.48753612908506148525e-2) * r + 1.36929880922735805310e-1) * r
+                + 5.99832206555887937690e-1) * r + 1.0
         )  # fmt: skip
-    if x > -37.0:
-        error = (_below(x) - p) * ROOT_TWO_PI * math.exp(0.5 * x * x)
-        x -= error / (1.0 + 0.5 * x * error)
-    return x
+    return -x if q < 0.0 else x
 
 
 @_compiled
@@ -96,27 +103,26 @@ def probit_pass(
 ) -> float:
     """Log likelihood of an ordered probit regression with unit residual variance, with its derivatives.
 
-    ``par`` holds L cut-points and P slopes, x has shape (n, P). Fills ``gradient``, shape (L + P,), and
+    ``par`` holds L cut-points and P slopes, x has shape (P, n). Fills ``gradient``, shape (L + P,), and
     ``hessian``, shape (L + P, L + P), with the gradient and the negative Hessian. y = -1 where missing.
     """
-    n, n_slopes = x.shape
+    n_slopes, n = x.shape
     gradient[:] = 0.0
     hessian[:, :] = 0.0
+    eta = offset + par[n_cuts:] @ x
+    slope, weight, weighted = np.zeros(n), np.zeros(n), np.zeros((len(par), n))
     total = 0.0
     for r in range(n):
         k = y[r]
         if k < 0:
             continue
-        eta = offset[r]
-        for m in range(n_slopes):
-            eta += par[n_cuts + m] * x[r, m]
         low, high, f_low, f_high = -math.inf, math.inf, 0.0, 0.0
         has_low, has_high = k > 0, k < n_cuts
         if has_low:
-            low = par[k - 1] - eta
+            low = par[k - 1] - eta[r]
             f_low = _density(low)
         if has_high:
-            high = par[k] - eta
+            high = par[k] - eta[r]
             f_high = _density(high)
         p = max(_between(low, high), TINY)
         total += math.log(p)
@@ -127,25 +133,21 @@ def probit_pass(
         if has_high:
             gradient[k] += g_high
             hessian[k, k] += h_high
+            weighted[k, r] = cross - h_high
         if has_low:
             gradient[k - 1] -= g_low
             hessian[k - 1, k - 1] += h_low
+            weighted[k - 1, r] = cross - h_low
         if has_low and has_high:
             hessian[k, k - 1] -= cross
-        weight = h_low + h_high - 2.0 * cross
-        for m in range(n_slopes):
-            value = x[r, m]
-            gradient[n_cuts + m] += (g_low - g_high) * value
-            if has_high:
-                hessian[n_cuts + m, k] -= (h_high - cross) * value
-            if has_low:
-                hessian[n_cuts + m, k - 1] -= (h_low - cross) * value
-            scaled = weight * value
-            for q in range(m + 1):
-                hessian[n_cuts + m, n_cuts + q] += scaled * x[r, q]
-    for m in range(len(par)):
-        for q in range(m):
-            hessian[q, m] = hessian[m, q]
+            hessian[k - 1, k] -= cross
+        slope[r] = g_low - g_high
+        weight[r] = h_low + h_high - 2.0 * cross
+    for m in range(n_slopes):
+        weighted[n_cuts + m] = weight * x[m]
+    gradient[n_cuts:] = x @ slope
+    hessian[:, n_cuts:] = weighted @ x.T
+    hessian[n_cuts:, :n_cuts] = hessian[:n_cuts, n_cuts:].T
     return total
 
 
@@ -565,14 +567,14 @@ def draw_row(
     par[n_cuts : n_cuts + size - 1] = residual[: size - 1] / s
     if has_items:
         par[n_cuts + size - 1 :] = by_item / s
-    x, offset = np.empty((n, n_slopes)), np.empty(n)
+    x, offset = np.empty((n_slopes, n)), np.empty(n)
     for r in range(n):
         offset[r] = (fixed[item[r], d] + severity[judge[r], d]) / s
         for k in range(size - 1):
-            x[r, k] = e[r, others[k]]
+            x[k, r] = e[r, others[k]]
         if has_items:
             for k in range(size):
-                x[r, size - 1 + k] = item_x[item[r], k]
+                x[size - 1 + k, r] = item_x[item[r], k]
     by_judge, scaled = _regression(spread, d) / s, beta[:, d] / s
     chosen, accepted = _draw_slopes(
         rng, y, offset, x, par, d, n_cuts, settings, within, scaled, by_judge, between_aux, spread_aux
@@ -596,8 +598,7 @@ def draw_row(
     mean = np.empty(n)
     for r in range(n):
         mean[r] = theta[item[r], d] + severity[judge[r], d]
-        for m in range(n_slopes):
-            offset[r] += chosen[n_cuts + m] * x[r, m]
+    offset += chosen[n_cuts:] @ x
     draw_latents(rng, y, offset, s, chosen[:n_cuts], mean, e[:, d])
     return accepted
 

@@ -394,7 +394,7 @@ def test_the_pass_over_ratings_has_the_derivatives_that_it_says() -> None:
     y = rng.integers(-1, 4, 50)
     par = np.array([-1.0, 0.1, 1.3, 0.4, -0.7])
     gradient, hessian = np.zeros(5), np.zeros((5, 5))
-    value = probit_pass(y, offset, x, par, 3, gradient, hessian)
+    value = probit_pass(y, offset, x.T.copy(), par, 3, gradient, hessian)
     ends = np.concatenate([[-np.inf], par[:3], [np.inf]])
     eta = offset + x @ par[3:]
     seen = y >= 0
@@ -406,8 +406,8 @@ def test_the_pass_over_ratings_has_the_derivatives_that_it_says() -> None:
         up[k] += step
         down[k] -= step
         g_up, g_down = np.zeros(5), np.zeros(5)
-        rise = probit_pass(y, offset, x, up, 3, g_up, other) - probit_pass(
-            y, offset, x, down, 3, g_down, other
+        rise = probit_pass(y, offset, x.T.copy(), up, 3, g_up, other) - probit_pass(
+            y, offset, x.T.copy(), down, 3, g_down, other
         )
         assert gradient[k] == pytest.approx(rise / (2 * step), rel=1e-5)
         assert np.allclose(hessian[k], -(g_up - g_down) / (2 * step), rtol=1e-4, atol=1e-6)
