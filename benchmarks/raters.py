@@ -158,7 +158,7 @@ def fresh(call: str) -> dict[str, Any]:
 
 
 def forget_kernel() -> None:
-    for cached in (HERE.parent / "analysis/raters/models/__pycache__").glob("ordinal_kernel.*.nb*"):
+    for cached in (HERE.parent / "analysis/raters/models/__pycache__").glob("ordinal_*.nb*"):
         cached.unlink()
 
 

@@ -19,9 +19,10 @@ from .checks import diagnostics, fit_in_words, sampler_state, verdict
 from .fitted import ModelFit
 from .libraries import library
 from .ordinal_agreement import expected_agreement
-from .ordinal_data import Cells, OrdinalData, cells, ordinal_data
+from .ordinal_data import OrdinalData, cells, ordinal_data
+from .ordinal_density import Density, for_nutpie
 from .ordinal_draws import Draws, draws_of, posterior_draws, replicate
-from .ordinal_grid import Grid, grid, grid_step
+from .ordinal_grid import grid, grid_step
 from .ordinal_items import item_table
 from .ordinal_priors import PRIORS, check_families
 from .ordinal_summary import (
@@ -69,7 +70,7 @@ def rater_model(
     link: str = "logit",
     scale: Sequence[float] | None = None,
     priors: Mapping[str, Any] | None = None,
-    draws: int = 1200,
+    draws: int = 1600,
     tune: int = 250,
     chains: int = 2,
     seed: int = 0,
@@ -174,8 +175,7 @@ def rater_model(
     )
     library("numba")
     found, at = cells(data), grid(grid_step(data))
-    density = _density(data, found, chosen, link, at)
-    from .ordinal_density import for_nutpie
+    density = Density(data, found, chosen, link, at)
 
     tree = sample(
         lambda: build(data, chosen, link),
@@ -244,13 +244,6 @@ def build(data: OrdinalData, priors: Mapping[str, Any], link: str) -> Any:
     return rater_graph(data, cells(data), priors, link, grid(grid_step(data)))
 
 
-def _density(data: OrdinalData, found: Cells, priors: Mapping[str, Any], link: str, at: Grid) -> Any:
-    from .ordinal_density import Density
-    from .ordinal_kernel import log_likelihood
-
-    return Density(data, found, priors, link, at, log_likelihood)
-
-
 def _evenly(every: Draws, shape: tuple[int, int]) -> Draws:
     """The same draws of each chain, at most ``AGREEING`` in all."""
     chains, draws = shape
@@ -261,7 +254,7 @@ def _evenly(every: Draws, shape: tuple[int, int]) -> Draws:
     return replace(every, **{name: getattr(every, name)[at] for name in names})
 
 
-def _prior_draws(density: Any, data: OrdinalData, link: str, rng: np.random.Generator) -> Draws:
+def _prior_draws(density: Density, data: OrdinalData, link: str, rng: np.random.Generator) -> Draws:
     many = [density.prior_draw(rng) for _ in range(REPLICATED)]
     return draws_of({name: np.stack([one[name] for one in many]) for name in many[0]}, data, link)
 

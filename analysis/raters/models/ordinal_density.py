@@ -1,13 +1,12 @@
-"""Log posterior density of the ordinal rater model with its gradient, by hand: no graph has to be compiled.
+"""The posterior of the ordinal rater model for a sampler: no graph has to be compiled.
 
 The variables, their transformations and priors are those of ``ordinal_graph.rater_graph``, on the same
-unconstrained scale, so that both densities are equal up to a constant.
+unconstrained scale; ``ordinal_target.log_density`` is the density.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,9 +17,12 @@ from numpy.typing import NDArray
 from .libraries import library
 from .ordinal_data import Cells, OrdinalData, centred, coordinates, dimensions
 from .ordinal_grid import LINK_SD, Grid
+from .ordinal_priors import POSITIVE, PRIORS
 from .priors import Prior, Priors
 
 Floats = NDArray[np.float64]
+
+WHAT = ("severity", "discrimination")
 
 
 @dataclass(frozen=True)
@@ -76,17 +78,10 @@ class Density:
     priors : mapping of str to Prior
     link : {"logit", "probit"}
     at : Grid
-    kernel : callable
-        ``ordinal_kernel.log_likelihood``.
     """
 
-    def __init__(
-        self, data: OrdinalData, found: Cells, priors: Priors, link: str, at: Grid, kernel: Callable[..., Any]
-    ) -> None:
-        self.data, self.priors, self.link, self.at = data, priors, link, at
-        self._kernel = kernel
-        self._cells = tuple(found.arrays.values())
-        self._settings = (at.step, at.n_window, link == "probit")
+    def __init__(self, data: OrdinalData, found: Cells, priors: Priors, link: str, at: Grid) -> None:
+        self.data, self.priors = data, priors
         self.members = {
             number: np.flatnonzero(data.group == number)
             for number in range(data.n_panels)
@@ -95,12 +90,13 @@ class Density:
         self.centred = {
             (what, data.groups[number]): centred(data, number, what)
             for number in self.members
-            for what in ("severity", "discrimination")
+            for what in WHAT
         }
         self.repeated = np.flatnonzero(data.own)
         sizes = {len(ids) for ids in self.members.values()} | {len(v) for v in data.levels.values()}
         self.bases = {size: zero_sum_basis(size) for size in sizes}
         self.blocks = {block.name: block for block in self._layout()}
+        self._arguments = (*self._arranged(), LINK_SD[link], self._likelihood(found, link, at))
 
     @cached_property
     def size(self) -> int:
@@ -116,7 +112,7 @@ class Density:
         if data.models:
             shapes["model_discrimination"] = (len(data.models),)
         for number, ids in self.members.items():
-            for what in ("severity", "discrimination"):
+            for what in WHAT:
                 shapes[f"{what}_sd_{data.groups[number]}"] = ()
                 shapes[f"{what}_raw_{data.groups[number]}"] = (len(ids) - 1,)
         if len(self.repeated):
@@ -183,7 +179,7 @@ class Density:
 
     def thresholds(self, p: Parameters) -> Floats:
         """Thresholds of each group, shape (G, K - 1), in standard deviations of the link."""
-        return _scale(p, self.data.share)[:, None] * _quantiles(p.shares)[0]
+        return _scale(p, self.data.share)[:, None] * _quantiles(p.shares)
 
     def start(self) -> Floats:
         """Where chains start: observed shares of the categories, and typical values elsewhere."""
@@ -235,86 +231,58 @@ class Density:
 
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Log density and gradient at a vector of shape (D,)."""
-        data, group = self.data, self.data.group
-        made = self.constrained(vector)
-        p = self.parameters(made)
-        sd = LINK_SD[self.link]
-        between = float(data.share @ p.quality**2)
-        scale = _scale(p, data.share)
-        quantile, cumulative = _quantiles(p.shares)
-        stretch = np.exp(p.spread)
-        slope = p.of_group[group] * stretch
-        shift = p.bias[group] - p.severity[:, None]
-        value, *gradient = self._kernel(
-            sd * slope, sd * shift, sd * p.own, sd * scale[:, None] * quantile, p.quality,
-            *self.at.inner, *self._cells, *self._settings,
-        )  # fmt: skip
-        d_slope, d_shift, d_own, d_cut = (sd * part for part in gradient[:4])
+        from .ordinal_target import log_density
 
-        d_quality = gradient[4]
-        d_severity, d_spread = -d_shift.sum(axis=1), d_slope * slope
-        d_scale = (d_cut * quantile).sum(axis=1)
-        d_group = (
-            np.bincount(group, d_slope * stretch, len(scale)) + d_scale * p.of_group * (1 + between) / scale
-        )
-        d_own = d_own + d_scale * p.own / scale
-        d_quality += data.share * p.quality * float((d_scale * p.of_group**2 / scale).sum())
-        d_cumulative = d_cut * scale[:, None] / (cumulative * (1 - cumulative)) / LINK_SD["logit"]
-        d_shares = np.zeros_like(p.shares)
-        d_shares[:, :-1] = np.cumsum(d_cumulative[:, ::-1], axis=1)[:, ::-1]
+        gradient = np.empty(self.size)
+        return log_density(np.ascontiguousarray(vector), gradient, *self._arguments), gradient
 
-        total = np.empty(self.size)
-        by_name = {name: block.of(total) for name, block in self.blocks.items()}
-        value += self._share_part(made["shares"], d_shares, by_name["shares"])
-        of_panels = by_name["panel_discrimination"]
-        value += _positive(
-            self.priors["discrimination"], made["panel_discrimination"], d_group[: data.n_panels], of_panels
-        )
-        if data.models:
-            value += _real(self.priors["model_discrimination"], made["model_discrimination"],
-                           d_group[data.n_panels :], by_name["model_discrimination"])  # fmt: skip
-        for number, ids in self.members.items():
-            for what, part in (("severity", d_severity), ("discrimination", d_spread)):
-                value += self._panel_part(what, data.groups[number], made, part[ids], by_name)
-        if len(self.repeated):
-            value += _positive(self.priors["own_sd"], made["own_sd"], d_own[self.repeated], by_name["own_sd"])
-        for name, design in self.designs.items():
-            basis = self.bases[design.shape[1]]
-            effect = self.blocks[f"quality_{name}"].of(vector)
-            value += _centred(
-                self.priors["quality"], effect, d_quality @ design @ basis, by_name[f"quality_{name}"]
+    def _arranged(self) -> tuple[Any, ...]:
+        """Where the parts of the vector are, and the priors, as ``log_density`` takes them."""
+        data, blocks = self.data, self.blocks
+        ends = np.cumsum([0] + [len(ids) for ids in self.members.values()])
+        panels = [
+            (
+                code,
+                blocks[f"{what}_sd_{data.groups[number]}"].start,
+                blocks[f"{what}_raw_{data.groups[number]}"].start,
+                ends[place],
+                ends[place + 1],
+                self.centred[what, data.groups[number]],
             )
-            if data.models:
-                tilt = self.blocks[f"bias_{name}"].of(vector)
-                d_tilt = np.stack(
-                    [d_shift[group == data.n_panels + m].sum(axis=0) for m in range(len(data.models))]
-                )
-                value += _centred(self.priors["bias"], tilt, d_tilt @ design @ basis, by_name[f"bias_{name}"])
-        return float(value), total
+            for place, number in enumerate(self.members)
+            for code, what in enumerate(WHAT)
+        ]
+        covariates = [
+            (len(levels), blocks[f"quality_{name}"].start, blocks[f"bias_{name}"].start if data.models else 0)
+            for name, levels in data.levels.items()
+        ]
+        level = [design.argmax(axis=1) for design in self.designs.values()]
+        models_at = blocks["model_discrimination"].start if data.models else 0
+        own_at = blocks["own_sd"].start if len(self.repeated) else 0
+        return (
+            np.array([len(data.groups), data.n_panels, data.n_categories, models_at, own_at]),
+            np.array(panels, dtype=np.int64).reshape(-1, 6),
+            np.concatenate([np.zeros(0, dtype=np.int64), *self.members.values()]),
+            self.repeated,
+            np.array(covariates, dtype=np.int64).reshape(-1, 3),
+            np.array(level, dtype=np.int64).reshape(-1, len(data.share)),
+            data.group,
+            data.share,
+            _as_numbers(self.priors),
+        )
 
-    def _share_part(self, shares: Floats, d_shares: Floats, out: Floats) -> float:
-        weight = self.priors["shares"].values[0]
-        towards = shares * (d_shares - (d_shares * shares).sum(axis=1, keepdims=True))
-        towards += weight - shares * weight * shares.shape[1]
-        out[...] = towards[:, :-1] - towards[:, -1:]
-        return float(weight * np.log(shares).sum())
+    def _likelihood(self, found: Cells, link: str, at: Grid) -> tuple[Any, ...]:
+        return (*at.inner, *found.arrays.values(), at.step, at.n_window, link == "probit")
 
-    def _panel_part(
-        self, what: str, label: str, made: dict[str, Floats], gradient: Floats, out: dict[str, Floats]
-    ) -> float:
-        """Deviations of a panel's members, normal with a standard deviation of their own."""
-        sd = made[f"{what}_sd_{label}"]
-        raw = made[f"{what}_raw_{label}"]
-        basis = self.bases[len(raw)]
-        squares = float(raw @ raw)
-        if not self.centred[what, label]:
-            out[f"{what}_raw_{label}"][...] = (gradient * sd - raw) @ basis
-            prior = self.priors[f"{what}_sd"]
-            return _positive(prior, sd, np.asarray(gradient @ raw), out[f"{what}_sd_{label}"]) - squares / 2
-        out[f"{what}_raw_{label}"][...] = (gradient - raw / sd**2) @ basis
-        d_sd = np.asarray(squares / sd**3 - (len(raw) - 1) / sd)
-        value = _positive(self.priors[f"{what}_sd"], sd, d_sd, out[f"{what}_sd_{label}"])
-        return value - 0.5 * squares / float(sd) ** 2 - (len(raw) - 1) * float(np.log(sd))
+
+def _as_numbers(priors: Priors) -> Floats:
+    """Family and numbers of each prior, shape (8, 3)."""
+    rows = np.zeros((len(PRIORS), 3))
+    for row, name in zip(rows, PRIORS, strict=True):
+        prior = priors[name]
+        row[0] = POSITIVE.index(prior.family) if prior.family in POSITIVE else -1
+        row[1 : 1 + len(prior.values)] = prior.values
+    return rows
 
 
 def zero_sum_basis(size: int) -> Floats:
@@ -338,36 +306,10 @@ def _scale(p: Parameters, share: Floats) -> Floats:
     return np.asarray(np.sqrt(1 + p.of_group**2 * (1 + share @ p.quality**2) + p.own**2))
 
 
-def _quantiles(shares: Floats) -> tuple[Floats, Floats]:
-    """Standardised logistic quantiles of cumulative shares, and these; both of shape (G, K - 1)."""
+def _quantiles(shares: Floats) -> Floats:
+    """Standardised logistic quantiles of cumulative shares, shape (G, K - 1)."""
     cumulative = np.clip(np.cumsum(shares, axis=1)[:, :-1], 1e-9, 1 - 1e-9)
-    return np.log(cumulative / (1 - cumulative)) / LINK_SD["logit"], cumulative
-
-
-def _positive(prior: Prior, at: Floats, gradient: Floats, out: Floats) -> float:
-    """Log prior density of positive parameters by their logarithms; ``out`` gets the whole gradient."""
-    if prior.family == "half_normal":
-        value, slope = -0.5 * (at / prior.values[0]) ** 2, -at / prior.values[0] ** 2
-    elif prior.family == "exponential":
-        value, slope = -at / prior.values[0], np.full_like(at, -1 / prior.values[0])
-    else:
-        median, spread = prior.values
-        away = np.log(at / median) / spread
-        value, slope = -0.5 * away**2 - np.log(at), -(away / spread + 1) / at
-    out[...] = (gradient + slope) * at + 1
-    return float(np.sum(value + np.log(at)))
-
-
-def _real(prior: Prior, at: Floats, gradient: Floats, out: Floats) -> float:
-    mean, sd = prior.values
-    out[...] = gradient - (at - mean) / sd**2
-    return float(-0.5 * np.sum(((at - mean) / sd) ** 2))
-
-
-def _centred(prior: Prior, at: Floats, gradient: Floats, out: Floats) -> float:
-    sd = prior.values[1]
-    out[...] = gradient - at / sd**2
-    return float(-0.5 * np.sum((at / sd) ** 2))
+    return np.asarray(np.log(cumulative / (1 - cumulative)) / LINK_SD["logit"])
 
 
 def for_nutpie(density: Density) -> Any:

@@ -25,7 +25,7 @@ Codes = NDArray[np.int64]
 
 _FAST = {"contract", "reassoc", "nsz", "arcp"}
 _ROOT_HALF, _NORMAL = 0.7071067811865476, 0.3989422804014327
-_TINY = 1e-300
+_TINY, _SMALL = 1e-300, 1e-7  # a product of both can still be told from 0
 _RESCALE = 8  # cells of an item between rescalings
 
 
@@ -78,6 +78,88 @@ def _tabulate(
 @njit(cache=True)  # type: ignore[untyped-decorator]
 def _clipped(value: float, most: float) -> float:
     return min(max(value, -most), most)
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")  # type: ignore[untyped-decorator]
+def _over_items(
+    chance: Floats,
+    mass: Floats,
+    weights: Floats,
+    begin: Codes,
+    nodes: Floats,
+    centre: Floats,
+    d_centre: Floats,
+    item_start: Codes,
+    item_models: Codes,
+    item_cell: Codes,
+    item_weight: Floats,
+    item_stratum: Codes,
+) -> float:
+    """Log likelihood of all items; ``mass``, flat as ``chance``, gets each cell's share of the nodes.
+
+    Nothing but unsigned offsets into flat arrays lets the compiler make vectors of the inner loops.
+    """
+    n_nodes, n_window = np.uint64(len(nodes)), np.uint64(weights.shape[1])
+    post, share = np.empty(n_window), np.empty(n_window)
+    value = 0.0
+    for i in range(len(item_start) - 1):
+        first, models, last = item_start[i], item_models[i], item_start[i + 1]
+        stratum, weight = item_stratum[i], item_weight[i]
+        left = np.uint64(begin[stratum])
+        prior = weights[stratum]
+        at = first
+        if (models - first) % 2 == 1:
+            one = np.uint64(item_cell[at]) * n_nodes + left
+            for q in range(n_window):
+                post[q] = prior[q] * chance[one + q]
+            at += 1
+        else:
+            for q in range(n_window):
+                post[q] = prior[q]
+        while at < models:
+            one = np.uint64(item_cell[at]) * n_nodes + left
+            two = np.uint64(item_cell[at + 1]) * n_nodes + left
+            for q in range(n_window):
+                post[q] *= chance[one + q] * chance[two + q]
+            at += 2
+            if (at - first) % _RESCALE < 2:
+                largest = max(post.max(), _TINY)
+                value += weight * math.log(largest)
+                post /= largest
+        total = 0.0
+        for q in range(n_window):
+            total += post[q]
+        total = max(total, _TINY)
+        seen_by_all = total
+        by_people = weight * (1 - (last - models))
+        for q in range(n_window):
+            post[q] /= total
+            share[q] = by_people * post[q]
+        for at in range(models, last):
+            one = np.uint64(item_cell[at]) * n_nodes + left
+            seen = 0.0
+            for q in range(n_window):
+                seen += post[q] * chance[one + q]
+            seen = max(seen, _TINY)
+            if seen_by_all < _SMALL:
+                value += weight * math.log(seen_by_all)
+                seen_by_all = 1.0
+            seen_by_all *= seen
+            factor = weight / seen
+            for q in range(n_window):
+                each = factor * post[q] * chance[one + q]
+                share[q] += each
+                mass[one + q] += each
+        value += weight * math.log(seen_by_all)
+        moved = 0.0
+        for q in range(n_window):
+            moved += share[q] * nodes[left + q]
+        d_centre[stratum] += moved - weight * centre[stratum]
+        for at in range(first, models):
+            one = np.uint64(item_cell[at]) * n_nodes + left
+            for q in range(n_window):
+                mass[one + q] += share[q]
+    return value
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")  # type: ignore[untyped-decorator]
@@ -183,51 +265,11 @@ def log_likelihood(
                     sums[q] += found[q]
         kept[p] = density
 
-    value = 0.0
-    post, share = np.empty(n_window), np.empty(n_window)
     d_centre = np.zeros_like(centre)
-    for i in range(len(item_start) - 1):
-        first, models, last = item_start[i], item_models[i], item_start[i + 1]
-        stratum, weight = item_stratum[i], item_weight[i]
-        left = begin[stratum]
-        post[:] = weights[stratum]
-        for at in range(first, models):
-            row = chance[item_cell[at], left : left + n_window]
-            for q in range(n_window):
-                post[q] *= row[q]
-            if (at - first) % _RESCALE == _RESCALE - 1:
-                largest = max(post.max(), _TINY)
-                value += weight * math.log(largest)
-                post /= largest
-        total = 0.0
-        for q in range(n_window):
-            total += post[q]
-        total = max(total, _TINY)
-        value += weight * math.log(total)
-        for q in range(n_window):
-            post[q] /= total
-            share[q] = weight * (1 - (last - models)) * post[q]
-        for at in range(models, last):
-            row = chance[item_cell[at], left : left + n_window]
-            seen = 0.0
-            for q in range(n_window):
-                seen += post[q] * row[q]
-            seen = max(seen, _TINY)
-            value += weight * math.log(seen)
-            factor = weight / seen
-            row_mass = mass[item_cell[at], left : left + n_window]
-            for q in range(n_window):
-                each = factor * post[q] * row[q]
-                share[q] += each
-                row_mass[q] += each
-        moved = 0.0
-        for q in range(n_window):
-            moved += share[q] * (nodes[left + q] - centre[stratum])
-        d_centre[stratum] += moved
-        for at in range(first, models):
-            row = mass[item_cell[at], left : left + n_window]
-            for q in range(n_window):
-                row[q] += share[q]
+    value = _over_items(
+        chance.ravel(), mass.ravel(), weights, begin, nodes, centre, d_centre,
+        item_start, item_models, item_cell, item_weight, item_stratum,
+    )  # fmt: skip
 
     d_slope, d_shift = np.zeros_like(slope), np.zeros_like(shift)
     d_own, d_cut = np.zeros_like(own), np.zeros_like(cut)

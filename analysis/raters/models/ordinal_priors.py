@@ -17,7 +17,7 @@ PRIORS: dict[str, Prior] = {
     "quality": Prior("normal", (0.0, 1.0), "effect of a covariate's level on quality"),
     "bias": Prior("normal", (0.0, 0.6), "a model's bias towards a covariate's level"),
 }
-POSITIVE = ("half_normal", "log_normal", "exponential")
+POSITIVE = ("half_normal", "exponential", "log_normal")  # as numbered in ordinal_target
 
 
 def check_families(priors: Priors) -> None:

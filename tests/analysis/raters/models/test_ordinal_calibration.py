@@ -37,14 +37,13 @@ def design(n_items: int = 60, n_people: int = 6) -> pd.DataFrame:
 def one_round(data: OrdinalData, priors: Priors, seed: int) -> dict[str, int]:
     """Rank of each true parameter among thinned draws of its posterior."""
     from conjury.analysis.raters.models.ordinal_density import Density, for_nutpie
-    from conjury.analysis.raters.models.ordinal_kernel import log_likelihood
 
     rng = np.random.default_rng(seed)
     at = grid(grid_step(data))
-    truth = Density(data, cells(data), priors, "logit", at, log_likelihood).prior_draw(rng)
+    truth = Density(data, cells(data), priors, "logit", at).prior_draw(rng)
     drawn = draws_of({name: values[None] for name, values in truth.items()}, data, "logit")
     again = replace(data, category=replicate(drawn, data, rng)[0])
-    density = Density(again, cells(again), priors, "logit", at, log_likelihood)
+    density = Density(again, cells(again), priors, "logit", at)
     tree = sample(None, compiled=lambda: for_nutpie(density), draws=500, tune=300, chains=1, seed=seed)
     ranks = {}
     for name, values in truth.items():

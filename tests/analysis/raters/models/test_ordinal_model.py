@@ -10,7 +10,7 @@ from conjury.analysis.raters.models.ordinal import build, rater_model
 from conjury.analysis.raters.models.ordinal_data import cells, ordinal_data
 from conjury.analysis.raters.models.ordinal_grid import LINK_SD, grid, grid_step
 from conjury.analysis.raters.models.ordinal_priors import PRIORS
-from conjury.analysis.raters.models.priors import Prior
+from conjury.analysis.raters.models.priors import Prior, changed
 from conjury.analysis.raters.ratings import read_ratings
 
 pytestmark = pytest.mark.bayes
@@ -61,11 +61,10 @@ def fitted():
 
 def densities(link, samples):
     from conjury.analysis.raters.models.ordinal_density import Density
-    from conjury.analysis.raters.models.ordinal_kernel import log_likelihood
 
     table, _ = made_up(n_items=60, n_people=5, samples=samples)
     data = ordinal_data(read_ratings(table), ["response_type"])
-    density = Density(data, cells(data), PRIORS, link, grid(grid_step(data)), log_likelihood)
+    density = Density(data, cells(data), PRIORS, link, grid(grid_step(data)))
     return data, density
 
 
@@ -79,9 +78,27 @@ def test_the_gradient_is_that_of_the_density(link, samples):
     assert gradient == pytest.approx(numeric, abs=2e-4)
 
 
-def test_the_density_by_hand_is_that_of_the_pymc_model():
-    data, density = densities("logit", 2)
-    model = build(data, PRIORS, "logit")
+@pytest.mark.parametrize("case", ["one panel", "two panels, other priors"])
+def test_the_compiled_density_is_that_of_the_pymc_model(case):
+    from conjury.analysis.raters.models.ordinal_density import Density
+
+    table, _ = made_up(n_items=60, n_people=7, samples=2)
+    priors = PRIORS
+    if case != "one panel":
+        last = table["judge_id"].isin(sorted(table["judge_id"].unique())[-3:]) & (
+            table["judge_kind"] == "human"
+        )
+        table["panel"] = np.where(table["judge_kind"] == "human", np.where(last, "experts", "crowd"), None)
+        priors = changed(PRIORS, {
+            "severity_sd": Prior("exponential", (0.7,)),
+            "discrimination_sd": Prior("log_normal", (0.2, 0.4)),
+            "own_sd": Prior("exponential", (0.5,)),
+            "bias": (0.0, 0.3),
+            "shares": (2.0,),
+        })  # fmt: skip
+    data = ordinal_data(read_ratings(table), ["response_type"])
+    density = Density(data, cells(data), priors, "logit", grid(grid_step(data)))
+    model = build(data, priors, "logit")
     logp = model.compile_logp(mode="FAST_COMPILE")
     names = {value.name: model.values_to_rvs[value].name for value in model.value_vars}
     rng = np.random.default_rng(4)
@@ -95,10 +112,9 @@ def test_the_density_by_hand_is_that_of_the_pymc_model():
 
 def test_quadrature_is_exact_to_many_digits():
     from conjury.analysis.raters.models.ordinal_density import Density
-    from conjury.analysis.raters.models.ordinal_kernel import log_likelihood
 
     data, density = densities("logit", 1)
-    fine = Density(data, cells(data), PRIORS, "logit", grid(grid_step(data) / 3), log_likelihood)
+    fine = Density(data, cells(data), PRIORS, "logit", grid(grid_step(data) / 3))
     at = density.start()
     assert density(at)[0] == pytest.approx(fine(at)[0], abs=1e-3)
 

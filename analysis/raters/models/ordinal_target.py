@@ -1,0 +1,278 @@
+"""Log posterior density of the ordinal rater model with its gradient, compiled as a whole.
+
+It is that of ``ordinal_graph.rater_graph`` on the same unconstrained scale, up to a constant. Nothing of it
+holds the interpreter's lock, so that chains run side by side.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from .ordinal_kernel import log_likelihood
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+_LOGISTIC_SD = math.pi / math.sqrt(3)
+_LEAST = 1e-300
+_EDGE = 1e-9  # of cumulative shares
+HALF_NORMAL, EXPONENTIAL, LOG_NORMAL = 0, 1, 2
+
+
+@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def log_density(
+    vector: Floats,
+    gradient: Floats,
+    places: Codes,
+    panels: Codes,
+    members: Codes,
+    repeated: Codes,
+    covariates: Codes,
+    level: Codes,
+    group: Codes,
+    share: Floats,
+    priors: Floats,
+    sd: float,
+    likelihood: tuple[Any, ...],
+) -> float:
+    """Log density at ``vector``; its gradient is written to ``gradient``, both of shape (D,).
+
+    Parameters
+    ----------
+    places : ndarray, shape (5,)
+        Number of groups, of panels and of categories; where discriminations of models and standard
+        deviations of own effects begin.
+    panels : ndarray, shape (n, 6)
+        Of each set of deviations: 0 for severities or 1 for log discriminations, where their standard
+        deviation and where they begin, where in ``members`` their judges begin and end, and whether they
+        are sampled themselves (else in units of their standard deviation).
+    members : ndarray
+        Judges, panel by panel.
+    repeated : ndarray, shape (R,)
+        Groups with own effects of items.
+    covariates : ndarray, shape (C, 3)
+        Number of levels, where effects on quality and where biases begin.
+    level : ndarray, shape (C, S)
+        Level of each covariate in each stratum.
+    group : ndarray, shape (J,)
+    share : ndarray, shape (S,)
+    priors : ndarray, shape (8, 3)
+        Family and numbers, in the order of ``ordinal_priors.PRIORS``.
+    sd : float
+        Standard deviation of the link's noise.
+    likelihood : tuple
+        What ``log_likelihood`` takes after the parameters.
+    """
+    n_groups, n_panels, n_categories, models_at, own_at = places
+    n_models, n_strata = n_groups - n_panels, len(share)
+    n_cut = n_categories - 1
+    shares, cumulative, quantile = _shares(vector, n_groups, n_cut)
+    of_group = np.empty(n_groups)
+    panels_at = n_groups * n_cut
+    for g in range(n_panels):
+        of_group[g] = math.exp(vector[panels_at + g])
+    for m in range(n_models):
+        of_group[n_panels + m] = vector[models_at + m]
+    deviation = np.zeros((2, len(group)))
+    for what, sd_at, raw_at, first, last, centred in panels:
+        unit = 1.0 if centred else math.exp(vector[sd_at])
+        raw = _expanded(vector, raw_at, last - first)
+        for j in range(last - first):
+            deviation[what, members[first + j]] = unit * raw[j]
+    own = np.zeros(n_groups)
+    for r in range(len(repeated)):
+        own[repeated[r]] = math.exp(vector[own_at + r])
+    quality, bias = np.zeros(n_strata), np.zeros((n_groups, n_strata))
+    for c in range(len(covariates)):
+        n_levels, quality_at, bias_at = covariates[c]
+        effect = _expanded(vector, quality_at, n_levels)
+        for s in range(n_strata):
+            quality[s] += effect[level[c, s]]
+        for m in range(n_models):
+            tilt = _expanded(vector, bias_at + m * (n_levels - 1), n_levels)
+            for s in range(n_strata):
+                bias[n_panels + m, s] += tilt[level[c, s]]
+
+    between = 0.0
+    for s in range(n_strata):
+        between += share[s] * quality[s] ** 2
+    scale = np.sqrt(1 + of_group**2 * (1 + between) + own**2)
+    stretch = np.exp(deviation[1])
+    slope = of_group[group] * stretch
+    shift = np.empty((len(group), n_strata))
+    for j in range(len(group)):
+        for s in range(n_strata):
+            shift[j, s] = sd * (bias[group[j], s] - deviation[0, j])
+    value, d_slope, d_shift, d_own, d_cut, d_quality = log_likelihood(
+        sd * slope, shift, sd * own, sd * scale.reshape(-1, 1) * quantile, quality, *likelihood
+    )
+
+    d_group, d_scale = np.zeros(n_groups), np.zeros(n_groups)
+    d_deviation = np.empty((2, len(group)))
+    for j in range(len(group)):
+        d_group[group[j]] += sd * d_slope[j] * stretch[j]
+        d_deviation[1, j] = sd * d_slope[j] * slope[j]
+        d_deviation[0, j] = -sd * d_shift[j].sum()
+    pull = 0.0
+    for g in range(n_groups):
+        for k in range(n_cut):
+            d_scale[g] += sd * d_cut[g, k] * quantile[g, k]
+        d_group[g] += d_scale[g] * of_group[g] * (1 + between) / scale[g]
+        d_own[g] = sd * d_own[g] + d_scale[g] * own[g] / scale[g]
+        pull += d_scale[g] * of_group[g] ** 2 / scale[g]
+    for s in range(n_strata):
+        d_quality[s] += share[s] * quality[s] * pull
+
+    value += _share_part(gradient, shares, cumulative, sd * d_cut, scale, priors[0, 1])
+    for g in range(n_panels):
+        value += _positive(gradient, panels_at + g, priors[1], of_group[g], d_group[g])
+    for m in range(n_models):
+        away = (of_group[n_panels + m] - priors[2, 1]) / priors[2, 2]
+        gradient[models_at + m] = d_group[n_panels + m] - away / priors[2, 2]
+        value -= 0.5 * away**2
+    for what, sd_at, raw_at, first, last, centred in panels:
+        part = np.empty(last - first)
+        for j in range(last - first):
+            part[j] = d_deviation[what, members[first + j]]
+        prior = priors[4 if what == 0 else 3]
+        value += _panel(vector, gradient, sd_at, raw_at, part, centred, prior)
+    for r in range(len(repeated)):
+        value += _positive(gradient, own_at + r, priors[5], own[repeated[r]], d_own[repeated[r]])
+    for c in range(len(covariates)):
+        n_levels, quality_at, bias_at = covariates[c]
+        part = np.zeros(n_levels)
+        for s in range(n_strata):
+            part[level[c, s]] += d_quality[s]
+        value += _effects(vector, gradient, quality_at, part, priors[6, 2])
+        for m in range(n_models):
+            part = np.zeros(n_levels)
+            for j in range(len(group)):
+                if group[j] == n_panels + m:
+                    for s in range(n_strata):
+                        part[level[c, s]] += sd * d_shift[j, s]
+            value += _effects(vector, gradient, bias_at + m * (n_levels - 1), part, priors[7, 2])
+    return float(value)
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _expanded(vector: Floats, start: int, size: int) -> Floats:
+    """Numbers that sum to zero, shape (size,), from ``size - 1`` free ones (``zero_sum_basis``)."""
+    total = 0.0
+    for j in range(size - 1):
+        total += vector[start + j]
+    root = math.sqrt(size)
+    made = np.empty(size)
+    for j in range(size - 1):
+        made[j] = vector[start + j] - total / (root + size)
+    made[size - 1] = -total / root
+    return made
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _contracted(part: Floats, out: Floats, start: int) -> None:
+    """Gradient by the free numbers, from that by those that sum to zero."""
+    size = len(part)
+    root = math.sqrt(size)
+    total = 0.0
+    for j in range(size - 1):
+        total += part[j]
+    for j in range(size - 1):
+        out[start + j] = part[j] - total / (root + size) - part[size - 1] / root
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _shares(vector: Floats, n_groups: int, n_cut: int) -> tuple[Floats, Floats, Floats]:
+    """Shares of categories (G, K), cumulative ones and their standard logistic quantiles (G, K - 1)."""
+    shares = np.empty((n_groups, n_cut + 1))
+    cumulative, quantile = np.empty((n_groups, n_cut)), np.empty((n_groups, n_cut))
+    for g in range(n_groups):
+        row = shares[g]
+        row[:n_cut] = vector[g * n_cut : (g + 1) * n_cut]
+        row[n_cut] = -row[:n_cut].sum()
+        row[:] = np.exp(row - row.max())
+        row /= row.sum()
+        sum_so_far = 0.0
+        for k in range(n_cut + 1):
+            row[k] = max(row[k], _LEAST)
+            sum_so_far += row[k]
+            if k < n_cut:
+                inside = min(max(sum_so_far, _EDGE), 1 - _EDGE)
+                cumulative[g, k] = inside
+                quantile[g, k] = math.log(inside / (1 - inside)) / _LOGISTIC_SD
+    return shares, cumulative, quantile
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _share_part(
+    gradient: Floats, shares: Floats, cumulative: Floats, d_cut: Floats, scale: Floats, weight: float
+) -> float:
+    """Dirichlet prior of the shares, and the gradient by their centred logarithms."""
+    n_groups, n_categories = shares.shape
+    n_cut = n_categories - 1
+    value = 0.0
+    towards = np.empty(n_categories)
+    for g in range(n_groups):
+        slope, middle = 0.0, 0.0
+        towards[n_cut] = 0.0
+        for k in range(n_cut - 1, -1, -1):
+            inside = cumulative[g, k]
+            slope += d_cut[g, k] * scale[g] / (inside * (1 - inside)) / _LOGISTIC_SD
+            towards[k] = slope
+            middle += slope * shares[g, k]
+        for k in range(n_categories):
+            value += weight * math.log(shares[g, k])
+            towards[k] = shares[g, k] * (towards[k] - middle) + weight * (1 - n_categories * shares[g, k])
+        for k in range(n_cut):
+            gradient[g * n_cut + k] = towards[k] - towards[n_cut]
+    return value
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _positive(gradient: Floats, place: int, prior: Floats, at: float, d_at: float) -> float:
+    """Log prior density of a positive parameter by its logarithm; its whole gradient goes to its place."""
+    if prior[0] == HALF_NORMAL:
+        value, slope = -0.5 * (at / prior[1]) ** 2, -at / prior[1] ** 2
+    elif prior[0] == EXPONENTIAL:
+        value, slope = -at / prior[1], -1 / prior[1]
+    else:
+        away = math.log(at / prior[1]) / prior[2]
+        value, slope = -0.5 * away**2 - math.log(at), -(away / prior[2] + 1) / at
+    gradient[place] = (d_at + slope) * at + 1
+    return float(value + math.log(at))
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _panel(
+    vector: Floats, gradient: Floats, sd_at: int, raw_at: int, part: Floats, centred: int, prior: Floats
+) -> float:
+    """Deviations of a panel's members, normal with a standard deviation of their own."""
+    size = len(part)
+    sd = math.exp(vector[sd_at])
+    raw = _expanded(vector, raw_at, size)
+    squares, pull = 0.0, 0.0
+    for j in range(size):
+        squares += raw[j] ** 2
+        pull += part[j] * raw[j]
+    if centred:
+        _contracted(part - raw / sd**2, gradient, raw_at)
+        value = _positive(gradient, sd_at, prior, sd, squares / sd**3 - (size - 1) / sd)
+        return float(value - 0.5 * squares / sd**2 - (size - 1) * vector[sd_at])
+    _contracted(part * sd - raw, gradient, raw_at)
+    return float(_positive(gradient, sd_at, prior, sd, pull) - 0.5 * squares)
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _effects(vector: Floats, gradient: Floats, place: int, part: Floats, sd: float) -> float:
+    """Effects of a covariate's levels, normal and summing to zero."""
+    _contracted(part, gradient, place)
+    value = 0.0
+    for j in range(len(part) - 1):
+        at = vector[place + j]
+        gradient[place + j] -= at / sd**2
+        value -= 0.5 * (at / sd) ** 2
+    return value
