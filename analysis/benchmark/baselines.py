@@ -78,8 +78,8 @@ def expected_f1(n_class: int, n: int, k: int) -> float:
 def _counts(n: int, p: float) -> tuple[Floats, Floats]:
     """Binomial counts that matter, and their probabilities."""
     low, high = float(binom.ppf(1e-13, n, p)), float(binom.ppf(1 - 1e-13, n, p))
-    counts = np.arange(max(low, 0.0), min(high, n) + 1)
-    return counts, np.asarray(binom.pmf(counts, n, p))
+    counts = np.arange(max(low, 0.0), min(high, n) + 1).astype(np.float64)
+    return counts, binom.pmf(counts, n, p).astype(np.float64)
 
 
 def _precision(own: float, n: float, k: int) -> float:

@@ -234,6 +234,21 @@ def metric(name: str, m: Margins, classes: Sequence[str], levels: Sequence[str])
     raise InputError(f"There is no metric '{name}'{did_you_mean(name, known)}; use {listed(known, 40)}.")
 
 
+def rests_on(
+    name: str, level: Codes, predicted: Codes, class_of: Codes, classes: Sequence[str], levels: Sequence[str]
+) -> NDArray[np.bool_]:
+    """Which units are in the denominator of a metric, shape (n,)."""
+    kind, _, of = name.partition("_")
+    if name in OVERALL:
+        return np.ones(len(level), dtype=bool)
+    if kind == "recall" and of in levels:
+        return np.equal(level, list(levels).index(of))
+    code = list(classes).index(of)
+    if kind == "precision":
+        return np.equal(predicted, code)
+    return np.asarray((class_of[level] == code) == (kind != "specificity"))
+
+
 def _mean(of: Floats, m: Margins) -> Floats:
     """Mean over the classes that the gold of each weighting holds."""
     held = m.class_gold > 0

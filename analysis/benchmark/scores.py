@@ -12,7 +12,7 @@ from conjury.inference.columns import listed
 
 from ..raters.descriptive.resample import few_clusters
 from .baselines import BASELINE, MAJORITY, RANDOM, majority_class, random_expectation
-from .metrics import OVERALL, Codes, Floats, Margins, is_share, margins_of, metric, unit_margins
+from .metrics import OVERALL, Codes, Floats, Margins, is_share, margins_of, metric, rests_on, unit_margins
 from .missing import POLICIES, check_policies, outcome
 from .resampling import BOOTSTRAP, NONE, WILSON, Bounds, Plan, bounds_of, cluster_codes, cluster_sums
 from .result import BenchmarkResult
@@ -116,11 +116,12 @@ def _of_judge(
             if kept.all() and (answers == predicted).all()
             else drawn_margins(level[kept], answers[kept], cell, codes[kept], weights)
         )
-        used = len(np.unique(codes[kept]))
-        counts = counts_of(cell.frame[kept], used)
+        counts = counts_of(cell.frame[kept], len(np.unique(codes[kept])))
         for name in asked:
             drawn = metric(name, everything if name == "missing_rate" else margins, cell.classes, cell.levels)
-            bounds = bounds_of(drawn, plan.alpha, share=is_share(name), n_clusters=used)
+            of = rests_on(name, level, answers, cell.class_of, cell.classes, cell.levels)
+            n_of = len(np.unique(codes[of & kept]))
+            bounds = bounds_of(drawn, plan.alpha, share=is_share(name), n_clusters=n_of)
             yield _row(cell.keys, policy, name, bounds, counts)
 
 
@@ -175,8 +176,8 @@ def interval_notes(frame: pd.DataFrame, plan: Plan) -> list[str]:
     told = [f"Intervals are percentiles of {drawn}, with all answers to what is drawn."]
     if (frame["interval"] == WILSON).any():
         told.append(
-            "Shares of 0 and 1 are the same in every draw: their interval is Wilson's, with as many trials as "
-            f"there are {'items' if plan.cluster == 'item_id' else 'clusters'}."
+            "Shares of 0 and 1 are the same in every draw: their interval is Wilson's, with a trial for each "
+            f"{'item' if plan.cluster == 'item_id' else 'cluster'}."
         )
     judged = frame["judge_kind"] != BASELINE if "judge_kind" in frame else pd.Series(True, index=frame.index)
     none = sorted(frame["metric"][judged & (frame["interval"] == NONE) & frame["estimate"].notna()].unique())

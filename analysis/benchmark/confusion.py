@@ -1,0 +1,140 @@
+"""What is called what: confusion matrices, and how often each label is given and right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .metrics import class_f1, class_precision, class_recall
+from .missing import NO_ANSWER
+from .resampling import Bounds, Plan, bounds_of, cluster_codes
+from .result import BenchmarkResult
+from .scores import drawn_margins
+from .scoring import Scored
+
+NONE_GIVEN, OTHER_LABEL = "no answer", "other label"
+SHARES = ("precision", "recall")
+
+
+def confusion(scored: Scored, *, by: Sequence[str] = ()) -> BenchmarkResult:
+    """Count the answers to the units of each gold label.
+
+    Parameters
+    ----------
+    scored : Scored
+        Where a class covers several gold labels, each has a row of its own. Samples are added up.
+    by : sequence of str
+        Columns of ``scored.frame`` to count by.
+
+    Returns
+    -------
+    BenchmarkResult
+        Kind "confusion": ``judge, judge_kind, prompt, task, [by], gold, predicted, n, share``, one row a
+        pair, also those that never occur. ``share`` is that of the units of the gold label; it is missing
+        for labels that do not occur. The last answers are "other label" (none of the classes) and "no
+        answer".
+
+    Examples
+    --------
+    >>> from conjury.analysis.benchmark import score
+    >>> judged = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": ["j1", "j2"],
+    ...     "dimension": "harm", "value": ["safe", None], "status": ["ok", "refused"]})
+    >>> gold = pd.DataFrame({"item_id": ["j1", "j2"], "label_set": "harm", "label": ["safe", "safe"]})
+    >>> confusion(score(judged, gold)).frame[["gold", "predicted", "share"]].to_numpy().tolist()
+    [['safe', 'safe', 0.5], ['safe', 'other label', 0.0], ['safe', 'no answer', 0.5]]
+    """
+    tables = []
+    for cell in scored.cells(by):
+        answers = (*cell.classes, OTHER_LABEL, NONE_GIVEN)
+        predicted = cell.codes("predicted")
+        given = np.where(predicted == NO_ANSWER, len(answers) - 1, predicted)
+        n = np.zeros((len(cell.levels), len(answers)), dtype=np.int64)
+        np.add.at(n, (cell.codes("level"), given), 1)
+        total = n.sum(axis=1, keepdims=True)
+        share = np.divide(n, total, out=np.full(n.shape, np.nan), where=total > 0)
+        tables.append(
+            pd.DataFrame(
+                {
+                    **cell.keys,
+                    "gold": np.repeat(cell.levels, len(answers)),
+                    "predicted": np.tile(answers, len(cell.levels)),
+                    "n": n.ravel(),
+                    "share": share.ravel(),
+                }
+            )
+        )
+    return BenchmarkResult(pd.concat(tables, ignore_index=True), "confusion", scored.notes, {"by": list(by)})
+
+
+def by_label(
+    scored: Scored,
+    *,
+    by: Sequence[str] = (),
+    draws: int = 2_000,
+    seed: int = 1,
+    alpha: float = 0.05,
+    cluster: str = "item_id",
+) -> BenchmarkResult:
+    """Precision, recall and F1 of each class, and how often it is given for every time that it is gold.
+
+    Missing answers are wrong.
+
+    Parameters
+    ----------
+    scored, by, draws, seed, alpha, cluster
+        As in `scores`.
+
+    Returns
+    -------
+    BenchmarkResult
+        Kind "by_label": ``judge, judge_kind, prompt, task, [by], label, n_gold, n_predicted``, then
+        ``precision, recall, f1, ratio`` (``n_predicted`` by ``n_gold``), each also with ``_std_error, _lower,
+        _upper, _interval``. Precision of a class that is never given, and recall, F1 and the ratio of one
+        that is never gold, are missing.
+
+    Examples
+    --------
+    >>> from conjury.analysis.benchmark import score
+    >>> judged = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": ["j1", "j2"],
+    ...     "dimension": "harm", "value": ["safe", "safe"]})
+    >>> gold = pd.DataFrame({"item_id": ["j1", "j2"], "label_set": "harm", "label": ["safe", "harmful"]})
+    >>> by_label(score(judged, gold), draws=0).frame[["label", "recall", "ratio"]].to_numpy().tolist()
+    [['harmful', 0.0, 0.0], ['safe', 1.0, 2.0]]
+    """
+    plan = Plan(draws, seed, alpha, cluster)
+    rows: list[dict[str, Any]] = []
+    for cell in scored.cells(by):
+        codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
+        margins = drawn_margins(
+            cell.codes("level"), cell.codes("predicted"), cell, codes, plan.weights(n_clusters)
+        )
+        gold, given = margins.class_gold, margins.given[:, :-1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            drawn = {
+                "precision": np.where(given > 0, class_precision(margins), np.nan),
+                "recall": np.where(gold > 0, class_recall(margins), np.nan),
+                "f1": np.where(gold > 0, class_f1(margins), np.nan),
+                "ratio": np.where(gold > 0, given / gold, np.nan),
+            }
+        of_gold, of_answers = cell.codes("gold"), cell.codes("predicted")
+        for code, label in enumerate(cell.classes):
+            row = {"label": label, "n_gold": int(gold[0, code]), "n_predicted": int(given[0, code])}
+            for name, values in drawn.items():
+                rests_on = of_answers == code if name == "precision" else of_gold == code
+                used = len(np.unique(codes[rests_on]))
+                bounds = bounds_of(values[:, code], alpha, share=name in SHARES, n_clusters=used)
+                row |= _named(name, bounds)
+            rows.append({**cell.keys, **row})
+    frame = pd.DataFrame(rows)
+    drawn_by = f"Intervals are percentiles of {draws:,} draws of {cluster}; shares of 0 and 1 have Wilson's."
+    notes = (*scored.notes, drawn_by) if draws else scored.notes
+    return BenchmarkResult(frame, "by_label", notes, {"by": list(by), **vars(plan)})
+
+
+def _named(name: str, bounds: Bounds) -> dict[str, Any]:
+    """The columns of one number among several of a row."""
+    found = {f"{name}_{part}": value for part, value in vars(bounds).items() if part != "estimate"}
+    return {name: bounds.estimate, **found}

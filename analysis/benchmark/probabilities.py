@@ -1,0 +1,196 @@
+"""Log-loss and AUC of judges that give probabilities. A label alone has neither."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from conjury.inference.columns import listed
+from conjury.inference.errors import InputError
+
+from .baselines import BASELINE, MAJORITY, RANDOM
+from .metrics import Codes, Floats
+from .missing import MISSING, NO_ANSWER
+from .resampling import NONE, Bounds, Plan, bounds_of, cluster_codes, cluster_sums
+from .result import BenchmarkResult
+from .scores import counts_of, interval_notes
+from .scoring import Cell, Scored
+
+LOG_LOSS, AUC = "log_loss", "auc"
+SMALLEST = 1e-15  # probabilities are no smaller than this for the log-loss
+CHUNK = 200  # draws at a time, so that memory stays flat
+PROBABILITY = "probability"
+SUM_TOLERANCE = 1e-3
+
+
+def probabilities(
+    scored: Scored,
+    *,
+    by: Sequence[str] = (),
+    draws: int = 2_000,
+    seed: int = 1,
+    alpha: float = 0.05,
+    cluster: str = "item_id",
+) -> BenchmarkResult:
+    """Log-loss and area under the ROC curve, from probabilities of the labels.
+
+    Units without probabilities are left out and counted. For more than two classes the AUC is the mean of
+    each class against the others, over the classes that gold holds.
+
+    Parameters
+    ----------
+    scored : Scored
+        Of judgments with ``probability`` (of the label that is given; enough for two classes) or with
+        ``probability_X`` for every class X.
+    by, draws, seed, alpha, cluster
+        As in `scores`.
+
+    Returns
+    -------
+    BenchmarkResult
+        Kind "probabilities": the columns of `scores`, with the metrics ``log_loss`` and ``auc``. The
+        baselines give every unit the shares of the classes in gold, or each class the same probability.
+
+    Raises
+    ------
+    InputError
+        Where labels have no probabilities: the area under one point is no AUC.
+
+    Examples
+    --------
+    >>> from conjury.analysis.benchmark import score
+    >>> judged = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": ["j1", "j2", "j3"],
+    ...     "dimension": "harm", "value": ["safe", "safe", "harmful"], "probability": [0.9, 0.6, 0.8]})
+    >>> gold = pd.DataFrame({"item_id": ["j1", "j2", "j3"], "label_set": "harm",
+    ...     "label": ["safe", "harmful", "harmful"]})
+    >>> table = probabilities(score(judged, gold), draws=0).frame
+    >>> table.loc[table["judge"] == "gpt"].set_index("metric")["estimate"].round(3).to_dict()
+    {'log_loss': 0.415, 'auc': 1.0}
+    """
+    plan = Plan(draws, seed, alpha, cluster)
+    rows: list[dict[str, Any]] = []
+    notes: list[str] = []
+    for cell in scored.cells(by):
+        given = class_probabilities(cell)
+        kept = np.asarray(np.isfinite(given).all(axis=1))
+        if not kept.all():
+            who = ", ".join(value for name, value in cell.keys.items() if name != "judge_kind" and value)
+            without = f"{int((~kept).sum()):,} of {len(given):,} answers have no probabilities"
+            notes.append(f"{who}: {without} and are left out.")
+        rows += _rows(cell.keys, given[kept], cell.frame.loc[kept], plan)
+    for cell in scored.cells(by, judges=False):
+        rows += _baselines(cell, plan)
+    frame = pd.DataFrame(rows)
+    settings = {"by": list(by), "missing": [MISSING], **vars(plan)}
+    return BenchmarkResult(
+        frame, "probabilities", (*scored.notes, *notes, *interval_notes(frame, plan)), settings
+    )
+
+
+def class_probabilities(cell: Cell) -> Floats:
+    """Probability of each class by answer, shape (n, K); NaN where it is not known."""
+    frame, k = cell.frame, len(cell.classes)
+    columns = [f"{PROBABILITY}_{name}" for name in cell.classes]
+    task = cell.keys["task"]
+    if all(name in frame for name in columns):
+        given = frame[columns].to_numpy(dtype=float)
+        bad = np.isfinite(given).all(axis=1) & (np.abs(given.sum(axis=1) - 1) > SUM_TOLERANCE)
+        if bad.any():
+            total = given[bad][0].sum()
+            raise InputError(
+                f"judgments: the probabilities of {task} sum to {total:.4g} in a row; they must sum to 1."
+            )
+        return given
+    if PROBABILITY not in frame or frame[PROBABILITY].isna().all():
+        raise InputError(
+            f"judgments: the labels of {task} have no probabilities, and a label alone has neither log-loss "
+            f"nor AUC; collect log-probabilities, or give columns {listed(columns)}."
+        )
+    if k != 2:
+        raise InputError(
+            f"judgments: {task} has {k} classes and the probability of the label that was given only; give "
+            f"columns {listed(columns)}."
+        )
+    predicted = cell.codes("predicted")
+    own = frame[PROBABILITY].to_numpy(dtype=float, na_value=np.nan)
+    own = np.where((predicted == NO_ANSWER) | (predicted >= k), np.nan, own)
+    first = np.where(predicted == 0, own, 1 - own)
+    return np.stack([first, 1 - first], axis=1)
+
+
+def unit_log_loss(probability: Floats, gold: Codes) -> Floats:
+    """Negative logarithm of the probability of the gold class, shape (n,)."""
+    own = probability[np.arange(len(gold)), gold] / probability.sum(axis=1)
+    return np.asarray(-np.log(np.clip(own, SMALLEST, 1.0)))
+
+
+def weighted_auc(score: Floats, positive: NDArray[np.bool_], weights: Floats) -> Floats:
+    """Area under the ROC curve under B weightings, shape (B,); ties count half.
+
+    Parameters
+    ----------
+    score : ndarray, shape (n,)
+        Probability of the class.
+    positive : ndarray of bool, shape (n,)
+        Whether the unit is of the class.
+    weights : ndarray, shape (B, n)
+
+    Examples
+    --------
+    >>> weighted_auc(np.array([0.1, 0.4, 0.4, 0.8]), np.array([False, False, True, True]), np.ones((1, 4)))
+    array([0.875])
+    """
+    order = np.argsort(score, kind="stable")
+    start = np.flatnonzero(np.r_[True, np.diff(score[order]) > 0]) if len(score) else np.zeros(0, int)
+    found = np.full(len(weights), np.nan)
+    for at in range(0, len(weights) if len(score) else 0, CHUNK):
+        held = weights[at : at + CHUNK, order]
+        above = np.add.reduceat(held * positive[order], start, axis=1)
+        below = np.add.reduceat(held * ~positive[order], start, axis=1)
+        won = (above * (np.cumsum(below, axis=1) - below / 2)).sum(axis=1)
+        pairs = above.sum(axis=1) * below.sum(axis=1)
+        found[at : at + CHUNK] = np.divide(won, pairs, out=np.full(len(won), np.nan), where=pairs > 0)
+    return found
+
+
+def mean_auc(probability: Floats, gold: Codes, weights: Floats) -> Floats:
+    """AUC for two classes, else its mean over the classes in gold against the others, shape (B,)."""
+    k = probability.shape[1]
+    codes = [1] if k == 2 else np.unique(gold).tolist()
+    each = np.stack([weighted_auc(probability[:, code], gold == code, weights) for code in codes])
+    known = np.isfinite(each)
+    n = known.sum(axis=0)
+    return np.where(n > 0, np.where(known, each, 0).sum(axis=0) / np.maximum(n, 1), np.nan)
+
+
+def _rows(
+    keys: Mapping[str, str], given: Floats, frame: pd.DataFrame, plan: Plan
+) -> Iterator[dict[str, Any]]:
+    gold = frame["gold"].to_numpy(dtype=np.int64)
+    codes, n_clusters = cluster_codes(frame, plan.cluster)
+    weights = plan.weights(n_clusters)
+    loss = unit_log_loss(given, gold)
+    sums = weights @ cluster_sums(np.stack([loss, np.ones(len(loss))], axis=1), codes, n_clusters)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        drawn = {LOG_LOSS: sums[:, 0] / sums[:, 1], AUC: mean_auc(given, gold, weights[:, codes])}
+    for name, values in drawn.items():
+        bounds = bounds_of(values, plan.alpha, share=False, n_clusters=n_clusters)
+        yield {**keys, "missing": MISSING, "metric": name, **vars(bounds), **counts_of(frame, n_clusters)}
+
+
+def _baselines(cell: Cell, plan: Plan) -> Iterator[dict[str, Any]]:
+    """The shares of the classes in gold for every unit, and the same probability for each class."""
+    units = cell.frame.drop_duplicates(["item_id", "line"])
+    gold = units["gold"].to_numpy(dtype=np.int64)
+    k = len(cell.classes)
+    shares = np.bincount(gold, minlength=k) / len(gold)
+    keys = {**cell.keys, "judge_kind": BASELINE}
+    yield from _rows({**keys, "judge": MAJORITY}, np.tile(shares, (len(gold), 1)), units, plan)
+    counts = counts_of(units, cluster_codes(units, plan.cluster)[1])
+    for name, value in {LOG_LOSS: float(np.log(k)), AUC: 0.5}.items():
+        bounds = Bounds(value, np.nan, np.nan, np.nan, NONE)
+        yield {**keys, "judge": RANDOM, "missing": MISSING, "metric": name, **vars(bounds), **counts}

@@ -1,0 +1,93 @@
+"""What became of answers when they were read, and where two rules of reading differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.columns import as_text
+from conjury.inference.errors import InputError
+
+from .result import BenchmarkResult
+from .units import answers_table
+
+KEYS = ["judge", "prompt", "task"]
+UNIT = ["judge", "prompt", "task", "item_id", "line", "sample"]
+AGREE, DIFFERENT, ONLY_STRICT, ONLY_LENIENT, NEITHER = (
+    "agree",
+    "different",
+    "only_strict",
+    "only_lenient",
+    "neither",
+)
+
+
+def readings(judgments: pd.DataFrame, lenient: pd.DataFrame | None = None) -> BenchmarkResult:
+    """Count the statuses of judgments by judge, prompt, task and rule.
+
+    Parameters
+    ----------
+    judgments : DataFrame
+        The judgments contract, with the column ``rule`` where it is known.
+    lenient : DataFrame, optional
+        The same answers read by another rule, which is compared with the first.
+
+    Returns
+    -------
+    BenchmarkResult
+        Kind "readings": ``judge, prompt, task, rule, status, n, share``. With a second table its rows are
+        there too, and ``extra["compared"]`` holds, with the same columns, how many judgments the rules read
+        the same way (``agree``), ``different``, by one of them only (``only_strict``: the first,
+        ``only_lenient``: the second) or not at all (``neither``).
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": ["j1", "j2"],
+    ...     "dimension": "harm", "value": ["safe", None], "status": ["ok", "empty"]})
+    >>> other = table.assign(value="safe", status="ok")
+    >>> found = readings(table, other)
+    >>> found.extra["compared"][["status", "n", "share"]].to_numpy().tolist()
+    [['agree', 1, 0.5], ['only_lenient', 1, 0.5]]
+    """
+    tables = [answers_table(table) for table in (judgments, lenient) if table is not None]
+    frames = [_shares(table.assign(rule=_rule(table)), "status") for table in tables]
+    extra: dict[str, pd.DataFrame] = {}
+    notes: tuple[str, ...] = ()
+    if len(tables) == 2:
+        compared, notes = _compared(*tables)
+        extra["compared"] = _shares(compared, "status")
+    return BenchmarkResult(pd.concat(frames, ignore_index=True), "readings", notes, {}, extra)
+
+
+def _rule(table: pd.DataFrame) -> pd.Series[Any]:
+    return as_text(table["rule"]).fillna("") if "rule" in table else pd.Series("", index=table.index)
+
+
+def _compared(strict: pd.DataFrame, lenient: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Each judgment that is in both tables, and how its readings compare."""
+    left, right = (table.assign(rule=_rule(table))[[*UNIT, "value", "rule"]] for table in (strict, lenient))
+    both = left.merge(right, on=UNIT, suffixes=("", "_lenient"))
+    if both.empty:
+        raise InputError(
+            "judgments: the two tables have no judgment in common; give the same answers read twice."
+        )
+    first, second = both["value"].notna().to_numpy(), both["value_lenient"].notna().to_numpy()
+    same = (both["value"] == both["value_lenient"]).fillna(False).to_numpy(dtype=bool)
+    status = np.select(
+        [first & second & same, first & second, first, second],
+        [AGREE, DIFFERENT, ONLY_STRICT, ONLY_LENIENT],
+        NEITHER,
+    )
+    lost = len(left) + len(right) - 2 * len(both)
+    notes = (f"{lost:,} judgments are in one of the two tables only; they are not compared.",) if lost else ()
+    rules = [name for name in (both["rule"].iloc[0], both["rule_lenient"].iloc[0]) if name]
+    return both.assign(status=status, rule=" and ".join(rules)), notes
+
+
+def _shares(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    keys = [*KEYS, "rule"]
+    counted = frame.groupby([*keys, column], sort=False, observed=True).size().rename("n").reset_index()
+    total = counted.groupby(keys, sort=False, observed=True)["n"].transform("sum")
+    return counted.assign(share=counted["n"] / total)
