@@ -7,232 +7,24 @@ from typing import Annotated
 
 import typer
 
-CONJOINT = "Conjoint exports of Qualtrics"
-RATINGS = "Ratings: what the columns are"
-VALUES = "Ratings: what the cells are"
-MARKS = "Ratings: what is marked as left out"
-PEOPLE = "People"
+from .import_options import ConjointOptions, RatingOptions
+from .option_groups import grouped
 
 
+@grouped
 def import_(
     export: Annotated[Path, typer.Argument(help="Export of another program (.csv, .tsv, .json, .eval).")],
     out: Annotated[
         Path, typer.Option("--out", help="Where the choices or judgments go (.parquet, .csv, .csv.gz).")
     ],
+    conjoint: ConjointOptions,
+    ratings: RatingOptions,
     form: Annotated[
         str,
         typer.Option("--format", help="qualtrics, mturk, lancers, csv, label-studio, inspect or prolific."),
     ] = "qualtrics",
-    outcomes: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Outcome of each task: choice1,choice2,... Further ones as NAME=COLUMN,COLUMN,...",
-            rich_help_panel=CONJOINT,
-        ),
-    ] = None,
-    repeated: Annotated[
-        str | None,
-        typer.Option(
-            help="Outcome of the task that was shown again, as NAME or NAME=TASK.", rich_help_panel=CONJOINT
-        ),
-    ] = None,
-    flipped: Annotated[
-        bool, typer.Option(help="Whether that task had its profiles swapped.", rich_help_panel=CONJOINT)
-    ] = True,
-    first: Annotated[
-        str | None, typer.Option(help="Answer that stands for the first profile.", rich_help_panel=CONJOINT)
-    ] = None,
-    second: Annotated[
-        str | None, typer.Option(help="Answer that stands for the second profile.", rich_help_panel=CONJOINT)
-    ] = None,
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            help="CSV with attribute and level, in order, the reference level first.",
-            rich_help_panel=CONJOINT,
-        ),
-    ] = None,
-    prefix: Annotated[
-        str | None,
-        typer.Option(help="First part of the conjoint columns, such as K.", rich_help_panel=CONJOINT),
-    ] = None,
-    draft_study: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write a first study file with the attributes and levels found.", rich_help_panel=CONJOINT
-        ),
-    ] = None,
-    id_column: Annotated[
-        str, typer.Option("--id", help="Column that identifies respondents.", rich_help_panel=CONJOINT)
-    ] = "ResponseId",
-    covariates: Annotated[
-        str | None,
-        typer.Option(
-            help="Columns of people to keep: age,party,... By default all of a conjoint, none of ratings.",
-            rich_help_panel=PEOPLE,
-        ),
-    ] = None,
-    ratings: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Names of rating columns with {item}, {dimension}, {place}, {sample} or {judge}, such as "
-            "'Q{item}_{dimension}', or 'funniness={item}_Q3'; can be repeated.",
-            rich_help_panel=RATINGS,
-        ),
-    ] = None,
-    value: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column of ratings in a table with one row a rating, as COLUMN or DIMENSION=COLUMN; can be "
-            "repeated.",
-            rich_help_panel=RATINGS,
-        ),
-    ] = None,
-    dimension: Annotated[
-        str | None, typer.Option(help="Column that names the dimension of a row.", rich_help_panel=RATINGS)
-    ] = None,
-    item: Annotated[
-        str | None,
-        typer.Option(
-            help="Column (or field of a task) that names the item; with {place} where there is one a place.",
-            rich_help_panel=RATINGS,
-        ),
-    ] = None,
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            help="Column that tells who rated; for inspect grader, scorer or model.", rich_help_panel=RATINGS
-        ),
-    ] = None,
-    sample: Annotated[
-        str | None,
-        typer.Option(help="Column that numbers repeated ratings of an item.", rich_help_panel=RATINGS),
-    ] = None,
-    dimensions: Annotated[
-        str | None,
-        typer.Option(
-            help="Dimensions to read, as wit,clarity, or as 1=wit,2=clarity to name them.",
-            rich_help_panel=RATINGS,
-        ),
-    ] = None,
-    items: Annotated[
-        str | None,
-        typer.Option(
-            help="Ids of items as 1=joke_a,2=joke_b, or a CSV with key and item_id.", rich_help_panel=RATINGS
-        ),
-    ] = None,
-    all_shown: Annotated[
-        bool,
-        typer.Option(
-            "--all-shown",
-            help="Everybody saw every item: one without a rating is missing, not unseen.",
-            rich_help_panel=RATINGS,
-        ),
-    ] = False,
-    duration: Annotated[
-        str | None, typer.Option(help="Column with the seconds it took.", rich_help_panel=RATINGS)
-    ] = None,
-    encoding: Annotated[
-        str | None,
-        typer.Option(help="Of the file, such as cp932; by default found out.", rich_help_panel=RATINGS),
-    ] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="Between cells; by default found out.", rich_help_panel=RATINGS)
-    ] = None,
-    timezone: Annotated[
-        str | None, typer.Option(help="Of the times in the file: Asia/Tokyo.", rich_help_panel=RATINGS)
-    ] = None,
-    anchors: Annotated[
-        str | None,
-        typer.Option(
-            help="Numbers of words, as 'Not at all=0,...,Very=4', or a CSV with label, value and perhaps "
-            "dimension.",
-            rich_help_panel=VALUES,
-        ),
-    ] = None,
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(help="Cell that counts as no answer; can be repeated.", rich_help_panel=VALUES),
-    ] = None,
-    check: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Attention check as COLUMN=ANSWER or COLUMN=ANSWER|ANSWER; can be repeated.",
-            rich_help_panel=MARKS,
-        ),
-    ] = None,
-    check_item: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Item with a known rating, ITEM=RATING: whoever rated otherwise is marked; can be repeated.",
-            rich_help_panel=MARKS,
-        ),
-    ] = None,
-    min_seconds: Annotated[
-        float | None, typer.Option(help="Whoever took less is marked.", rich_help_panel=MARKS)
-    ] = None,
-    ignore: Annotated[
-        str | None,
-        typer.Option(
-            help="Reasons of the program that do not count: unfinished,preview,...", rich_help_panel=MARKS
-        ),
-    ] = None,
-    again: Annotated[
-        str,
-        typer.Option(
-            help="A second rating of an item by the same judge: refuse, sample (number it) or exclude.",
-            rich_help_panel=MARKS,
-        ),
-    ] = "refuse",
-    panel: Annotated[
-        str | None, typer.Option(help="Column with the group of each person.", rich_help_panel=PEOPLE)
-    ] = None,
-    prolific: Annotated[
-        Path | None,
-        typer.Option(help="Demographic export of Prolific to join to people.", rich_help_panel=PEOPLE),
-    ] = None,
-    prolific_id: Annotated[
-        str | None,
-        typer.Option(help="Column with Prolific's ids; by default who rated.", rich_help_panel=PEOPLE),
-    ] = None,
-    judgments: Annotated[
-        Path | None,
-        typer.Option(help="Judgments to which --format prolific is joined.", rich_help_panel=PEOPLE),
-    ] = None,
-    anonymise: Annotated[
-        bool,
-        typer.Option("--anonymise", help="Replace ids of people by r001, r002, ...", rich_help_panel=PEOPLE),
-    ] = False,
 ) -> None:
     """Turn an export into choices (a conjoint) or judgments (ratings and labels)."""
-    from .importing import Columns, Given, import_export
+    from .importing import import_export
 
-    columns = Columns(outcomes, repeated, flipped, first, second, covariates, prefix, id_column)
-    given = Given(
-        ratings=ratings,
-        value=value,
-        dimension=dimension,
-        item=item,
-        judge=judge,
-        sample=sample,
-        dimensions=dimensions,
-        items=items,
-        all_shown=all_shown,
-        duration=duration,
-        encoding=encoding,
-        delimiter=delimiter,
-        timezone=timezone,
-        anchors=anchors,
-        missing=missing,
-        check=check,
-        check_item=check_item,
-        min_seconds=min_seconds,
-        ignore=ignore,
-        again=None if again == "refuse" else again,
-        panel=panel,
-        prolific=prolific,
-        prolific_id=prolific_id,
-        judgments=judgments,
-        anonymise=anonymise,
-    )
-    import_export(export, form, out, columns, given, labels, draft_study)
+    import_export(export, form, out, conjoint, ratings)

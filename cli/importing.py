@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from conjury.inference.errors import InputError
+
+from .import_options import ConjointOptions, RatingOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,106 +35,54 @@ READ = {  # options of ratings that each format reads
 }
 
 
-@dataclass(frozen=True)
-class Columns:
-    """What the columns of a conjoint are, as ``read_qualtrics`` takes it; None where it is to be found."""
-
-    outcomes: Sequence[str] | None = None
-    repeated: str | None = None
-    flipped: bool = True
-    first: str | None = None
-    second: str | None = None
-    covariates: str | None = None
-    prefix: str | None = None
-    id: str = "ResponseId"
-
-
-@dataclass(frozen=True)
-class Given:
-    """Options about ratings as they were typed; None or false where they were not."""
-
-    ratings: Sequence[str] | None = None
-    value: Sequence[str] | None = None
-    dimension: str | None = None
-    item: str | None = None
-    judge: str | None = None
-    sample: str | None = None
-    dimensions: str | None = None
-    items: str | None = None
-    all_shown: bool = False
-    duration: str | None = None
-    encoding: str | None = None
-    delimiter: str | None = None
-    timezone: str | None = None
-    anchors: str | None = None
-    missing: Sequence[str] | None = None
-    check: Sequence[str] | None = None
-    check_item: Sequence[str] | None = None
-    min_seconds: float | None = None
-    ignore: str | None = None
-    again: str | None = None
-    panel: str | None = None
-    prolific: Path | None = None
-    prolific_id: str | None = None
-    judgments: Path | None = None
-    anonymise: bool = False
-
-    def used(self) -> list[str]:
-        """Names of the options that were typed."""
-        return [field.name for field in fields(self) if getattr(self, field.name) not in (None, False, [])]
-
-
 def import_export(
     export: Path,
     form: str,
     out: Path,
-    columns: Columns,
-    given: Given,
-    labels: Path | None,
-    draft: Path | None,
+    conjoint: ConjointOptions,
+    given: RatingOptions,
 ) -> None:
     """Read an export of ratings where options speak of ratings, else of a conjoint."""
     if form not in FORMATS:
         raise InputError(f"--format {form!r} is unknown; use {', '.join(FORMATS)}.")
     if form == "qualtrics" and not given.ratings and not given.value:
-        if given.used():
+        if given.typed():
             raise InputError(
-                f"{_option(given.used()[0])} is about ratings, and nothing tells which columns hold them; "
+                f"{_option(given.typed()[0])} is about ratings, and nothing tells which columns hold them; "
                 "add --ratings, such as --ratings 'Q{item}_{dimension}'."
             )
-        import_choices(export, out, columns, labels, draft)
+        import_choices(export, out, conjoint)
         return
-    for name in given.used():
+    for name in given.typed():
         if name not in READ[form]:
             able = ", ".join(known for known in FORMATS if name in READ[known])
             raise InputError(f"{_option(name)} is not for --format {form} (it is for {able}); leave it out.")
     if given.prolific_id is not None and given.prolific is None and form != "prolific":
         raise InputError("--prolific-id names the ids for --prolific; add --prolific FILE, or leave it out.")
-    _refuse_conjoint(columns, labels, draft, form)
-    import_judgments(export, form, out, columns, given)
+    _refuse_conjoint(conjoint, form)
+    import_judgments(export, form, out, conjoint, given)
 
 
-def import_choices(
-    export: Path, out: Path, columns: Columns, labels: Path | None, draft: Path | None
-) -> None:
+def import_choices(export: Path, out: Path, conjoint: ConjointOptions) -> None:
     """Read an export, write its choices, say what was found, and draft a study file on request."""
     from conjury.inference.files import write_table
     from conjury.inference.humans import draft_study, read_qualtrics
     from conjury.inference.humans.attributes import make_ids
 
+    draft = conjoint.draft_study
     if draft is not None and draft.exists():
         raise InputError(f"{draft} exists; a draft would overwrite it, so name another file.")
     survey = read_qualtrics(
         export,
-        outcomes=_outcomes(columns.outcomes),
-        repeated=columns.repeated,
-        flipped=columns.flipped,
-        labels=labels,
-        first=columns.first,
-        second=columns.second,
-        covariates=None if columns.covariates is None else columns.covariates.split(","),
-        prefix=columns.prefix,
-        id=columns.id,
+        outcomes=_outcomes(conjoint.outcomes),
+        repeated=conjoint.repeated,
+        flipped=conjoint.flipped,
+        labels=conjoint.labels,
+        first=conjoint.first,
+        second=conjoint.second,
+        covariates=None if conjoint.covariates is None else conjoint.covariates.split(","),
+        prefix=conjoint.prefix,
+        id=conjoint.id_column,
     )
     write_table(survey.choices, out)
     console.print(
@@ -149,7 +98,9 @@ def import_choices(
         console.print(f"A draft of the study in {draft}; go on with `conjury fit {draft} --data {out}`.")
 
 
-def import_judgments(export: Path, form: str, out: Path, columns: Columns, given: Given) -> None:
+def import_judgments(
+    export: Path, form: str, out: Path, conjoint: ConjointOptions, given: RatingOptions
+) -> None:
     """Read an export of ratings, join what Prolific tells, write judgments, and say what was found."""
     from conjury.inference.files import write_table
     from conjury.inference.humans import anonymise, join_prolific
@@ -157,7 +108,7 @@ def import_judgments(export: Path, form: str, out: Path, columns: Columns, given
     if form == "prolific":
         imported = join_prolific(_earlier(given), export, given.prolific_id)
     else:
-        imported = _read(export, form, _layout(columns, given), _rules(given), columns.id)
+        imported = _read(export, form, _layout(conjoint, given), _rules(given), conjoint.id_column)
         if given.prolific is not None:
             imported = join_prolific(imported, given.prolific)
     if given.anonymise:
@@ -185,7 +136,7 @@ def _read(export: Path, form: str, layout: Layout, rules: Rules, id: str) -> Imp
     return read_crowd(export, form, layout, rules)
 
 
-def _layout(columns: Columns, given: Given) -> Layout:
+def _layout(conjoint: ConjointOptions, given: RatingOptions) -> Layout:
     from conjury.inference.humans import Layout
     from conjury.inference.humans.layout import read_names
 
@@ -201,7 +152,7 @@ def _layout(columns: Columns, given: Given) -> Layout:
         person=given.prolific_id if given.prolific is not None else None,
         dimensions=read_names(given.dimensions, "--dimensions"),
         items=read_names(given.items, "--items"),
-        covariates=_listed(columns.covariates),
+        covariates=_listed(conjoint.covariates),
         all_shown=given.all_shown,
         encoding=given.encoding,
         delimiter={"tab": "\t", "\\t": "\t"}.get(given.delimiter or "", given.delimiter),
@@ -209,7 +160,7 @@ def _layout(columns: Columns, given: Given) -> Layout:
     )
 
 
-def _rules(given: Given) -> Rules:
+def _rules(given: RatingOptions) -> Rules:
     from conjury.inference.humans import Rules
     from conjury.inference.humans.checks import read_checks
     from conjury.inference.humans.scales import read_scale
@@ -219,12 +170,12 @@ def _rules(given: Given) -> Rules:
         checks=read_checks(given.check or ()),
         check_items=read_checks(given.check_item or (), "--check-item"),
         min_seconds=given.min_seconds,
-        again=given.again or "refuse",
+        again=given.again,
         ignore=_listed(given.ignore),
     )
 
 
-def _earlier(given: Given) -> Imported:
+def _earlier(given: RatingOptions) -> Imported:
     from conjury.inference.files import read_table
     from conjury.inference.humans import Imported
 
@@ -236,18 +187,18 @@ def _earlier(given: Given) -> Imported:
     return Imported(read_table(given.judgments, "judgments"), ())
 
 
-def _refuse_conjoint(columns: Columns, labels: Path | None, draft: Path | None, form: str) -> None:
+def _refuse_conjoint(conjoint: ConjointOptions, form: str) -> None:
     given = {
-        "--outcomes": columns.outcomes,
-        "--repeated": columns.repeated,
-        "--no-flipped": not columns.flipped,
-        "--first": columns.first,
-        "--second": columns.second,
-        "--prefix": columns.prefix,
-        "--labels": labels,
-        "--draft-study": draft,
-        "--id": form != "qualtrics" and columns.id != Columns.id,
-        "--covariates": form in ("prolific", "inspect") and columns.covariates,
+        "--outcomes": conjoint.outcomes,
+        "--repeated": conjoint.repeated,
+        "--no-flipped": not conjoint.flipped,
+        "--first": conjoint.first,
+        "--second": conjoint.second,
+        "--prefix": conjoint.prefix,
+        "--labels": conjoint.labels,
+        "--draft-study": conjoint.draft_study,
+        "--id": form != "qualtrics" and conjoint.id_column != ConjointOptions.id_column,
+        "--covariates": form in ("prolific", "inspect") and conjoint.covariates,
     }
     for option, value in given.items():
         if value:

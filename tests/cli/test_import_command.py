@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Annotated
 
 import pandas as pd
+import typer
+from typer.testing import CliRunner
 
+from conjury.cli.import_options import RatingOptions
+from conjury.cli.importing import READ
+from conjury.cli.option_groups import grouped
 from conjury.inference.files import read_table
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@dataclass(frozen=True)
+class Cut:
+    depth: Annotated[int, typer.Option("--deep", help="How deep.")] = 1
+    sharp: Annotated[list[str] | None, typer.Option()] = None
+
 
 EXPORT = Path(__file__).resolve().parents[1] / "fixtures" / "tables" / "qualtrics.csv"
 
@@ -66,3 +80,27 @@ def test_a_wrong_format_or_option_ends_with_one_sentence(conjury: Run, tmp_path:
         assert refused.returncode == 2
         assert refused.stderr.startswith(sentence)
         assert len(refused.stderr.splitlines()) == 1
+
+
+def test_every_option_of_ratings_is_read_for_some_format() -> None:
+    assert {field.name for field in fields(RatingOptions)} == set().union(*READ.values())
+
+
+def test_options_that_were_not_typed_are_told_from_those_that_were() -> None:
+    assert RatingOptions().typed() == []
+    assert RatingOptions(value=["a"], all_shown=True, again="refuse").typed() == ["value", "all_shown"]
+
+
+def test_a_command_takes_groups_of_options_as_one_object() -> None:
+    taken = []
+
+    def cut(what: str, how: Cut, twice: bool = False) -> None:
+        taken.append((what, how, twice))
+
+    app = typer.Typer()
+    app.command()(grouped(cut))
+    made = CliRunner().invoke(app, ["wood", "--deep", "3", "--sharp", "a", "--sharp", "b", "--twice"])
+    assert made.exit_code == 0, made.output
+    assert CliRunner().invoke(app, ["stone"]).exit_code == 0
+    assert taken == [("wood", Cut(3, ["a", "b"]), True), ("stone", Cut(), False)]
+    assert CliRunner().invoke(app, ["wood", "--deep", "far"]).exit_code == 2

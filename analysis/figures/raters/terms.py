@@ -56,4 +56,7 @@ TRUTHS = {
     "raw_correlation": "Pearson's r with people's mean",
     "dimension_correlation": "Latent correlation of dimensions",
     "latent_correlation": "Latent correlation with the consensus",
+    "latent_correlation_rating": "Latent correlation of one rating with the consensus",
+    "latent_correlation_within": "Latent correlation with the consensus within strata",
+    "latent_correlation_rating_within": "Latent correlation of one rating with the consensus within strata",
 }
