@@ -62,7 +62,7 @@ def order(scratch: Path, pairs: int, prompts: list[str], *, images: bool = False
     material = folder.material(known, pairs, images)
     chosen = [prompt for prompt in known.prompts if prompt.id in prompts]
     ask = Sampling(model=MODEL, samples=samples, settings=SETTINGS)
-    return Order(known, JUDGE, ask, chosen, material.subjects, material.count, folder.image(known, None))
+    return Order(known, JUDGE, ask, chosen, material.subjects, material.count, folder.media(known, None))
 
 
 def conjury(scratch: Path, n: int, url: str) -> Found:

@@ -111,7 +111,7 @@ def collect_judgments(
     if running.dry_run:
         begun = folder.ledger.is_file()
         order = Order(
-            *(known, judge, ask, chosen, material.subjects, material.count, folder.image(known, None)),
+            *(known, judge, ask, chosen, material.subjects, material.count, folder.media(known, None)),
             put_to=material.put_to,
         )
         with Ledger.open(folder.ledger, write=False) if begun else nullcontext() as opened:
@@ -123,9 +123,9 @@ def collect_judgments(
     with Ledger.open(folder.ledger) as ledger:
         before = begun_facts(ledger.get("inputs"), ledger.counts())
         ledger.set("inputs", merged_facts(before, facts, folder.path))
-        image = folder.image(known, ledger)
+        media = folder.media(known, ledger)
         order = Order(
-            *(known, judge, ask, chosen, material.subjects, material.count, image), put_to=material.put_to
+            *(known, judge, ask, chosen, material.subjects, material.count, media), put_to=material.put_to
         )
         if not running.batch:
             release_unsent(ledger, judge)

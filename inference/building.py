@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import random
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from .collecting_parts import Choice, Label, LineLabels, Ratings, Sampling, with_answer
+from .collecting_parts import Choice, Label, LineLabels, Medium, Ratings, Sampling, with_answer
 from .requests import Body, Request, request_key
 from .schemas import answer_options, answer_schema
 from .study import ItemStudy, Study
 from .study_parts import Prompt
-from .subjects import Subject, takes, write_fields
+from .subjects import Shown, Subject, takes, write_fields
 from .templates import Templates
 
+Media = Callable[[Shown, Collection[Medium]], list[dict[str, Any]]]
 ALIKE = {"question", "options", "scales", "labels"}  # values that say nothing of a subject
 
 
@@ -29,8 +30,9 @@ class Builder:
         The model and its settings.
     prompts : sequence of Prompt
         Every subject is put under each of them that takes it.
-    image : callable
-        Takes the ``media`` of a subject, a path or an address, and returns how a body names it.
+    media : callable
+        Takes what is shown and what the judge takes, and returns the parts of an image or clip, as
+        :class:`conjury.inference.media_parts.MediaParts` does.
     """
 
     def __init__(
@@ -39,9 +41,9 @@ class Builder:
         judge_id: str,
         ask: Sampling,
         prompts: Sequence[Prompt],
-        image: Callable[[str], str],
+        media: Media,
     ) -> None:
-        self._study, self._judge, self._prompts, self._image = study, judge_id, prompts, image
+        self._study, self._judge, self._prompts, self._media = study, judge_id, prompts, media
         self._ask = ask
         self._asked = {prompt.id: prompt.response or study.response for prompt in prompts}
         self._ways = {name: with_answer(ask, response).answer for name, response in self._asked.items()}
@@ -143,8 +145,7 @@ class Builder:
             if text:
                 parts.append({"type": "text", "text": text})
         for shown in pictured:
-            parts.append({"type": "text", "text": f"Image {shown.position}".strip()})
-            parts.append({"type": "image_url", "image_url": {"url": self._image(str(shown.media))}})
+            parts.extend(self._media(shown, self._ask.takes))
         return parts
 
     def _written(self, subject: Subject) -> dict[str, str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from .backends.base import Backend
-from .building import Builder
+from .building import Builder, Media
 from .collecting_parts import Sampling
 from .ledger import Ledger, Usage
 from .parsing import read_completion
@@ -35,7 +35,7 @@ class Order:
     subjects : callable
         Makes an iterator over all subjects anew, in the same order each time.
     n_subjects : int
-    image : callable
+    media : callable
         As :class:`conjury.inference.building.Builder` takes it.
     put_to : mapping of str to int
         Number of subjects of prompts that are put to some of them only.
@@ -47,12 +47,12 @@ class Order:
     prompts: Sequence[Prompt]
     subjects: Callable[[], Iterator[Subject]]
     n_subjects: int
-    image: Callable[[str], str]
+    media: Media
     put_to: Mapping[str, int] = field(default_factory=dict)
 
     def requests(self) -> Iterator[Request]:
         """Build all requests, one after the other."""
-        builder = Builder(self.study, self.judge_id, self.ask, self.prompts, self.image)
+        builder = Builder(self.study, self.judge_id, self.ask, self.prompts, self.media)
         return builder.requests(self.subjects())
 
     @property

@@ -138,8 +138,8 @@ class Content(Part):
 class Video(Part):
     """How clips are shown to judges that do not take them whole: as frames, and the sound beside them.
 
-    A clip that has more frames than ``most_frames`` at this rate is shown by so many, evenly spread. Frames are
-    scaled down to ``longest_side`` pixels. ``audio`` goes to judges that take it, whole clips or frames.
+    A clip that has more frames than ``most_frames`` at this rate is shown by so many, evenly spread. Frames
+    are scaled down to ``longest_side`` pixels. ``audio`` goes to judges that take it, with clips or frames.
     """
 
     frames_per_second: Annotated[Amount, Field(gt=0, le=60)] = 10.0

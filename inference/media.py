@@ -1,4 +1,4 @@
-"""Images of requests: checked, named by their content, sent as data URIs or as addresses that are allowed."""
+"""Images, clips and sound of requests: named by their content, sent inside them or by allowed addresses."""
 
 from __future__ import annotations
 
@@ -29,6 +29,22 @@ class Medium:
     content: bytes
 
 
+def find_medium(name: str, folder: Path, what: str) -> Path:
+    """Return the path of a file (an image, a clip) that a table names by its path inside ``folder``.
+
+    Raises
+    ------
+    InputError
+        The path leaves the folder.
+    """
+    path = (folder / name.replace("\0", "")).resolve()
+    if "\0" in name or Path(name).is_absolute() or not path.is_relative_to(folder.resolve()):
+        raise InputError(
+            f"{name}: this {what} lies outside {folder}; move it there and give its path inside."
+        )
+    return path
+
+
 def read_medium(name: str, folder: Path) -> Medium:
     """Read an image that a table names by its path inside ``folder``.
 
@@ -37,9 +53,7 @@ def read_medium(name: str, folder: Path) -> Medium:
     InputError
         The path leaves the folder, the file is missing, too large, or no image that models take.
     """
-    path = (folder / name.replace("\0", "")).resolve()
-    if "\0" in name or Path(name).is_absolute() or not path.is_relative_to(folder.resolve()):
-        raise InputError(f"{name}: this image lies outside {folder}; move it there and give its path inside.")
+    path = find_medium(name, folder, "image")
     try:
         size = path.stat().st_size
         if size > LARGEST:
@@ -51,7 +65,7 @@ def read_medium(name: str, folder: Path) -> Medium:
 
 
 def check_address(address: str, hosts: Collection[str]) -> str:
-    """Return the address of an image if it is https and its host is among ``hosts``.
+    """Return the address of an image or a clip if it is https and its host is among ``hosts``.
 
     Raises
     ------
@@ -66,14 +80,14 @@ def check_address(address: str, hosts: Collection[str]) -> str:
     if not good:
         allowed = listed(hosts) or "none"
         raise InputError(
-            f"{address.split('?')[0]}: images come from https addresses of the hosts that the study file "
-            f"lists under collect, media_hosts ({allowed}); add the host there or give a file."
+            f"{address.split('?')[0]}: images and clips come from https addresses of the hosts that the "
+            f"study file lists under collect, media_hosts ({allowed}); add the host there or give a file."
         )
     return address
 
 
 def resolve(body: Body, media: Callable[[str], tuple[str, bytes]]) -> Body:
-    """Put the images of a stored body where it names them; a body without any is returned as it is."""
+    """Put images, clips and sound of a stored body where it names them; others are returned as they are."""
     messages = body["messages"]
     if all(isinstance(message["content"], str) for message in messages):
         return body
@@ -87,12 +101,14 @@ def _resolve_message(message: dict[str, Any], media: Callable[[str], tuple[str, 
 
 
 def _resolve_part(part: dict[str, Any], media: Callable[[str], tuple[str, bytes]]) -> dict[str, Any]:
-    image = part.get("image_url")
-    if image is None or not image["url"].startswith(MEDIA):
+    kind = part["type"]
+    field = "data" if kind == "input_audio" else "url"
+    held = part.get(kind)
+    if not isinstance(held, dict) or not str(held.get(field, "")).startswith(MEDIA):
         return part
-    mime, content = media(image["url"].removeprefix(MEDIA))
-    uri = f"data:{mime};base64,{base64.b64encode(content).decode('ascii')}"
-    return {**part, "image_url": {**image, "url": uri}}
+    mime, content = media(held[field].removeprefix(MEDIA))
+    coded = base64.b64encode(content).decode("ascii")
+    return {**part, kind: {**held, field: coded if field == "data" else f"data:{mime};base64,{coded}"}}
 
 
 def _media_type(content: bytes, path: Path) -> str:

@@ -18,7 +18,11 @@ from .study_base import Amount, Part, Share, Text
 
 BYTES_PER_TOKEN = 4.0  # English prose; measured ratios of the run replace it as soon as there are answers
 TOKENS_PER_MESSAGE = 4
-TOKENS_PER_IMAGE = 765  # one image of 1024 x 1024 in high detail, as OpenAI counts it for GPT-4o
+TOKENS_PER_PART = {
+    "image_url": 765,  # one image of 1024 x 1024 in high detail, as OpenAI counts it for GPT-4o
+    "video_url": 3900,  # 15 seconds, as Google counts them for Gemini: 258 a frame, one frame a second
+    "input_audio": 480,  # 15 seconds at 32 a second
+}
 TOKENS_PER_ANSWER = {"token": 1, "choice": 1, "json": 30, "free": 200}
 
 
@@ -75,24 +79,24 @@ def read_prices(path: Path | None = None) -> Prices:
 
 
 def guess_tokens(body: Body, answer: str) -> Tokens:
-    """Guess the tokens of a request from the bytes of its text and its images.
+    """Guess the tokens of a request from the bytes of its text and from its media.
 
     Examples
     --------
     >>> guess_tokens({"messages": [{"role": "user", "content": "x" * 400}]}, "token").prompt
     104.0
     """
-    text, images = 0, 0
+    text, media = 0, 0
     for message in body["messages"]:
         content = message["content"]
         parts: list[Mapping[str, Any]] = (
             [{"type": "text", "text": content}] if isinstance(content, str) else content
         )
         text += sum(len(part["text"].encode()) for part in parts if part["type"] == "text")
-        images += sum(part["type"] != "text" for part in parts)
+        media += sum(TOKENS_PER_PART.get(part["type"], 0) for part in parts)
     schema = body.get("response_format")
     text += len(json.dumps(schema)) if schema else 0
-    prompt = text / BYTES_PER_TOKEN + TOKENS_PER_MESSAGE * len(body["messages"]) + TOKENS_PER_IMAGE * images
+    prompt = text / BYTES_PER_TOKEN + TOKENS_PER_MESSAGE * len(body["messages"]) + media
     limit = body.get("max_completion_tokens", body.get("max_tokens"))
     if answer == "auto":
         answer = "json" if schema else "token" if body.get("logprobs") else "free"

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from .designing import DrawnDesign, draw_design, load_design, save_design
 from .errors import InputError
@@ -19,8 +18,7 @@ from .facts import design_facts
 from .files import read_table
 from .item_columns import judged_texts, lines_of, strata_of, with_texts
 from .ledger import Ledger
-from .media import check_address, read_medium
-from .requests import MEDIA
+from .media_parts import MediaParts
 from .study import ItemStudy, Study
 from .subjects import Shelf, Subject, is_single, pair_subjects, single_subjects, takes
 
@@ -133,22 +131,9 @@ class RunFolder:
         design = self.design or self.draw(study, None, None, None, keep)
         return _profiles(study, design, pairs, images)
 
-    def image(self, study: Study | ItemStudy, ledger: Ledger | None) -> Callable[[str], str]:
-        """Return what turns the ``media`` of a subject into what a body holds; files are stored by hash."""
-        known: dict[str, str] = {}
-
-        def name(media: str) -> str:
-            if media not in known:
-                if "://" in media:
-                    known[media] = check_address(media, study.collect.media_hosts)
-                else:
-                    medium = read_medium(media, study.folder)
-                    if ledger is not None:
-                        ledger.put_media(medium.sha256, medium.mime, medium.content)
-                    known[media] = MEDIA + medium.sha256
-            return known[media]
-
-        return name
+    def media(self, study: Study | ItemStudy, ledger: Ledger | None) -> MediaParts:
+        """Return what turns images and clips of subjects into parts of messages; files are stored by hash."""
+        return MediaParts(study.folder, study.collect, ledger, self.path / "cuts")
 
 
 def _profiles(study: Study, design: DrawnDesign, pairs: int | None, images: bool) -> Material:
@@ -161,7 +146,7 @@ def _profiles(study: Study, design: DrawnDesign, pairs: int | None, images: bool
     fields = study.collect.fields
     if fields is not None and study.content is None:
         fields = [study.feature_labels.get(name, name) for name in fields]
-    shelf = Shelf(design.posts, "profile_id", fields, images)
+    shelf = Shelf(design.posts, "profile_id", fields, ["image"] * len(design.posts) if images else None)
     facts = design_facts(design, images)
     if is_single(study):
         names = sorted(set(tasks["profile_id"].tolist()))
@@ -189,13 +174,12 @@ def _items(study: ItemStudy, first: int | None, images: bool) -> Material:
     if not path.is_relative_to(study.folder.resolve()):
         raise InputError(f"{study.items}: the items lie outside the folder of the study; move them there.")
     items = with_texts(read_table(path, "items").iloc[:first])
-    pictured = _pictured(items, images)
-    if pictured.any():
-        if "media" not in items or items["media"][pictured].isna().any():
-            raise InputError(f"{path}: column 'media' is missing or empty; name the image of every item.")
-        items = items.assign(media=items["media"].where(pictured))
+    kinds = _kinds(items, images)
+    pictured = np.array(kinds, dtype=bool)
+    if pictured.any() and ("media" not in items or items["media"][pictured].isna().any()):
+        raise InputError(f"{path}: column 'media' is missing or empty; name the image or clip of every item.")
     fields = study.collect.fields
-    shelf = Shelf(items, "item_id", fields, bool(pictured.any()), beside=fields is not None)
+    shelf = Shelf(items, "item_id", fields, kinds, beside=fields is not None)
     names = items["item_id"].tolist()
     known = set(names)
     strata = strata_of(study, items, str(path))
@@ -215,11 +199,11 @@ def _items(study: ItemStudy, first: int | None, images: bool) -> Material:
     )
 
 
-def _pictured(items: pd.DataFrame, images: bool) -> NDArray[np.bool_]:
-    """Flag the items that are shown as an image, shape (n,)."""
-    if images or "modality" not in items:
-        return np.full(len(items), images)
-    return (items["modality"] == "image").to_numpy(dtype=bool)
+def _kinds(items: pd.DataFrame, images: bool) -> list[str]:
+    """Say what each item is shown as: "image", "video", or empty for text."""
+    modality = items["modality"].astype(object) if "modality" in items else [None] * len(items)
+    shown = ("video",) if images else ("image", "video")
+    return [kind if kind in shown else "image" if images else "" for kind in modality]
 
 
 def _texts(shelf: Shelf, names: Iterable[Any]) -> list[str]:

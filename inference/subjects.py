@@ -22,11 +22,12 @@ UNSHOWN = ("profile_id", "item_id", "modality", "media", "media_sha256", "alt")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One profile or item: its position ("A", "B", or empty), the fields shown, and its image if any."""
+    """One profile or item: its position ("A", "B", or empty), the fields shown, its image or clip if any."""
 
     position: str
     fields: Mapping[str, Any]
     media: str | None = None
+    kind: str = "image"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,8 @@ class Shelf:
     table : DataFrame of n rows, with ``key`` and a column for each field, and ``media`` where they are images
     key : ``profile_id`` or ``item_id``
     fields : the columns that are shown, in this order; by default all but numbers and media
-    images : whether the image is shown, of those that have one
-    beside : whether the fields are shown with an image; else the image takes their place
+    kinds : what each row is shown as: "image", "video", or "" for its fields alone; by default these
+    beside : whether the fields are shown with an image or clip; else it takes their place
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Shelf:
         table: pd.DataFrame,
         key: str,
         fields: Sequence[str] | None = None,
-        images: bool = False,
+        kinds: Sequence[str] | None = None,
         beside: bool = False,
     ) -> None:
         names = [str(name) for name in table if name not in UNSHOWN] if fields is None else list(fields)
@@ -68,17 +69,20 @@ class Shelf:
                 )
         self._rows = {name: row for row, name in enumerate(table[key].tolist())}
         self._columns = {name: _shared(table[name]) for name in names}
-        self._media = _shared(table["media"]) if images else [None] * len(table)
+        self._kinds = list(kinds) if kinds is not None else [""] * len(table)
+        self._media = _shared(table["media"]) if any(self._kinds) else [None] * len(table)
         self._beside = beside
 
     def show(self, name: Any, position: str = "") -> Shown:
         """Return what is shown of one of them."""
         row = self._rows[name]
-        media = self._media[row]
+        kind = self._kinds[row]
+        media = self._media[row] if kind else None
         if media is not None and not self._beside:
-            return Shown(position, {}, media)
+            return Shown(position, {}, media, kind)
         values = ((field, column[row]) for field, column in self._columns.items())
-        return Shown(position, {field: value for field, value in values if value is not None}, media)
+        fields = {field: value for field, value in values if value is not None}
+        return Shown(position, fields, media, kind or "image")
 
 
 def label_fields(study: Study, profiles: pd.DataFrame) -> pd.DataFrame:

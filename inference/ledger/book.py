@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -198,7 +198,7 @@ class Ledger:
             return reading.read_answer_bodies(db, self.path, key)
 
     def put_media(self, sha256: str, mime: str, content: bytes) -> None:
-        """Store an image by its hash, once; it is on disk before any request that is registered later."""
+        """Store a medium by its hash, once; it is on disk before any request that is registered later."""
         with self._readers.reading() as db:
             if db.execute("SELECT 1 FROM media WHERE sha256 = ?", (sha256,)).fetchone():
                 return
@@ -210,8 +210,15 @@ class Ledger:
 
         self._writer.put(work, len(content))
 
+    def holds_media(self, names: Collection[str]) -> bool:
+        """Whether all images, clips or tracks of these hashes are on disk."""
+        with self._readers.reading() as db:
+            return all(
+                db.execute("SELECT 1 FROM media WHERE sha256 = ?", (name,)).fetchone() for name in set(names)
+            )
+
     def media(self, sha256: str) -> tuple[str, bytes]:
-        """Return media type and content of a stored image."""
+        """Return media type and content of a stored image, clip or track."""
         found = self._stored(sha256)
         if found is None and self._writer_or_none is not None:
             self.flush()

@@ -53,8 +53,8 @@ def test_pairs_of_pictures_are_judged(backend: VLLMBackend, tmp_path: Path) -> N
     material = folder.material(study, images=True)
     ask = Sampling(model="tiny-vision", backend="vllm", answer="choice", settings={"temperature": 0})
     with Ledger.open(folder.ledger) as ledger:
-        image = folder.image(study, ledger)
-        order = Order(study, "tiny", ask, study.prompts[:1], material.subjects, material.count, image)
+        media = folder.media(study, ledger)
+        order = Order(study, "tiny", ask, study.prompts[:1], material.subjects, material.count, media)
         planned = plan(order, ledger, Budget())
         tally = collect(order, ledger, backend, Budget(), planned, lambda tally: None)
         assert (tally.answered, tally.failed) == (6, {})

@@ -186,7 +186,7 @@ def image_requests(study: Path, ledger: Ledger | None = None) -> list[Request]:
     ask = known.judges[0].ask
     assert ask is not None
     folder = RunFolder(study.parent / "run")
-    builder = Builder(known, "judge", ask, known.prompts, folder.image(known, ledger))
+    builder = Builder(known, "judge", ask, known.prompts, folder.media(known, ledger))
     return list(builder.requests(folder.material(known).subjects()))
 
 
