@@ -11,6 +11,7 @@ import typer
 from conjury.inference.errors import ConjuryError, InputError
 
 from .import_command import import_
+from .perturbing import perturb
 from .rating_commands import register
 
 INTERRUPTED = 130  # what typer exits with, in silence, after Ctrl-C
@@ -75,6 +76,7 @@ def simulate(
 
 
 app.command("import")(import_)
+app.command()(perturb)
 
 
 Out = Annotated[Path | None, typer.Option("--out", help="Folder of the run; by default runs/STUDY.")]
@@ -261,6 +263,14 @@ def fit(
     epsilon: Annotated[
         float, typer.Option(help="Advantage that people must have over a model that may replace them.")
     ] = 0.1,
+    gold: Annotated[
+        Path | None,
+        typer.Option("--gold", help="Gold labels (item_id, label_set, label); by default the study's."),
+    ] = None,
+    reading: Annotated[
+        list[Path] | None,
+        typer.Option("--reading", help="The same answers read by another rule; can be repeated."),
+    ] = None,
 ) -> None:
     """Run a study's analyses on its choices or judgments and write tables, figures and a manifest."""
     from conjury.analysis.fit import Options
@@ -277,8 +287,12 @@ def fit(
             "--judge": judge, "--prompt": prompt, "--engine": engine != "native",
             "--interval": interval != "percentile",
         }  # fmt: skip
-        fit_of_items(known, data, items, rename, out, conjoint, alpha, draws, seed, epsilon)
+        fit_of_items(
+            known, data, items, rename, out, conjoint, alpha, draws, seed, epsilon, gold, reading or ()
+        )
         return
+    if gold is not None or reading:
+        raise InputError("--gold and --reading are options of studies of labels, and this is a conjoint.")
     loaded = load_variants(study, data, variant, levels, rename, judge, prompt).about(outcome)
     draws = loaded.study.bootstrap.draws if draws is None else draws
     fit_choices(loaded, out, Options(engine, tuple(id or ()), vcov, alpha, draws, seed, interval))

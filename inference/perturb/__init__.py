@@ -1,0 +1,28 @@
+"""Perturbed copies of items: seeded minimal pairs that differ within a span, at a stated rate."""
+
+from .candidates import KINDS
+from .copies import Perturbed, perturb_items
+from .lexicon import Lexicon, load_lexicon, read_lexicon, varieties
+from .perturb import RATES, TOLERANCE, Change, Perturbation, applied, perturb_text, undone
+from .sheet import sheet
+from .words import Segment, line_segments
+
+__all__ = [
+    "KINDS",
+    "RATES",
+    "TOLERANCE",
+    "Change",
+    "Lexicon",
+    "Perturbation",
+    "Perturbed",
+    "Segment",
+    "applied",
+    "line_segments",
+    "load_lexicon",
+    "perturb_items",
+    "perturb_text",
+    "read_lexicon",
+    "sheet",
+    "undone",
+    "varieties",
+]

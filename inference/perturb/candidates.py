@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -101,7 +102,7 @@ def _substitutions(
     words: Sequence[Word], context: Context, lexicon: Lexicon, rng: np.random.Generator
 ) -> list[Candidate]:
     keys = [key_of(word.text) for word in words]
-    joined = [adjacent(context.text, *pair) for pair in zip(words, words[1:], strict=False)] + [False]
+    joined = [*(adjacent(context.text, *pair) for pair in pairwise(words)), False]
     found = []
     for first in range(len(words)):
         reach = next((n for n in range(1, lexicon.longest) if not joined[first + n - 1]), lexicon.longest)
@@ -134,7 +135,7 @@ def _sounds(pattern: re.Pattern[str], word: str) -> bool:
 def _swaps(words: Sequence[Word], text: str) -> list[Candidate]:
     """Offer to exchange every two neighbouring words that differ; a sentence still begins with a capital."""
     found = []
-    for place, (left, right) in enumerate(zip(words, words[1:], strict=False)):
+    for place, (left, right) in enumerate(pairwise(words)):
         if not adjacent(text, left, right) or left.text.casefold() == right.text.casefold():
             continue
         first, second = right.text, left.text

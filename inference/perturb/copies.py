@@ -7,20 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from ..columns import as_text, did_you_mean, listed, refuse
 from ..errors import InputError
 from ..tables import validate
 from .candidates import KINDS
-from .lexicon import LANGUAGES, varieties
+from .checks import check_kinds, check_originals, checked_rates, checked_varieties, languages_of
 from .perturb import RATES, TOLERANCE, Perturbation, as_records, perturb_text
 from .spans import EMPTY_SPAN, Span, span_of, target, texts_of
 
 ORIGINAL = "none"
 NO_OP = "no-op"
-ADDED = ("base_item_id", "condition", "changes", "n_changes", "n_changed_words", "n_span_words", "rate", "rate_met")
-_NAMES = {"english": "en", "inglés": "en", "spanish": "es", "español": "es", "castellano": "es"}
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ def perturb_items(
     allow_misaligned: bool = False,
     originals: bool = True,
 ) -> Perturbed:
-    """Make perturbed copies of items: minimal pairs that differ within a span, at a stated rate.
+    r"""Make perturbed copies of items: minimal pairs that differ within a span, at a stated rate.
 
     Nothing outside the span changes, not a byte; lines stay lines. What becomes of an item depends on its
     id, its text and the seed, not on other items nor on their order.
@@ -117,17 +115,17 @@ def perturb_items(
 
     Examples
     --------
-    >>> jokes = pd.DataFrame({"item_id": ["j1"], "language": ["en"], "text": ["My mom drove.\\nNobody lived."]})
+    >>> jokes = pd.DataFrame({"item_id": ["j1"], "language": ["en"], "text": ["My mom drove.\nHe cried."]})
     >>> made = perturb_items(jokes, ["dialect"])
     >>> made.items["text"].tolist()
-    ['My mum drove.\\nNobody lived.', 'My mom drove.\\nNobody lived.']
+    ['My mom drove.\nHe cried.', 'My mum drove.\nHe cried.']
     """
-    _check_kinds(kinds)
-    rates = RATES | _checked_rates(rates or {})
-    _check_originals(items)
+    check_kinds(kinds)
+    rates = RATES | checked_rates(rates or {})
+    check_originals(items)
     typed = validate(items, "items")
-    texts, languages = texts_of(typed), _languages(typed, language_column)
-    spoken = _varieties(dialects or {})
+    texts, languages = texts_of(typed), languages_of(typed, language_column)
+    spoken = checked_varieties(dialects or {})
     wanted = target(typed, labels, only, span_column, allow_misaligned)
     ids = typed["item_id"].tolist()
     cells = typed[span_column].tolist() if span_column else [None] * len(typed)
@@ -135,7 +133,11 @@ def perturb_items(
     pairs = []
     for kind in (name for name in KINDS if name in kinds):
         for row, (item, text, span) in enumerate(zip(ids, texts, spans, strict=True)):
-            made = None if span.problem else _made(item, text, span, kind, languages[row], rates, tolerance, seed, spoken)
+            made = (
+                None
+                if span.problem
+                else _made(item, text, span, kind, languages[row], rates, tolerance, seed, spoken)
+            )
             pairs.append(_Pair(row, kind, made, _reason(span, made, allow_noops)))
     summary = _summary(pairs, languages, rates)
     _check_made(summary)
@@ -181,7 +183,7 @@ def _table(items: pd.DataFrame, pairs: Sequence[_Pair], originals: bool) -> pd.D
     ids = [f"{item}__{kind}" if copy else item for item, kind, copy in zip(base, kinds, copied, strict=True)]
     texts = [found.text if found else None for found in made]
     if "text" in frame:
-        frame["text"] = pd.Series(texts, dtype="string").where(copied, frame["text"])
+        frame["text"] = pd.Series(texts, dtype="string").where(np.array(copied), frame["text"])
     if "lines" in frame:
         held = zip(texts, frame["lines"], strict=True)
         frame["lines"] = [lines if text is None else text.split("\n") for text, lines in held]
@@ -195,7 +197,7 @@ def _table(items: pd.DataFrame, pairs: Sequence[_Pair], originals: bool) -> pd.D
     }
     frame = frame.assign(item_id=pd.array(ids, dtype="string"), **numbers)
     frame.insert(1, "base_item_id", base)
-    frame.insert(2, "condition", pd.Categorical(kinds, categories=[ORIGINAL, *KINDS]))
+    frame.insert(2, "condition", pd.Series(pd.Categorical(kinds, categories=[ORIGINAL, *KINDS])))
     frame = frame.sort_values(["base_item_id", "condition"], kind="stable", ignore_index=True)
     frame["condition"] = frame["condition"].astype("string")
     return validate(frame, "items", source="perturbed items")
@@ -227,12 +229,15 @@ def _summary(pairs: Sequence[_Pair], languages: Sequence[str], rates: Mapping[st
             "language": [languages[pair.row] for pair in pairs],
             "pair": [pair.reason is None for pair in pairs],
             "met": [pair.reason is None and pair.made is not None and pair.made.rate_met for pair in pairs],
-            "noop": [pair.made is not None and pair.made.n_words > 0 and not pair.made.changes for pair in pairs],
+            "noop": [
+                pair.made is not None and pair.made.n_words > 0 and not pair.made.changes for pair in pairs
+            ],
             "other": [pair.reason not in (None, NO_OP) for pair in pairs],
             "reached": [pair.made.rate if pair.reason is None and pair.made else None for pair in pairs],
         }
     )
-    made = frame.groupby(["condition", "language"], sort=False, as_index=False).agg(
+    frame["condition"] = pd.Categorical(frame["condition"], categories=KINDS)
+    made = frame.groupby(["condition", "language"], observed=True, as_index=False).agg(
         n_items=("pair", "size"),
         n_pairs=("pair", "sum"),
         n_rate_met=("met", "sum"),
@@ -240,6 +245,7 @@ def _summary(pairs: Sequence[_Pair], languages: Sequence[str], rates: Mapping[st
         n_other=("other", "sum"),
         mean_rate=("reached", "mean"),
     )
+    made["condition"] = made["condition"].astype("string")
     made.insert(len(made.columns) - 1, "rate", made["condition"].map(rates))
     return made
 
@@ -252,57 +258,3 @@ def _check_made(summary: pd.DataFrame) -> None:
                 f"{kind}: no item could be changed ({row['n_noops']} with nothing to change in the span, "
                 f"{row['n_other']} without a span); leave that kind out, or change another span."
             )
-
-
-def _check_kinds(kinds: Sequence[str]) -> None:
-    if not kinds:
-        raise InputError(f"no kind of perturbation is named; use {listed(KINDS)}.")
-    for kind in kinds:
-        if kind not in KINDS:
-            raise InputError(
-                f"there is no perturbation '{kind}'{did_you_mean(kind, KINDS)}; use {listed(KINDS)}."
-            )
-
-
-def _checked_rates(rates: Mapping[str, float]) -> dict[str, float]:
-    _check_kinds(list(rates) or [KINDS[0]])
-    for kind, rate in rates.items():
-        if not 0 < rate <= 1:
-            raise InputError(f"rate {rate:g} of {kind} is no share of words; give one above 0 and up to 1.")
-    return dict(rates)
-
-
-def _check_originals(items: pd.DataFrame) -> None:
-    for column in ADDED:
-        if column in items:
-            raise InputError(
-                f"items: there is a column '{column}' already; give the originals, not perturbed copies."
-            )
-
-
-def _languages(items: pd.DataFrame, column: str) -> list[str]:
-    if column not in items:
-        hint = did_you_mean(column, items.columns)
-        raise InputError(
-            f"items: column '{column}' is missing{hint}; name the one that holds en or es with "
-            "--language-column."
-        )
-    texts = as_text(items[column]).str.casefold().str.strip()
-    codes = texts.replace(_NAMES).str.split("[-_]", regex=True).str[0]
-    unknown = ~codes.isin(LANGUAGES).to_numpy(dtype=bool)
-    if unknown.any():
-        value = items[column].iloc[int(unknown.argmax())]
-        known = f"perturbations know {' and '.join(LANGUAGES)}"
-        refuse("items", column, unknown, f"holds '{value}'; {known}", "leave other items out")
-    return [str(code) for code in codes]
-
-
-def _varieties(dialects: Mapping[str, str]) -> dict[str, str | None]:
-    for language, variety in dialects.items():
-        known = varieties(language)
-        if variety not in known:
-            raise InputError(
-                f"there is no variety '{variety}' of {language}{did_you_mean(variety, known)}; "
-                f"use {listed(known)}."
-            )
-    return {language: dialects.get(language) for language in LANGUAGES}

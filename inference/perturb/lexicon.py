@@ -30,7 +30,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of a lexicon: what is replaced, by any of what, as which part of speech, and where it stands."""
+    """One line of a lexicon: part of speech, what is replaced, by any of what, and where that stands."""
 
     part: str
     old: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,7 @@ def perturb_text(
     key: str = "",
     variety: str | None = None,
 ) -> Perturbation:
-    """Change a stated share of the words in a span of a text, and nothing else.
+    r"""Change a stated share of the words in a span of a text, and nothing else.
 
     Parameters
     ----------
@@ -95,7 +96,7 @@ def perturb_text(
     Examples
     --------
     >>> from conjury.inference.perturb.words import line_segments
-    >>> text = "My doctor said no.\\nSo I asked the vet about it."
+    >>> text = "My doctor said no.\nSo I asked the vet about it."
     >>> made = perturb_text(text, line_segments(text, [(19, len(text))]), "orthographic", "en", rate=0.3)
     >>> made.n_changed, made.n_words, made.text.splitlines()[0]
     (2, 7, 'My doctor said no.')
@@ -136,9 +137,31 @@ def applied(text: str, changes: Sequence[Change]) -> str:
     return "".join([*parts, text[at:]])
 
 
+def undone(text: str, changes: Sequence[Change]) -> str:
+    """Return the original of a text in which the changes were made.
+
+    Examples
+    --------
+    >>> undone("A big hat", [Change(1, 2, 7, "large", "big", "substitution")])
+    'A large hat'
+    """
+    parts, at, shift = [], 0, 0
+    for change in changes:
+        start = change.start + shift
+        parts += [text[at:start], change.old]
+        at = start + len(change.new)
+        shift += len(change.new) - len(change.old)
+    return "".join([*parts, text[at:]])
+
+
 def as_records(changes: Sequence[Change]) -> list[dict[str, object]]:
     """Return changes as JSON can hold them."""
     return [asdict(change) for change in changes]
+
+
+def from_records(records: Iterable[Mapping[str, Any]]) -> list[Change]:
+    """Return the changes that records of them tell of."""
+    return [Change(**record) for record in records]
 
 
 def _taken(offered: Sequence[Candidate], target: int, rng: np.random.Generator) -> list[Candidate]:

@@ -46,7 +46,8 @@ def forms(part: str, word: str, irregular: Forms) -> dict[str, str]:
         Nouns by gender; ``person`` has four forms, as adjectives have (niño, niña, niños, niñas).
     word : str
     irregular : dict
-        ``plurals``; ``stems``: change of the stressed vowel by verb, such as e>ie; ``participles``.
+        ``plurals``; ``feminines``; ``participles``; ``stems``: change of the stressed vowel by verb, such as
+        e>ie.
 
     Raises
     ------
@@ -61,7 +62,7 @@ def _inflected(part: str, word: str, irregular: Forms) -> dict[str, str]:
     if part in ("masculine", "feminine"):
         return {"singular": word, "plural": _plural(word, irregular)}
     if part in ("person", "adjective"):
-        feminine = _feminine(word)
+        feminine = irregular["feminines"].get(word) or _feminine(word)
         return {
             "masculine": word,
             "feminine": feminine,
@@ -102,7 +103,11 @@ def _verb(verb: str, irregular: Forms) -> dict[str, str]:
             base = stem
             if tense in ("present", "subjunctive") and person in STRESSED:
                 base = stressed
-            elif (tense == "preterite" and person in THIRD) or tense == "past_subjunctive" or (tense == "subjunctive" and ending == "ir"):
+            elif (
+                (tense == "preterite" and person in THIRD)
+                or tense == "past_subjunctive"
+                or (tense == "subjunctive" and ending == "ir")
+            ):
                 base = weak
             made[f"{tense}_{person}"] = _joined(base, tail, ending)
     for tense, endings in AFTER_INFINITIVE.items():
@@ -110,9 +115,7 @@ def _verb(verb: str, irregular: Forms) -> dict[str, str]:
     made["gerund"] = stem + "ando" if ending == "ar" else weak + "iendo"
     made["imperative_4"] = verb[:-1] + "d"
     participle = irregular["participles"].get(verb, stem + ("ado" if ending == "ar" else "ido"))
-    made |= {
-        f"participle_{end}": participle[:-1] + end for end in ("o", "a", "os", "as")
-    }
+    made |= {f"participle_{end}": participle[:-1] + end for end in ("o", "a", "os", "as")}
     return made
 
 

@@ -162,22 +162,20 @@ def texts_of(items: pd.DataFrame) -> list[str | None]:
     if "lines" not in items:
         return texts
     joined = [_joined(cell) for cell in items["lines"]]
-    wrong = np.array([cell is False for cell in joined])
+    wrong = np.array([bad for _, bad in joined], dtype=bool)
     if wrong.any():
         refuse("items", "lines", wrong, "is no list of lines of text", "write a list with one string a line")
-    both = zip(texts, joined, strict=True)
-    differ = np.array([text is not None and line is not None and text != line for text, line in both])
+    both = [(text, lines) for text, (lines, _) in zip(texts, joined, strict=True)]
+    differ = np.array([None not in pair and pair[0] != pair[1] for pair in both], dtype=bool)
     if differ.any():
         refuse("items", "lines", differ, "is not the text cut at line breaks", "drop one of the two columns")
-    pairs = zip(texts, joined, strict=True)
-    return [text if text is not None else line or None for text, line in pairs]
+    return [text if text is not None else lines for text, lines in both]
 
 
-def _joined(cell: object) -> str | None | bool:
-    """Join the lines of a cell; None where it is missing, False where it holds something else."""
+def _joined(cell: object) -> tuple[str | None, bool]:
+    """Join the lines of a cell, missing where it is; and say whether it holds something else."""
     if cell is None or cell is pd.NA or (isinstance(cell, float) and np.isnan(cell)):
-        return None
+        return None, False
     lines = list(cell) if isinstance(cell, (list, tuple, np.ndarray)) else [None]
-    if not all(isinstance(line, str) and "\n" not in line for line in lines):
-        return False
-    return "\n".join(lines)
+    texts = [line for line in lines if isinstance(line, str) and "\n" not in line]
+    return "\n".join(texts), len(texts) < len(lines)

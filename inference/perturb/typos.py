@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from functools import cache
+from itertools import pairwise
 
 ROWS = {
     "en": ((0.0, "qwertyuiop"), (0.25, "asdfghjkl"), (0.75, "zxcvbnm")),
@@ -59,12 +60,14 @@ def slips(word: str, language: str) -> dict[str, list[str]]:
             for other in _beside(word[place].lower(), language)
         ],
         "deletion": [
-            word[:place] + word[place + 1 :]
-            for place in (letters if len(letters) >= SHORTEST else [])
+            word[:place] + word[place + 1 :] for place in (letters if len(letters) >= SHORTEST else [])
         ],
         "transposition": [
-            word[:left] + _cased(word[left], word[right]) + _cased(word[right], word[left]) + word[right + 1 :]
-            for left, right in zip(letters, letters[1:], strict=False)
+            word[:left]
+            + _cased(word[left], word[right])
+            + _cased(word[right], word[left])
+            + word[right + 1 :]
+            for left, right in pairwise(letters)
             if right == left + 1
         ],
     }

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _LETTER = r"[^\W\d_]"
+_CURLY = "\u2019"  # apostrophe as printers set it
 _LETTERS = rf"{_LETTER}(?:{_LETTER}|[\u0300-\u036f])*"
-_CLIPPED = r"(?<!\w)['’](?:cause|cuz|em|til|bout)\b"
-WORD = re.compile(rf"{_CLIPPED}|{_LETTERS}(?:['’-]{_LETTERS})*", re.IGNORECASE)
-_SENTENCE_START = re.compile(r"(?:^|[.?!…]\s|[\n¿¡“”\"«‘(\[—–-])\s*$")
+_CLIPPED = rf"(?<!\w)['{_CURLY}](?:cause|cuz|em|til|bout)\b"
+WORD = re.compile(rf"{_CLIPPED}|{_LETTERS}(?:['{_CURLY}-]{_LETTERS})*", re.IGNORECASE)
+_SENTENCE_START = re.compile(r"(?:^|[.?!…]\s|[\n¿¡\u201c\u201d\"«\u2018(\[\u2013\u2014-])\s*$")
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def adjacent(text: str, left: Word, right: Word) -> bool:
 
 def key_of(word: str) -> str:
     """Return what a lexicon knows a word by: composed, lower case, straight apostrophes."""
-    return unicodedata.normalize("NFC", word).replace("’", "'").casefold()
+    return unicodedata.normalize("NFC", word).replace(_CURLY, "'").casefold()
 
 
 def like(old: str, new: str) -> str:
@@ -99,7 +100,7 @@ def capitalised(text: str) -> str:
 
 def with_apostrophes_of(text: str, new: str) -> str:
     """Write the apostrophes of ``new`` as the text writes its own."""
-    return new.replace("'", "’") if "’" in text else new
+    return new.replace("'", _CURLY) if _CURLY in text else new
 
 
 def starts_sentence(text: str, start: int) -> bool:

@@ -1,0 +1,165 @@
+"""The command ``conjury perturb``: perturbed copies of items, their labels, and a sheet to look at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from conjury.inference.columns import listed
+from conjury.inference.errors import InputError
+
+from .loading import read_pairs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from conjury.inference.perturb import Perturbed
+
+_SUFFIX = re.compile(r"(\.parquet|\.csv|\.csv\.gz)$", re.IGNORECASE)
+
+
+def perturb(
+    items: Annotated[Path, typer.Argument(help="Items (.parquet, .csv, .csv.gz) with text or lines.")],
+    kinds: Annotated[
+        str, typer.Option(help="orthographic, drift, preserving, dialect; separated by commas.")
+    ] = "orthographic,drift,preserving,dialect",
+    only: Annotated[
+        str | None, typer.Option(help="Only lines with these gold labels, such as punchline.")
+    ] = None,
+    span: Annotated[
+        str | None, typer.Option(help="Only the characters [[start, end], ...] in this column of items.")
+    ] = None,
+    labels: Annotated[Path | None, typer.Option(help="Gold labels, carried over to the copies.")] = None,
+    language_column: Annotated[str, typer.Option(help="Column of items that holds en or es.")] = "language",
+    rate: Annotated[
+        list[str] | None,
+        typer.Option(help="Share of the span's words to change: 0.2, or drift=0.3; can be repeated."),
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(min=0, max=1, help="How far the share may be off, beyond whole words.")
+    ] = 0.05,
+    dialect: Annotated[
+        list[str] | None,
+        typer.Option(help="Where dialect leads: en=uk (default) or en=us, es=latam (default) or es=spain."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same bytes.")] = 1,
+    allow_noops: Annotated[
+        bool, typer.Option("--allow-noops", help="Keep pairs in which nothing changed.")
+    ] = False,
+    allow_misaligned: Annotated[
+        bool, typer.Option("--allow-misaligned", help="Use labels that are not as many as there are lines.")
+    ] = False,
+    without_originals: Annotated[
+        bool, typer.Option("--without-originals", help="Write the copies alone.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Where the items go; by default NAME.perturbed beside them.")
+    ] = None,
+) -> None:
+    """Make minimal pairs: copies of items that differ from them within a span, at a stated rate."""
+    from conjury.inference.files import read_table
+    from conjury.inference.perturb import perturb_items, sheet
+
+    out = out or items.with_name(_SUFFIX.sub(r".perturbed\1", items.name))
+    beside = {name: _beside(out, name) for name in ("labels", "refused")}
+    _check_apart(out, beside, [items, *([labels] if labels else [])])
+    wanted = _split("--kinds", kinds)
+    made = perturb_items(
+        read_table(items, "items"),
+        wanted,
+        labels=read_table(labels, "labels") if labels else None,
+        only=_split("--only", only) if only is not None else (),
+        span_column=span,
+        language_column=language_column,
+        rates=_rates(rate, wanted),
+        tolerance=tolerance,
+        seed=seed,
+        dialects=read_pairs("--dialect", dialect),
+        allow_noops=allow_noops,
+        allow_misaligned=allow_misaligned,
+        originals=not without_originals,
+    )
+    _write(made, out, beside)
+    page = _SUFFIX.sub("", str(out)) + ".html"
+    Path(page).write_text(sheet(made, seed=seed), encoding="utf-8")
+    _tell(made, out, beside, page)
+
+
+def _beside(out: Path, name: str) -> Path:
+    if not _SUFFIX.search(out.name):
+        raise InputError(f"--out {out}: tables are files that end in .parquet, .csv, .csv.gz; add an ending.")
+    return out.with_name(_SUFFIX.sub(rf".{name}\1", out.name))
+
+
+def _check_apart(out: Path, beside: dict[str, Path], read: Sequence[Path]) -> None:
+    """Refuse to write over what is read."""
+    held = {path.resolve() for path in read}
+    for path in (out, *beside.values()):
+        if path.resolve() in held:
+            raise InputError(f"--out {out}: {path} would be written over; choose another name.")
+
+
+def _split(option: str, text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise InputError(f"{option} {text!r} names nothing between two commas; write NAME,NAME.")
+    return list(dict.fromkeys(names))
+
+
+def _rates(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str, float]:
+    """Read 0.2 as the rate of all kinds and drift=0.3 as that of one."""
+    rates: dict[str, float] = {}
+    for text in sorted(given or (), key=lambda text: "=" in text):
+        name, equals, number = text.rpartition("=")
+        try:
+            rate = float(number)
+        except ValueError:
+            raise InputError(f"--rate {text!r} is no share; write 0.2 or drift=0.2.") from None
+        if equals and name not in kinds:
+            raise InputError(f"--rate {text}: {name!r} is none of the kinds that are made ({listed(kinds)}).")
+        rates |= {name: rate} if equals else dict.fromkeys(kinds, rate)
+    return rates
+
+
+def _write(made: Perturbed, out: Path, beside: dict[str, Path]) -> None:
+    from conjury.inference.files import write_table
+
+    flat = not out.name.lower().endswith(".parquet")
+    write_table(_without_lines(made.items) if flat else made.items, out)
+    write_table(made.refused, beside["refused"])
+    if made.labels is not None:
+        write_table(made.labels, beside["labels"])
+
+
+def _without_lines(items: pd.DataFrame) -> pd.DataFrame:
+    """Items as a CSV can hold them: the text, which holds the line breaks, in place of a list of lines."""
+    if "lines" not in items:
+        return items
+    if "text" in items:
+        return items.drop(columns="lines")
+    return items.assign(text=items["lines"].str.join("\n")).drop(columns="lines")
+
+
+def _tell(made: Perturbed, out: Path, beside: dict[str, Path], page: str) -> None:
+    from .commands import console
+
+    for row in made.summary.to_dict("records"):
+        mean = f"mean {row['mean_rate']:.3f}" if row["n_pairs"] else "none"
+        below = row["n_pairs"] - row["n_rate_met"]
+        console.print(
+            f"  {row['condition']}, {row['language']}: {row['n_pairs']:,} pairs of {row['n_items']:,} items; "
+            f"rate {row['rate']:g} asked, {mean}; not reached in {below:,}; nothing to change in "
+            f"{row['n_noops']:,}; no span in {row['n_other']:,}"
+        )
+    reasons = made.refused.drop_duplicates(["base_item_id", "reason"])["reason"].value_counts()
+    for reason, n in reasons.items():
+        console.print(f"  Not made: {reason} ({n:,} items)")
+    console.print(f"{len(made.items):,} items in {out}")
+    if made.labels is not None:
+        console.print(f"{len(made.labels):,} labels in {beside['labels']}")
+    console.print(f"{len(made.refused):,} pairs that were not made in {beside['refused']}")
+    console.print(f"Pairs to look at in {page}")

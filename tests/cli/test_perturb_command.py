@@ -1,0 +1,109 @@
+"""``conjury perturb``: what it writes and prints, and what it refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from conjury.cli.main import main
+from conjury.inference.files import read_table, write_table
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Command:
+    """Run the command in a folder with items and labels; its exit code and what it printed."""
+    monkeypatch.chdir(tmp_path)
+    items = pd.DataFrame(
+        {
+            "item_id": ["j2", "j1"],
+            "language": ["es", "en"],
+            "text": ["Hola.\nEl niño llora, <b>coño</b>.", "Hi.\nMy mom hates the elevator."],
+        }
+    )
+    write_table(items.assign(lines=items["text"].str.split("\n")), "items.parquet")
+    write_table(items, "items.csv")
+    labels = [
+        (item, f"line_{n}", label) for item in ("j1", "j2") for n, label in ((1, "setup"), (2, "punchline"))
+    ]
+    write_table(pd.DataFrame(labels, columns=["item_id", "label_set", "label"]), "labels.csv")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["conjury", "perturb", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        told = capfd.readouterr()
+        return int(stopped.value.code or 0), told.out, told.err
+
+    return run
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_pairs_labels_and_sheet_are_written(command: Command, suffix: str) -> None:
+    given = ("--only", "punchline", "--labels", "labels.csv", "--rate", "0.5", "--rate", "dialect=0.2")
+    code, out, _ = command(f"items.{suffix}", *given)
+    assert code == 0
+    items = read_table(f"items.perturbed.{suffix}", "items")
+    assert len(items) == 10
+    assert all(text.startswith(("Hola.\n", "Hi.\n")) for text in items["text"])
+    assert len(read_table(f"items.perturbed.labels.{suffix}", "labels")) == 20
+    assert read_table(f"items.perturbed.refused.{suffix}").empty
+    assert "dialect, en: 1 pairs of 1 items; rate 0.2 asked, mean 0.200; not reached in 0" in out
+    page = Path("items.perturbed.html").read_text(encoding="utf-8")
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+
+
+def test_same_seed_gives_the_same_bytes_in_any_order_of_rows(command: Command) -> None:
+    files = ("a.parquet", "a.html", "a.refused.parquet")
+    command("items.parquet", "--kinds", "orthographic,drift", "--out", "a.parquet")
+    first = [Path(name).read_bytes() for name in files]
+    write_table(read_table("items.parquet", "items").iloc[::-1], "items.parquet")
+    command("items.parquet", "--kinds", "drift,orthographic", "--out", "a.parquet")
+    assert [Path(name).read_bytes() for name in files] == first
+    command("items.parquet", "--kinds", "drift,orthographic", "--out", "a.parquet", "--seed", "2")
+    assert Path("a.parquet").read_bytes() != first[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("items.parquet", "--kinds", "drft"), "did you mean 'drift'"),
+        (("items.parquet", "--kinds", "drift,,dialect"), "--kinds 'drift,,dialect' names nothing"),
+        (("item.parquet",), "did you mean 'items.parquet'"),
+        (("items.parquet", "--rate", "much"), "--rate 'much' is no share"),
+        (("items.parquet", "--rate", "2"), "rate 2 of orthographic is no share"),
+        (("items.parquet", "--kinds", "drift", "--rate", "dialect=0.1"), "'dialect' is none of the kinds"),
+        (("items.parquet", "--only", "punchline"), "give --labels"),
+        (("items.parquet", "--dialect", "en=au"), "no variety 'au'"),
+        (("items.parquet", "--dialect", "uk"), "write NAME=VALUE"),
+        (("items.parquet", "--out", "items.parquet"), "items.parquet would be written over"),
+        (("items.parquet", "--out", "copies"), "add an ending"),
+        (("items.parquet", "--labels", "labels.csv", "--only", "punch"), "did you mean 'punchline'"),
+    ],
+)
+def test_what_cannot_be_done_ends_with_one_sentence(
+    command: Command, arguments: tuple[str, ...], told: str
+) -> None:
+    before = set(Path().iterdir())
+    code, _, err = command(*arguments)
+    assert code == 2
+    assert told in err
+    assert err.count("\n") == 1
+    assert set(Path().iterdir()) == before
+
+
+@pytest.mark.long
+def test_the_command_runs_as_a_process(conjury: Run, tmp_path: Path) -> None:
+    items = pd.DataFrame({"item_id": ["j1"], "lang": ["en"], "text": ["My mom hates the elevator."]})
+    write_table(items, tmp_path / "items.csv")
+    done = conjury("perturb", "items.csv", "--language-column", "lang", "--kinds", "dialect", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "1 pairs of 1 items" in done.stdout
