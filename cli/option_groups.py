@@ -15,7 +15,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     have defaults; their names are the names of the options.
     """
     hints = get_type_hints(command, include_extras=True)
-    groups = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     own = [
         one.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY)
         for name, one in signature(command).parameters.items()

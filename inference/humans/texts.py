@@ -155,7 +155,7 @@ def typed(column: pd.Series[Any]) -> pd.Series[Any]:
     Examples
     --------
     >>> typed(pd.Series(["31", None, "44"])).tolist()
-    [31, <NA>, 44]
+    [31.0, <NA>, 44.0]
     """
     column = column.astype("string")
     numbers = pd.to_numeric(column, errors="coerce")
