@@ -19,7 +19,7 @@ LANG ?= C.UTF-8
 export LANG
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo report test test-bayes test-long test-vllm lint format bench clean distclean
+.PHONY: help setup demo report test test-bayes test-long test-slow test-vllm lint format bench clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ test-bayes: $(READY) ## fit the Bayesian models, and compare them with clmm and 
 test-long: $(READY) ## run whole studies from the command line: simulate, fit, diagnose, report
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "long and not slow" tests/cli
 
+test-slow: $(READY) ## calibrate the Bayesian models by simulation, and recover truth at the size of the papers (an hour)
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "slow and not vllm" tests
+
 test-vllm: $(READY_VLLM) ## run a real small model with vLLM (sets up 3.7 GB of its own)
 	HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 VLLM_ENABLE_V1_MULTIPROCESSING=0 VLLM_CPU_KVCACHE_SPACE=1 \
 		VLLM_CPU_OMP_THREADS_BIND=nobind OMP_NUM_THREADS=1 .venv-vllm/bin/python -m pytest -m "vllm and not slow" tests/vllm
@@ -74,6 +77,8 @@ bench: $(READY_BENCH) ## measure against the peers
 	$(BIN)/python benchmarks/designs.py
 	$(BIN)/python benchmarks/collecting.py
 	$(BIN)/python benchmarks/size.py
+	$(BIN)/python benchmarks/agreement.py
+	$(BIN)/python benchmarks/raters.py
 
 clean: ## remove what the other targets made, but not .venv or other results
 	rm -rf build dist *.egg-info results/demo quarto/.quarto .mypy_cache .ruff_cache .pytest_cache .hypothesis
