@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from .figures.raters.alt_power import scenario_name
 from .figures.raters.naming import Names
 from .figures.raters.terms import COEFFICIENTS, WEIGHTS
 from .raters.replacement import epsilon_curve
+from .raters.replacement.curve import epsilons
 from .rating_cells import Row, dimension_of, intervals, spread, with_gaps
 
 if TYPE_CHECKING:
@@ -70,12 +72,24 @@ def alt_test_tables(result: RaterResult, told: Names) -> list[GT]:
     return [styled_table(shown, name="alt-test", groups="dimension", note=note)]
 
 
-CURVE = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+SHOWN_EPSILONS = 7
+
+
+def spaced(values: Sequence[float]) -> list[float]:
+    """Some of many values at equal steps, ends included.
+
+    Examples
+    --------
+    >>> spaced([round(k / 200, 3) for k in range(61)])
+    [0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3]
+    """
+    last = len(values) - 1
+    return [float(values[round(k * last / (SHOWN_EPSILONS - 1))]) for k in range(SHOWN_EPSILONS)]
 
 
 def curve_table(result: RaterResult, name: str, title: str, told: Names) -> str:
     """Winning rates of an alternative annotator test over epsilon, as a block with its lead."""
-    frame = epsilon_curve(result, CURVE).frame
+    frame = epsilon_curve(result, spaced(epsilons(result))).frame
     several = frame["scoring"].nunique() > 1
     shown = spread(
         frame,
@@ -92,12 +106,16 @@ def curve_table(result: RaterResult, name: str, title: str, told: Names) -> str:
     table = styled_table(
         shown, name="epsilon", groups="dimension", note="Winning rate with each epsilon; passes from 0.5."
     )
-    return f"@tbl-{slug(own)} has the winning rates.\n\n" + table_blocks(own, [table], title)
+    return f"@tbl-{slug(own)} gives the winning rate with each epsilon.\n\n" + table_blocks(
+        own, [table], title
+    )
 
 
 def power_tables(result: RaterResult, told: Names) -> list[GT]:
     """Probability of passing over the number of items, for a panel and models of known agreement."""
-    frame = result.frame
+    frame = result.frame.reset_index(drop=True)
+    same = frame.groupby(["scenario", "epsilon", "model_agreement"], sort=False)
+    behind = same["difference"].transform("mean")
     kinds = [scenario_name(row) for row in frame.to_dict("records")]
     shown = spread(
         frame,
@@ -105,7 +123,7 @@ def power_tables(result: RaterResult, told: Names) -> list[GT]:
             "Model": pd.Series(kinds, index=frame.index),
             "Epsilon": frame["epsilon"].map("{:g}".format),
             "Agreement with a person": frame["model_agreement"].map(lambda value: number(value, 2)),
-            "Behind people by": frame["difference"].map(lambda value: number(value, 3)),
+            "Behind people by": behind.map(lambda value: number(value, 2)),
         },
         frame["instances"].map(whole) + " items",
         lambda row: NO_BREAK.join((number(row["pass_rate"], 2), interval(row["lower"], row["upper"], 2))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -9,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from .display import NO_BREAK, interval, number, p_value, styled_table, whole
-from .figures.labels import words
+from .figures.labels import LabelKey, words
 from .figures.raters.naming import Names
 
 if TYPE_CHECKING:
     from great_tables import GT
+
+ID = r"(?<![\w./'`\"-])[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?!\w|[/-]|\.\w)"
 
 Row = Mapping[Any, Any]
 Cell = Callable[[Row], str]
@@ -71,6 +74,23 @@ def intervals(settings: Mapping[str, Any]) -> str:
     '90% intervals, whole topics resampled'
     """
     return f"{100 * (1 - float(settings['alpha'])):g}% intervals, {resampled(settings)} resampled"
+
+
+def in_words(text: object, labels: Mapping[LabelKey, str]) -> str:
+    """Put the labels of judges and levels where a text names them by id; other ids become words.
+
+    Names in quotes and of files stay as they are.
+
+    Examples
+    --------
+    >>> in_words("ratings by gpt_4_1, p_holm.", {("judges", "gpt_4_1"): "GPT-4.1"})
+    'ratings by GPT-4.1, p holm.'
+    """
+    told = str(text)
+    for key, label in labels.items():
+        if isinstance(key, tuple) and "_" in key[1]:
+            told = re.sub(rf"\b{re.escape(key[1])}\b", label, told)
+    return re.sub(ID, lambda found: found[0].replace("_", " "), told)
 
 
 def with_gaps(note: str, shown: pd.DataFrame, why: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +9,7 @@ import pandas as pd
 
 from .blocks import captioned, picture, table_blocks
 from .display import number, styled_table, whole
-from .figures.labels import LabelKey, words
+from .figures.labels import words
 from .figures.raters import alt_of, figure_of
 from .figures.raters.naming import Names
 from .figures.raters.terms import TRUTHS
@@ -19,6 +17,7 @@ from .methods import plain
 from .raters.published_checks import published_checks
 from .raters.recovery import recovery_summary
 from .raters.result import RaterResult
+from .rating_cells import in_words
 
 if TYPE_CHECKING:
     from .report_ratings import RatingsReport
@@ -33,21 +32,6 @@ def checks(report: RatingsReport) -> str:
         for row in found.to_dict("records")
     ]
     return "The printed numbers can be checked against each other, without data.\n\n" + "\n".join(listed)
-
-
-def in_words(text: object, labels: Mapping[LabelKey, str]) -> str:
-    """Put the labels of judges and levels where a text names them by id.
-
-    Examples
-    --------
-    >>> in_words("ratings by gpt_4_1.", {("judges", "gpt_4_1"): "GPT-4.1"})
-    'ratings by GPT-4.1.'
-    """
-    told = str(text)
-    for key, label in labels.items():
-        if isinstance(key, tuple) and "_" in key[1]:
-            told = re.sub(rf"\b{re.escape(key[1])}\b", label, told)
-    return told
 
 
 def _upper(text: object) -> str:

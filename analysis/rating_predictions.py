@@ -60,7 +60,7 @@ def told(shares: pd.DataFrame, alpha: float) -> str:
     >>> shares = pd.DataFrame({"observed": [0.2, 0.8], "lower": [0.1, 0.6], "upper": [0.3, 0.7],
     ...     "prior_lower": [0.0, 0.0], "prior_upper": [0.9, 0.9]})
     >>> print(told(shares, 0.05))
-    Of 2 observed shares, 1 lies in what the fitted model makes in 95% of replications (by chance about 0 \
+    Of 2 observed shares, 1 lies in what the fitted model makes in 95% of replications (by chance about 0.1 \
 would lie outside), and 2 in what its priors alone make; the intervals of the priors are on average 6.0 \
 times as wide.
     """
@@ -69,7 +69,7 @@ times as wide.
     said = (
         f"Of {whole(count)} observed shares, {whole(inside)} {'lies' if inside == 1 else 'lie'} in what the "
         f"fitted model makes in {100 * (1 - alpha):g}% of replications (by chance about "
-        f"{round(alpha * count)} would lie outside)"
+        f"{number(alpha * count, 1)} would lie outside)"
     )
     prior = shares.dropna(subset=["prior_lower", "prior_upper"])
     if prior.empty:

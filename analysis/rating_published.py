@@ -25,7 +25,7 @@ SIMULATED = (
     "**Our numbers are of simulated data** and say nothing about the printed ones; the table shows what will "
     "stand here with real judgments."
 )
-PARTS = ("Printed", "Ours", "Difference")
+PARTS = ("Print", "Ours", "Gap")
 
 
 def published(report: RatingsReport) -> str:
@@ -98,9 +98,10 @@ def beside_table(frame: pd.DataFrame, told: Names, place: int = 1) -> GT:
 
 def _note(rows: pd.DataFrame) -> str:
     printed_in = ", ".join(str(name) for name in sorted(rows["table"].unique()))
+    gap = "Gap: ours less the printed number."
     if "coefficient" not in rows:
-        return f"Means, as printed in tables {printed_in}; standard deviations are in the folder."
+        return f"Means, as printed in tables {printed_in}; standard deviations are in the folder. {gap}"
     name = str(rows["coefficient"].iloc[0])
-    return (
-        f"{CORRELATIONS.get(name, words(name))} with the mean of people, as printed in tables {printed_in}."
-    )
+    undefined = " Empty cells: one side gave all items the same rating." * bool(rows["estimate"].isna().any())
+    what = f"{CORRELATIONS.get(name, words(name))} with the mean of people"
+    return f"{what}, as printed in tables {printed_in}. {gap}{undefined}"

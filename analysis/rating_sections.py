@@ -9,11 +9,12 @@ from .blocks import captioned, picture, slug, table_blocks, table_references
 from .display import number, whole
 from .figures.labels import LabelKey
 from .figures.raters import DRAWN, alt_of, figure_of, further_figures
+from .figures.raters.alt_test import SCORINGS
 from .figures.raters.naming import Names
-from .methods import plain
+from .methods import code, plain
 from .raters.result import RaterResult
 from .rating_agreement import curve_table
-from .rating_cells import dimension_of, intervals
+from .rating_cells import dimension_of, in_words, intervals
 from .rating_layouts import lay_out
 from .rating_predictions import CHECK, assumptions, predictive_check
 
@@ -24,6 +25,7 @@ SIMULATED = (
     "**These judgments are simulated**: they bear the names of people and models and say nothing about them."
 )
 FIGURE_ONLY = ("distributions", "rating_lines")
+ADJUSTMENTS = {"by": "Benjamini-Yekutieli", "bh": "Benjamini-Hochberg", "holm": "Holm"}
 
 LEADS = {
     "coverage": "{table} counts who rated what.",
@@ -101,7 +103,7 @@ def section(report: RatingsReport, name: str) -> str:
         figure=f"@fig-{slug(name)}" if figure else "The figure",
         table=table_references(name, len(tables)) if tables else "the folder",
     )
-    parts = [told, reading(result, Names(labels)), _verdict(report.records[name])]
+    parts = [told, reading(result, Names(labels)), _verdict(report.records[name], labels)]
     if figure:
         parts.append(captioned(f"fig-{slug(name)}", figure, title))
     parts += _further(result, name, title, labels)
@@ -141,12 +143,12 @@ def _further(result: RaterResult, name: str, title: str, labels: Mapping[LabelKe
     return made
 
 
-def _verdict(made: Mapping[str, Any]) -> str:
+def _verdict(made: Mapping[str, Any], labels: Mapping[LabelKey, str]) -> str:
     """Whether the draws of a model can be used, in a box."""
     said = made.get("verdict") or []
     if not said:
         return ""
-    told = " ".join(map(plain, said))
+    told = " ".join(plain(in_words(sentence, labels)) for sentence in said)
     return f'::: {{.callout-note title="Can these draws be used?"}}\n{told}\n:::'
 
 
@@ -217,8 +219,8 @@ def method(made: Mapping[str, Any]) -> str:
     settings = made.get("settings") or {}
     said = []
     for key, text in (
-        ("cluster", "clusters of items: `{}`"),
-        ("unit", "resampled units: `{}`"),
+        ("cluster", "clusters of items: {}"),
+        ("unit", "resampled units: {}"),
         ("draws", "{} draws"),
         ("seed", "seed {}"),
         ("alpha", "alpha {}"),
@@ -236,7 +238,16 @@ def method(made: Mapping[str, Any]) -> str:
     ):
         value = settings.get(key)
         if value not in (None, "", []):
-            said.append(
-                text.format(f"{value:,}" if isinstance(value, int) and key == "draws" else plain(value))
-            )
+            said.append(text.format(_told(key, value)))
     return f"{', '.join(said).capitalize()}." if said else "No settings."
+
+
+def _told(key: str, value: object) -> str:
+    """A setting as text: columns as code, names in words, counts with commas."""
+    if key in ("cluster", "unit"):
+        return code(value)
+    if key == "draws" and isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, list | tuple):
+        return ", ".join(f"{one:g}" if isinstance(one, float) else plain(one) for one in value)
+    return plain(SCORINGS.get(str(value), ADJUSTMENTS.get(str(value), str(value))))

@@ -20,6 +20,7 @@ from .figures.labels import LabelKey
 from .methods import note_list, plain
 from .raters.result import RaterResult
 from .raters.saved import read_result
+from .rating_cells import in_words
 from .report_data import ReportData
 from .report_tables import versions_table
 from .sections import opened
@@ -132,7 +133,7 @@ class RatingsReport(ReportData):
                 title = str(made["title"])
                 title += " " if title.endswith("?") else ": "
                 found += [title + str(note) for note in made.get("notes") or []]
-        return [comparisons.in_words(note, self.words) for note in found]
+        return [in_words(note, self.words) for note in found]
 
     def data_and_versions(self) -> None:
         """Print the table of the data files of all runs, with checksums, and of software."""

@@ -18,7 +18,7 @@ from .rating import Judged
 from .rating_assumptions import Assumed
 from .rating_fits import extend_results, print_notes, refuse_other_data
 from .rating_names import file_names
-from .rating_tables import print_frame
+from .rating_tables import Narrowed, in_words, print_frame
 
 if TYPE_CHECKING:
     from conjury.analysis.raters.models.fitted import ModelFit
@@ -57,7 +57,7 @@ def model_raters(
     if model not in MODELS:
         raise InputError(f"--model {model}: use {listed(MODELS)}.")
     refuse_other_data(results, judged)
-    for planned in _plan(judged, model, dimensions, covariates, sampled, assumed):
+    for planned in _plan(judged, results, model, dimensions, covariates, sampled, assumed):
         console.print(f"{planned.title}: {_size(judged.of_dimensions(dimensions))}")
         start = time.perf_counter()
         fit = _recorded(planned.verb(judged.of_dimensions(dimensions), **planned.arguments), assumed)
@@ -79,6 +79,7 @@ class Planned:
 
 def _plan(
     judged: Judged,
+    results: Path,
     model: str,
     dimensions: Sequence[str] | None,
     covariates: Sequence[str] | None,
@@ -102,7 +103,7 @@ def _plan(
         )
     made, files = [], file_names(dimension_names(judged.judgments))
     for name in names:
-        told = "" if name in (None, "rating") else f": {name}"
+        told = "" if name in (None, "rating") else f": {in_words(Narrowed([str(name)]), results)[0]}"
         numeric = read_ratings(judgments, dimension=name, scale=assumed.scale).numeric
         if model == "labels" or (model == "auto" and not numeric):
             if covariates:

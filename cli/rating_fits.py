@@ -34,6 +34,8 @@ def fit_of_items(
     draws: int | None,
     seed: int,
     epsilon: float,
+    gold: Path | None = None,
+    readings: Sequence[Path] = (),
 ) -> None:
     """Fit a study of items, once options that only a conjoint takes are refused."""
     from conjury.analysis.raters.fit import RatingOptions
@@ -41,6 +43,18 @@ def fit_of_items(
     stray = next((option for option, given in conjoint.items() if given), None)
     if stray is not None:
         raise InputError(f"{stray} is an option of conjoint studies, and {study.name} is a study of items.")
+    if study.label_sets and (gold is not None or study.gold is not None):
+        from conjury.analysis.benchmark.fit import BenchmarkOptions
+
+        from .benchmark_fits import fit_benchmark_study
+
+        chosen = BenchmarkOptions(alpha, 2_000 if draws is None else draws, seed)
+        fit_benchmark_study(study, data, gold, readings, items, renames, out, chosen)
+        return
+    if gold is not None or readings:
+        raise InputError(
+            f"--gold and --reading are options of studies of labels, and {study.name} is not one."
+        )
     options = RatingOptions(alpha, 1000 if draws is None else draws, seed, epsilon)
     fit_judgments(study, data, items, renames, out, options)
 
@@ -209,13 +223,13 @@ def _alike(held: pd.DataFrame | None, judged: Judged) -> bool:
 
 def draw_figures(folder: Path, results: Mapping[str, RaterResult], manifest: Mapping[str, Any]) -> list[str]:
     """Draw every result that has figures; return why any could not be drawn."""
-    from conjury.analysis.figures.raters import DRAWN, figure_of, further_figures
+    from conjury.analysis.figures.benchmark import figure_of, further_figures, is_drawn
     from conjury.analysis.figures.theme import save
     from conjury.analysis.report_ratings import labels_of
 
     drawn: dict[str, tuple[RaterResult, dict[str, str]]] = {}
     for name, result in results.items():
-        if result.kind in DRAWN:
+        if is_drawn(result):
             drawn[name] = (result, {})
         drawn |= {f"{name}_{part}": (result, {"part": part}) for part in further_figures(result)}
     labels, notes = labels_of(manifest), []

@@ -52,7 +52,7 @@ def test_every_analysis_of_the_study_is_in_the_results(place: Path) -> None:
         assert len(table) > 0
     assert manifest["simulated"] is True
     assert set(manifest["files"]) >= {"data/judgments.parquet", "data/items.parquet", "tables/truth.parquet"}
-    assert not (place / "res" / "tables" / "published_means.parquet").exists()
+    assert (place / "res" / "tables" / "published_means.parquet").exists()
 
 
 def test_means_are_those_of_the_ratings(place: Path) -> None:
@@ -100,6 +100,20 @@ def test_a_run_by_other_settings_leaves_the_earlier_one_as_it_is(tmp_path: Path)
     hold(alt_test={"results": [{"name": "alt_test", "settings": {"epsilon": 0.1}}]})
     assert free_name(tmp_path, "alt_test", {"epsilon": 0.1}) == "alt_test"
     assert free_name(tmp_path, "alt_test", {"epsilon": 0.2}) == "alt_test_2"
+
+
+def test_the_curve_over_epsilon_and_power_are_written(place: Path, conjury: Run) -> None:
+    curve = read_table(place / "res" / "tables" / "alt_test__epsilon.parquet")
+    assert curve["epsilon"].nunique() == 61
+    made = conjury(
+        "alt-test", "--results", "res", "--dimension", "clarity", "--draws", 0, "--power", cwd=place
+    )
+    assert (made.returncode, made.stderr) == (0, "")
+    power = read_table(place / "res" / "tables" / "alt_test_clarity_power.parquet")
+    assert set(power["instances"]) == {64, 128, 256, 512}
+    manifest = json.loads((place / "res" / "manifest.json").read_text(encoding="utf-8"))
+    kinds = [one["kind"] for one in manifest["alt_test_clarity"]["results"]]
+    assert kinds == ["alt_test", "alt_power"]
 
 
 def test_estimates_stand_beside_the_true_values_of_the_simulation(place: Path) -> None:
@@ -191,7 +205,8 @@ def test_the_report_shows_every_analysis(place: Path, conjury: Run) -> None:
     assert (made.returncode, made.stderr) == (0, "")
     page = (place / "reports" / "oogiri.html").read_text(encoding="utf-8")
     assert "Not shown" not in page
-    assert "simulated" in page
+    assert "Ours are of simulated data." in page
+    assert "Over epsilon." in page
     for text in ("Complete order", "Winning rate", "Overall Funniness", "Higher than people", "krippendorff"):
         assert text.casefold() in page.casefold()
 

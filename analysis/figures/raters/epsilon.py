@@ -96,9 +96,9 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
 
 
 def _curve(result: RaterResult) -> RaterResult:
-    from ...raters.replacement import epsilon_curve
+    from ...raters.replacement.curve import epsilon_curve, epsilons
 
-    return epsilon_curve(result) if result.kind == "alt_test" else result
+    return epsilon_curve(result, epsilons(result)) if result.kind == "alt_test" else result
 
 
 def _draw_panel(

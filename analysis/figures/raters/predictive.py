@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KEYS = ["dimension", "group", "category"]
-NUMBERS = ["observed", "expected", "lower", "upper", "prior_lower", "prior_upper"]
+NUMBERS = ["observed", "expected", "lower", "upper", "prior_expected", "prior_lower", "prior_upper"]
 OBSERVED, FITTED, PRIOR = "Observed", "Made by the fitted model", "Made by the priors alone"
 
 
@@ -29,8 +29,8 @@ def predicted_shares(result: RaterResult) -> pd.DataFrame:
     -------
     DataFrame
         ``dimension, group, category`` (text; the dimension is empty where a model has one), ``observed,
-        expected, lower, upper`` (posterior predictive) and ``prior_lower, prior_upper``, missing where the
-        model makes no data from its priors; no rows for results without a check.
+        expected, lower, upper`` (posterior predictive) and ``prior_expected, prior_lower, prior_upper``,
+        missing where the model makes no data from its priors; no rows for results without a check.
 
     Examples
     --------
@@ -46,11 +46,10 @@ def predicted_shares(result: RaterResult) -> pd.DataFrame:
     told = _shares(found)
     prior = result.extra.get("prior_frequencies", result.extra.get("prior_check"))
     if prior is None:
-        return told.assign(prior_lower=float("nan"), prior_upper=float("nan"))[[*KEYS, *NUMBERS]]
-    alone = _shares(prior)[[*KEYS, "lower", "upper"]]
-    both = told.merge(alone, on=KEYS, how="left", suffixes=("", "_of_priors"))
-    both = both.rename(columns={"lower_of_priors": "prior_lower", "upper_of_priors": "prior_upper"})
-    return both[[*KEYS, *NUMBERS]]
+        return told.assign(**dict.fromkeys(NUMBERS[-3:], float("nan")))
+    ends = {name: f"prior_{name}" for name in ("expected", "lower", "upper")}
+    alone = _shares(prior).drop(columns="observed").rename(columns=ends)
+    return told.merge(alone, on=KEYS, how="left")
 
 
 def draw(
@@ -74,7 +73,7 @@ def draw(
         panel=panel_names(shares, names), row=category_names(shares["category"], result, names)
     )
     made = [
-        shares.assign(series=PRIOR, estimate=float("nan"), lower=shares["prior_lower"],
+        shares.assign(series=PRIOR, estimate=shares["prior_expected"], lower=shares["prior_lower"],
                       upper=shares["prior_upper"]),
         shares.assign(series=FITTED, estimate=shares["expected"]),
         shares.assign(series=OBSERVED, estimate=shares["observed"], lower=float("nan"), upper=float("nan")),

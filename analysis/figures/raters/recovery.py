@@ -88,6 +88,8 @@ def _draw_panel(axes: Axes, frame: pd.DataFrame, judges: Sequence[str], look: Th
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     room = 0.04 * (high - low) or 0.1
     ends = [low - room, high + room]
+    true = frame["truth"].to_numpy(dtype=float)
+    beside = 0.06 * float(np.ptp(true)) or room
     axes.plot(ends, ends, color=look.muted, linewidth=0.9, linestyle=(0, (3, 2)), zorder=1)
     size = 3.6 if len(frame) < 60 else 2.6
     for name in judges:
@@ -103,7 +105,7 @@ def _draw_panel(axes: Axes, frame: pd.DataFrame, judges: Sequence[str], look: Th
             axes.plot(truth[at], estimate[at], mark, color=color, markersize=size, linestyle="none",
                       markerfacecolor=look.background if hollow else color, markeredgewidth=0.8,
                       zorder=3)  # fmt: skip
-    axes.set_xlim(*ends)
+    axes.set_xlim(float(true.min()) - beside, float(true.max()) + beside)
     axes.set_ylim(*ends)
     axes.locator_params(nbins=5)
     axes.grid(zorder=0)

@@ -23,7 +23,7 @@ SIMULATIONS = (100, 1000)
 TERMS = 60  # of the series of the correlation of cut normal values
 ALIKE = (
     "People of the simulation are alike: they agree equally with each other, none is more severe, and items "
-    "are independent; a panel of unequal people has less power."
+    "are independent; with unequal people power can differ."
 )
 
 

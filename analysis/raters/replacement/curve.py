@@ -15,6 +15,7 @@ from ..result import RaterResult
 from .decide import PASSING, Evidence, verdict
 
 KEYS = ["dimension", "scoring", "model"]
+LEAST, STEPS = 0.3, 60  # a curve reaches at least so far, in so many steps
 
 
 def epsilon_curve(result: RaterResult, epsilons: Sequence[float] | None = None) -> RaterResult:
@@ -73,9 +74,24 @@ def epsilon_curve(result: RaterResult, epsilons: Sequence[float] | None = None) 
     )
 
 
+def epsilons(result: RaterResult) -> list[float]:
+    """Values of epsilon from 0 until every model that can pass does: up to 0.3, 0.6, 0.9 or 1.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"smallest_epsilon": [0.05, 0.52, np.nan]})
+    >>> epsilons(RaterResult(table, "alt_test"))[-1]
+    0.6
+    """
+    smallest = result.frame["smallest_epsilon"].to_numpy(dtype=float)
+    top = float(np.max(np.append(smallest[np.isfinite(smallest)], LEAST)))
+    end = min(float(np.ceil(round(top / LEAST, 6))) * LEAST, 1.0)
+    return [round(end * k / STEPS, 6) for k in range(STEPS + 1)]
+
+
 def with_curve(result: RaterResult) -> RaterResult:
-    """Add the default curve to a result of `alt_test`, as the further table ``epsilon``."""
-    return replace(result, extra={**result.extra, "epsilon": epsilon_curve(result).frame})
+    """Add the curve over `epsilons` to a result of `alt_test`, as the further table ``epsilon``."""
+    return replace(result, extra={**result.extra, "epsilon": epsilon_curve(result, epsilons(result)).frame})
 
 
 def _evidence(own: pd.DataFrame) -> Evidence:
