@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,9 +12,10 @@ import pandas as pd
 from .columns import as_text, did_you_mean, listed
 from .errors import InputError
 from .files import read_table
-from .study import ItemStudy
+from .study import LINE, ItemStudy
 from .tables import JUDGE_KINDS, require_columns, validate
 
+_LINES = rf"{LINE}_[1-9]\d*"  # dimensions of labels of lines
 RATING = "rating"  # dimension of judgments that name none
 
 
@@ -86,7 +88,7 @@ def dimensions_of(study: ItemStudy) -> dict[str, str]:
     """Labels of what a study has rated or labelled, by id."""
     if study.response.form == "ratings":
         return {scale.id: scale.label for scale in study.response.scales}
-    return {study.response.id: study.response.id} if study.response.form == "label" else {}
+    return {task: task for task in study.label_sets if task != LINE}
 
 
 def scales_of(study: ItemStudy) -> dict[str, Sequence[int]]:
@@ -135,10 +137,14 @@ def _only_dimension(study: ItemStudy | None) -> str:
 
 
 def _check_dimensions(frame: pd.DataFrame, study: ItemStudy, source: str) -> None:
-    known = dimensions_of(study)
+    known = list(dimensions_of(study))
     found = [str(name) for name in frame["dimension"].unique()]
-    stray = next((name for name in found if name not in known), None)
+    lines = LINE in study.label_sets
+    stray = next(
+        (name for name in found if name not in known and not (lines and re.fullmatch(_LINES, name))), None
+    )
     if stray is not None:
+        known += [f"{LINE}_1, {LINE}_2, ..."] if lines else []
         raise InputError(
             f"{source}: study {study.name} has no dimension '{stray}'{did_you_mean(stray, known)}; it has "
             f"{listed(known)}."

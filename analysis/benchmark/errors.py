@@ -75,8 +75,8 @@ def length_effects(
     """
     require_columns(items, ["item_id", "text"], "items")
     lengths = _lengths(scored, items, groups)
-    frame = scored.frame.drop(columns=[LENGTH, BIN], errors="ignore")
-    frame = frame.merge(lengths, on="item_id", how="left")
+    known = lengths.set_index("item_id")[BIN]
+    frame = scored.frame.assign(**{BIN: scored.frame["item_id"].astype(str).map(known)})
     kept = replace(scored, frame=frame).where(frame[BIN].notna().to_numpy(dtype=bool))
     drawn: dict[str, Any] = {"draws": draws, "seed": seed, "alpha": alpha, "cluster": cluster}
     found = scores(kept, by=[*by, BIN], metrics=list(metrics), missing=[WRONG], **drawn)

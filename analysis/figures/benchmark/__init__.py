@@ -22,12 +22,14 @@ DRAWN: dict[str, str] = {  # kind of result -> module of this folder with `draw`
     "errors": "errors",
     "passes": "passes",
     "printed": "printed",
+    "probabilities": "scores",
     "readings": "readings",
     "robustness": "robustness",
     "scores": "scores",
 }
 
 FURTHER: dict[str, dict[str, str]] = {  # kind of result -> further figure of it -> module of this folder
+    "readings": {"compared": "compared"},
     "scores": {"policies": "policies", "recalls": "recalls"},
 }
 
@@ -36,7 +38,7 @@ def figure_of(result: RaterResult, **options: Any) -> Figure:
     """Draw the figure of a result; kinds that raters share are drawn as there.
 
     ``part`` names a further figure: of scores "policies", what missing answers count as, and "recalls",
-    how often each level of gold is found.
+    how often each kind of gold label is found; of readings "compared", where two rules part.
     """
     module = _module(result.kind, options.get("part"))
     if module is None:

@@ -120,13 +120,14 @@ def shown_confusion(result: RaterResult, task: str | None) -> tuple[pd.DataFrame
     keys = [key for key in ("judge", "prompt", "task", "gold", "predicted") if key in frame]
     counts = frame.groupby(keys, sort=False, observed=True)["n"].sum().reset_index()
     total = counts.groupby(keys[:-1], sort=False, observed=True)["n"].transform("sum")
-    return counts.assign(share=counts["n"] / total), name
+    return counts.assign(share=counts["n"] / total).dropna(subset="share"), name
 
 
 def classes_of(frame: pd.DataFrame) -> tuple[list[str], list[str]]:
     """Gold labels, and answers in the same order with other labels and no answer at the end."""
     golds = display_order(frame["gold"])
-    given = display_order(frame["predicted"])
+    used = frame[(frame["n"] > 0) | ~frame["predicted"].isin([OTHER_LABEL, NO_ANSWER])]
+    given = display_order(used["predicted"])
     last = [name for name in (OTHER_LABEL, NO_ANSWER) if name in given]
     shared = [name for name in golds if name in given]
     return golds, [*shared, *(name for name in given if name not in (*golds, *last)), *last]
@@ -170,7 +171,7 @@ def _draw_matrix(
 
     values = np.zeros((len(golds), len(answers)))
     colors = LinearSegmentedColormap.from_list("share", [look.band, look.color(0)])
-    for row in own.to_dict("records"):
+    for row in own[own["predicted"].isin(list(answers))].to_dict("records"):
         i, j = golds.index(str(row["gold"])), answers.index(str(row["predicted"]))
         values[i, j] = row["share"]
         if cell >= WITH_NUMBER and values[i, j] >= 0.005:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from ..fitting import more_lines, wrap
+from ..raters.forest import DASHES
 from ..raters.naming import add_legend, dash, room_above
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
 
@@ -34,6 +35,8 @@ class Curves:
     xlabel : str
     whole : bool
         Whether x counts something, so that each value has a tick.
+    plain : list of str
+        Further series, drawn as bare lines with a dash of their own.
     """
 
     table: pd.DataFrame
@@ -42,6 +45,7 @@ class Curves:
     series: list[str]
     xlabel: str
     whole: bool = True
+    plain: list[str] = field(default_factory=list)
 
     def at(self, down: str, across: str) -> pd.DataFrame:
         """Points of one panel."""
@@ -55,7 +59,7 @@ def draw_curves(curves: Curves, *, theme: str, title: str | None) -> Figure:
     width = min(TWO_COLUMNS, 1.0 + 2.4 * n_across) if n_across > 1 else 4.6
     room = (width - 0.6) / n_across - 0.15
     heads = [wrap(name, room, SIZE, bold=True) for name in curves.across]
-    legend = curves.series if len(curves.series) > 1 else []
+    legend = [*(curves.series if len(curves.series) > 1 else []), *curves.plain]
     told, above, columns = room_above(title, width, legend)
     below = wrap(curves.xlabel, width - 0.2)
     with styled(look):
@@ -69,7 +73,9 @@ def draw_curves(curves: Curves, *, theme: str, title: str | None) -> Figure:
         for axes, head in zip(grid[0], heads, strict=True):
             axes.set_title(head, fontsize=SIZE, fontweight="bold", loc="left", pad=4)
         figure.supxlabel(below, fontsize=8.5)
-        add_legend(figure, [_handle(k, look) for k in range(len(legend))], legend, columns, told, look)
+        handles = [_handle(k, look) for k in range(len(legend) - len(curves.plain))]
+        handles += [_plain_handle(k, look) for k in range(len(curves.plain))]
+        add_legend(figure, handles, legend, columns, told, look)
     return figure
 
 
@@ -78,6 +84,12 @@ def _handle(place: int, look: Theme) -> object:
 
     return Line2D([], [], color=look.color(place), marker=look.marker(place), markersize=4.2, linewidth=1.2,
                   linestyle=dash(place, look))  # fmt: skip
+
+
+def _plain_handle(place: int, look: Theme) -> object:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=look.foreground, linewidth=1.1, linestyle=DASHES[place % len(DASHES)])
 
 
 def _draw_lines(axes: Axes, curves: Curves, here: pd.DataFrame, look: Theme) -> None:
@@ -92,6 +104,10 @@ def _draw_lines(axes: Axes, curves: Curves, here: pd.DataFrame, look: Theme) -> 
         )  # fmt: skip
         axes.plot(x, one["estimate"], color=color, marker=look.marker(place), markersize=3.4, linewidth=1.2,
                   linestyle=dash(place, look), zorder=3)  # fmt: skip
+    for place, name in enumerate(curves.plain):
+        one = here[here["series"] == name].sort_values("x")
+        dashed = DASHES[place % len(DASHES)]
+        axes.plot(one["x"], one["estimate"], color=look.foreground, linewidth=1.0, linestyle=dashed, zorder=2)
     if curves.whole:
         ticks = sorted(set(here["x"].astype(int)))
         axes.set_xticks(ticks if len(ticks) <= MOST_TICKS else ticks[:: -(-len(ticks) // 6)])

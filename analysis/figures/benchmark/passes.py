@@ -14,7 +14,8 @@ from ..labels import LabelKey
 from ..raters.naming import Names, chosen
 from .curves import Curves, draw_curves, level_of
 from .panels import placed
-from .terms import PASSES, metric_in_words
+from .scores import policy_of
+from .terms import BASELINES, PASSES, metric_in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,6 +51,7 @@ def draw(
     names = Names(labels)
     frame, kinds = shown_passes(result, metrics)
     frame, places = placed(frame, result.settings, names)
+    trivial = frame["judge"].astype(str).isin(list(BASELINES))
     told = pd.DataFrame(
         {
             "down": [metric_in_words(kind) for kind in frame["metric"]],
@@ -63,8 +65,9 @@ def draw(
         told,
         [metric_in_words(kind) for kind in kinds],
         places,
-        list(dict.fromkeys(told["series"])),
+        list(dict.fromkeys(told.loc[~trivial, "series"])),
         f"k, number of answers (bands: {level_of(result.settings)} intervals)",
+        plain=list(dict.fromkeys(told.loc[trivial, "series"])),
     )
     return draw_curves(curves, theme=theme, title=title)
 
@@ -74,6 +77,8 @@ def shown_passes(result: RaterResult, metrics: Sequence[str] | None) -> tuple[pd
     there = chosen(result.frame["metric"], metrics, "metric")
     kinds = there if metrics else [kind for kind in USUAL if kind in there] or there[:1]
     frame = result.frame[result.frame["metric"].isin(kinds) & result.frame["estimate"].notna()]
+    if "missing" in frame:
+        frame = frame[frame["missing"].astype(str) == policy_of(frame, None)]
     if frame.empty:
         raise InputError("There is nothing to draw: no score of several answers has a value.")
     return frame, kinds
@@ -91,7 +96,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     """
     names = Names(labels)
     frame, kinds = shown_passes(result, None)
-    frame = frame[frame["metric"] == kinds[0]]
+    frame = frame[(frame["metric"] == kinds[0]) & ~frame["judge"].isin(list(BASELINES))]
     frame, places = placed(frame, result.settings, names)
     told = []
     for place in places:

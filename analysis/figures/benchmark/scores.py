@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 USUAL = ("accuracy", "macro_f1")
+OTHERS = ("auc",)
 MOST_ACROSS = 6
 
 
@@ -90,7 +91,8 @@ def draw(
 def shown_scores(result: RaterResult, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, list[str]]:
     """Rows of the metrics that are drawn, and their names."""
     there = chosen(result.frame["metric"], metrics, "metric")
-    kinds = there if metrics else [kind for kind in USUAL if kind in there] or there[:1]
+    usual = [kind for kind in USUAL if kind in there] or [kind for kind in OTHERS if kind in there]
+    kinds = there if metrics else usual or there[:1]
     frame = result.frame[result.frame["metric"].isin(kinds)]
     if frame["estimate"].notna().sum() == 0:
         raise InputError("There is nothing to draw: no score has a value.")

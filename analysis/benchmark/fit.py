@@ -1,0 +1,283 @@
+"""Every analysis that judgments of a study with gold labels can carry, for a results folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pandas as pd
+
+from conjury.inference.columns import as_text
+from conjury.inference.errors import InputError
+from conjury.inference.study import ItemStudy
+
+from ..raters.fit import FittedRatings, Planned
+from ..raters.ratings import HUMAN
+from ..raters.result import RaterResult
+from ..raters.saved import record_of
+from ..results import check_alpha, check_draws
+from .annotators import annotators
+from .cards import cards
+from .confusion import by_label, confusion
+from .errors import length_effects
+from .passes import passes
+from .probabilities import probabilities
+from .readings import readings
+from .scores import scores
+from .scoring import Scored, score
+
+PUBLISHED = "published"  # rule of reading whose judgments hold the strings of a published evaluation
+UNPERTURBED = ("", "none")  # conditions of items as they were
+
+
+@dataclass(frozen=True)
+class BenchmarkOptions:
+    """How to fit: confidence, bootstrap draws and seed."""
+
+    alpha: float = 0.05
+    draws: int = 2_000
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what nothing could be fitted with, before any work is done."""
+        check_alpha(self.alpha)
+        check_draws(self.draws, self.seed)
+
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """The options as analyses take them."""
+        return {"alpha": self.alpha, "draws": self.draws, "seed": self.seed}
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What a benchmark rests on.
+
+    Attributes
+    ----------
+    study : ItemStudy
+        With a response of form label or line_labels.
+    judgments : DataFrame
+        The judgments contract.
+    labels : DataFrame
+        ``item_id, label_set, label``, and ``raw`` with the label as it was written.
+    items : DataFrame or None
+        What is known of the items.
+    others : sequence of DataFrame
+        The same answers read by other rules.
+    responses : DataFrame or None
+        Raw answers: ``judge_id, item_id, prompt_id, sample, text``.
+    """
+
+    study: ItemStudy
+    judgments: pd.DataFrame
+    labels: pd.DataFrame
+    items: pd.DataFrame | None = None
+    others: Sequence[pd.DataFrame] = field(default_factory=tuple)
+    responses: pd.DataFrame | None = None
+
+    @property
+    def of_models(self) -> pd.DataFrame:
+        """Judgments that are scored: those of models, or of people where there are no models."""
+        model = as_text(self.judgments["judge_kind"]).ne(HUMAN).to_numpy(dtype=bool)
+        return self.judgments[model] if model.any() else self.judgments
+
+    @property
+    def as_they_were(self) -> pd.DataFrame:
+        """Judgments to score of items that were not perturbed."""
+        return self.of_models[_unperturbed(self.of_models)]
+
+    @property
+    def by_published_rule(self) -> pd.DataFrame | None:
+        """Judgments that hold the strings of a published evaluation; None where there are none."""
+        return next((table for table in (self.of_models, *self.others) if rule_of(table) == PUBLISHED), None)
+
+    @property
+    def by_other_rule(self) -> pd.DataFrame | None:
+        """The same answers read by another rule with labels of the study; None where there are none."""
+        return next((table for table in self.others if rule_of(table) != PUBLISHED), None)
+
+
+def rule_of(judgments: pd.DataFrame) -> str:
+    """Name of the rule by which answers were read, without form and version; "" where it is not known.
+
+    Examples
+    --------
+    >>> rule_of(pd.DataFrame({"rule": ["label/strict@1", "line_labels/strict@1"]}))
+    'strict'
+    """
+    if "rule" not in judgments:
+        return ""
+    names = as_text(judgments["rule"]).dropna().str.extract(r"/(\w+?)(?:_v\d+)?@", expand=False).dropna()
+    return str(names.mode().iloc[0]) if len(names) else ""
+
+
+def score_study(answered: Answered, judgments: pd.DataFrame) -> Scored:
+    """Put judgments beside the gold labels of a study, in its classes."""
+    study = answered.study
+    found = study.label_sets
+    return score(
+        judgments,
+        answered.labels,
+        classes={task: [label.id for label in response.labels] for task, response in found.items()},
+        covers=study.gold.covers if study.gold is not None else None,
+        items=answered.items,
+    )
+
+
+def plan_benchmark(answered: Answered, options: BenchmarkOptions) -> list[Planned]:
+    """List the analyses that a study and its judgments allow, in the order of a report."""
+    planned = list(_of_readings(answered))
+    if rule_of(answered.of_models) != PUBLISHED:
+        planned += _of_scores(answered, options)
+    planned += _of_people(answered, options)
+    return planned
+
+
+def fit_benchmark(
+    answered: Answered, options: BenchmarkOptions, progress: Callable[[str], None] | None = None
+) -> FittedRatings:
+    """Run every analysis; one that the judgments cannot carry is left out, and a note says why.
+
+    Parameters
+    ----------
+    answered : Answered
+    options : BenchmarkOptions
+    progress : callable, optional
+        Told what starts next.
+
+    Raises
+    ------
+    InputError
+        For judgments and labels of which nothing can be scored.
+    """
+    found = FittedRatings()
+    if answered.of_models is not answered.judgments:
+        found.notes.append("People are not scored: their votes make gold labels. Models are.")
+    for planned in plan_benchmark(answered, options):
+        if progress is not None:
+            progress(planned.title)
+        start = time.perf_counter()
+        try:
+            result = in_order(planned.run(), answered.study)
+        except InputError as error:
+            found.notes.append(f"{planned.title}: left out. {error}")
+            continue
+        found.results[planned.name] = result
+        seconds = time.perf_counter() - start
+        found.records.append(record_of(planned.name, planned.title, result, seconds))
+    return found
+
+
+def in_order(result: RaterResult, study: ItemStudy) -> RaterResult:
+    """Give strata and labels in a result the order of the study file."""
+    orders = {stratum.id: [level.id for level in stratum.levels] for stratum in study.strata}
+
+    def ordered(frame: pd.DataFrame) -> pd.DataFrame:
+        for name, levels in orders.items():
+            if name in frame:
+                there = as_text(frame[name]).dropna().unique()
+                known = [
+                    *(level for level in levels if level in there),
+                    *(x for x in there if x not in levels),
+                ]
+                frame = frame.assign(**{name: pd.Categorical(as_text(frame[name]), known)})
+        return frame
+
+    extra = {name: ordered(table) for name, table in result.extra.items()}
+    return replace(result, frame=ordered(result.frame), extra=extra)
+
+
+def strata_present(answered: Answered) -> list[str]:
+    """Strata of the study of which the judged items hold at least two levels."""
+    if answered.items is None:
+        return []
+    judged = answered.items[
+        as_text(answered.items["item_id"]).isin(set(as_text(answered.judgments["item_id"])))
+    ]
+    return [
+        stratum.id
+        for stratum in answered.study.strata
+        if stratum.id in judged and as_text(judged[stratum.id]).nunique() > 1
+    ]
+
+
+def _unperturbed(judgments: pd.DataFrame) -> Any:
+    if "condition" not in judgments:
+        return slice(None)
+    return as_text(judgments["condition"]).fillna("").isin(UNPERTURBED).to_numpy(dtype=bool)
+
+
+def _of_readings(answered: Answered) -> Iterator[Planned]:
+    asked, other = answered.of_models, answered.by_other_rule
+    yield Planned("readings", "What became of the answers", lambda: readings(asked, other))
+
+
+def _of_scores(answered: Answered, options: BenchmarkOptions) -> Iterator[Planned]:
+    """Scores of all kinds, overall and by stratum."""
+    drawn, strata = options.drawn, strata_present(answered)
+    plain = answered.as_they_were
+    scored = score_study(answered, plain)
+    yield Planned("scores", "Scores of judges", lambda: scores(scored, **drawn))
+    for name, title, by in _by_strata(answered.study, strata):
+        yield Planned(
+            f"scores_{name}", f"Scores of judges by {title}", lambda by=by: scores(scored, by=by, **drawn)
+        )
+    if "probability" in plain and plain["probability"].notna().any():
+        yield Planned("probabilities", "Scores of probabilities", lambda: probabilities(scored, **drawn))
+    if scored.frame["sample"].nunique() > 1:
+        yield Planned("passes", "Several answers to the same item", lambda: passes(scored, **drawn))
+        for name, title, by in list(_by_strata(answered.study, strata))[:1]:
+            yield Planned(
+                f"passes_{name}",
+                f"Several answers to the same item, by {title}",
+                lambda by=by: passes(scored, by=by, **drawn),
+            )
+    for task in scored.tasks:
+        of_task = scored.of(task=task)
+        title = task_in_words(answered.study, task).lower()
+        yield Planned(f"confusion_{task}", f"What is called what: {title}", lambda of=of_task: confusion(of))
+        yield Planned(
+            f"by_label_{task}",
+            f"Labels that are given too often: {title}",
+            lambda of=of_task: by_label(of, **drawn),
+        )
+    if answered.items is not None and "text" in answered.items:
+        texts = answered.items
+        yield Planned(
+            "lengths", "Scores by the length of items", lambda: length_effects(scored, texts, **drawn)
+        )
+        yield Planned("cards", "Examples", lambda: cards(scored, texts, responses=answered.responses))
+
+
+def _of_people(answered: Answered, options: BenchmarkOptions) -> Iterator[Planned]:
+    """Agreement of annotators, overall or by the first stratum."""
+    people = answered.judgments[as_text(answered.judgments["judge_kind"]).eq(HUMAN).to_numpy(dtype=bool)]
+    if people["judge_id"].nunique() < 2:
+        return
+    covers = answered.study.gold.covers if answered.study.gold is not None else {}
+    by = strata_present(answered)[:1]
+    yield Planned(
+        "annotators",
+        "Agreement of annotators",
+        lambda: annotators(people, covers=covers, items=answered.items, by=by, **options.drawn),
+    )
+
+
+def _by_strata(study: ItemStudy, strata: Sequence[str]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Name, title and columns of each way to split items: by each stratum, then by all."""
+    words = study.feature_labels
+    for name in strata:
+        yield name, words[name].lower(), (name,)
+    if len(strata) > 1:
+        yield "_".join(strata), " and ".join(words[name].lower() for name in strata), tuple(strata)
+
+
+def task_in_words(study: ItemStudy, task: str) -> str:
+    """What is labelled, in words: the prompt that asks for it, or the id of the labels where several do."""
+    response = study.label_sets.get(task)
+    asking = [prompt.label for prompt in study.prompts if study.response_of(prompt.id) == response]
+    text = asking[0] if len(asking) == 1 else task.replace("_", " ")
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,150 @@
+"""What `conjury fit` does with a study of labels that has gold: score judges, and write it all down."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from conjury.inference.columns import as_text
+from conjury.inference.errors import InputError
+from conjury.inference.study import LINE, ItemStudy
+
+from .commands import console, show_progress
+from .rating import Judged, read_judged
+from .rating_fits import describe_study, draw_figures, print_notes
+
+if TYPE_CHECKING:
+    from conjury.analysis.benchmark.fit import BenchmarkOptions
+
+FEWEST_VOTES = 3
+
+
+@dataclass(frozen=True)
+class Gold:
+    """Gold labels, where they come from, and what should be known of them."""
+
+    labels: pd.DataFrame
+    file: Path | None
+    notes: tuple[str, ...] = ()
+
+
+def fit_benchmark_study(
+    study: ItemStudy,
+    data: Sequence[Path],
+    gold: Path | None,
+    readings: Sequence[Path],
+    items: Path | None,
+    renames: Sequence[str] | None,
+    out: Path,
+    options: BenchmarkOptions,
+) -> None:
+    """Run every analysis of a benchmark and write the results folder."""
+    from conjury.analysis.benchmark.fit import Answered, fit_benchmark, plan_benchmark
+    from conjury.analysis.store import ResultsFolder, describe_file, describe_run
+
+    judged = read_judged(data, study=study, items=items, renames=renames)
+    others = [read_judged([file], renames=renames).judgments for file in readings]
+    found = find_gold(study, judged, gold)
+    answered = Answered(study, judged.judgments, found.labels, judged.items, others, responses_of(data))
+    console.print(
+        f"{study.title}: {len(judged.judgments):,} judgments, {len(found.labels):,} gold labels, "
+        f"{len(plan_benchmark(answered, options))} analyses, {options.draws:,} bootstrap draws each."
+    )
+    with ResultsFolder(out).replaced([*data, *readings, *([gold] if gold else [])]) as draft:
+        with show_progress(len(plan_benchmark(answered, options))) as step:
+            fitted = fit_benchmark(answered, options, step)
+        source = judged.source()
+        further = [("labels", found.file, found.labels)] if found.file is not None else []
+        further += [("readings", file, table) for file, table in zip(readings, others, strict=True)]
+        files = [describe_file(file, len(table), "", len(table), name) for name, file, table in further]
+        manifest: dict[str, Any] = {
+            **describe_benchmark(study),
+            **describe_run(["conjury", *sys.argv[1:]]),
+            **source,
+            "data": [*source["data"], *files],
+            "benchmark": True,
+            "results": fitted.records,
+            "notes": [*source["notes"], *found.notes, *fitted.notes],
+        }
+        draft.write(fitted.tables, manifest, kept=judged.kept | {"labels": found.labels})
+        for name, result in fitted.results.items():
+            console.print(f"  {name}: {len(result.frame):,} rows")
+        undrawn = draw_figures(draft.path, fitted.results, manifest)
+        draft.write({}, manifest | {"notes": [*manifest["notes"], *undrawn]})
+    print_notes([*manifest["notes"], *undrawn], out)
+    console.print(f"Results in {out}")
+
+
+def describe_benchmark(study: ItemStudy) -> dict[str, Any]:
+    """Name a study, its tasks and their labels in words, as manifests do."""
+    from conjury.analysis.benchmark.fit import task_in_words
+
+    made = describe_study(study)
+    tasks = {task: task_in_words(study, task) for task in study.label_sets}
+    gold = {level.id: level.label for level in study.gold.levels} if study.gold is not None else {}
+    levels = made["labels"]["levels"]
+    levels |= {
+        task: {label.id: label.label for label in response.labels} | gold
+        for task, response in study.label_sets.items()
+    }
+    levels |= {"task": tasks, "gold": {**{k: v for task in tasks for k, v in levels[task].items()}, **gold}}
+    return made
+
+
+def find_gold(study: ItemStudy, judged: Judged, given: Path | None) -> Gold:
+    """Gold labels from the file that is named, else of the study, else by the majority of people.
+
+    The study's labels are taken where they are about the judged items; people's votes where there are three
+    and more of them.
+    """
+    from conjury.inference.labels import majority_labels, read_labels
+
+    beside = study.folder / study.gold.file if study.gold is not None else None
+    file = given or beside
+    if file is not None and file.is_file():
+        labels = read_labels(file, study)
+        known = as_text(labels["item_id"])
+        if given is not None or known.isin(_bases(judged)).any():
+            return Gold(labels, file, tuple(labels.attrs.get("notes", [])))
+    elif given is not None:
+        raise InputError(f"There is no file {given}; name the gold labels with --gold.")
+    people = judged.judgments[as_text(judged.judgments["judge_kind"]).eq("human").to_numpy(dtype=bool)]
+    if people["judge_id"].nunique() < FEWEST_VOTES:
+        raise InputError(
+            f"{study.name}: there are no gold labels of the judged items; name a table of them with --gold, "
+            f"or give judgments of at least {FEWEST_VOTES} people, whose majority counts."
+        )
+    tasks = [task for task in study.label_sets if task != LINE]
+    votes = pd.concat([majority_labels(people, task) for task in tasks], ignore_index=True)
+    tied = int(votes["tied"].sum())
+    notes = [f"Gold labels are those of the majority of {people['judge_id'].nunique():,} people."]
+    if tied:
+        notes.append(f"{tied:,} of {len(votes):,} items have a tied vote and no gold label.")
+    return Gold(votes[votes["label"].notna()].reset_index(drop=True), None, tuple(notes))
+
+
+def responses_of(data: Sequence[Path]) -> pd.DataFrame | None:
+    """Raw answers that lie beside judgments as NAME.responses.parquet or responses.parquet; None without."""
+    from conjury.inference.files import read_table
+
+    beside = [next((path for path in _beside(file) if path.is_file()), None) for file in dict.fromkeys(data)]
+    found = [read_table(path, "responses") for path in dict.fromkeys(beside) if path is not None]
+    return pd.concat(found, ignore_index=True) if found else None
+
+
+def _beside(file: Path) -> list[Path]:
+    return [file.with_name(f"{file.stem}.responses.parquet"), file.with_name("responses.parquet")]
+
+
+def _bases(judged: Judged) -> set[str]:
+    """Ids of judged items, and of the originals of copies."""
+    ids = set(as_text(judged.judgments["item_id"]).dropna())
+    for table in (judged.judgments, judged.items):
+        if table is not None and "base_item_id" in table:
+            ids |= set(as_text(table["base_item_id"]).dropna())
+    return {str(name) for name in ids}
