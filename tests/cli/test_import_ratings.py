@@ -100,6 +100,21 @@ def test_demographics_can_be_joined_later(run: Run) -> None:
     assert made["age"].dropna().tolist() == [31, 44]
 
 
+def test_flags_of_a_table_of_one_s_own_are_flags_and_its_reasons_are_reasons(run: Run) -> None:
+    assert run(*QUALTRICS, *WORDS, "--judge", "PROLIFIC_PID")[0] == 0
+    made = judgments()
+    flags = ["no"] * len(made)
+    flags[:3] = ["yes", "spoke of it", "False"]
+    made.assign(excluded=flags).to_csv("own.csv", index=False)
+    code, said, _ = run("prolific.csv", "--format", "prolific", "--judgments", "own.csv")
+    assert code == 0
+    known = judgments()["excluded"].fillna("").str.replace(r"(; )?Prolific: .*", "", regex=True)
+    assert known.tolist() == ["marked as excluded", "spoke of it", *[""] * (len(made) - 2)]
+    used = (judgments()["excluded"].isna() & (judgments()["status"] == "ok")).sum()
+    assert used > 0
+    assert f"; {used} to be used" in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
