@@ -10,7 +10,7 @@ import pandas as pd
 
 from .metrics import class_f1, class_precision, class_recall
 from .missing import NO_ANSWER
-from .resampling import Bounds, Plan, bounds_of, cluster_codes
+from .resampling import Bounds, Plan, bounds_of, cluster_codes, n_distinct
 from .result import BenchmarkResult
 from .scores import drawn_margins
 from .scoring import Scored
@@ -124,7 +124,7 @@ def by_label(
             row = {"label": label, "n_gold": int(gold[0, code]), "n_predicted": int(given[0, code])}
             for name, values in drawn.items():
                 rests_on = of_answers == code if name == "precision" else of_gold == code
-                used = len(np.unique(codes[rests_on]))
+                used = n_distinct(codes[rests_on])
                 bounds = bounds_of(values[:, code], alpha, share=name in SHARES, n_clusters=used)
                 row |= _named(name, bounds)
             rows.append({**cell.keys, **row})

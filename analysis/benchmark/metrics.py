@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,29 +46,33 @@ class Margins:
     given: Floats
     class_of: Codes
 
-    @property
+    @cached_property
     def n(self) -> Floats:
         """Weight of all units, shape (B,)."""
         return np.asarray(self.gold.sum(axis=1))
 
-    @property
+    @cached_property
     def covers(self) -> Floats:
         """Which class covers which gold label, 0 or 1, shape (L, K)."""
         return np.asarray(np.eye(self.given.shape[1] - 1)[self.class_of])
 
-    @property
+    @cached_property
     def class_gold(self) -> Floats:
         """Weight of the units of each class, shape (B, K)."""
         return self.gold @ self.covers
 
-    @property
+    @cached_property
     def class_hits(self) -> Floats:
         """Weight of the units of each class that get it, shape (B, K)."""
         return self.hits @ self.covers
 
 
-def unit_margins(level: Codes, predicted: Codes, class_of: Codes, n_classes: int) -> Floats:
-    """Margins of single units, shape (n, 3 L + K + 1); weighted sums of them are read by `margins_of`.
+def cluster_margins(
+    level: Codes, predicted: Codes, class_of: Codes, n_classes: int, cluster: Codes, n_clusters: int
+) -> Floats:
+    """Margins of the units of each of C clusters, shape (C, 3 L + K + 1).
+
+    Weighted sums of them are read by `margins_of`.
 
     Parameters
     ----------
@@ -79,19 +84,27 @@ def unit_margins(level: Codes, predicted: Codes, class_of: Codes, n_classes: int
         Class that covers each gold label.
     n_classes : int
         K.
+    cluster : ndarray, shape (n,)
+        Cluster of each unit.
+    n_clusters : int
+        C.
     """
-    n_levels, rows = len(class_of), np.arange(len(level))
-    parts = np.zeros((len(level), 3 * n_levels + n_classes + 1))
-    parts[rows, level] = 1
-    parts[rows, n_levels + level] = class_of[level] == predicted
-    parts[rows, 2 * n_levels + level] = predicted < 0
-    answered = predicted >= 0
-    parts[rows[answered], 3 * n_levels + predicted[answered]] = 1
-    return parts
+    n_levels = len(class_of)
+    width = 3 * n_levels + n_classes + 1
+    right, none = class_of[level] == predicted, predicted < 0
+    rows = [cluster, cluster[right], cluster[none], cluster[~none]]
+    columns = [
+        level,
+        n_levels + level[right],
+        2 * n_levels + level[none],
+        3 * n_levels + predicted[~none],
+    ]
+    cells = np.concatenate(rows) * width + np.concatenate(columns)
+    return np.bincount(cells, minlength=n_clusters * width).reshape(n_clusters, width).astype(np.float64)
 
 
 def margins_of(sums: Floats, class_of: Codes) -> Margins:
-    """Margins from weighted sums, shape (B, 3 L + K + 1), of those of units."""
+    """Margins from weighted sums, shape (B, 3 L + K + 1), of those of clusters."""
     n_levels = len(class_of)
     gold, hits, unanswered, given = np.split(sums, [n_levels, 2 * n_levels, 3 * n_levels], axis=1)
     return Margins(gold, hits, unanswered, given, class_of)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.columns import did_you_mean, listed
@@ -74,7 +75,9 @@ def outcome(
         return predicted, np.ones(len(predicted), dtype=bool)
     if policy == MISSING:
         return predicted, ~none
-    meaning = np.array([study.get(name, MISSING) for name in status], dtype=object)
+    codes, names = pd.factorize(status)
+    meaning = [study.get(str(name), MISSING) for name in names]
     place = {name: code for code, name in enumerate(classes)}
-    instead = np.array([place.get(name, NO_ANSWER) for name in meaning], dtype=np.int64)
-    return np.where(none, instead, predicted), ~(none & (meaning == MISSING))
+    instead = np.array([place.get(name, NO_ANSWER) for name in meaning], dtype=np.int64)[codes]
+    left_out = np.array([name == MISSING for name in meaning])[codes]
+    return np.where(none, instead, predicted), ~(none & left_out)

@@ -189,8 +189,8 @@ def unit_answers(cell: Cell, policy: str, study: Mapping[str, str]) -> tuple[pd.
         cell.codes("predicted"), frame["status"].astype(object).to_numpy(), cell.classes, policy, study
     )
     samples = np.sort(frame["sample"].unique())
-    unit = frame.groupby(["item_id", "line"], sort=False, observed=True).ngroup().to_numpy()
-    units = frame[~frame.duplicated(["item_id", "line"]).to_numpy()]
+    unit, _ = pd.factorize(frame["unit"])
+    units = frame[~frame["unit"].duplicated().to_numpy()]
     drawn = np.full((len(units), len(samples)), LEFT_OUT, dtype=np.int64)
     drawn[unit, np.searchsorted(samples, frame["sample"].to_numpy())] = np.where(kept, predicted, LEFT_OUT)
     return units, Answers(units["gold"].to_numpy(dtype=np.int64), drawn)
@@ -204,10 +204,10 @@ def samples_alike(answers: Answers) -> dict[str, Any]:
     >>> samples_alike(Answers(np.array([0, 0]), np.array([[0, 0, 1], [1, 1, 1]])))
     {'n_samples': 3, 'n_distinct': 2, 'groups': 'AAB'}
     """
-    _, group = np.unique(answers.predicted.T, axis=0, return_inverse=True)
-    place = {code: at for at, code in enumerate(dict.fromkeys(group.ravel().tolist()))}
-    letters = [chr(ord("A") + place[code] % 26) for code in group.ravel().tolist()]
-    return {"n_samples": len(group), "n_distinct": len(place), "groups": "".join(letters)}
+    each = [column.tobytes() for column in answers.predicted.T]
+    place = {column: at for at, column in enumerate(dict.fromkeys(each))}
+    letters = [chr(ord("A") + place[column] % 26) for column in each]
+    return {"n_samples": len(each), "n_distinct": len(place), "groups": "".join(letters)}
 
 
 def _draws(good: Codes, n: Codes, k: int) -> Floats:
@@ -251,9 +251,8 @@ def _rows(
         drawn = total / n
     for column, (name, k) in enumerate(names):
         kept = held[:, column]
-        used = len(np.unique(codes[kept]))
-        bounds = bounds_of(drawn[:, column], plan.alpha, share=True, n_clusters=used)
-        counts = {**counts_of(units[kept], used), "n_answers": int(answers.there[kept].sum())}
+        counts = counts_of(units, kept, codes) | {"n_answers": int(answers.there[kept].sum())}
+        bounds = bounds_of(drawn[:, column], plan.alpha, share=True, n_clusters=counts["n_clusters"])
         yield _row(keys, policy, name, k, bounds, counts)
 
 
@@ -261,12 +260,12 @@ def _baselines(
     cell: Cell, policies: Sequence[str], asked: Sequence[int], metrics: Sequence[str], plan: Plan
 ) -> Iterator[dict[str, Any]]:
     """Both baselines on the units of a cell: a constant answer, and independent draws of a class."""
-    units = cell.frame.drop_duplicates(["item_id", "line"])
+    units = cell.frame.drop_duplicates("unit")
     level, gold = units["level"].to_numpy(dtype=np.int64), units["gold"].to_numpy(dtype=np.int64)
     always = majority_class(level, cell.class_of, len(cell.classes))
     answers = Answers(gold, np.full((len(gold), max(asked, default=1)), always))
     miss = 1 - 1 / len(cell.classes)
-    counts = counts_of(units, cluster_codes(units, plan.cluster)[1])
+    counts = counts_of(units, np.ones(len(units), dtype=bool), cluster_codes(units, plan.cluster)[0])
     for policy in policies:
         yield from _rows(_baseline(cell, MAJORITY), policy, units, answers, asked, metrics, plan)
         for name in metrics:

@@ -177,20 +177,22 @@ def _rows(
     sums = weights @ cluster_sums(np.stack([loss, np.ones(len(loss))], axis=1), codes, n_clusters)
     with np.errstate(divide="ignore", invalid="ignore"):
         drawn = {LOG_LOSS: sums[:, 0] / sums[:, 1], AUC: mean_auc(given, gold, weights[:, codes])}
+    counts = counts_of(frame, np.ones(len(frame), dtype=bool), codes)
     for name, values in drawn.items():
         bounds = bounds_of(values, plan.alpha, share=False, n_clusters=n_clusters)
-        yield {**keys, "missing": MISSING, "metric": name, **vars(bounds), **counts_of(frame, n_clusters)}
+        yield {**keys, "missing": MISSING, "metric": name, **vars(bounds), **counts}
 
 
 def _baselines(cell: Cell, plan: Plan) -> Iterator[dict[str, Any]]:
     """The shares of the classes in gold for every unit, and the same probability for each class."""
-    units = cell.frame.drop_duplicates(["item_id", "line"])
+    units = cell.frame.drop_duplicates("unit")
     gold = units["gold"].to_numpy(dtype=np.int64)
     k = len(cell.classes)
     shares = np.bincount(gold, minlength=k) / len(gold)
     keys = {**cell.keys, "judge_kind": BASELINE}
     yield from _rows({**keys, "judge": MAJORITY}, np.tile(shares, (len(gold), 1)), units, plan)
-    counts = counts_of(units, cluster_codes(units, plan.cluster)[1])
+    codes, _ = cluster_codes(units, plan.cluster)
+    counts = counts_of(units, np.ones(len(units), dtype=bool), codes)
     for name, value in {LOG_LOSS: float(np.log(k)), AUC: 0.5}.items():
         bounds = Bounds(value, np.nan, np.nan, np.nan, NONE)
         yield {**keys, "judge": RANDOM, "missing": MISSING, "metric": name, **vars(bounds), **counts}

@@ -26,6 +26,7 @@ from .units import LINE, answers_table, gold_table
 
 ALL = "full"  # set of all languages
 NOT_A_CLASS = "NA"
+JUDGE = ("judge", "judge_kind", "prompt")
 VERSIONS = {"v1": 1, "v2": 2}
 JOKE_TYPES = (
     *(
@@ -112,7 +113,7 @@ def published(
     gold = gold_table(labels, {})
     language = _languages(judgments, items, answers)
     rows: list[dict[str, Any]] = []
-    for task in dict.fromkeys(answers["task"]):
+    for task in answers["task"].unique():
         asked, own = answers[answers["task"] == task], gold[gold["task"] == task]
         ordered = _in_order(asked, own, language, parts)
         given, strings = _wide(asked, task, version)
@@ -126,12 +127,10 @@ def published(
             moved = given.reindex(index, fill_value=0)
             codes = strings.get_indexer(pd.Index(units["gold"]))
             codes = np.where(codes < 0, len(strings) + pd.factorize(units["gold"])[0], codes)
-            for judge in dict.fromkeys(
-                zip(asked["judge"], asked["judge_kind"], asked["prompt"], strict=True)
-            ):
-                keys = dict(zip(("judge", "judge_kind", "prompt"), judge, strict=True))
-                keys |= {"task": task, "set": name, "rules": rules}
-                rows += [{**keys, **row} for row in _scores(codes, moved[judge].to_numpy(), k)]
+            for keys in asked[list(JUDGE)].drop_duplicates().to_dict("records"):
+                of_judge = moved[tuple(keys.values())].to_numpy()
+                told = {**keys, "task": task, "set": name, "rules": rules}
+                rows += [{**told, **row} for row in _scores(codes, of_judge, k)]
     settings = {"rules": rules, "shifted": shifted, "k": list(k)}
     return BenchmarkResult(pd.DataFrame(rows), "printed", (_NOTE if shifted else _UNSHIFTED,), settings)
 
@@ -220,8 +219,9 @@ def _languages(judgments: pd.DataFrame, items: pd.DataFrame | None, answers: pd.
     """Language of each judged item."""
     source = judgments if items is None or "language" not in items else items
     require_columns(source, ["item_id", "language"], "items" if source is items else "judgments")
-    known = dict(zip(as_text(source["item_id"]), as_text(source["language"]), strict=True))
-    lacking = [item for item in dict.fromkeys(answers["item_id"]) if pd.isna(known.get(item))]
+    each = source[["item_id", "language"]].drop_duplicates()
+    known = dict(zip(as_text(each["item_id"]), as_text(each["language"]), strict=True))
+    lacking = [item for item in answers["item_id"].unique() if pd.isna(known.get(item))]
     if lacking:
         raise InputError(f"items: item '{lacking[0]}' has no language; the published sets are made of them.")
     return known
@@ -231,13 +231,13 @@ def _in_order(
     asked: pd.DataFrame, gold: pd.DataFrame, language: Mapping[str, str], parts: Sequence[str] | None
 ) -> dict[str, list[str]]:
     """Judged items by language, in the order in which they were asked."""
-    known = {item: place for place, item in enumerate(dict.fromkeys(gold["item_id"]))}
+    known = {item: place for place, item in enumerate(gold["item_id"].unique())}
     judged = asked.drop_duplicates("item_id")
     place = judged["item_id"].map(known)
     judged = judged.assign(place=place, part=judged["item_id"].map(language)).sort_values(
         "place", kind="stable"
     )
-    names = list(parts) if parts is not None else list(dict.fromkeys(judged["part"]))
+    names = list(parts) if parts is not None else list(judged["part"].unique())
     if "position" in judged:
         judged = judged.sort_values("position", kind="stable")
     return {name: judged["item_id"][judged["part"] == name].tolist() for name in names}
@@ -273,6 +273,6 @@ def _wide(asked: pd.DataFrame, task: str, version: int) -> tuple[pd.DataFrame, p
     strings = pd.Index(list(dict.fromkeys([NOT_A_CLASS if task == LINE else "", *names])))
     codes = strings.get_indexer(pd.Index(names))[raw]
     wide = asked.assign(code=codes).pivot(
-        index=["item_id", "line"], columns=["judge", "judge_kind", "prompt", "sample"], values="code"
+        index=["item_id", "line"], columns=[*JUDGE, "sample"], values="code"
     )
     return wide.fillna(0).astype(np.int64).sort_index(axis=1), strings

@@ -68,6 +68,11 @@ def cluster_codes(frame: pd.DataFrame, cluster: str) -> tuple[Codes, int]:
     return codes.astype(np.int64), len(found)
 
 
+def n_distinct(codes: Codes) -> int:
+    """How many codes occur."""
+    return int(np.count_nonzero(np.bincount(codes)))
+
+
 def cluster_sums(parts: Floats, cluster: Codes, n_clusters: int) -> Floats:
     """Sums of parts, shape (n, m), by cluster, shape (C, m)."""
     order = np.argsort(cluster, kind="stable")
@@ -105,7 +110,8 @@ def bounds_of(drawn: Floats, alpha: float, *, share: bool, n_clusters: int) -> B
         return Bounds(estimate, np.nan, *wilson(estimate, n_clusters, alpha), WILSON)
     if n_clusters < 2 or len(draws) < 2 or 2 * len(draws) < len(drawn) - 1 or np.ptp(draws) < 1e-12:
         return Bounds(estimate, np.nan, np.nan, np.nan, NONE)
-    lower, upper = np.quantile(draws, [alpha / 2, 1 - alpha / 2])
+    ranks = np.array([alpha / 2, 1 - alpha / 2]) * (len(draws) - 1)
+    lower, upper = np.interp(ranks, np.arange(len(draws)), np.sort(draws))
     return Bounds(estimate, float(draws.std(ddof=1)), float(lower), float(upper), BOOTSTRAP)
 
 

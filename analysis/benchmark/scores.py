@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from conjury.inference.columns import listed
 
 from ..raters.descriptive.resample import few_clusters
 from .baselines import BASELINE, MAJORITY, RANDOM, majority_class, random_expectation
-from .metrics import OVERALL, Codes, Floats, Margins, is_share, margins_of, metric, rests_on, unit_margins
+from .metrics import OVERALL, Codes, Floats, Margins, cluster_margins, is_share, margins_of, metric, rests_on
 from .missing import POLICIES, check_policies, outcome
-from .resampling import BOOTSTRAP, NONE, WILSON, Bounds, Plan, bounds_of, cluster_codes, cluster_sums
+from .resampling import BOOTSTRAP, NONE, WILSON, Bounds, Plan, bounds_of, cluster_codes, n_distinct
 from .result import BenchmarkResult
 from .scoring import Cell, Scored
 
@@ -97,8 +98,8 @@ def default_metrics(cell: Cell) -> list[str]:
 
 def drawn_margins(level: Codes, predicted: Codes, cell: Cell, codes: Codes, weights: Floats) -> Margins:
     """Margins of answers of a cell under weights of clusters, shape (1 + B, C); ``codes`` are theirs."""
-    parts = unit_margins(level, predicted, cell.class_of, len(cell.classes))
-    return margins_of(weights @ cluster_sums(parts, codes, weights.shape[1]), cell.class_of)
+    sums = cluster_margins(level, predicted, cell.class_of, len(cell.classes), codes, weights.shape[1])
+    return margins_of(weights @ sums, cell.class_of)
 
 
 def _of_judge(
@@ -116,11 +117,11 @@ def _of_judge(
             if kept.all() and (answers == predicted).all()
             else drawn_margins(level[kept], answers[kept], cell, codes[kept], weights)
         )
-        counts = counts_of(cell.frame[kept], len(np.unique(codes[kept])))
+        counts = counts_of(cell.frame, kept, codes)
         for name in asked:
             drawn = metric(name, everything if name == "missing_rate" else margins, cell.classes, cell.levels)
             of = rests_on(name, level, answers, cell.class_of, cell.classes, cell.levels)
-            n_of = len(np.unique(codes[of & kept]))
+            n_of = n_distinct(codes[of if name == "missing_rate" else of & kept])
             bounds = bounds_of(drawn, plan.alpha, share=is_share(name), n_clusters=n_of)
             yield _row(cell.keys, policy, name, bounds, counts)
 
@@ -129,13 +130,13 @@ def _of_baselines(
     cell: Cell, scored: Scored, asked: Sequence[str], policies: Sequence[str], plan: Plan
 ) -> Iterator[dict[str, Any]]:
     """Scores of both baselines on the units of a cell; they always answer."""
-    units = cell.frame.drop_duplicates(["item_id", "line"])
+    units = cell.frame.drop_duplicates("unit")
     level = units["level"].to_numpy(dtype=np.int64)
     codes, n_clusters = cluster_codes(units, plan.cluster)
     always = np.full(len(level), majority_class(level, cell.class_of, len(cell.classes)))
     margins = drawn_margins(level, always, cell, codes, plan.weights(n_clusters))
     gold = np.bincount(cell.class_of[level], minlength=len(cell.classes)).astype(float)
-    counts = counts_of(units, n_clusters)
+    counts = counts_of(units, np.ones(len(units), dtype=bool), codes)
     for name in asked:
         drawn = metric(name, margins, cell.classes, cell.levels)
         expected = random_expectation(name, gold, cell.levels, cell.classes)
@@ -161,11 +162,11 @@ def _row(
     return {**keys, "missing": policy, "metric": name, **vars(bounds), **counts}
 
 
-def counts_of(frame: pd.DataFrame, n_clusters: int) -> dict[str, int]:
-    """How much a row of a table rests on."""
-    units = frame.drop_duplicates(["item_id", "line"])
-    n_items = int(units["item_id"].nunique())
-    return {"n_answers": len(frame), "n_units": len(units), "n_items": n_items, "n_clusters": n_clusters}
+def counts_of(frame: pd.DataFrame, kept: NDArray[np.bool_], cluster: Codes) -> dict[str, int]:
+    """How much a number rests on: the rows of a frame that are kept, with the clusters of all its rows."""
+    codes = (frame["unit"], frame["item_id"].cat.codes, cluster)
+    n_units, n_items, n_clusters = (n_distinct(np.asarray(each, dtype=np.int64)[kept]) for each in codes)
+    return {"n_answers": int(kept.sum()), "n_units": n_units, "n_items": n_items, "n_clusters": n_clusters}
 
 
 def interval_notes(frame: pd.DataFrame, plan: Plan) -> list[str]:

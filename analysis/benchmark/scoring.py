@@ -59,8 +59,8 @@ class Scored:
         ``judge, judge_kind, prompt`` ("" for people), ``task`` (a dimension, or "line"), ``item_id, line``
         (from 1; 0 for whole items), ``sample, gold`` (code in ``classes[task]``), ``level`` (code of the
         gold label itself in ``levels[task]``), ``predicted`` (code; `NO_ANSWER` for none,
-        ``len(classes[task])`` for a label outside of the classes), ``status, correct``, and columns of
-        items and answers.
+        ``len(classes[task])`` for a label outside of the classes), ``status, correct, unit`` (a number for
+        each item, or line, of a task), and columns of items and answers.
     classes : dict of str to tuple of str
         By task: the labels that answers give.
     levels : dict of str to tuple of str
@@ -175,11 +175,11 @@ def score(
     strata = strata_table(items)
     gold = gold_table(labels, bases(answers, strata))
     covered = {name: tuple(map(str, gold_labels)) for name, gold_labels in (covers or {}).items()}
-    tasks = [task for task in dict.fromkeys(answers["task"]) if (gold["task"] == task).any()]
+    tasks = [task for task in answers["task"].unique() if (gold["task"] == task).any()]
     if not tasks:
         raise InputError(
-            f"labels: no label_set is a dimension of the judgments ({listed(dict.fromkeys(answers['task']))}"
-            f"); labels are of {listed(dict.fromkeys(gold['task']))}."
+            f"labels: no label_set is a dimension of the judgments ({listed(answers['task'].unique())}"
+            f"); labels are of {listed(gold['task'].unique())}."
         )
     notes: list[str] = []
     frames, all_classes, all_levels = [], {}, {}
@@ -214,10 +214,10 @@ def _classes(
 ) -> tuple[str, ...]:
     given = classes.get(task) if isinstance(classes, Mapping) else classes
     if given is not None:
-        return tuple(map(str, given))
+        return tuple(dict.fromkeys(map(str, given)))
     if covers:
         return tuple(covers)
-    judged = units[units["item_id"].isin(set(asked["item_id"]))]
+    judged = units[units["item_id"].isin(asked["item_id"].unique())]
     return tuple(
         dict.fromkeys([*sorted(judged["label"].dropna().unique()), *sorted(asked["value"].dropna().unique())])
     )
@@ -255,11 +255,18 @@ def _coded(
 def _with_strata(frame: pd.DataFrame, strata: pd.DataFrame | None) -> pd.DataFrame:
     if strata is not None:
         fresh = [name for name in strata if name == "item_id" or name not in frame]
-        frame = frame.merge(strata[fresh], on="item_id", how="left")
-    texts = ["judge", "judge_kind", "prompt", "task", "item_id", "status"]
-    return frame.assign(
-        **{name: pd.Categorical(frame[name], list(dict.fromkeys(frame[name]))) for name in texts}
-    )
+        frame = frame.merge(_in_categories(strata[fresh], ("item_id",)), on="item_id", how="left")
+    unit = frame.groupby(["task", "item_id", "line"], sort=False).ngroup().to_numpy()
+    return _in_categories(frame).assign(unit=unit)
+
+
+def _in_categories(frame: pd.DataFrame, kept: Sequence[str] = ()) -> pd.DataFrame:
+    """Texts as categories in order of appearance, so that long ones are held once."""
+    made = frame.copy(deep=False)
+    for name in made:
+        if name not in kept and isinstance(made[name].dtype, pd.StringDtype):
+            made[name] = pd.Categorical(made[name], made[name].dropna().unique().tolist())
+    return made
 
 
 def class_codes(names: Sequence[str], levels: Sequence[str], covers: Mapping[str, Sequence[str]]) -> Codes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 
 from conjury.inference.columns import as_text, refuse
@@ -22,6 +23,18 @@ def _is_carried(column: str) -> bool:
     return column in (*KEPT, *NUMBERS) or column.startswith("probability_")
 
 
+def _tasks(dimension: pd.Series[str]) -> tuple[pd.Series[str], pd.Series[int]]:
+    """Task and line of each dimension; line 0 for whole items."""
+    codes, names = pd.factorize(dimension)
+    found = [_LINE.match(str(name)) for name in names]
+    tasks = pd.array(
+        [LINE if match else str(name) for match, name in zip(found, names, strict=True)], "string"
+    )
+    lines = np.array([int(match[1]) if match else 0 for match in found] + [0], dtype=np.int64)
+    index = dimension.index
+    return pd.Series(tasks.take(codes, allow_fill=True), index=index), pd.Series(lines[codes], index=index)
+
+
 def answers_table(judgments: pd.DataFrame) -> pd.DataFrame:
     """Judgments with the columns of `Scored.frame`, text as text."""
     source = "judgments"
@@ -32,17 +45,16 @@ def answers_table(judgments: pd.DataFrame) -> pd.DataFrame:
     value = as_text(frame["value"])
     status = as_text(frame["status"]) if "status" in frame else pd.Series("ok", index=frame.index)
     status = status.mask((status == "ok") & value.isna(), "missing")
-    dimension = as_text(frame["dimension"])
-    line = dimension.str.extract(_LINE.pattern, expand=False)
+    task, line = _tasks(as_text(frame["dimension"]))
     made = pd.DataFrame(
         {
             "judge": as_text(frame["judge_id"]),
             "judge_kind": as_text(frame["judge_kind"]),
             "prompt": as_text(frame["prompt_id"]).fillna("") if "prompt_id" in frame else "",
-            "task": dimension.mask(line.notna(), LINE),
+            "task": task,
             "item_id": as_text(frame["item_id"]),
             "sample": frame["sample"].astype("int64") if "sample" in frame else 1,
-            "line": line.fillna("0").astype("int64"),
+            "line": line,
             "value": value.where(status == "ok"),
             "status": status,
         }
@@ -90,20 +102,19 @@ def gold_table(labels: pd.DataFrame, bases: Mapping[str, str]) -> pd.DataFrame:
     """Gold labels by ``task, item_id, line``; copies of items have those of the original."""
     require_columns(labels, ["item_id", "label_set", "label"], "labels")
     frame = labels.reset_index(drop=True)
-    dimension = as_text(frame["label_set"])
-    line = dimension.str.extract(_LINE.pattern, expand=False)
+    task, line = _tasks(as_text(frame["label_set"]))
     gold = pd.DataFrame(
         {
-            "task": dimension.mask(line.notna(), LINE),
+            "task": task,
             "item_id": as_text(frame["item_id"]),
-            "line": line.fillna("0").astype("int64"),
+            "line": line,
             "label": as_text(frame["label"]),
         }
     )
     again = gold.duplicated(["task", "item_id", "line"]).to_numpy()
     if again.any():
         refuse("labels", "item_id", again, "has a second label of the same set", "keep one label for each")
-    own = set(gold["item_id"])
+    own = set(gold["item_id"].unique())
     copies = pd.DataFrame(
         [(item, base) for item, base in bases.items() if item not in own],
         columns=["copy", "item_id"],
