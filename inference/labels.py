@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from .aliases import rename_columns
 from .collecting_parts import LabelLevel
 from .columns import as_text, did_you_mean, listed, refuse
 from .errors import InputError
@@ -89,9 +90,7 @@ def labels_from_columns(
     parts = []
     for name, column in columns.items():
         table = lines if name == LINE and lines is not None else frame
-        table = table.rename(
-            columns={k: v for k, v in study.column_aliases.items() if k not in columns.values()}
-        )
+        table = rename_columns(table, study, keep=[column])
         require_columns(table, ["item_id", column, *([LINE] if name == LINE else [])], source)
         held = table[table[column].notna()]
         sets = f"{LINE}_" + as_text(held[LINE]) if name == LINE else name
@@ -127,8 +126,8 @@ def majority_labels(judgments: pd.DataFrame, dimension: str) -> pd.DataFrame:
     [['safe', 3, False]]
     """
     votes = _votes(judgments, dimension)
-    table = votes.dropna(subset="value").groupby(["item_id", "value"], observed=True, sort=True).size()
-    table = table.rename("n").reset_index()
+    counts = votes.dropna(subset="value").groupby(["item_id", "value"], observed=True, sort=True).size()
+    table = counts.rename("n").reset_index()
     most = table.groupby("item_id", observed=True)["n"].transform("max")
     leading = table[table["n"] == most].groupby("item_id", observed=True)
     items = pd.Index(dict.fromkeys(votes["item_id"]), name="item_id")

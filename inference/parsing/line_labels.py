@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from .completion import Answer
 from .fold import fold, plain
-from .names import Names, label_names
-from .objects import Record, holders, strict_object
+from .names import Names, exact_names, label_names
+from .objects import Record, holders, is_placeholder, strict_object
 from .quoted import own_words
 from .spec import Finding, ResponseSpec
 from .verdicts import FALLBACK_KEYS, named_by
@@ -26,17 +27,14 @@ _PARTS = re.compile(r"\s*[,;\n]\s*")
 def strict(
     answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
 ) -> list[Finding]:
-    """Read a JSON object with exactly the keys asked for and a list of ids of labels."""
+    """Read a JSON object with exactly the keys asked for and a list of labels, as the study spells them."""
     held = strict_object(answer.text.strip(), (response.json_key, *response.further))
     given = held[response.json_key] if held else None
     if not isinstance(given, list):
         return _findings({}, response, "no list of labels")
-    ids = {label.id for label in response.labels}
+    ids = exact_names(response.labels)
     return _findings(
-        {
-            line: value if isinstance(value, str) and value in ids else None
-            for line, value in enumerate(given, 1)
-        },
+        {line: ids.get(value) if isinstance(value, str) else None for line, value in enumerate(given, 1)},
         response,
     )
 
@@ -47,11 +45,14 @@ def lenient(
     """Read the labels from JSON, from numbered lines, or from a list of nothing but labels.
 
     Labels and lines are matched by number where the answer numbers them, else by order. Two lists that
-    differ leave all lines unread.
+    differ leave all lines unread, unless the judged texts are at hand and none of them holds a list: then
+    the first counts, and what an answer that does not end writes on is passed over.
     """
     names = label_names(response.labels)
     content = own_words(answer.text, lambda passage: True, shown)
     found = _in_json(content.values, response, names)
+    if len(found) > 1 and shown and not _holds_lists(tuple(shown), names):
+        found = found[:1]
     if not found:
         prose = fold(content.prose)
         found = [labels for labels in (_numbered(prose, names) or _enumerated(prose, names),) if labels]
@@ -65,6 +66,7 @@ def lenient(
 def _in_json(values: Sequence[object], response: ResponseSpec, names: Names) -> list[Labels]:
     key = frozenset({plain(response.json_key)})
     held = list(holders(values, key)) or list(holders(values, FALLBACK_KEYS))
+    held = [(record, name) for record, name in held if not is_placeholder(record[name])]
     given = [{} if name in record.contradicted else record[name] for record, name in held]
     return [labels for value in given or values if (labels := _labels(value, names)) or given]
 
@@ -109,9 +111,27 @@ def _numbered(prose: str, names: Names) -> Labels:
 
 
 def _enumerated(prose: str, names: Names) -> Labels:
-    listed = _PARTS.split(prose.strip().strip("[]().` "), maxsplit=MOST_LINES)
-    parts = [names.bare(part) for part in listed if part.strip()]
-    return dict(enumerate(parts, 1)) if parts and None not in parts else {}
+    text = prose.strip().strip("[]().` ")
+    first = _PARTS.split(text, maxsplit=1)[0]
+    if first and names.bare(first) is None:
+        return {}
+    listed = _PARTS.split(text, maxsplit=MOST_LINES)
+    labels: Labels = {}
+    for part in filter(None, map(str.strip, listed)):
+        label = names.bare(part)
+        if label is None:
+            return {}
+        labels[len(labels) + 1] = label
+    return labels
+
+
+@lru_cache(maxsize=10_000)
+def _holds_lists(shown: tuple[str, ...], names: Names) -> bool:
+    """Whether a judged text holds what could be read as labels of lines."""
+    texts = map(fold, shown)
+    return any(
+        "{" in text or '["' in text or _numbered(text, names) or _enumerated(text, names) for text in texts
+    )
 
 
 def _findings(labels: Labels, response: ResponseSpec, note: str = "") -> list[Finding]:

@@ -94,6 +94,14 @@ def label_names(labels: tuple[LabelSpec, ...]) -> Names:
     return _names(((each.id, (each.id, each.label, *each.aliases)) for each in labels), "")
 
 
+@lru_cache(maxsize=256)
+def exact_names(labels: tuple[LabelSpec, ...]) -> Mapping[str, str]:
+    """Ids of labels by their ids and by what they are called, both as they are spelled."""
+    return {label.label: label.id for label in labels if label.label} | {
+        label.id: label.id for label in labels
+    }
+
+
 def _names(named: Iterable[tuple[str, tuple[str, ...]]], noun: str) -> Names:
     values: dict[str, str] = {}
     for value, names in named:

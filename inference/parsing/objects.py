@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -13,6 +14,9 @@ WRAPPERS = frozenset(
     | {"evaluation", "ratings", "scores"}
 )
 DOUBLED = "the same key twice"
+_PLACEHOLDER = re.compile(
+    r"\s*(?:<[^<>]{0,60}>|\.{2,3}|\u2026|label[ _]?(?:\d{1,3}|n|\.{3}|\u2026))\s*", re.IGNORECASE
+)
 
 
 class Record(dict[str, Any]):
@@ -83,6 +87,19 @@ def holders(values: Iterable[Any], keys: frozenset[str]) -> Iterator[tuple[Recor
             if not found:
                 inner = [value[name] for name, key in named.items() if key in WRAPPERS]
                 yield from holders((item for item in inner if isinstance(item, dict | list)), keys)
+
+
+def is_placeholder(value: Any) -> bool:
+    """Whether a value is a copy of the form that was asked for: ``<one type>``, ``...``, ``label1``, ``[]``.
+
+    Examples
+    --------
+    >>> [is_placeholder(value) for value in ("<one type>", ["label1", "label2", "..."], "dark")]
+    [True, True, False]
+    """
+    if isinstance(value, list):
+        return all(isinstance(item, str) and _PLACEHOLDER.fullmatch(item) for item in value)
+    return isinstance(value, str) and _PLACEHOLDER.fullmatch(value) is not None
 
 
 def strict_object(text: str, keys: Iterable[str]) -> Record | None:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from .fold import visible
@@ -98,15 +99,18 @@ def _unwrapped(text: str) -> str:
 
 def _without_copies(text: str, shown: Sequence[str]) -> str:
     for passage in shown:
-        for form in {
-            passage,
-            passage.strip(),
-            json.dumps(passage)[1:-1],
-            json.dumps(passage, ensure_ascii=False)[1:-1],
-        }:
-            if len(form) >= SHORTEST_ECHO and len(form) < len(text):
+        for form in _forms(passage):
+            if len(form) < len(text):
                 text = text.replace(form, GAP)
     return text
+
+
+@lru_cache(maxsize=10_000)
+def _forms(passage: str) -> tuple[str, ...]:
+    """Ways in which an answer may write a judged text, the longest first."""
+    escaped = (json.dumps(passage, ensure_ascii=plain)[1:-1] for plain in (True, False))
+    forms = {form for form in (passage, passage.strip(), *escaped) if len(form) >= SHORTEST_ECHO}
+    return tuple(sorted(forms, key=lambda form: (-len(form), form)))
 
 
 def _without_tags(text: str) -> str:

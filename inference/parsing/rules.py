@@ -66,25 +66,37 @@ RULES = (
         "Ratings are numbers in range in a JSON object with exactly the scales, or, of a single scale, the "
         "number alone.",
     ),
-    Rule("label", "lenient", 1, label.lenient, f"The label, or an alias of it, is {_LENIENT}."),
     Rule(
-        "label", "strict", 1, label.strict, "The id of the label stands alone or in JSON with nothing else."
+        "label",
+        "lenient",
+        2,
+        label.lenient,
+        f"The label, or an alias of it, is {_LENIENT}; of several JSON objects the first counts where the "
+        "judged text holds no verdict.",
+    ),
+    Rule(
+        "label",
+        "strict",
+        2,
+        label.strict,
+        "The label, as the study spells it, stands alone or in JSON with exactly the keys asked for.",
     ),
     Rule(
         "line_labels",
         "lenient",
-        1,
+        2,
         line_labels.lenient,
         "Labels or aliases come as a JSON list, as numbered lines or as a bare list; lines without a label "
-        "are not read, surplus labels are noted.",
+        "are not read, surplus labels are noted; of several lists that differ the first counts where the "
+        "judged text holds none.",
     ),
     Rule(
         "line_labels",
         "strict",
-        1,
+        2,
         line_labels.strict,
-        "Ids of labels come as a list in a JSON object with nothing else; lines without a label are not "
-        "read, surplus labels are noted.",
+        "Labels, as the study spells them, come as a list in a JSON object with exactly the keys asked for; "
+        "lines without a label are not read, surplus labels are noted.",
     ),
     *(
         Rule(form, name, 1, reader(extract, version), f"{_PUBLISHED}: {found}, {words}{merged}.")

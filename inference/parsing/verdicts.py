@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from .fold import fold, plain
 from .names import ORNAMENT, TITLES, Names
-from .objects import DOUBLED, holders
+from .objects import DOUBLED, holders, is_placeholder
 from .quoted import GAP, own_words
 
 FALLBACK_KEYS = frozenset({"answer", "final answer"})
@@ -83,7 +83,9 @@ def _patterns(names: Names, keys: frozenset[str]) -> _Patterns:
     )
 
 
-def find_verdict(text: str, names: Names, key: str, shown: Sequence[str] = ()) -> Verdict:
+def find_verdict(
+    text: str, names: Names, key: str, shown: Sequence[str] = (), first: bool = False
+) -> Verdict:
     """Find the verdict of an answer.
 
     Parameters
@@ -92,6 +94,9 @@ def find_verdict(text: str, names: Names, key: str, shown: Sequence[str] = ()) -
         Key of the verdict in a JSON answer.
     shown : sequence of str
         The judged texts, whose copies in the answer are passed over.
+    first : bool
+        Whether the first JSON object with the key counts where no judged text holds a verdict, so that none
+        can have been injected; copies of the form that was asked for are passed over.
 
     Examples
     --------
@@ -105,6 +110,10 @@ def find_verdict(text: str, names: Names, key: str, shown: Sequence[str] = ()) -
     content = own_words(text, lambda passage: _is_word(passage, names), shown)
     keys = frozenset({plain(key)})
     held = list(holders(content.values, keys)) or list(holders(content.values, FALLBACK_KEYS))
+    if first:
+        held = [(record, name) for record, name in held if not is_placeholder(record[name])]
+        if held and shown and not _holds_verdict(tuple(shown), names, keys):
+            held, content.prose = held[:1], ""
     found: list[str | None] = []
     notes: list[str] = []
     for record, name in held:
@@ -116,6 +125,12 @@ def find_verdict(text: str, names: Names, key: str, shown: Sequence[str] = ()) -
     elif held and not content.pure:
         notes.append("JSON amid other text")
     return _agreed([*found, *said], notes)
+
+
+@lru_cache(maxsize=10_000)
+def _holds_verdict(shown: tuple[str, ...], names: Names, keys: frozenset[str]) -> bool:
+    """Whether a judged text holds what could be read as a verdict."""
+    return any("{" in text or any(_said(fold(text), names, keys | FALLBACK_KEYS)) for text in shown)
 
 
 def named_by(value: object, names: Names) -> str | None:

@@ -1,0 +1,300 @@
+"""Raw completions of models, from files of other programs, read into judgments."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .aliases import name_judges, name_prompts, rename_columns
+from .collecting_parts import Label, LineLabels, Response
+from .columns import as_text, coerce, listed, refuse
+from .errors import InputError
+from .exporting import full_rules, response_spec
+from .files import load, load_text, read_table
+from .item_columns import judged_texts, lines_of, strata_of, with_texts
+from .parsing import Answer, Reading, ResponseSpec, read_answer
+from .parsing.completion import without_thought
+from .study import ItemStudy
+from .tables import STATUSES, require_columns, validate
+
+NEEDED = ("judge_id", "prompt_id", "item_id", "text")
+PUBLISHED = "published"  # rules of this name read a completion as it is, reasoning included
+ORIGINAL = "none"  # condition of items that are not perturbed
+
+
+@dataclass(frozen=True)
+class Completions:
+    """What was read: every completion as it was given, its judgments, and what was found on the way.
+
+    Attributes
+    ----------
+    responses : DataFrame
+        One row a completion, in the order of the file.
+    judgments : DataFrame
+        One row a completion and dimension.
+    notes : list of str
+    """
+
+    responses: pd.DataFrame
+    judgments: pd.DataFrame
+    notes: list[str]
+
+
+def read_completions(
+    path: str | Path, study: ItemStudy, rule: str = "lenient", items: str | Path | None = None
+) -> Completions:
+    """Read raw completions by one rule.
+
+    Parameters
+    ----------
+    path : str or Path
+        Parquet or CSV with one row a completion and ``judge_id, prompt_id, item_id, text``, or with the names
+        that the study's ``column_aliases`` gives to these; ``sample`` (1 where it is missing), ``position``,
+        ``condition``, ``finish_reason`` and columns of strata are kept. Judges and prompts are named by id,
+        label or alias.
+    study : ItemStudy
+    rule : str
+        ``published``, ``strict``, ``lenient`` or another rule of :mod:`conjury.inference.parsing`.
+    items : str or Path, optional
+        Table of the items that were judged; by default the study's own if it holds all of them. It tells how
+        many lines an item has, and what an answer repeats of it word for word.
+
+    Returns
+    -------
+    Completions
+        Judgments of a prompt that labels lines have the dimensions ``line_1``, ``line_2`` and so on, as many
+        as there are lines, or labels if those are more; ``labels_given`` and ``lines_shown`` count both.
+
+    Raises
+    ------
+    InputError
+        Naming file, column, row and remedy: a column is missing, a prompt or an item is not known, no prompt
+        takes an item, a completion comes twice.
+    """
+    source = str(path)
+    full_rules(study, rule)
+    frame, notes = _named(_read(Path(path)), study, source)
+    known = _items(study, items, frame, source, notes)
+    _check_strata(frame, study, known, source)
+    responses = _responses(frame, study, source)
+    judgments = _judgments(frame, responses, study, rule, known)
+    return Completions(responses, judgments, [*notes, *_mismatches(judgments)])
+
+
+@dataclass(frozen=True)
+class _Items:
+    """Number of lines by column and item, and judged texts by item; empty where they are not known."""
+
+    lines: dict[str, dict[str, int]]
+    texts: dict[str, list[str]]
+    strata: dict[str, dict[str, str]]
+
+
+def _read(path: Path) -> pd.DataFrame:
+    return load(path, {}, {}) if path.name.lower().endswith(".parquet") else load_text(path)
+
+
+def _named(frame: pd.DataFrame, study: ItemStudy, source: str) -> tuple[pd.DataFrame, list[str]]:
+    """Bring columns, judges, prompts and samples to the names and types of the contract."""
+    frame = rename_columns(frame.reset_index(drop=True), study)
+    require_columns(frame, list(NEEDED), source)
+    if frame.empty:
+        raise InputError(f"{source}: there is no completion in it; name a table with one row a completion.")
+    judges, unknown = name_judges(frame["judge_id"], study, source)
+    sample = coerce(frame["sample"], "integer", source) if "sample" in frame else 1
+    frame = frame.assign(
+        judge_id=judges,
+        prompt_id=name_prompts(frame["prompt_id"], study, source),
+        item_id=as_text(frame["item_id"]),
+        text=as_text(frame["text"]),
+        sample=sample,
+    )
+    _check_complete(frame, source)
+    if "position" in frame:
+        frame = frame.assign(position=coerce(frame["position"], "integer", source))
+    frame = _apart(frame, source)
+    key = ["judge_id", "prompt_id", "item_id", "sample"]
+    again = frame.duplicated(key).to_numpy(dtype=bool)
+    if again.any():
+        cells = frame.loc[int(again.argmax()), key]
+        said = ", ".join(f"{name} {value}" for name, value in cells.items())
+        refuse(source, "item_id", again, f"repeats an earlier completion ({said})", "keep one of them")
+    notes = []
+    if unknown:
+        notes.append(f"Study {study.name} does not name {listed(unknown)}; these judges keep their names.")
+    return frame, notes
+
+
+def _check_complete(frame: pd.DataFrame, source: str) -> None:
+    for name, remedy in (("item_id", "name the item"), ("sample", "number the run, from 1")):
+        empty = frame[name].isna().to_numpy(dtype=bool)
+        if empty.any():
+            refuse(source, name, empty, "is empty", f"{remedy} of every completion")
+
+
+def _apart(frame: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Give perturbed copies that carry the name of their original a name of their own."""
+    if "condition" not in frame:
+        return frame
+    condition = as_text(frame["condition"]).fillna(ORIGINAL)
+    frame = frame.assign(condition=condition)
+    if "base_item_id" in frame:
+        return frame
+    copied = (condition != ORIGINAL).to_numpy(dtype=bool)
+    named = frame["item_id"].where(~copied, frame["item_id"] + "__" + condition)
+    return frame.assign(base_item_id=frame["item_id"], item_id=named)
+
+
+def _items(
+    study: ItemStudy, path: str | Path | None, frame: pd.DataFrame, source: str, notes: list[str]
+) -> _Items:
+    table = read_table(study.folder / study.items if path is None else path, "items")
+    known = set(table["item_id"])
+    missing = ~frame["item_id"].isin(known).to_numpy(dtype=bool)
+    if missing.any():
+        if path is not None:
+            name = frame["item_id"].iloc[int(missing.argmax())]
+            problem = f"holds '{name}', which is not in {path}"
+            refuse(source, "item_id", missing, problem, "add the item to it")
+        notes.append(
+            "The items are not those of the study, so how many lines they have and what answers repeat of "
+            "them is not known; name their table with --items."
+        )
+        return _Items({}, {}, {})
+    items = with_texts(rename_columns(table, study))
+    lines = lines_of(study, items, str(path or study.items))
+    shown = [name for name in study.collect.fields or ("text",) if name in items]
+    rows = zip(items["item_id"], *(as_text(items[name]) for name in shown), strict=True)
+    texts = {
+        str(item): judged_texts([str(text) for text in fields if not pd.isna(text)], bool(lines))
+        for item, *fields in rows
+    }
+    return _Items(lines, texts, strata_of(study, items, str(path or study.items)))
+
+
+def _check_strata(frame: pd.DataFrame, study: ItemStudy, known: _Items, source: str) -> None:
+    """Refuse completions whose prompt is not put to items of their kind."""
+    for prompt in study.prompts:
+        mine = (frame["prompt_id"] == prompt.id).to_numpy(dtype=bool)
+        for column, values in prompt.only.items():
+            if column in frame:
+                held = as_text(frame[column])
+            else:
+                held = frame["item_id"].map(lambda item, of=column: known.strata.get(item, {}).get(of))
+                mine = mine & held.notna().to_numpy(dtype=bool)
+            bad = mine & ~held.isin(values).to_numpy(dtype=bool)
+            if bad.any():
+                value = held.iloc[int(bad.argmax())]
+                problem = f"holds '{value}', which prompt '{prompt.id}' does not take"
+                remedy = f"use {listed(values)}, or add it to 'only' of the prompt"
+                refuse(source, column, bad, problem, remedy)
+
+
+def _responses(frame: pd.DataFrame, study: ItemStudy, source: str) -> pd.DataFrame:
+    first = ["judge_id", "item_id", "prompt_id", "sample", "text"]
+    names = zip(*(frame[name].astype("string").fillna("").tolist() for name in first), strict=True)
+    made = {
+        "study": study.name,
+        "judge_kind": "model",
+        "request_key": [hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32] for parts in names],
+    }
+    rest = frame.drop(columns=[*first, *(name for name in made if name in frame)])
+    table = frame[first].assign(**made)
+    if "created" not in rest:
+        table["created"] = pd.NaT
+    return validate(pd.concat([table, rest], axis=1), "responses", source)
+
+
+def _judgments(
+    frame: pd.DataFrame, responses: pd.DataFrame, study: ItemStudy, rule: str, known: _Items
+) -> pd.DataFrame:
+    """Read every completion; equal ones of an item are read once."""
+    responses_of = {prompt.id: prompt.response or study.response for prompt in study.prompts}
+    readers = {name: _reader(response, study, rule, known) for name, response in responses_of.items()}
+    ends = as_text(frame["finish_reason"]).fillna("").tolist() if "finish_reason" in frame else None
+    seen: dict[tuple[str, str, str, str], tuple[int | None, list[tuple[str, Reading]]]] = {}
+    rows, counts, shown = [], [], []
+    asked_of = (frame["prompt_id"].tolist(), frame["item_id"].tolist(), frame["text"].fillna("").tolist())
+    for asked in zip(*asked_of, ends or [""] * len(frame), strict=True):
+        if asked not in seen:
+            seen[asked] = readers[asked[0]](*asked[1:])
+        lines, readings = seen[asked]
+        rows += readings
+        counts.append(len(readings))
+        shown += [lines] * len(readings)
+    places = np.repeat(np.arange(len(frame)), counts)
+    kept = [
+        name
+        for name in ("position", "condition", "base_item_id", "finish_reason", *study.level_labels)
+        if name in responses
+    ]
+    first = ["judge_id", "judge_kind", "item_id", "prompt_id", "sample"]
+    table = responses[[*first, *kept, "request_key"]].take(places).reset_index(drop=True)
+    read = _columns(rows, any(isinstance(response, LineLabels) for response in study.responses), shown)
+    return validate(pd.concat([table, read], axis=1), "judgments", "completions")
+
+
+def _reader(
+    response: Response, study: ItemStudy, rule: str, known: _Items
+) -> Callable[[str, str, str], tuple[int | None, list[tuple[str, Reading]]]]:
+    """Make the reader of a prompt's answers: item, text and reason of the end to lines and readings."""
+    by_form = {name.partition("/")[0]: name for name in full_rules(study, rule)}
+    name = "default" if rule == "default" else by_form[response.form]
+    as_it_is = f"/{PUBLISHED}" in name
+    asked = replace(response_spec(response, study.collect.noun), surplus=True)
+
+    def read(item: str, text: str, reason: str) -> tuple[int | None, list[tuple[str, Reading]]]:
+        spec: ResponseSpec = asked
+        lines = None
+        if isinstance(response, LineLabels):
+            lines = known.lines.get(response.lines, {}).get(item)
+            spec = replace(asked, lines=lines or 0)
+        answer = Answer(text if as_it_is else without_thought(text), finish_reason=reason)
+        readings = read_answer(answer, spec, {}, name, known.texts.get(item, ()))
+        if isinstance(response, Label):
+            return lines, [(response.id, reading) for reading in readings]
+        return lines, [(reading.dimension, reading) for reading in readings]
+
+    return read
+
+
+def _columns(
+    rows: Sequence[tuple[str, Reading]], of_lines: bool, shown: Sequence[int | None]
+) -> pd.DataFrame:
+    given = [reading.given for _, reading in rows]
+    numbers = {"labels_given": given, "lines_shown": shown} if of_lines else {}
+    integers: dict[str, Any] = {name: pd.array(counts, dtype="Int64") for name, counts in numbers.items()}
+    values = [None if reading.value is None else str(reading.value) for _, reading in rows]
+    return pd.DataFrame(
+        {
+            "dimension": pd.array([dimension for dimension, _ in rows], dtype="string"),
+            "value": pd.array(values, dtype="string"),
+            "status": pd.Categorical([reading.status for _, reading in rows], categories=list(STATUSES)),
+            "rule": pd.array([reading.rule for _, reading in rows], dtype="string"),
+            "note": pd.array([reading.note or None for _, reading in rows], dtype="string"),
+            **integers,
+        }
+    )
+
+
+def _mismatches(judgments: pd.DataFrame) -> list[str]:
+    """Say how many answers have more or fewer labels than lines."""
+    if "labels_given" not in judgments:
+        return []
+    answers = judgments.drop_duplicates("request_key")
+    both = answers.dropna(subset=["labels_given", "lines_shown"])
+    both = both[both["labels_given"] > 0]
+    more = int((both["labels_given"] > both["lines_shown"]).sum())
+    fewer = int((both["labels_given"] < both["lines_shown"]).sum())
+    if not more and not fewer:
+        return []
+    return [
+        f"Of {len(both):,} answers with labels for lines, {more:,} have more labels than there are lines and "
+        f"{fewer:,} fewer (columns labels_given and lines_shown)."
+    ]
