@@ -2,10 +2,11 @@
 
 from .assignment import assign_raters
 from .items import make_up_items, read_items
+from .raters import RatingTruth
 from .simulate import RatingSimulation, simulate_ratings
 from .tiers import TierSelection, VoteFilter, select_tiers
 from .truth import true_ratings
-from .truth_table import RatingTruth, read_rating_truth
+from .truth_table import read_rating_truth
 
 __all__ = [
     "RatingSimulation",

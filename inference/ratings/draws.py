@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .truth_table import Rater, RatingTruth
+from .raters import Rater, RatingTruth
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

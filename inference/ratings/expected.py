@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from .truth_table import Rater
+from .raters import Rater
 
 Floats = NDArray[np.float64]
 

@@ -35,8 +35,9 @@ from .draws import (
     panel_ratings,
 )
 from .items import make_up_items
+from .raters import Rater, RatingTruth
 from .truth import true_ratings
-from .truth_table import COLUMNS, Rater, RatingTruth, read_rating_truth
+from .truth_table import COLUMNS, read_rating_truth
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..study import ItemStudy
 from .draws import People
 from .expected import Curve, cell_means, expected_curve, mixed_moments, raw_correlation
-from .truth_table import Rater, RatingTruth
+from .raters import Rater, RatingTruth
 
 Floats = NDArray[np.float64]
 Row = tuple[str, str, str, str, str, float]
