@@ -83,5 +83,7 @@ def test_ranks_of_the_truth_among_draws_are_uniform(n_ratings: int) -> None:
     table = np.array(ranks)
     p = [stats.kstest(column, "uniform").pvalue for column in table.T]
     assert min(p) > 0.01 / len(p), np.round(p, 3)
-    inside = ((table > 0.05) & (table < 0.95)).mean()
-    assert abs(inside - 0.9) < 0.04, inside
+    inside = ((table > 0.05) & (table < 0.95)).sum(axis=0)
+    least, most = stats.binom.interval(1 - 0.01 / len(p), len(table), 0.9)
+    assert least <= inside.min(), inside
+    assert inside.max() <= most, inside

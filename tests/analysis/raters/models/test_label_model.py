@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from conjury.analysis.raters.models.fitted import ModelFit
 from conjury.analysis.raters.models.label_classes import class_posterior, confusion_of
@@ -87,13 +88,13 @@ def test_classes_and_accuracies_are_near_those_of_maximum_likelihood(
 def test_simulated_accuracies_and_confusion_are_recovered(fitted: ModelFit, labels: pd.DataFrame) -> None:
     right = (labels["value"] == labels["truth"]).groupby(labels["judge_id"]).mean()
     frame = fitted.frame[fitted.frame["quantity"] == "accuracy"].set_index("judge")
-    assert ((frame["estimate"] - right.loc[frame.index]).abs() < 3 * frame["std_error"] + 0.02).all()
+    assert ((frame["estimate"] - right.loc[frame.index]).abs() < 3 * frame["std_error"]).all()
     seen = labels.groupby(["judge_id", "truth"])["value"].value_counts(normalize=True)
     raters = fitted.extra["raters"]
     keys = list(zip(raters["judge"], raters["truth"], raters["label"], strict=True))
     observed = np.array([seen.get(key, 0.0) for key in keys])
-    inside = (raters["lower"] - 0.02 <= observed) & (observed <= raters["upper"] + 0.02)
-    assert inside.mean() > 0.9
+    inside = (raters["lower"] <= observed) & (observed <= raters["upper"])
+    assert inside.sum() >= stats.binom.ppf(0.001, len(raters), 0.95)
     assert fitted.frame["rhat"].max() < 1.03
 
 
