@@ -132,14 +132,14 @@ def _cell(found: pd.Series[float]) -> str:
 
 
 def _reading(answers: pd.DataFrame, names: Names) -> str:
-    """Say of how many models the posterior is sure that they are closer, farther, or neither."""
+    """Say how many models the posterior puts ahead of a random person, behind, or neither."""
     half = {"closer_than_human": 0.5, "accuracy_difference": 0.0}
     part = answers[answers["quantity"].isin(half)].drop_duplicates(["dimension", "model"])
     if part.empty:
         return ""
     line = part["quantity"].map(half).astype(float)
-    closer, farther = int((part["lower"] > line).sum()), int((part["upper"] < line).sum())
+    ahead, behind = int((part["lower"] > line).sum()), int((part["upper"] < line).sum())
     return (
-        f"By the posterior, {closer} of {len(part)} are closer than a random person with an interval that "
-        f"leaves no doubt, {farther} are farther, and {len(part) - closer - farther} cannot be told apart.\n"
+        f"By intervals of the posterior, {ahead} of {len(part)} models are ahead of a random person, "
+        f"{behind} behind, and {len(part) - ahead - behind} cannot be told apart from one.\n"
     )

@@ -239,7 +239,8 @@ def method(made: Mapping[str, Any]) -> str:
         value = settings.get(key)
         if value not in (None, "", []):
             said.append(text.format(_told(key, value)))
-    return f"{', '.join(said).capitalize()}." if said else "No settings."
+    text = ", ".join(said)
+    return f"{text[0].upper()}{text[1:]}." if said else "No settings."
 
 
 def _told(key: str, value: object) -> str:

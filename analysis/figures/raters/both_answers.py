@@ -55,7 +55,7 @@ def draw(
         table, [ANSWERS[name] for name in there], list(dict.fromkeys(rows)), [""], [0],
         "Estimate with interval: bootstrap of the test, posterior of the model",
         baseline={ANSWERS[name]: BASELINES[name] for name in there if name in BASELINES},
-        share_x=False, across=2,
+        share_x=False, across=2 if len(there) == 4 else 3,
     )  # fmt: skip
     return draw_forest(forest, theme=theme, title=title)
 
