@@ -219,7 +219,9 @@ def _jpeg(frame: Any, shape: float, longest_side: int) -> bytes:
     width, height = frame.width * shape, float(frame.height)
     scale = min(1.0, longest_side / max(width, height))
     size = max(round(width * scale), 1), max(round(height * scale), 1)
-    image: Image = frame.to_image(width=size[0], height=size[1], interpolation="AREA")
+    how = _av().video.reformatter.Interpolation
+    exact = how.AREA | how.ACCURATE_RND | how.FULL_CHR_H_INT  # else colours are off by a few levels
+    image: Image = frame.to_image(width=size[0], height=size[1], interpolation=exact)
     if frame.rotation:
         image = image.rotate(frame.rotation, expand=True)
     held = io.BytesIO()
@@ -230,6 +232,7 @@ def _jpeg(frame: Any, shape: float, longest_side: int) -> bytes:
 def _av() -> Any:
     try:
         import av
+        import av.video.reformatter
     except ImportError:
         raise MissingDependency(
             "Clips need PyAV, which is not installed; install it with `pip install 'conjury[media]'`."

@@ -38,6 +38,9 @@ def add_routes(app: web.Application, state: State) -> None:
     async def counts(_: web.Request) -> web.Response:
         return web.json_response(state.counts())
 
+    async def bodies(_: web.Request) -> web.Response:
+        return web.json_response(state.bodies)
+
     async def configure(request: web.Request) -> web.Response:
         state.configure(Settings(**await request.json()))
         return web.json_response({})
@@ -45,6 +48,7 @@ def add_routes(app: web.Application, state: State) -> None:
     app.router.add_post("/v1/chat/completions", chat)
     app.router.add_get("/v1/models", models)
     app.router.add_get("/counts", counts)
+    app.router.add_get("/bodies", bodies)
     app.router.add_post("/configure", configure)
 
 
@@ -81,6 +85,8 @@ async def _chat(request: web.Request, state: State) -> web.StreamResponse:
     body = json.loads(await request.read())
     if settings.models and body["model"] not in settings.models:
         return error(404, f"The model `{body['model']}` does not exist.", "model_not_found")
+    if settings.keep:
+        state.bodies.append(body)
     name = content_hash(body)
     state.seen[name] += 1
     fault = state.fault(name)

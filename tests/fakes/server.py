@@ -48,6 +48,10 @@ class FakeServer:
         """Tell what the server has seen since it was last configured; see ``State.counts``."""
         return dict(self._call("/counts"))
 
+    def bodies(self) -> list[dict[str, Any]]:
+        """Return the requests in order of arrival, where ``keep`` was set."""
+        return list(self._call("/bodies"))
+
     def configure(self, **settings: Any) -> None:
         """Behave by these settings from now on, and count from nothing."""
         self._call("/configure", json.dumps(asdict(Settings(**settings))).encode())

@@ -44,6 +44,8 @@ class Settings:
         Requests in flight beyond which 429 is answered; 0 for no limit.
     key, models
         What is let in; empty for anything.
+    keep : bool
+        Remember whole requests.
     status, error
         Answer everything with this status and this ``error``; 0 for not at all.
     """
@@ -56,6 +58,7 @@ class Settings:
     capacity: int = 0
     key: str = ""
     models: list[str] = field(default_factory=list)
+    keep: bool = False
     status: int = 0
     error: dict[str, Any] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
@@ -79,6 +82,7 @@ class State:
         self.seen: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
+        self.bodies: list[dict[str, Any]] = []
         self.arrivals: list[float] = []
         self.told_to_wait: list[float] = []
         self.keys: set[str] = set()
