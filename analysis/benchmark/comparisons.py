@@ -1,0 +1,281 @@
+"""Paired differences between judges, prompts or conditions: bootstrap, McNemar's tests, mixed logit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.columns import did_you_mean, listed
+from conjury.inference.errors import InputError
+
+from ..adjustment import adjusted
+from .mcnemar import Discordance, bonett_price, bootstrap_p, clustered_p, discordance, exact_p, mid_p
+from .metrics import Margins, metric
+from .missing import WRONG, check_policies
+from .mixed import pair_of
+from .pairing import ACCURACY, JUDGE, LOG_ODDS, Matched, comparable, matched_pairs
+from .resampling import NONE, Bounds, Plan, bounds_of
+from .result import BenchmarkResult
+from .scores import drawn_margins
+from .scoring import Scored
+
+BOOTSTRAP = "bootstrap"
+EXACT, MID_P, CLUSTERED = "mcnemar exact", "mcnemar mid-p", "mcnemar clustered"
+MIXED = "mixed logit"
+MISSING_RATE = "missing_rate"
+TESTS = (BOOTSTRAP, EXACT, MID_P, CLUSTERED, MIXED)
+Multiplicity = Literal["holm", "bh", "none"]
+_ADJUSTMENTS = ("holm", "bh", "none")
+_COUNTED = {
+    "n_left_only": "answers of the left side have no partner and are left out",
+    "n_right_only": "answers of the right side have no partner and are left out",
+    "n_missing": "pairs are left out because an answer is missing",
+}
+
+
+def differences(
+    scored: Scored,
+    *,
+    between: str = JUDGE,
+    against: str | None = None,
+    by: Sequence[str] = (),
+    metrics: Sequence[str] = (ACCURACY, "macro_f1"),
+    tests: Sequence[str] = (BOOTSTRAP, MID_P),
+    missing: str = WRONG,
+    adjust: Multiplicity = "holm",
+    draws: int = 2_000,
+    seed: int = 1,
+    alpha: float = 0.05,
+    cluster: str = "item_id",
+) -> BenchmarkResult:
+    """Compare judges, or what they were shown, on the same units.
+
+    Parameters
+    ----------
+    scored : Scored
+    between : str
+        What is compared: "judge", "prompt", "condition" (copies of an item are that item) or another column
+        that differs between answers to one unit.
+    against : str, optional
+        Compare all with this one; by default, every two.
+    by : sequence of str
+        Columns to compare within, such as language.
+    metrics : sequence of str
+        See `scores`.
+    tests : sequence of str
+        "bootstrap" (of clusters, both sides drawn together; for every metric); of accuracy "mcnemar exact"
+        and "mcnemar mid-p" (pairs as independent) and "mcnemar clustered"; "mixed logit" (log-odds with a
+        random intercept for each item, see `mixed_logit`). McNemar's exact and mid-p take the first sample
+        of a unit that both sides have.
+    missing : "wrong", "missing" or "study"
+        What missing answers count as; "missing" leaves out pairs that lack either.
+    adjust : "holm", "bh" or "none"
+        Over all p values of one test and metric.
+    draws, seed, alpha, cluster
+        As in `scores`; ``cluster`` is a column of the left side.
+
+    Returns
+    -------
+    BenchmarkResult
+        Kind "differences": ``judge, prompt, task, [by]`` without what is compared, ``left, right, metric,
+        test, estimate`` (left minus right)``, std_error, lower, upper, p, p_adjusted, n_pairs, n_units,
+        n_items, n_clusters, n_left_only, n_right_only`` (answers without a partner)``, n_missing,
+        only_left, only_right`` (pairs in which only that side is right). Intervals beside McNemar's exact
+        and mid-p tests are Bonett and Price's.
+
+    Raises
+    ------
+    InputError
+        For columns, metrics or tests that there are not, or where no two sides share a unit.
+
+    Examples
+    --------
+    >>> from conjury.analysis.benchmark import score
+    >>> judged = pd.DataFrame({"judge_id": ["a"] * 3 + ["b"] * 3, "judge_kind": "model",
+    ...     "item_id": ["j1", "j2", "j3"] * 2, "dimension": "harm",
+    ...     "value": ["yes", "no", "no", "yes", "yes", "no"]})
+    >>> gold = pd.DataFrame({"item_id": ["j1", "j2", "j3"], "label_set": "harm",
+    ...     "label": ["yes", "no", "no"]})
+    >>> found = differences(score(judged, gold), metrics=["accuracy"], tests=["mcnemar exact"], draws=0)
+    >>> found.frame[["left", "right", "estimate", "p"]].round(3).values.tolist()
+    [['a', 'b', 0.333, 1.0]]
+    """
+    plan = Plan(draws, seed, alpha, cluster)
+    policy = check_one(missing, metrics)
+    check_tests(tests, adjust)
+    strata = [name for name in by if name != between]
+    prepared, left_out = comparable(scored, between, strata)
+    rows: list[dict[str, Any]] = []
+    apart: list[str] = []
+    notes: list[str] = []
+    for pair in matched_pairs(prepared, between, strata, against, policy):
+        if not pair.counts["n_pairs"]:
+            apart.append(f"{pair.left} and {pair.right}")
+            continue
+        rows += rows_of(pair, metrics, tests, plan, notes)
+    if not rows:
+        raise InputError(
+            f"scored judgments: no two values of column '{between}' have an answer to the same unit; "
+            "nothing can be compared in pairs."
+        )
+    frame = with_adjusted(pd.DataFrame(rows), ["test", "metric"], adjust)
+    if apart:
+        notes.append(f"No answers to the same units, so not compared: {listed(dict.fromkeys(apart))}.")
+    notes += [*unbalanced(frame), *notes_of_tests(frame, plan)]
+    return BenchmarkResult(
+        frame,
+        "differences",
+        (*scored.notes, *left_out, *dict.fromkeys(notes)),
+        {
+            "between": between, "against": against, "by": strata, "missing": policy, "tests": list(tests),
+            "adjust": adjust, **vars(plan),
+        },
+    )  # fmt: skip
+
+
+def check_one(missing: str, metrics: Sequence[str]) -> str:
+    """Return the one policy for missing answers; it must leave those that a metric counts."""
+    policy = check_policies(missing)[0]
+    if policy != WRONG and MISSING_RATE in metrics:
+        raise InputError(f"{MISSING_RATE} counts missing answers; leave it out, or take missing='{WRONG}'.")
+    return policy
+
+
+def check_tests(tests: Sequence[str], adjust: str) -> None:
+    """Refuse tests and adjustments that there are not."""
+    if isinstance(tests, str) or not tests:
+        raise InputError(f"tests is {tests!r}; give a list of some of: {listed(TESTS)}.")
+    for name in tests:
+        if name not in TESTS:
+            raise InputError(f"There is no test '{name}'{did_you_mean(name, TESTS)}; use {listed(TESTS)}.")
+    if adjust not in _ADJUSTMENTS:
+        raise InputError(f"adjust is '{adjust}'; use {listed(_ADJUSTMENTS)}.")
+
+
+def rows_of(
+    pair: Matched, metrics: Sequence[str], tests: Sequence[str], plan: Plan, notes: list[str]
+) -> Iterator[dict[str, Any]]:
+    """Rows of one pair: every metric by the bootstrap, then the tests of right and wrong answers."""
+    _, n_clusters = pair.clusters(plan.cluster)
+    parted = discordance(*pair.correct)
+    told = {"only_left": parted.only_left, "only_right": parted.only_right}
+
+    def row(name: str, test: str, numbers: Mapping[str, float], of: Matched = pair) -> dict[str, Any]:
+        keys = {**pair.keys, "left": pair.left, "right": pair.right, "metric": name, "test": test}
+        return {**keys, **numbers, **of.counts, "n_clusters": n_clusters, **told}
+
+    if BOOTSTRAP in tests:
+        margins = margins_of_sides(pair, plan)
+        for name in metrics:
+            yield row(name, BOOTSTRAP, difference_in(pair, name, margins, plan).numbers)
+    for test in (EXACT, MID_P, CLUSTERED):
+        if test in tests:
+            single = pair if test == CLUSTERED else pair.first_samples()
+            yield row(ACCURACY, test, _mcnemar(single, test, plan), single)
+    if MIXED in tests:
+        yield row(LOG_ODDS, MIXED, pair_of(pair, plan.alpha, notes))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A metric on both sides, and the numbers of the difference: estimate, error, interval, p."""
+
+    left: float
+    right: float
+    numbers: dict[str, float]
+
+
+def margins_of_sides(pair: Matched, plan: Plan) -> tuple[Margins, Margins]:
+    """Margins of both sides in the sample and every draw, with the same clusters drawn for both."""
+    codes, n_clusters = pair.clusters(plan.cluster)
+    weights = plan.weights(n_clusters)
+    left, right = (
+        drawn_margins(frame["level"].to_numpy(dtype=np.int64), predicted, pair.cell, codes, weights)
+        for frame, predicted in zip((pair.left_frame, pair.right_frame), pair.predicted, strict=True)
+    )
+    return left, right
+
+
+def difference_in(pair: Matched, name: str, margins: tuple[Margins, Margins], plan: Plan) -> Difference:
+    """Difference in one metric, left minus right."""
+    left, right = (metric(name, side, pair.cell.classes, pair.cell.levels) for side in margins)
+    drawn = left - right
+    _, n_clusters = pair.clusters(plan.cluster)
+    bounds = bounds_of(drawn, plan.alpha, share=False, n_clusters=n_clusters)
+    p = bootstrap_p(drawn) if n_clusters > 1 else np.nan
+    return Difference(float(left[0]), float(right[0]), numbers_of(bounds, p))
+
+
+def numbers_of(bounds: Bounds, p: float) -> dict[str, float]:
+    """Estimate, error, interval and p as columns."""
+    return {
+        "estimate": bounds.estimate,
+        "std_error": bounds.std_error,
+        "lower": bounds.lower,
+        "upper": bounds.upper,
+        "p": p,
+    }
+
+
+def _mcnemar(pair: Matched, test: str, plan: Plan) -> dict[str, float]:
+    found = discordance(*pair.correct)
+    if test == CLUSTERED:
+        codes, n_clusters = pair.clusters(plan.cluster)
+        p = clustered_p(*pair.correct, codes) if n_clusters > 1 else np.nan
+        bounds = Bounds(found.difference, np.nan, np.nan, np.nan, NONE)
+        return numbers_of(bounds, p)
+    exact: Callable[[Discordance], float] = exact_p if test == EXACT else mid_p
+    return numbers_of(Bounds(found.difference, *bonett_price(found, plan.alpha), test), exact(found))
+
+
+def with_adjusted(frame: pd.DataFrame, family: Sequence[str], adjust: str) -> pd.DataFrame:
+    """Put adjusted p values beside p; ``family`` are the columns whose values are one family of tests."""
+    made = frame["p"].astype(float)
+    if adjust != "none":
+        step: Any = adjust
+        made = made.groupby([frame[name] for name in family], sort=False).transform(
+            lambda p: adjusted(p.to_numpy(dtype=float), step)
+        )
+    frame = frame.copy()
+    frame.insert(list(frame.columns).index("p") + 1, "p_adjusted", made)
+    return frame
+
+
+def unbalanced(frame: pd.DataFrame) -> list[str]:
+    """Say what could not be paired."""
+    pairs = frame.drop_duplicates(
+        [name for name in ("judge", "prompt", "task", "left", "right") if name in frame]
+    )
+    return [
+        f"{int(pairs[name].sum()):,} {told} ({int((pairs[name] > 0).sum())} of {len(pairs)} comparisons)."
+        for name, told in _COUNTED.items()
+        if pairs[name].sum()
+    ]
+
+
+def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:
+    """Say what the tests rest on, and where they can say little."""
+    told = []
+    independent = frame[frame["test"].isin([EXACT, MID_P])]
+    if (independent["n_pairs"] > independent["n_items"]).any():
+        told.append(
+            "McNemar's exact and mid-p tests take the lines of an item as independent; the bootstrap and the "
+            "clustered test do not."
+        )
+    of_right = frame[frame["metric"] == ACCURACY]
+    same = of_right[(of_right["only_left"] == 0) & (of_right["only_right"] == 0)]
+    if len(same):
+        pairs = same.apply(lambda row: f"{row['left']} and {row['right']}", axis=1).drop_duplicates()
+        told.append(f"No pair of answers is discordant, so that nothing is told apart: {listed(pairs)}.")
+    if (frame["n_clusters"] < 2).any():
+        told.append("Differences on a single item have no interval from draws.")
+    drawn = frame[frame["test"] == BOOTSTRAP]
+    if plan.draws and len(drawn):
+        told.append(
+            f"Intervals are percentiles of {plan.draws:,} draws of {plan.cluster}, for both sides together."
+        )
+    return told

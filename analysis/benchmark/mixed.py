@@ -1,0 +1,277 @@
+"""Log-odds of a right answer by judge or condition, with a random intercept for each item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from conjury.inference.columns import as_text, listed
+from conjury.inference.errors import InputError
+
+from ..adjustment import adjusted
+from ..results import check_alpha, inference
+from .metrics import Floats
+from .missing import WRONG, check_policies, outcome
+from .mixed_fit import QUADRATURE, MixedLogit, fit_mixed_logit
+from .pairing import JUDGE, LOG_ODDS, Matched, check_against, comparable, groups, sides_of
+from .result import BenchmarkResult
+from .scoring import Cell, Scored
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Answers to I items by K sides.
+
+    Attributes
+    ----------
+    right, asked : ndarray, shape (I, K)
+    sides : tuple of str
+    """
+
+    right: Floats
+    asked: Floats
+    sides: tuple[str, ...]
+
+
+def mixed_logit(
+    scored: Scored,
+    *,
+    between: str = JUDGE,
+    reference: str | None = None,
+    by: Sequence[str] = (),
+    missing: str = WRONG,
+    adjust: str = "holm",
+    alpha: float = 0.05,
+    quadrature: int = QUADRATURE,
+    group: str = "item_id",
+) -> BenchmarkResult:
+    """Fit log-odds of a right answer, each item with an intercept of its own, drawn from a normal.
+
+    Answers of all sides to an item share its intercept, whether or not every side answered it, so that
+    unbalanced comparisons are of the same items. The integral over intercepts is taken by adaptive
+    Gauss-Hermite quadrature (25 nodes, as ``nAGQ = 25`` of R's lme4).
+
+    Parameters
+    ----------
+    scored : Scored
+    between : str
+        What is compared: "judge", "prompt", "condition" and the like, see `differences`.
+    reference : str, optional
+        Side that others are compared with; by default the first.
+    by : sequence of str
+        Columns to fit within.
+    missing : "wrong", "missing" or "study"
+    adjust : "holm", "bh" or "none"
+        Over all p values of the table.
+    alpha : float
+    quadrature : int
+        Nodes.
+    group : str
+        Column that has the intercepts: ``item_id``, or ``unit`` for one each line.
+
+    Returns
+    -------
+    BenchmarkResult
+        Kind "mixed": ``judge, prompt, task, [by]`` without what is compared, ``left, right`` (the
+        reference)``, metric`` ("log_odds")``, estimate, std_error, z, p, p_adjusted, lower, upper,
+        odds_ratio, odds_ratio_lower, odds_ratio_upper, sd_items, n_answers, n_items``. Sides that are
+        always or never right have no finite log-odds: their numbers are missing, and a note says so.
+        ``extra["sides"]`` holds the log-odds of each side for an item with intercept zero.
+
+    Examples
+    --------
+    >>> from conjury.analysis.benchmark import score
+    >>> items = [f"j{i}" for i in range(30)]
+    >>> judged = pd.DataFrame({"judge_id": ["a"] * 30 + ["b"] * 30, "judge_kind": "model",
+    ...     "item_id": items * 2, "dimension": "harm",
+    ...     "value": ["yes", "yes", "no"] * 10 + ["yes", "no"] * 15})
+    >>> gold = pd.DataFrame({"item_id": items, "label_set": "harm", "label": "yes"})
+    >>> row = mixed_logit(score(judged, gold)).frame.iloc[0]
+    >>> row["left"], row["right"], float(row["odds_ratio"].round(2))
+    ('b', 'a', 0.5)
+    """
+    check_alpha(alpha)
+    policy = check_policies(missing)[0]
+    if adjust not in ("holm", "bh", "none"):
+        raise InputError(f"adjust is '{adjust}'; use holm, bh or none.")
+    strata = [name for name in by if name != between]
+    prepared, left_out = comparable(scored, between, strata)
+    check_against(prepared.frame, between, reference)
+    notes: list[str] = []
+    rows: list[dict[str, Any]] = []
+    sides: list[dict[str, Any]] = []
+    for keys, cell in groups(prepared, between, strata):
+        counted = count(prepared, cell, between, group, policy, reference)
+        if len(counted.sides) < 2:
+            notes.append(f"{_named(keys)}: fewer than two of column '{between}', so nothing to compare.")
+            continue
+        fitted, used = fit_counted(counted, quadrature, notes, _named(keys))
+        rows += _rows(keys, counted, fitted, used, alpha)
+        sides += _sides(keys, counted, fitted, used)
+    if not rows:
+        raise InputError(f"scored judgments: no two values of column '{between}' share a task and prompt.")
+    frame = pd.DataFrame(rows)
+    p = frame["p"].to_numpy(dtype=float)
+    step: Any = adjust
+    frame.insert(
+        list(frame.columns).index("p") + 1,
+        "p_adjusted",
+        p if adjust == "none" else adjusted(p, step),
+    )
+    return BenchmarkResult(
+        frame,
+        "mixed",
+        (*scored.notes, *left_out, *dict.fromkeys(notes)),
+        {
+            "between": between, "reference": reference, "by": strata, "missing": policy, "adjust": adjust,
+            "alpha": alpha, "quadrature": quadrature, "group": group,
+        },
+        {"sides": pd.DataFrame(sides)},
+    )  # fmt: skip
+
+
+def count(
+    scored: Scored, cell: Cell, between: str, group: str, missing: str, reference: str | None
+) -> Counted:
+    """Count the right answers of every side to every item; the reference comes first."""
+    frame = cell.frame
+    status = frame["status"].astype(object).to_numpy()
+    given, kept = outcome(cell.codes("predicted"), status, cell.classes, missing, scored.policy)
+    right = np.equal(given, cell.codes("gold"))[kept]
+    sides = sides_of(frame[kept], between)
+    if reference in sides:
+        sides = [reference, *(side for side in sides if side != reference)]
+    side = pd.Index(sides).get_indexer(pd.Index(as_text(frame[between])[kept].astype(object)))
+    item = pd.factorize(frame[group][kept])[0]
+    return tally(right, item, side, tuple(sides))
+
+
+def tally(
+    right: NDArray[np.bool_], item: NDArray[Any], side: NDArray[Any], sides: tuple[str, ...]
+) -> Counted:
+    """Count answers, and right ones, by item and side."""
+    shape = (int(item.max(initial=-1)) + 1, len(sides))
+    asked = np.zeros(shape)
+    correct = np.zeros(shape)
+    np.add.at(asked, (item, side), 1)
+    np.add.at(correct, (item, side), right.astype(float))
+    return Counted(correct, asked, sides)
+
+
+def fit_counted(
+    counted: Counted, quadrature: int, notes: list[str], where: str
+) -> tuple[MixedLogit | None, NDArray[np.bool_]]:
+    """Fit the sides that are right sometimes; None where that cannot be, with a note that says why."""
+    share = counted.right.sum(axis=0) / counted.asked.sum(axis=0)
+    used = (share > 0) & (share < 1)
+    if not used.all():
+        never = [side for side, value in zip(counted.sides, used, strict=True) if not value]
+        notes.append(f"{where}: always or never right, so without finite log-odds: {listed(never)}.")
+    right, asked = counted.right[:, used], counted.asked[:, used]
+    seen = asked.sum(axis=1) > 0
+    right, asked = right[seen], asked[seen]
+    total, answers = right.sum(axis=1), asked.sum(axis=1)
+    if used.sum() < 2:
+        return None, used
+    if len(right) < 2:
+        notes.append(f"{where}: a single item, so no variance of items; nothing is fitted.")
+        return None, used
+    if ((total == 0) | (total == answers)).all():
+        notes.append(
+            f"{where}: every item is always right or always wrong, so the variance of items has no finite "
+            "estimate; nothing is fitted."
+        )
+        return None, used
+    fitted = fit_mixed_logit(right, asked, quadrature)
+    if not fitted.converged:
+        notes.append(f"{where}: the fit did not settle on finite numbers; they are left out.")
+        return None, used
+    if fitted.sd == 0:
+        notes.append(f"{where}: the variance of items is estimated as zero: plain logistic regression.")
+    return fitted, used
+
+
+def pair_of(pair: Matched, alpha: float, notes: list[str]) -> dict[str, float]:
+    """Log-odds of the left minus those of the right of one matched pair, as columns of `differences`."""
+    item = pd.factorize(pair.left_frame["item_id"])[0]
+    n = len(item)
+    side = np.repeat([0, 1], n)
+    counted = tally(np.concatenate(pair.correct), np.tile(item, 2), side, (pair.left, pair.right))
+    where = _named({**pair.keys, "left": pair.left, "right": pair.right})
+    fitted, _ = fit_counted(counted, QUADRATURE, notes, where)
+    if fitted is None:
+        return dict.fromkeys(("estimate", "std_error", "lower", "upper", "p"), np.nan)
+    told = _contrast(fitted, 0, 1, alpha)
+    return {name: told[name] for name in ("estimate", "std_error", "lower", "upper", "p")}
+
+
+def _contrast(fitted: MixedLogit, left: int, right: int, alpha: float) -> dict[str, float]:
+    weights = np.zeros(len(fitted.log_odds))
+    weights[left], weights[right] = 1, -1
+    estimate = weights @ fitted.log_odds
+    std_error = np.sqrt(weights @ fitted.vcov @ weights)
+    found = inference(np.array([estimate]), np.array([std_error]), alpha)
+    return {
+        "estimate": float(estimate),
+        "std_error": float(std_error),
+        "z": float(found.z[0]),
+        "p": float(found.p[0]),
+        "lower": float(found.lower[0]),
+        "upper": float(found.upper[0]),
+    }
+
+
+def _rows(
+    keys: Mapping[str, str],
+    counted: Counted,
+    fitted: MixedLogit | None,
+    used: NDArray[np.bool_],
+    alpha: float,
+) -> list[dict[str, Any]]:
+    place = np.cumsum(used) - 1
+    rows = []
+    for k in range(1, len(counted.sides)):
+        there = fitted is not None and used[k] and used[0]
+        told = (
+            _contrast(fitted, int(place[k]), int(place[0]), alpha)
+            if fitted is not None and there
+            else dict.fromkeys(("estimate", "std_error", "z", "p", "lower", "upper"), np.nan)
+        )
+        odds = {
+            "odds_ratio": np.exp(told["estimate"]),
+            "odds_ratio_lower": np.exp(told["lower"]),
+            "odds_ratio_upper": np.exp(told["upper"]),
+            "sd_items": fitted.sd if fitted is not None and there else np.nan,
+        }
+        both = counted.asked[:, [0, k]]
+        counts = {"n_answers": int(both.sum()), "n_items": int((both.sum(axis=1) > 0).sum())}
+        sides = {"left": counted.sides[k], "right": counted.sides[0], "metric": LOG_ODDS}
+        rows.append({**keys, **sides, **told, **odds, **counts})
+    return rows
+
+
+def _sides(
+    keys: Mapping[str, str], counted: Counted, fitted: MixedLogit | None, used: NDArray[np.bool_]
+) -> list[dict[str, Any]]:
+    place = np.cumsum(used) - 1
+    errors = None if fitted is None else np.sqrt(np.diag(fitted.vcov))
+    return [
+        {
+            **keys,
+            "side": side,
+            "log_odds": np.nan if fitted is None or not used[k] else float(fitted.log_odds[place[k]]),
+            "std_error": np.nan if errors is None or not used[k] else float(errors[place[k]]),
+            "share_right": float(counted.right[:, k].sum() / counted.asked[:, k].sum()),
+            "n_answers": int(counted.asked[:, k].sum()),
+        }
+        for k, side in enumerate(counted.sides)
+    ]
+
+
+def _named(keys: Mapping[str, str]) -> str:
+    return ", ".join(value for value in keys.values() if value) or "all answers"

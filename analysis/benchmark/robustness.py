@@ -1,0 +1,134 @@
+"""What perturbing the items changes: scores of the same items as they were and perturbed, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from conjury.inference.columns import listed
+from conjury.inference.errors import InputError
+
+from .comparisons import BOOTSTRAP as TEST
+from .comparisons import (
+    MISSING_RATE,
+    Multiplicity,
+    check_one,
+    check_tests,
+    difference_in,
+    margins_of_sides,
+    notes_of_tests,
+    unbalanced,
+    with_adjusted,
+)
+from .mcnemar import discordance
+from .missing import WRONG
+from .pairing import ACCURACY, CONDITION, UNPERTURBED, comparable, matched_pairs
+from .resampling import Plan
+from .result import BenchmarkResult
+from .scoring import Scored
+
+
+def robustness(
+    scored: Scored,
+    *,
+    baseline: str = UNPERTURBED,
+    by: Sequence[str] = (),
+    metrics: Sequence[str] | None = None,
+    missing: str = WRONG,
+    adjust: Multiplicity = "holm",
+    draws: int = 2_000,
+    seed: int = 1,
+    alpha: float = 0.05,
+    cluster: str = "item_id",
+) -> BenchmarkResult:
+    """Compare every judge on perturbed items with the same judge on the same items as they were.
+
+    Only units that have an answer in both conditions count, sample by sample: the baseline of a condition
+    is of the items of that condition, and so differs between conditions that leave out different items.
+
+    Parameters
+    ----------
+    scored : Scored
+        With a column ``condition``, and ``base_item_id`` for copies under names of their own.
+    baseline : str
+        Condition of items as they were; items without a condition have "none".
+    metrics : sequence of str, optional
+        By default accuracy, macro F1 and, where missing answers are wrong, how often answers are missing.
+    by, missing, adjust, draws, seed, alpha, cluster
+        As in `differences`; the family of tests is a metric over all judges, tasks and conditions.
+
+    Returns
+    -------
+    BenchmarkResult
+        Kind "robustness": ``judge, prompt, task, [by], condition, metric, baseline, perturbed, estimate``
+        (perturbed minus baseline)``, std_error, lower, upper, p, p_adjusted, n_pairs, n_units, n_items,
+        n_clusters, n_left_only, n_right_only`` (answers to perturbed items, and to items as they were,
+        without a partner)``, n_missing, only_left, only_right`` (pairs right only when perturbed, and only
+        as they were)``, changed`` (share of the pairs whose answers differ).
+
+    Raises
+    ------
+    InputError
+        There is no column ``condition``, one condition only, or no item under two conditions.
+
+    Examples
+    --------
+    >>> from conjury.analysis.benchmark import score
+    >>> judged = pd.DataFrame({"judge_id": "a", "judge_kind": "model", "dimension": "harm",
+    ...     "item_id": ["j1", "j2", "j1x", "j2x"], "base_item_id": ["j1", "j2"] * 2,
+    ...     "condition": ["none"] * 2 + ["typos"] * 2, "value": ["yes", "no", "no", "no"]})
+    >>> gold = pd.DataFrame({"item_id": ["j1", "j2"], "label_set": "harm", "label": ["yes", "no"]})
+    >>> found = robustness(score(judged, gold), metrics=["accuracy"], draws=0).frame
+    >>> found[["condition", "baseline", "perturbed", "estimate", "changed"]].values.tolist()
+    [['typos', 1.0, 0.5, -0.5, 0.5]]
+    """
+    rate = [MISSING_RATE] if missing == WRONG else []
+    asked = [ACCURACY, "macro_f1", *rate] if metrics is None else metrics
+    plan, policy = Plan(draws, seed, alpha, cluster), check_one(missing, asked)
+    check_tests([TEST], adjust)
+    strata = [name for name in by if name != CONDITION]
+    prepared, _ = comparable(scored, CONDITION, strata)
+    rows: list[dict[str, Any]] = []
+    apart: list[str] = []
+    for pair in matched_pairs(prepared, CONDITION, strata, baseline, policy):
+        if not pair.counts["n_pairs"]:
+            apart.append(pair.left)
+            continue
+        parted = discordance(*pair.correct)
+        _, n_clusters = pair.clusters(plan.cluster)
+        margins = margins_of_sides(pair, plan)
+        for name in asked:
+            found = difference_in(pair, name, margins, plan)
+            rows.append(
+                {
+                    **pair.keys,
+                    "condition": pair.left,
+                    "metric": name,
+                    "baseline": found.right,
+                    "perturbed": found.left,
+                    **found.numbers,
+                    **pair.counts,
+                    "n_clusters": n_clusters,
+                    "only_left": parted.only_left,
+                    "only_right": parted.only_right,
+                    "changed": float((pair.predicted[0] != pair.predicted[1]).mean()),
+                }
+            )
+    if not rows:
+        raise InputError(
+            f"scored judgments: no item has answers both under '{baseline}' and under another condition; "
+            "judge items and their perturbed copies, and keep base_item_id."
+        )
+    frame = with_adjusted(pd.DataFrame(rows), ["metric"], adjust)
+    told = frame.assign(left=frame["condition"], right=baseline, test=TEST)
+    notes = [*unbalanced(told), *notes_of_tests(told, plan)]
+    if apart:
+        notes.append(f"No item in common with '{baseline}': {listed(dict.fromkeys(apart))}.")
+    return BenchmarkResult(
+        frame,
+        "robustness",
+        (*scored.notes, *notes),
+        {"baseline": baseline, "by": strata, "missing": policy, "adjust": adjust, **vars(plan)},
+    )
