@@ -8,11 +8,51 @@ from typing import Annotated
 
 import typer
 
+COMPLETIONS = "Raw completions of models, and gold labels"
 CONJOINT = "Conjoint exports of Qualtrics"
 RATINGS = "Ratings: what the columns are"
 VALUES = "Ratings: what the cells are"
 MARKS = "Ratings: what is marked as left out"
 PEOPLE = "People"
+
+
+@dataclass(frozen=True)
+class CompletionOptions:
+    """Whose completions or gold labels a table holds, and how they are read."""
+
+    study: Annotated[
+        str | None,
+        typer.Option(
+            help="The table holds raw completions or, with --gold, gold labels of this study.",
+            rich_help_panel=COMPLETIONS,
+        ),
+    ] = None
+    parser: Annotated[
+        str | None,
+        typer.Option(
+            help="Rule that reads completions: lenient (the default), strict, published, published_v1 or "
+            "published_first.",
+            rich_help_panel=COMPLETIONS,
+        ),
+    ] = None
+    gold: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of gold labels, as joke_type=COLUMN or line=COLUMN; can be repeated.",
+            rich_help_panel=COMPLETIONS,
+        ),
+    ] = None
+    lines: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table with one row a line (item_id, line or line_no), for --gold line=COLUMN.",
+            rich_help_panel=COMPLETIONS,
+        ),
+    ] = None
+
+    def typed(self) -> list[str]:
+        """Names of the options that were typed, the study last."""
+        return [name for name in ("parser", "gold", "lines", "study") if getattr(self, name)]
 
 
 @dataclass(frozen=True)
@@ -120,7 +160,9 @@ class RatingOptions:
     items: Annotated[
         str | None,
         typer.Option(
-            help="Ids of items as 1=joke_a,2=joke_b, or a CSV with key and item_id.", rich_help_panel=RATINGS
+            help="Ids of items as 1=joke_a,2=joke_b, or a CSV with key and item_id; with --study the table "
+            "of the items that were judged.",
+            rich_help_panel=RATINGS,
         ),
     ] = None
     all_shown: Annotated[

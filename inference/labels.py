@@ -89,6 +89,11 @@ def labels_from_columns(
     """
     parts = []
     for name, column in columns.items():
+        if name not in study.label_sets:
+            raise InputError(
+                f"{source}: study {study.name} has no labels '{name}'{did_you_mean(name, study.label_sets)}; "
+                f"name one of {listed(study.label_sets)}."
+            )
         table = lines if name == LINE and lines is not None else frame
         table = rename_columns(table, study, keep=[column])
         require_columns(table, ["item_id", column, *([LINE] if name == LINE else [])], source)

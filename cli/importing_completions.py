@@ -1,0 +1,112 @@
+"""Judgments from raw completions of models, and gold labels from tables that hold them in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from conjury.inference.errors import InputError
+from conjury.inference.study import ItemStudy, load_any_study
+
+from .import_options import CompletionOptions, ConjointOptions, RatingOptions
+
+console = Console(highlight=False, markup=False, soft_wrap=True)
+
+JUDGMENTS, LABELS = Path("judgments.parquet"), Path("labels.parquet")
+
+
+def import_for_study(
+    table: Path,
+    out: Path | None,
+    form: str,
+    given: CompletionOptions,
+    conjoint: ConjointOptions,
+    ratings: RatingOptions,
+) -> None:
+    """Import completions of a study, or gold labels where --gold names their columns."""
+    if given.study is None:
+        raise InputError(f"--{given.typed()[0]} needs the study that it is about; add --study NAME.")
+    other = [name for name in ratings.typed() if name != "items"]
+    if other or form != "qualtrics" or conjoint != ConjointOptions():
+        option = f"--{other[0].replace('_', '-')}" if other else "--format" if form != "qualtrics" else ""
+        raise InputError(
+            f"{option or 'An option about conjoint exports'} does not go with --study, which reads "
+            "completions or gold labels; leave it out."
+        )
+    if given.gold and (given.parser or ratings.items):
+        name = "parser" if given.parser else "items"
+        raise InputError(f"--{name} is about completions, and --gold makes labels; leave out one of the two.")
+    if given.lines is not None and not given.gold:
+        raise InputError("--lines is for gold labels of lines; add --gold line=COLUMN, or leave it out.")
+    study = _study_of_items(given.study)
+    if given.gold:
+        import_labels(table, study, given.gold, given.lines, out or LABELS)
+    else:
+        items = None if ratings.items is None else Path(ratings.items)
+        import_completions(table, study, given.parser or "lenient", items, out or JUDGMENTS)
+
+
+def import_completions(table: Path, study: ItemStudy, parser: str, items: Path | None, out: Path) -> None:
+    """Read completions by one rule; write judgments, and the completions as they were beside them."""
+    from conjury.inference.completions import read_completions
+    from conjury.inference.exporting import full_rules
+    from conjury.inference.files import write_table
+    from conjury.inference.parsing import explain
+
+    read = read_completions(table, study, parser, items)
+    raw = _beside(out)
+    write_table(read.judgments, out)
+    write_table(read.responses, raw)
+    judges = read.judgments["judge_id"].nunique()
+    console.print(
+        f"{len(read.responses):,} completions of {judges:,} judges gave {len(read.judgments):,} judgments in "
+        f"{out}; the completions as they were are in {raw}."
+    )
+    for rule in full_rules(study, parser):
+        console.print(f"  {rule}: {explain(rule)}")
+    for prompt in study.prompts:
+        statuses = read.judgments.loc[read.judgments["prompt_id"] == prompt.id, "status"]
+        counts = statuses.value_counts(sort=False)
+        if len(statuses):
+            said = ", ".join(f"{n:,} {status}" for status, n in counts.items() if n)
+            console.print(f"  {prompt.label}: {said}")
+    for note in read.notes:
+        console.print(f"  {note}")
+
+
+def import_labels(table: Path, study: ItemStudy, gold: Sequence[str], lines: Path | None, out: Path) -> None:
+    """Make gold labels from columns of a table, or of one with a row an item and one with a row a line."""
+    from conjury.inference.files import load, write_table
+    from conjury.inference.labels import labels_from_columns
+
+    columns = {}
+    for given in gold:
+        name, _, column = given.partition("=")
+        if not name or not column:
+            raise InputError(f"--gold {given}: write the label set and its column, as joke_type=COLUMN.")
+        columns[name] = column
+    held = load(table, {}, {})
+    of_lines = None if lines is None else load(lines, {}, {})
+    source = str(table) if lines is None else f"{table} and {lines}"
+    labels = labels_from_columns(held, study, columns, lines=of_lines, source=source)
+    write_table(labels, out)
+    console.print(f"{len(labels):,} gold labels of {labels['item_id'].nunique():,} items in {out}")
+    for note in labels.attrs["notes"]:
+        console.print(f"  {note}")
+
+
+def _beside(out: Path) -> Path:
+    stem, dot, ending = out.name.partition(".")
+    return out.with_name(f"{stem}_responses{dot}{ending}")
+
+
+def _study_of_items(name: str) -> ItemStudy:
+    study = load_any_study(name)
+    if not isinstance(study, ItemStudy):
+        raise InputError(
+            f"--study {name} is a conjoint; completions and gold labels are about items, so name a study of "
+            "'kind: items'."
+        )
+    return study
