@@ -53,7 +53,7 @@ test-bayes: $(READY) ## fit the Bayesian models, and compare them with clmm and 
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "bayes and not slow" tests/analysis/raters tests/test_examples.py
 
 test-long: $(READY) ## run whole studies from the command line: simulate, fit, diagnose, report
-	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "long and not slow" tests/cli
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "long and not slow" tests/cli tests/inference
 
 test-slow: $(READY) ## calibrate the Bayesian models by simulation, and recover truth at the size of the papers (an hour)
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "slow and not vllm" tests
