@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import pandas as pd
 from golden import SHARED
 
+from conjury.analysis.benchmark import Scored, score
+from conjury.analysis.benchmark.published import JOKE_TYPES, LINE_PURPOSES
+from conjury.inference.parsing.published import joke_type, line_purpose
+
 FOLDER = SHARED / "data" / "multiturn"
 KEYS = {1: "category", 2: "ANSWER"}
+TYPES = {1: str, 2: list}
 PROMPTS = {1: "joke", 2: "lines"}
 
 
@@ -40,30 +46,44 @@ def labels(column: str = "raw") -> pd.DataFrame:
 
 @cache
 def judgments(protocol: str) -> pd.DataFrame:
-    """Answers read from the first to the last brace (``published``), or from the first object that holds the
-    key (``lenient``)."""
-    read = {"published": greedy, "lenient": first_object}[protocol]
+    """Strings from the first to the last brace (``published``); those of them that are labels (``aligned``);
+    labels of the first object that holds the key with a value of its type (``lenient``)."""
+    read = {"published": greedy, "aligned": greedy, "lenient": first_object}[protocol]
     rows: list[tuple[Any, ...]] = []
     for name in ("completions_en", "completions_es"):
         table = pd.read_parquet(FOLDER / f"{name}.parquet")
         for row in table.itertuples(index=False):
-            value = read(str(row.raw_completion).strip(), KEYS[int(row.task)])
+            value = read(str(row.raw_completion).strip(), KEYS[int(row.task)], TYPES[int(row.task)])
             head = (row.model, PROMPTS[int(row.task)], row.item_id, row.language, row.run, row.prompt_no)
             if row.task == 1:
-                rows.append((*head, "joke_type", value if isinstance(value, str) else None))
+                rows.append((*head, "joke_type", value))
                 continue
-            given = value if isinstance(value, list) else []
-            given = [entry if isinstance(entry, str) else None for entry in given] or [None]
+            given = [entry if isinstance(entry, str) else None for entry in value or []] or [None]
             rows += [(*head, f"line_{line}", entry) for line, entry in enumerate(given, 1)]
     columns = ["judge_id", "prompt_id", "item_id", "language", "sample", "position", "dimension", "value"]
     frame = pd.DataFrame(rows, columns=columns)
     value = frame["value"].astype("string")
-    return frame.assign(
-        judge_kind="model", value=value, status=value.isna().map({True: "unparsed", False: "ok"})
-    )
+    if protocol != "published":
+        of_joke = frame["dimension"] == "joke_type"
+        value = known(value, JOKE_TYPES, joke_type).where(of_joke, known(value, LINE_PURPOSES, line_purpose))
+    status = value.isna().map({True: "unparsed", False: "ok"})
+    return frame.assign(judge_kind="model", value=value, status=status)
 
 
-def greedy(text: str, key: str) -> Any:
+def known(values: pd.Series[str], classes: tuple[str, ...], name: Callable[[str], str]) -> pd.Series[str]:
+    named = {value: name(value) for value in values.dropna().unique()}
+    found = values.map(named)
+    return found.where(found.isin(classes)).astype("string")
+
+
+@cache
+def scored(protocol: str) -> Scored:
+    gold = labels("clean")
+    classes = {"joke_type": JOKE_TYPES, "line": LINE_PURPOSES}
+    return score(judgments(protocol), gold[gold["label"] != "NA"], classes=classes, items=items())
+
+
+def greedy(text: str, key: str, of: type) -> Any:
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
         return None
@@ -71,17 +91,18 @@ def greedy(text: str, key: str) -> Any:
         held = json.loads(text[start : end + 1])
     except (ValueError, RecursionError):
         return None
-    return held.get(key) if isinstance(held, dict) else None
+    value = held.get(key) if isinstance(held, dict) else None
+    return value if isinstance(value, of) else None
 
 
-def first_object(text: str, key: str) -> Any:
+def first_object(text: str, key: str, of: type) -> Any:
     decoder, start = json.JSONDecoder(), text.find("{")
     while start >= 0:
         try:
             held, _ = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             held = None
-        if isinstance(held, dict) and key in held:
+        if isinstance(held, dict) and isinstance(held.get(key), of):
             return held[key]
         start = text.find("{", start + 1)
     return None
