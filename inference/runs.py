@@ -201,9 +201,9 @@ def _items(study: ItemStudy, first: int | None, images: bool) -> Material:
 
 def _kinds(items: pd.DataFrame, images: bool) -> list[str]:
     """Say what each item is shown as: "image", "video", or empty for text."""
-    modality = items["modality"].astype(object) if "modality" in items else [None] * len(items)
-    shown = ("video",) if images else ("image", "video")
-    return [kind if kind in shown else "image" if images else "" for kind in modality]
+    modality = [str(kind) for kind in items["modality"]] if "modality" in items else [""] * len(items)
+    instead = "image" if images else ""
+    return [kind if kind in ("image", "video") else instead for kind in modality]
 
 
 def _texts(shelf: Shelf, names: Iterable[Any]) -> list[str]:
