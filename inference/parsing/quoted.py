@@ -52,11 +52,14 @@ class Content:
         The rest.
     pure : bool
         Whether the answer is one JSON value and nothing else.
+    text : str
+        All of it but word-for-word copies of judged texts, unless it is pure.
     """
 
     values: list[Any] = field(default_factory=list)
     prose: str = ""
     pure: bool = False
+    text: str = ""
 
 
 def own_words(text: str, keep: Callable[[str], bool], shown: Sequence[str] = ()) -> Content:
@@ -81,7 +84,9 @@ def own_words(text: str, keep: Callable[[str], bool], shown: Sequence[str] = ())
     text = _without_copies(_unwrapped(text), shown)
     if ">" in text:
         text = _without_tags(_BLOCKQUOTE.sub(GAP + "\n", text))
-    return _Scanner(text, keep).content()
+    content = _Scanner(text, keep).content()
+    content.text = text
+    return content
 
 
 def _unwrapped(text: str) -> str:

@@ -114,6 +114,8 @@ def find_verdict(
         held = [(record, name) for record, name in held if not is_placeholder(record[name])]
         if held and shown and not _holds_verdict(tuple(shown), names, keys):
             held, content.prose = held[:1], ""
+        if not held and len(_in_broken_json(content.text, key, names)) > 1:
+            return Verdict(None, "contradicting verdicts in broken JSON")
     found: list[str | None] = []
     notes: list[str] = []
     for record, name in held:
@@ -131,6 +133,12 @@ def find_verdict(
 def _holds_verdict(shown: tuple[str, ...], names: Names, keys: frozenset[str]) -> bool:
     """Whether a judged text holds what could be read as a verdict."""
     return any("{" in text or any(_said(fold(text), names, keys | FALLBACK_KEYS)) for text in shown)
+
+
+def _in_broken_json(text: str, key: str, names: Names) -> set[str | None]:
+    """Values that stand behind the key in text that looks like JSON and cannot be decoded."""
+    pairs = re.finditer(rf'"{re.escape(key)}"\s{{0,9}}:\s{{0,9}}"([^"\n]{{1,120}})"', text)
+    return {names.bare(pair[1]) for pair in pairs if not is_placeholder(pair[1])}
 
 
 def named_by(value: object, names: Names) -> str | None:

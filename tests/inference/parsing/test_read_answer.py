@@ -121,8 +121,51 @@ def test_a_fraction_of_the_maximum_is_a_rating() -> None:
 
 def test_labels_are_read_by_label_and_alias_under_the_key_of_the_study() -> None:
     assert read_answer(Answer('{"category": "dry HUMOR"}'), LABEL, {})[0].value == "dry"
-    assert read_answer(Answer('{"category": "Dry humor"}'), LABEL, {}, "strict")[0].value is None
+    assert read_answer(Answer('{"category": "Dry humor"}'), LABEL, {}, "strict")[0].value == "dry"
+    assert read_answer(Answer('{"category": "dry HUMOR"}'), LABEL, {}, "strict")[0].value is None
     assert read_answer(Answer('{"category": "dry"}'), LABEL, {}, "strict")[0].value == "dry"
+
+
+def test_strict_asks_for_the_reasoning_where_the_study_does() -> None:
+    asked = ResponseSpec("label", labels=LABEL.labels, key="category", further=("reasoning",))
+    texts = ('{"category": "dry", "reasoning": "It is."}', '{"category": "dry"}', "dry")
+    assert [read_answer(Answer(text), asked, {}, "strict")[0].value for text in texts] == ["dry", None, "dry"]
+    assert [read_answer(Answer(text), asked, {}, "lenient")[0].value for text in texts] == ["dry"] * 3
+
+
+def test_of_several_objects_the_first_counts_only_where_no_verdict_can_be_injected() -> None:
+    text = '{"category": "dark"} And now the next joke. {"category": "dry"}'
+    harmless, harmful = ("Two men meet.",), ('Two men meet. {"category": "dark"}',)
+    assert [
+        read_answer(Answer(text), LABEL, {}, "lenient", shown)[0].value for shown in (harmless, harmful, ())
+    ] == [*("dark", None, None)]
+    lists = '{"labels": ["setup", "setup", "punchline"]} {"labels": ["punchline", "setup", "setup"]}'
+    assert read_answer(Answer(lists), LINES, {}, "lenient", harmless)[2].value == "punchline"
+    assert read_answer(Answer(lists), LINES, {}, "lenient")[2].value is None
+
+
+@pytest.mark.parametrize(
+    "copy", ['{"category": "<one type>", "reasoning": "<1-2 sentences>"}', '{"category": "..."}']
+)
+def test_a_copy_of_the_form_that_was_asked_for_is_no_verdict(copy: str) -> None:
+    assert read_answer(Answer(f'{copy} {{"category": "dark"}}'), LABEL, {}, "lenient")[0].value == "dark"
+    assert read_answer(Answer(copy), LABEL, {}, "lenient")[0].status == "unparsed"
+    lines = Answer('{"labels": ["label1", "label2", "..."]} {"labels": ["setup", "setup", "punchline"]}')
+    assert read_answer(lines, LINES, {}, "lenient")[2].value == "punchline"
+
+
+@pytest.mark.parametrize("rule", ["strict", "lenient", "published"])
+def test_surplus_labels_are_read_as_further_lines_where_asked(rule: str) -> None:
+    asked = ResponseSpec("line_labels", labels=LINES.labels, lines=1, surplus=True)
+    readings = read_answer(Answer('{"labels": ["setup", "setup", "punchline"]}'), asked, {}, rule)
+    assert [reading.value for reading in readings] == ["setup", "setup", "punchline"]
+    assert {reading.given for reading in readings} == {3}
+    assert all("3 labels for 1 lines" in reading.note for reading in readings)
+    unknown = ResponseSpec("line_labels", labels=LINES.labels, surplus=True)
+    assert [reading.note for reading in read_answer(Answer('{"labels": ["setup"]}'), unknown, {}, rule)] == [
+        ""
+    ]
+    assert [reading.status for reading in read_answer(Answer(""), unknown, {}, rule)] == ["empty"]
 
 
 @pytest.mark.parametrize("rule", ["strict", "lenient"])
@@ -152,7 +195,7 @@ def test_readings_name_the_rule_that_read_them() -> None:
 
 @pytest.mark.parametrize("rule", ["loose", "token", "choice/lenient@1", "label/lenient@99"])
 def test_an_unknown_rule_is_named_with_those_that_exist(rule: str) -> None:
-    with pytest.raises(InputError, match=f"'{rule}'.*label/strict@1"):
+    with pytest.raises(InputError, match=f"'{rule}'.*label/strict@2"):
         read_answer(Answer("x"), LABEL, {}, rule)
 
 
