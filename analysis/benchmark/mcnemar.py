@@ -76,7 +76,7 @@ def mid_p(found: Discordance) -> float:
     """
     smaller, total = min(found.only_left, found.only_right), found.only_left + found.only_right
     if found.only_left == found.only_right:
-        return 1.0 - float(binom.pmf(smaller, total, 0.5)) if total else exact_p(found)
+        return 1.0 - float(binom.pmf(smaller, total, 0.5)) / 2 if total else exact_p(found)
     return 2 * float(binom.cdf(smaller, total, 0.5)) - float(binom.pmf(smaller, total, 0.5))
 
 

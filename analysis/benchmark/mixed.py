@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.columns import as_text, listed
 from conjury.inference.errors import InputError
+from conjury.inference.tables import require_columns
 
 from ..adjustment import adjusted
 from ..results import check_alpha, inference
@@ -100,6 +101,7 @@ def mixed_logit(
     if adjust not in ("holm", "bh", "none"):
         raise InputError(f"adjust is '{adjust}'; use holm, bh or none.")
     strata = [name for name in by if name != between]
+    require_columns(scored.frame, [group], "scored judgments")
     prepared, left_out = comparable(scored, between, strata)
     check_against(prepared.frame, between, reference)
     notes: list[str] = []

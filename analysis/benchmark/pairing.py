@@ -22,6 +22,7 @@ from .scoring import Cell, Scored
 
 JUDGE, CONDITION, UNPERTURBED = "judge", "condition", "none"
 ACCURACY, LOG_ODDS = "accuracy", "log_odds"
+UNIT = ("item_id", "line", "unit", "task")
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,10 @@ def comparable(scored: Scored, between: str, by: Sequence[str]) -> tuple[Scored,
         ``between`` or a stratum is no column.
     """
     require_columns(scored.frame, [between, *by], "scored judgments")
+    if between in UNIT:
+        raise InputError(
+            f"between is '{between}', which is what pairs answers; name what differs within a unit."
+        )
     frame = scored.frame
     if CONDITION not in frame:
         return scored, []

@@ -1,0 +1,49 @@
+"""Judgments of made-up judges with known answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from conjury.analysis.benchmark import Scored, score
+
+
+def scored_of(
+    right: Mapping[str, Sequence[float]], *, lines: int = 0, samples: int = 1, **columns: Sequence[object]
+) -> Scored:
+    """Score judges by whether each answer is right: 1, 0, or NaN for no answer; None is not asked.
+
+    Units run over items, then ``lines`` of an item, then samples. Gold is "x" and "y" in turn.
+    """
+    rows, gold = [], {}
+    per_item = max(lines, 1) * samples
+    for judge, answers in right.items():
+        for place, value in enumerate(answers):
+            if value is None:
+                continue
+            item, within = divmod(place, per_item)
+            line, sample = divmod(within, samples)
+            dimension = f"line_{line + 1}" if lines else "joke"
+            label = "xy"[(item + line) % 2]
+            gold[f"j{item}", dimension] = label
+            missing = isinstance(value, float) and np.isnan(value)
+            given = None if missing else label if value else "yx"[(item + line) % 2]
+            rows.append((judge, f"j{item}", dimension, sample + 1, given, "refused" if missing else "ok"))
+    judgments = pd.DataFrame(rows, columns=["judge_id", "item_id", "dimension", "sample", "value", "status"])
+    judgments = judgments.assign(judge_kind="model", **columns)
+    labels = pd.DataFrame(
+        [(*key, label) for key, label in gold.items()], columns=["item_id", "label_set", "label"]
+    )
+    return score(judgments, labels, classes=["x", "y"])
+
+
+def draws_of(seed: int, judges: int, units: int, share: float = 0.5) -> dict[str, list[int]]:
+    """Right and wrong answers that share the difficulty of their unit."""
+    rng = np.random.default_rng(seed)
+    easy = rng.normal(size=units)
+    return {
+        "abcdefg"[k]: (rng.random(units) < 1 / (1 + np.exp(-(easy + k / 2 - 0.5)))).astype(int).tolist()
+        for k in range(judges)
+    }
