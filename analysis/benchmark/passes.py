@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
@@ -212,10 +211,10 @@ def samples_alike(answers: Answers) -> dict[str, Any]:
 
 def _draws(good: Codes, n: Codes, k: int) -> Floats:
     """Probability that k of n samples, drawn without replacement, are all among ``good``, shape (n,)."""
-    enough = np.maximum(good, k)
-    whole = np.maximum(n, k)
-    log = gammaln(enough + 1) - gammaln(enough - k + 1) - gammaln(whole + 1) + gammaln(whole - k + 1)
-    return np.where(good >= k, np.minimum(np.exp(log), 1.0), 0.0)
+    chance = np.ones(len(good))
+    for drawn in range(k):
+        chance *= np.maximum(good - drawn, 0) / np.maximum(n - drawn, 1)
+    return chance
 
 
 def _asked(k: Sequence[int] | None, n_samples: int) -> list[int]:

@@ -1,0 +1,132 @@
+"""Log-loss and AUC, against scikit-learn, and refused for labels alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.benchmark import Scored, probabilities, score
+from conjury.analysis.benchmark.probabilities import mean_auc, unit_log_loss, weighted_auc
+from conjury.inference.errors import InputError
+
+CLASSES = ("a", "b", "c")
+
+
+def scored(probability: np.ndarray, gold: np.ndarray, *, own_only: bool = False) -> Scored:
+    """Judgments with the probabilities of all classes, or of the label that is given."""
+    names = CLASSES[: probability.shape[1]]
+    items = [f"j{number:03d}" for number in range(len(gold))]
+    given = probability.argmax(axis=1)
+    columns = {f"probability_{name}": probability[:, code] for code, name in enumerate(names)}
+    judged = pd.DataFrame(
+        {
+            "judge_id": "gpt",
+            "judge_kind": "model",
+            "item_id": items,
+            "dimension": "harm",
+            "value": [names[code] for code in given],
+            **({"probability": probability.max(axis=1)} if own_only else columns),
+        }
+    )
+    labels = pd.DataFrame({"item_id": items, "label_set": "harm", "label": [names[code] for code in gold]})
+    return score(judged, labels, classes=names)
+
+
+def draws(k: int, n: int = 120) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(6)
+    gold = rng.integers(0, k, n)
+    logits = np.round(rng.normal(size=(n, k)) + 1.5 * np.eye(k)[gold], 1)  # rounded: ties
+    given = np.exp(logits)
+    return given / given.sum(axis=1, keepdims=True), gold
+
+
+def of_judge(made: Scored, **options: object) -> pd.DataFrame:
+    frame = probabilities(made, **options).frame
+    return frame[frame["judge"] == "gpt"].set_index("metric")
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_log_loss_and_auc_equal_scikit_learn(k: int) -> None:
+    theirs = pytest.importorskip("sklearn.metrics")
+    given, gold = draws(k)
+    found = of_judge(scored(given, gold), draws=0)["estimate"]
+    assert found["log_loss"] == pytest.approx(theirs.log_loss(gold, given), abs=1e-12)
+    options = {"multi_class": "ovr", "average": "macro"} if k > 2 else {}
+    expected = theirs.roc_auc_score(gold, given if k > 2 else given[:, 1], **options)
+    assert found["auc"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_probability_of_the_label_is_enough_for_two_classes() -> None:
+    given, gold = draws(2)
+    whole, own = (of_judge(scored(given, gold, own_only=flag), draws=100) for flag in (False, True))
+    np.testing.assert_allclose(own["estimate"], whole["estimate"], atol=1e-12)
+
+
+def test_weights_of_the_auc_stand_for_repeated_units() -> None:
+    theirs = pytest.importorskip("sklearn.metrics")
+    given, gold = draws(2)
+    times = np.random.default_rng(7).integers(0, 4, len(gold))
+    again = np.repeat(np.arange(len(gold)), times)
+    found = weighted_auc(given[:, 1], gold == 1, times[None, :].astype(float))
+    assert found[0] == pytest.approx(theirs.roc_auc_score(gold[again], given[again, 1]), abs=1e-12)
+
+
+def test_interval_of_the_auc_is_about_that_of_hanley_and_mcneil() -> None:
+    given, gold = draws(2, 300)
+    found = of_judge(scored(given, gold)).loc["auc"]
+    auc, positive, negative = found["estimate"], (gold == 1).sum(), (gold == 0).sum()
+    q1, q2 = auc / (2 - auc), 2 * auc**2 / (1 + auc)
+    variance = auc * (1 - auc) + (positive - 1) * (q1 - auc**2) + (negative - 1) * (q2 - auc**2)
+    assert found["std_error"] == pytest.approx(np.sqrt(variance / (positive * negative)), rel=0.15)
+    assert found["lower"] < auc < found["upper"]
+
+
+def test_labels_without_probabilities_are_refused() -> None:
+    given, gold = draws(2)
+    made = scored(given, gold)
+    hard = Scored(made.frame.drop(columns=["probability_a", "probability_b"]), made.classes, made.levels)
+    with pytest.raises(InputError, match="a label alone has neither log-loss nor AUC"):
+        probabilities(hard)
+
+
+def test_probability_of_the_label_is_not_enough_for_more_classes() -> None:
+    with pytest.raises(InputError, match="harm has 3 classes and the probability of the label"):
+        probabilities(scored(*draws(3), own_only=True))
+
+
+def test_probabilities_that_do_not_sum_to_one_are_refused() -> None:
+    given, gold = draws(3)
+    with pytest.raises(InputError, match=r"sum to 1\.5 in a row"):
+        probabilities(scored(given * 1.5, gold))
+
+
+def test_answers_without_probabilities_are_left_out_and_counted() -> None:
+    given, gold = draws(2)
+    made = scored(given, gold)
+    frame = made.frame.copy()
+    frame.loc[:9, ["probability_a", "probability_b"]] = np.nan
+    found = probabilities(Scored(frame, made.classes, made.levels), draws=0)
+    mine = found.frame[found.frame["judge"] == "gpt"].set_index("metric")
+    assert mine.loc["log_loss", "estimate"] == pytest.approx(unit_log_loss(given[10:], gold[10:]).mean())
+    assert mine.loc["log_loss", "n_units"] == len(gold) - 10
+    assert any("10 of 120 answers have no probabilities" in note for note in found.notes)
+
+
+def test_certain_and_wrong_answers_cost_a_bounded_log_loss() -> None:
+    loss = unit_log_loss(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([0, 1]))
+    assert loss.tolist() == pytest.approx([0.0, -np.log(1e-15)])
+
+
+def test_baselines_are_the_shares_of_gold_and_equal_probabilities() -> None:
+    given, gold = draws(3)
+    frame = probabilities(scored(given, gold), draws=0).frame.set_index(["judge", "metric"])["estimate"]
+    shares = np.bincount(gold) / len(gold)
+    assert frame["majority class", "log_loss"] == pytest.approx(-(shares * np.log(shares)).sum())
+    assert frame["random", "log_loss"] == pytest.approx(np.log(3))
+    assert frame["majority class", "auc"] == frame["random", "auc"] == 0.5
+
+
+def test_auc_of_one_class_is_missing() -> None:
+    given, _ = draws(2)
+    assert np.isnan(mean_auc(given, np.zeros(len(given), dtype=np.int64), np.ones((1, len(given))))[0])

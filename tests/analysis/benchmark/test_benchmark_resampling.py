@@ -1,0 +1,180 @@
+"""Intervals of scores: coverage, clusters, and where percentiles of draws say nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.benchmark import by_label, confusion, score, scores
+from conjury.analysis.benchmark.metrics import cluster_margins, margins_of, metric
+from conjury.analysis.benchmark.resampling import Plan, bounds_of, cluster_sums
+from conjury.inference.errors import InputError
+
+
+def table(right: np.ndarray, **columns: object) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Judgments that are right where ``right`` is true, and gold of two classes in turn."""
+    items = [f"j{number:03d}" for number in range(len(right))]
+    labels = np.where(np.arange(len(right)) % 2, "a", "b")
+    answers = np.where(right, labels, np.where(labels == "a", "b", "a"))
+    judged = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": items,
+                           "dimension": "harm", "value": answers, **columns})  # fmt: skip
+    return judged, pd.DataFrame({"item_id": items, "label_set": "harm", "label": labels})
+
+
+def row(frame: pd.DataFrame, metric: str = "accuracy", judge: str = "gpt") -> pd.Series:
+    found = frame[(frame["metric"] == metric) & (frame["judge"] == judge) & (frame["missing"] == "wrong")]
+    assert len(found) == 1
+    return found.iloc[0]
+
+
+def test_bootstrap_error_of_accuracy_is_that_of_a_share() -> None:
+    rng = np.random.default_rng(1)
+    right = rng.random(400) < 0.7
+    found = row(scores(score(*table(right)), metrics=["accuracy"], draws=4_000).frame)
+    share = right.mean()
+    assert found["std_error"] == pytest.approx(np.sqrt(share * (1 - share) / 400), rel=0.05)
+    assert found["interval"] == "bootstrap"
+
+
+def test_percentile_intervals_of_f1_cover_at_the_nominal_rate() -> None:
+    rng = np.random.default_rng(11)
+    n, k, times, plan = 150, 3, 400, Plan(draws=400)
+    shares = np.array([0.5, 0.3, 0.2])
+    confused = np.array([[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.3, 0.2, 0.5]])
+    joint = (shares[:, None] * confused).ravel()
+    own = np.arange(k)
+    truth = 2 * np.diag(joint.reshape(k, k)) / (shares + joint.reshape(k, k).sum(axis=0))
+    covered = 0
+    for _ in range(times):
+        gold, given = np.divmod(rng.choice(k * k, n, p=joint), k)
+        sums = cluster_margins(gold, given, own, k, np.arange(n), n)
+        drawn = metric("macro_f1", margins_of(plan.weights(n) @ sums, own), "abc", "abc")
+        found = bounds_of(drawn, 0.05, share=False, n_clusters=n)
+        covered += found.lower <= truth.mean() <= found.upper
+    assert 0.92 <= covered / times <= 0.975  # 0.95 but for 2.3 standard errors and the bootstrap's bias
+
+
+def test_clusters_of_alike_items_widen_the_interval_by_the_design_effect() -> None:
+    rng = np.random.default_rng(2)
+    right = np.repeat(rng.random(100) < 0.6, 5)
+    judged, labels = table(right)
+    topics = pd.DataFrame({"item_id": judged["item_id"], "topic": np.repeat(np.arange(100), 5).astype(str)})
+    made = score(judged, labels, items=topics)
+    alone, together = (
+        row(scores(made, metrics=["accuracy"], cluster=cluster).frame) for cluster in ("item_id", "topic")
+    )
+    assert together["std_error"] / alone["std_error"] == pytest.approx(np.sqrt(5), rel=0.08)
+    assert (alone["n_clusters"], together["n_clusters"]) == (500, 100)
+
+
+def test_copied_samples_do_not_narrow_the_interval() -> None:
+    judged, labels = table(np.random.default_rng(3).random(100) < 0.5)
+    five = pd.concat([judged.assign(sample=number) for number in range(1, 6)])
+    one, many = (row(scores(score(given, labels), metrics=["accuracy"]).frame) for given in (judged, five))
+    assert many[["estimate", "lower", "upper"]].to_list() == pytest.approx(
+        one[["estimate", "lower", "upper"]].to_list()
+    )
+    assert many["n_answers"] == 500
+    assert many["n_units"] == 100
+
+
+@pytest.mark.parametrize(("share", "limits"), [(0.0, (0.0, 0.0369935)), (1.0, (0.9630065, 1.0))])
+def test_shares_of_none_and_all_have_the_interval_of_wilson(
+    share: float, limits: tuple[float, float]
+) -> None:
+    found = row(scores(score(*table(np.full(100, share == 1.0)))).frame)
+    assert (found["lower"], found["upper"]) == pytest.approx(limits, abs=1e-6)  # 3.8415 / 103.8415 of 100
+    assert found["interval"] == "wilson"
+
+
+def test_trials_of_wilson_are_the_clusters_of_the_denominator() -> None:
+    judged, labels = table(np.ones(40, dtype=bool))
+    found = scores(score(judged, labels), metrics=["recall_a", "accuracy"]).frame
+    assert row(found, "recall_a")["lower"] == pytest.approx(20 / (20 + 3.8414588), abs=1e-6)
+    assert row(found, "accuracy")["lower"] == pytest.approx(40 / (40 + 3.8414588), abs=1e-6)
+
+
+def test_statistics_that_never_change_and_single_items_have_no_interval() -> None:
+    all_right = scores(score(*table(np.ones(30, dtype=bool)))).frame
+    assert row(all_right, "macro_f1")[["estimate", "interval"]].to_list() == [1.0, "none"]
+    assert np.isnan(row(all_right, "macro_f1")["lower"])
+    one = scores(score(*table(np.array([True])))).frame
+    assert row(one, "macro_f1")["interval"] == "none"
+    assert row(one, "accuracy")["interval"] == "wilson"
+
+
+def test_without_draws_there_are_no_intervals() -> None:
+    found = scores(score(*table(np.ones(30, dtype=bool))), draws=0)
+    assert set(found.frame["interval"]) == {"none"}
+    assert "No intervals: there were no draws." in found.notes
+
+
+def test_all_missing_answers_leave_no_number_when_they_are_left_out() -> None:
+    judged, labels = table(np.ones(10, dtype=bool))
+    found = scores(score(judged.assign(value=None, status="refused"), labels)).frame
+    found = found[found["judge"] == "gpt"].set_index(["missing", "metric"])
+    assert found.loc[("wrong", "accuracy"), "estimate"] == 0
+    assert np.isnan(found.loc[("missing", "accuracy"), "estimate"])
+    assert found.loc[("missing", "accuracy"), "n_answers"] == 0
+    assert found.loc[("missing", "missing_rate"), "estimate"] == 1
+
+
+def test_baselines_stand_beside_every_task_and_stratum() -> None:
+    judged, labels = table(np.arange(60) % 3 > 0)
+    items = pd.DataFrame({"item_id": judged["item_id"], "language": np.repeat(["en", "es"], 30)})
+    found = scores(score(judged, labels, items=items), by=["language"]).frame
+    counts = found.groupby(["language", "judge"])["metric"].nunique()
+    assert (counts == 8).all()
+    assert len(counts) == 6
+    random = found[found["judge"] == "random"]
+    assert random["lower"].isna().all()
+    assert (random.loc[random["metric"] == "accuracy", "estimate"] == 0.5).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"draws": 1}, "draws is 1"),
+        ({"alpha": 1.5}, "alpha is 1.5"),
+        ({"missing": ["left out"]}, "missing is 'left out'"),
+        ({"metrics": ["accurracy"]}, "did you mean 'accuracy'"),
+        ({"cluster": "topic"}, "column 'topic' is missing"),
+        ({"by": ["topic"]}, "column 'topic' is missing"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(options: dict[str, object], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        scores(score(*table(np.ones(4, dtype=bool))), **options)
+
+
+def test_labels_given_too_often_have_a_ratio_above_one() -> None:
+    rng = np.random.default_rng(4)
+    judged, labels = table(rng.random(200) < 0.5)
+    judged["value"] = np.where(rng.random(200) < 0.9, "a", judged["value"])
+    found = by_label(score(judged, labels)).frame.set_index("label")
+    assert found.loc["a", "ratio"] == found.loc["a", "n_predicted"] / found.loc["a", "n_gold"] > 1.5
+    assert found.loc["a", "ratio_lower"] > 1 > found.loc["b", "ratio_upper"]
+    assert found.loc["a", "recall"] > found.loc["a", "precision"]
+
+
+def test_a_label_that_is_never_given_has_no_precision() -> None:
+    judged, labels = table(np.ones(20, dtype=bool))
+    found = by_label(score(judged.assign(value="a"), labels)).frame.set_index("label")
+    assert np.isnan(found.loc["b", "precision"])
+    assert found.loc["b", ["recall", "ratio", "recall_interval"]].to_list() == [0.0, 0.0, "wilson"]
+
+
+def test_shares_of_a_confusion_matrix_sum_to_one_in_each_row() -> None:
+    judged, labels = table(np.arange(50) % 4 > 0)
+    judged.loc[::7, ["value"]] = None
+    found = confusion(score(judged, labels)).frame
+    assert found.groupby("gold")["share"].sum().to_list() == pytest.approx([1.0, 1.0])
+    assert found["n"].sum() == 50
+    assert found.loc[found["predicted"] == "no answer", "n"].sum() == 8
+
+
+def test_sums_by_cluster_are_those_of_its_rows() -> None:
+    parts = np.arange(12.0).reshape(6, 2)
+    found = cluster_sums(parts, np.array([2, 0, 2, 2, 0, 0]), 4)
+    np.testing.assert_array_equal(found, [[2 + 8 + 10, 3 + 9 + 11], [0, 0], [0 + 4 + 6, 1 + 5 + 7], [0, 0]])

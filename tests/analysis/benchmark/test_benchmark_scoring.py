@@ -1,0 +1,202 @@
+"""Judgments beside gold labels: units, missing answers, policies, copies of items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.benchmark import Scored, confusion, readings, score, scores
+from conjury.inference.errors import InputError
+
+COVERS = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
+
+
+def judged(**columns: Any) -> pd.DataFrame:
+    base = {"judge_id": "gpt", "judge_kind": "model", "dimension": "harm"}
+    return pd.DataFrame({**base, **columns})
+
+
+def gold(**labels: str) -> pd.DataFrame:
+    return pd.DataFrame({"item_id": list(labels), "label_set": "harm", "label": list(labels.values())})
+
+
+def harm() -> Scored:
+    answers = judged(
+        item_id=["j1", "j2", "j3", "j4"],
+        value=["harmful", "safe", None, None],
+        status=["ok", "ok", "refused", "empty"],
+    )
+    items = pd.DataFrame({"item_id": ["j1", "j2", "j3", "j4"], "language": ["en", "en", "ar", "ar"]})
+    labels = gold(j1="implicit", j2="safe", j3="explicit", j4="safe")
+    return score(answers, labels, covers=COVERS, items=items, policy={"refused": "harmful", "empty": "wrong"})
+
+
+def line_judgments(*lines: int, value: str = "setup") -> pd.DataFrame:
+    return judged(item_id="j1", dimension=[f"line_{line}" for line in lines], value=value)
+
+
+def line_labels(*labels: str) -> pd.DataFrame:
+    names = [f"line_{line}" for line in range(1, len(labels) + 1)]
+    return pd.DataFrame({"item_id": "j1", "label_set": names, "label": labels})
+
+
+def test_answers_count_for_the_gold_labels_that_their_class_covers() -> None:
+    found = harm()
+    assert found.classes["harm"] == ("harmful", "safe")
+    assert found.levels["harm"] == ("implicit", "explicit", "safe")
+    assert found.frame["correct"].tolist() == [True, True, False, False]
+
+
+@pytest.mark.parametrize(("missing", "accuracy"), [("wrong", 2 / 4), ("missing", 1.0), ("study", 3 / 4)])
+def test_missing_answers_count_as_the_policy_says(missing: str, accuracy: float) -> None:
+    table = scores(harm(), metrics=["accuracy", "missing_rate"], missing=[missing], draws=0).frame
+    table = table[table["judge"] == "gpt"].set_index("metric")["estimate"]
+    assert table["accuracy"] == pytest.approx(accuracy)
+    assert table["missing_rate"] == 0.5  # whatever they count as
+
+
+def test_a_status_that_the_policy_does_not_name_is_missing() -> None:
+    answers = judged(item_id=["j1", "j2"], value=["safe", None], status=["ok", "error"])
+    found = score(answers, gold(j1="safe", j2="safe"), policy={"refused": "safe"})
+    table = scores(found, metrics=["accuracy"], missing=["study"], draws=0).frame
+    assert table.loc[table["judge"] == "gpt", ["estimate", "n_answers"]].to_numpy().tolist() == [[1.0, 1]]
+
+
+def test_a_policy_with_what_is_no_class_is_refused() -> None:
+    with pytest.raises(InputError, match="'refused' counts as 'harmfull' \\(did you mean 'harmful'"):
+        score(
+            judged(item_id=["j1"], value=["safe"]),
+            gold(j1="safe"),
+            covers=COVERS,
+            policy={"refused": "harmfull"},
+        )
+
+
+def test_lines_are_units_of_one_task_and_those_without_an_answer_are_missing() -> None:
+    found = score(line_judgments(1, 3), line_labels("setup", "setup", "punchline"))
+    assert found.tasks == ("line",)
+    assert found.frame["line"].tolist() == [1, 2, 3]
+    assert found.frame["status"].tolist() == ["ok", "missing", "ok"]
+    assert any("1 units have a gold label and no judgment" in note for note in found.notes)
+
+
+def test_lines_of_an_unread_answer_have_its_status() -> None:
+    answers = line_judgments(1).assign(value=None, status="refused")
+    assert score(answers, line_labels("setup", "setup")).frame["status"].tolist() == ["refused", "refused"]
+
+
+def test_surplus_answers_are_left_out_and_counted() -> None:
+    found = score(line_judgments(1, 2, 3), line_labels("setup", "setup"))
+    assert len(found.frame) == 2
+    assert any("1 judgments are of units without a gold label" in note for note in found.notes)
+
+
+def test_items_that_were_not_asked_are_no_units() -> None:
+    found = score(judged(item_id=["j1"], value=["safe"]), gold(j1="safe", j2="safe"))
+    assert found.frame["item_id"].tolist() == ["j1"]
+
+
+def test_gold_labels_outside_of_the_classes_are_left_out_and_named() -> None:
+    answers = judged(item_id=["j1", "j2"], value=["safe", "safe"])
+    found = score(answers, gold(j1="safe", j2="saef"), classes=["safe", "harmful"])
+    assert len(found.frame) == 1
+    assert any("'saef' (1)" in note for note in found.notes)
+
+
+def test_an_answer_outside_of_the_classes_is_wrong_and_not_missing() -> None:
+    answers = judged(item_id=["j1", "j2"], value=["safe", "funny"])
+    found = score(answers, gold(j1="safe", j2="safe"), classes=["safe", "harmful"])
+    table = scores(found, metrics=["accuracy", "missing_rate"], missing=["missing"], draws=0).frame
+    assert table.loc[table["judge"] == "gpt", "estimate"].tolist() == [0.5, 0.0]
+    counts = confusion(found).frame.query("gold == 'safe'").set_index("predicted")["n"]
+    assert counts.to_dict() == {"safe": 1, "harmful": 0, "other label": 1, "no answer": 0}
+
+
+def test_copies_of_an_item_have_the_label_of_the_original() -> None:
+    items = pd.DataFrame({"item_id": ["j1", "j1+typos"], "base_item_id": ["j1", "j1"]})
+    answers = judged(item_id=["j1", "j1+typos"], value=["safe", "harmful"])
+    found = score(answers, gold(j1="safe"), items=items)
+    assert found.frame["correct"].tolist() == [True, False]
+    assert found.frame["base_item_id"].tolist() == ["j1", "j1"]
+
+
+def test_scores_by_a_column_are_those_of_its_parts() -> None:
+    table = scores(harm(), by=["language"], metrics=["accuracy"], missing=["wrong"], draws=0).frame
+    models = table[table["judge"] == "gpt"].set_index("language")["estimate"]
+    assert models.to_dict() == {"en": 1.0, "ar": 0.0}
+    assert set(table["judge"]) == {"gpt", "majority class", "random"}
+
+
+def test_recall_on_covered_labels_and_specificity_of_the_covering_class_are_shown_by_default() -> None:
+    shown = set(scores(harm(), missing=["wrong"], draws=0).frame["metric"])
+    assert {"recall_implicit", "recall_explicit", "specificity_harmful"} <= shown
+    assert "recall_safe" not in shown
+
+
+def test_people_and_several_prompts_are_judges_of_their_own() -> None:
+    model = judged(item_id=["j1", "j1"], value=["safe", "harmful"], prompt_id=["short", "long"])
+    person = judged(item_id=["j1"], value=["safe"]).assign(judge_id="ann", judge_kind="human")
+    table = scores(score(pd.concat([model, person]), gold(j1="safe")), metrics=["accuracy"], draws=0).frame
+    mine = table[(table["missing"] == "wrong") & (table["judge_kind"] != "baseline")]
+    assert mine[["judge", "prompt", "estimate"]].to_numpy().tolist() == [
+        ["gpt", "short", 1.0],
+        ["gpt", "long", 0.0],
+        ["ann", "", 1.0],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answers", "labels", "sentence"),
+    [
+        (judged(item_id=["j1", "j1"], value="safe"), gold(j1="safe"), "repeats an earlier judgment"),
+        (
+            judged(item_id=["j1"], value="safe"),
+            pd.concat([gold(j1="safe")] * 2),
+            "second label of the same set",
+        ),
+        (
+            judged(item_id=["j1"], value="safe"),
+            gold(j1="safe").assign(label_set="x"),
+            "no label_set is a dim",
+        ),
+        (judged(item_id=["j1"], value="safe"), gold(j2="safe"), "nothing can be scored"),
+        (judged(value=["safe"]), gold(j1="safe"), "column 'item_id' is missing"),
+    ],
+)
+def test_tables_that_cannot_be_scored_are_refused(
+    answers: pd.DataFrame, labels: pd.DataFrame, sentence: str
+) -> None:
+    with pytest.raises(InputError, match=sentence):
+        score(answers, labels)
+
+
+def test_where_and_of_choose_answers() -> None:
+    found = harm()
+    assert len(found.of(language="en").frame) == 2
+    assert len(found.where(found.frame["correct"].to_numpy()).frame) == 2
+    with pytest.raises(InputError, match="never holds 'eng'"):
+        found.of(language="eng")
+
+
+def test_rules_are_compared_answer_by_answer() -> None:
+    items = [f"j{number}" for number in range(5)]
+    strict = judged(item_id=items, value=["a", "a", "a", None, None], rule="label/strict@1")
+    lenient = judged(item_id=items, value=["a", "b", None, "b", None], rule="label/lenient@1")
+    found = readings(strict, lenient)
+    compared = found.extra["compared"].set_index("status")["n"].to_dict()
+    assert compared == {"agree": 1, "different": 1, "only_strict": 1, "only_lenient": 1, "neither": 1}
+    strict_rows = found.frame[found.frame["rule"] == "label/strict@1"].set_index("status")["share"]
+    assert strict_rows.to_dict() == {"ok": 0.6, "missing": 0.4}
+
+
+def test_same_seed_gives_the_same_numbers_and_another_seed_others() -> None:
+    rng = np.random.default_rng(3)
+    items = [f"j{number}" for number in range(40)]
+    answers = judged(item_id=items, value=rng.choice(["safe", "harmful"], 40))
+    labels = gold(**dict(zip(items, rng.choice(["safe", "harmful"], 40), strict=True)))
+    first, again, other = (scores(score(answers, labels), draws=200, seed=seed).frame for seed in (1, 1, 2))
+    pd.testing.assert_frame_equal(first, again)
+    assert not first["lower"].equals(other["lower"])
