@@ -13,8 +13,9 @@ from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
 
 from ..adjustment import adjusted
+from ..results import inference
 from .mcnemar import Discordance, bonett_price, bootstrap_p, clustered_p, discordance, exact_p, mid_p
-from .metrics import Margins, metric
+from .metrics import Floats, Margins, metric
 from .missing import WRONG, check_policies
 from .mixed import pair_of
 from .pairing import ACCURACY, JUDGE, LOG_ODDS, Matched, comparable, matched_pairs
@@ -67,10 +68,10 @@ def differences(
     metrics : sequence of str
         See `scores`.
     tests : sequence of str
-        "bootstrap" (of clusters, both sides drawn together; for every metric); of accuracy "mcnemar exact"
-        and "mcnemar mid-p" (pairs as independent) and "mcnemar clustered"; "mixed logit" (log-odds with a
-        random intercept for each item, see `mixed_logit`). McNemar's exact and mid-p take the first sample
-        of a unit that both sides have.
+        "bootstrap" (of clusters, both sides drawn together; for every metric; its p is that of the estimate
+        over its bootstrap error); of accuracy "mcnemar exact" and "mcnemar mid-p" (pairs as independent) and
+        "mcnemar clustered"; "mixed logit" (log-odds with a random intercept for each item and robust errors,
+        see `mixed_logit`). McNemar's exact and mid-p take the first sample of a unit that both sides have.
     missing : "wrong", "missing" or "study"
         What missing answers count as; "missing" leaves out pairs that lack either.
     adjust : "holm", "bh" or "none"
@@ -206,8 +207,19 @@ def difference_in(pair: Matched, name: str, margins: tuple[Margins, Margins], pl
     drawn = left - right
     _, n_clusters = pair.clusters(plan.cluster)
     bounds = bounds_of(drawn, plan.alpha, share=False, n_clusters=n_clusters)
-    p = bootstrap_p(drawn) if n_clusters > 1 else np.nan
+    p = np.nan if n_clusters < 2 else p_of_draws(bounds, drawn)
     return Difference(float(left[0]), float(right[0]), numbers_of(bounds, p))
+
+
+def p_of_draws(bounds: Bounds, drawn: Floats) -> float:
+    """Two-sided p of the estimate over its bootstrap error; by the share of draws where that is zero.
+
+    Shares of draws alone never come below 2 / (B + 1), which no adjustment for many comparisons survives.
+    """
+    if bounds.std_error > 0:
+        against_zero = inference(np.array([bounds.estimate]), np.array([bounds.std_error]))
+        return float(against_zero.p[0])
+    return bootstrap_p(drawn)
 
 
 def numbers_of(bounds: Bounds, p: float) -> dict[str, float]:

@@ -23,6 +23,9 @@ from .pairing import JUDGE, LOG_ODDS, Matched, check_against, comparable, groups
 from .result import BenchmarkResult
 from .scoring import Cell, Scored
 
+ROBUST, MODEL = "robust", "model"
+NUMBERS = ("estimate", "std_error", "std_error_model", "z", "p", "lower", "upper")
+
 
 @dataclass(frozen=True)
 class Counted:
@@ -48,6 +51,7 @@ def mixed_logit(
     missing: str = WRONG,
     adjust: str = "holm",
     alpha: float = 0.05,
+    errors: str = ROBUST,
     quadrature: int = QUADRATURE,
     group: str = "item_id",
 ) -> BenchmarkResult:
@@ -70,6 +74,9 @@ def mixed_logit(
     adjust : "holm", "bh" or "none"
         Over all p values of the table.
     alpha : float
+    errors : "robust" or "model"
+        Errors from the scores of the items, which hold whatever else the answers to an item share (several
+        samples, lines, a judge who fails on a whole item); or the model's own, as in lme4.
     quadrature : int
         Nodes.
     group : str
@@ -79,9 +86,9 @@ def mixed_logit(
     -------
     BenchmarkResult
         Kind "mixed": ``judge, prompt, task, [by]`` without what is compared, ``left, right`` (the
-        reference)``, metric`` ("log_odds")``, estimate, std_error, z, p, p_adjusted, lower, upper,
-        odds_ratio, odds_ratio_lower, odds_ratio_upper, sd_items, n_answers, n_items``. Sides that are
-        always or never right have no finite log-odds: their numbers are missing, and a note says so.
+        reference)``, metric`` ("log_odds")``, estimate, std_error, std_error_model, z, p, p_adjusted, lower,
+        upper, odds_ratio, odds_ratio_lower, odds_ratio_upper, sd_items, n_answers, n_items``. Sides that
+        are always or never right have no finite log-odds: their numbers are missing, and a note says so.
         ``extra["sides"]`` holds the log-odds of each side for an item with intercept zero.
 
     Examples
@@ -98,6 +105,8 @@ def mixed_logit(
     """
     check_alpha(alpha)
     policy = check_policies(missing)[0]
+    if errors not in (ROBUST, MODEL):
+        raise InputError(f"errors is '{errors}'; use {ROBUST} or {MODEL}.")
     if adjust not in ("holm", "bh", "none"):
         raise InputError(f"adjust is '{adjust}'; use holm, bh or none.")
     strata = [name for name in by if name != between]
@@ -113,8 +122,8 @@ def mixed_logit(
             notes.append(f"{_named(keys)}: fewer than two of column '{between}', so nothing to compare.")
             continue
         fitted, used = fit_counted(counted, quadrature, notes, _named(keys))
-        rows += _rows(keys, counted, fitted, used, alpha)
-        sides += _sides(keys, counted, fitted, used)
+        rows += _rows(keys, counted, fitted, used, alpha, errors)
+        sides += _sides(keys, counted, fitted, used, errors)
     if not rows:
         raise InputError(f"scored judgments: no two values of column '{between}' share a task and prompt.")
     frame = pd.DataFrame(rows)
@@ -131,7 +140,7 @@ def mixed_logit(
         (*scored.notes, *left_out, *dict.fromkeys(notes)),
         {
             "between": between, "reference": reference, "by": strata, "missing": policy, "adjust": adjust,
-            "alpha": alpha, "quadrature": quadrature, "group": group,
+            "alpha": alpha, "errors": errors, "quadrature": quadrature, "group": group,
         },
         {"sides": pd.DataFrame(sides)},
     )  # fmt: skip
@@ -208,19 +217,21 @@ def pair_of(pair: Matched, alpha: float, notes: list[str]) -> dict[str, float]:
     fitted, _ = fit_counted(counted, QUADRATURE, notes, where)
     if fitted is None:
         return dict.fromkeys(("estimate", "std_error", "lower", "upper", "p"), np.nan)
-    told = _contrast(fitted, 0, 1, alpha)
+    told = _contrast(fitted, 0, 1, alpha, ROBUST)
     return {name: told[name] for name in ("estimate", "std_error", "lower", "upper", "p")}
 
 
-def _contrast(fitted: MixedLogit, left: int, right: int, alpha: float) -> dict[str, float]:
+def _contrast(fitted: MixedLogit, left: int, right: int, alpha: float, errors: str) -> dict[str, float]:
     weights = np.zeros(len(fitted.log_odds))
     weights[left], weights[right] = 1, -1
     estimate = weights @ fitted.log_odds
-    std_error = np.sqrt(weights @ fitted.vcov @ weights)
+    of_model, robust = (np.sqrt(weights @ vcov @ weights) for vcov in (fitted.vcov, fitted.robust))
+    std_error = robust if errors == ROBUST else of_model
     found = inference(np.array([estimate]), np.array([std_error]), alpha)
     return {
         "estimate": float(estimate),
         "std_error": float(std_error),
+        "std_error_model": float(of_model),
         "z": float(found.z[0]),
         "p": float(found.p[0]),
         "lower": float(found.lower[0]),
@@ -234,15 +245,16 @@ def _rows(
     fitted: MixedLogit | None,
     used: NDArray[np.bool_],
     alpha: float,
+    errors: str,
 ) -> list[dict[str, Any]]:
     place = np.cumsum(used) - 1
     rows = []
     for k in range(1, len(counted.sides)):
         there = fitted is not None and used[k] and used[0]
         told = (
-            _contrast(fitted, int(place[k]), int(place[0]), alpha)
+            _contrast(fitted, int(place[k]), int(place[0]), alpha, errors)
             if fitted is not None and there
-            else dict.fromkeys(("estimate", "std_error", "z", "p", "lower", "upper"), np.nan)
+            else dict.fromkeys(NUMBERS, np.nan)
         )
         odds = {
             "odds_ratio": np.exp(told["estimate"]),
@@ -258,16 +270,22 @@ def _rows(
 
 
 def _sides(
-    keys: Mapping[str, str], counted: Counted, fitted: MixedLogit | None, used: NDArray[np.bool_]
+    keys: Mapping[str, str],
+    counted: Counted,
+    fitted: MixedLogit | None,
+    used: NDArray[np.bool_],
+    errors: str,
 ) -> list[dict[str, Any]]:
     place = np.cumsum(used) - 1
-    errors = None if fitted is None else np.sqrt(np.diag(fitted.vcov))
+    found = None
+    if fitted is not None:
+        found = np.sqrt(np.diag(fitted.robust if errors == ROBUST else fitted.vcov))
     return [
         {
             **keys,
             "side": side,
             "log_odds": np.nan if fitted is None or not used[k] else float(fitted.log_odds[place[k]]),
-            "std_error": np.nan if errors is None or not used[k] else float(errors[place[k]]),
+            "std_error": np.nan if found is None or not used[k] else float(found[place[k]]),
             "share_right": float(counted.right[:, k].sum() / counted.asked[:, k].sum()),
             "n_answers": int(counted.asked[:, k].sum()),
         }

@@ -27,6 +27,9 @@ class MixedLogit:
     log_odds : ndarray, shape (K,)
         Of a right answer of each side to an item with intercept zero.
     vcov : ndarray, shape (K, K)
+        As the model has it: the answers to an item are independent, given its intercept.
+    robust : ndarray, shape (K, K)
+        From the scores of the items: whatever else the answers to an item share.
     sd : float
         Standard deviation of the items' intercepts.
     log_likelihood : float
@@ -36,6 +39,7 @@ class MixedLogit:
 
     log_odds: Floats
     vcov: Floats
+    robust: Floats
     sd: float
     log_likelihood: float
     converged: bool
@@ -46,7 +50,8 @@ def fit_mixed_logit(right: Floats, asked: Floats, quadrature: int = QUADRATURE) 
 
     Answer j of side k to item i is right with log-odds ``log_odds[k] + sd * z_i``, z standard normal. The
     integral over z is taken by ``quadrature`` nodes around its mode, as ``nAGQ`` in R's lme4. The
-    covariance is the inverse of the observed information of all parameters.
+    covariance is the inverse of the observed information of all parameters; the robust one puts the squared
+    scores of the items between two such inverses.
 
     Parameters
     ----------
@@ -88,9 +93,16 @@ def fit_mixed_logit(right: Floats, asked: Floats, quadrature: int = QUADRATURE) 
     settled = bool(np.abs(gradient).max() < FLAT * np.sqrt(asked.sum()))
     positive = bool(np.linalg.eigvalsh(information).min() > 0)
     small = bool(np.abs(parameters).max() < LARGEST)
-    vcov = np.asarray(np.linalg.pinv(information)[:n_sides, :n_sides], dtype=np.float64)
+    vcov = np.asarray(np.linalg.pinv(information), dtype=np.float64)
+    _, scores = _by_item(parameters, data[0], data[1], *data[3:])
+    robust = vcov @ _meat(scores, data[2]) @ vcov
     return MixedLogit(
-        parameters[:-1], vcov, float(parameters[-1]), -float(found.fun), settled and positive and small
+        parameters[:-1],
+        vcov[:n_sides, :n_sides],
+        robust[:n_sides, :n_sides],
+        float(parameters[-1]),
+        -float(found.fun),
+        settled and positive and small,
     )
 
 
@@ -102,15 +114,31 @@ def _nodes(quadrature: int) -> tuple[Floats, Floats]:
 
 def _plain(right: Floats, asked: Floats, share: Floats) -> MixedLogit:
     """Logistic regression without a variance of items."""
-    total = asked.sum(axis=0)
-    likelihood = float((right * np.log(share) + (asked - right) * np.log1p(-share)).sum())
-    return MixedLogit(logit(share), np.diag(1 / (total * share * (1 - share))), 0.0, likelihood, True)
+    p = np.broadcast_to(share, right.shape)
+    likelihood = float((right * np.log(p) + (asked - right) * np.log1p(-p)).sum())
+    vcov = np.diag(1 / (asked * p * (1 - p)).sum(axis=0))
+    meat = _meat(right - asked * p, np.ones(len(right)))
+    return MixedLogit(logit(share), vcov, vcov @ meat @ vcov, 0.0, likelihood, True)
+
+
+def _meat(scores: Floats, times: Floats) -> Floats:
+    """Variance of the sum of the items' scores, shape (m, m), from scores of shape (I, m)."""
+    n = times.sum()
+    return np.asarray((scores * times[:, None]).T @ scores * n / (n - 1))
 
 
 def _objective(
     parameters: Floats, right: Floats, asked: Floats, times: Floats, nodes: Floats, log_weights: Floats
 ) -> tuple[float, Floats]:
     """Negative log likelihood and its gradient, shape (K + 1,): exact as the nodes grow in number."""
+    each, scores = _by_item(parameters, right, asked, nodes, log_weights)
+    return -float(times @ each), -(times @ scores)
+
+
+def _by_item(
+    parameters: Floats, right: Floats, asked: Floats, nodes: Floats, log_weights: Floats
+) -> tuple[Floats, Floats]:
+    """Log likelihood of each item, shape (I,), and its derivatives, shape (I, K + 1)."""
     log_odds, sd = parameters[:-1], parameters[-1]
     mode, spread = _modes(log_odds, sd, right, asked)
     z = mode[:, None] + np.sqrt(2) * spread[:, None] * nodes  # (I, Q)
@@ -118,12 +146,11 @@ def _objective(
     each = (right[..., None] * eta - asked[..., None] * _softplus(eta)).sum(axis=1)
     terms = each - z**2 / 2 - np.log(2 * np.pi) / 2 + log_weights
     whole = logsumexp(terms, axis=1)
-    posterior = np.exp(terms - whole[:, None]) * times[:, None]  # (I, Q)
+    posterior = np.exp(terms - whole[:, None])  # (I, Q)
     residual = right[..., None] - asked[..., None] * expit(eta)
-    by_log_odds = np.einsum("ikq,iq->k", residual, posterior)
-    by_sd = float((residual.sum(axis=1) * z * posterior).sum())
-    value = float((times * (whole + np.log(np.sqrt(2) * spread))).sum())
-    return -value, -np.append(by_log_odds, by_sd)
+    by_log_odds = np.einsum("ikq,iq->ik", residual, posterior)
+    by_sd = (residual.sum(axis=1) * z * posterior).sum(axis=1)
+    return whole + np.log(np.sqrt(2) * spread), np.column_stack([by_log_odds, by_sd])
 
 
 def _modes(log_odds: Floats, sd: float, right: Floats, asked: Floats) -> tuple[Floats, Floats]:

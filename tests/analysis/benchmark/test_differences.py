@@ -131,6 +131,17 @@ def test_same_seed_same_numbers_in_any_order_of_rows() -> None:
     assert not np.allclose(first["lower"], differences(scored, draws=200, seed=2).frame["lower"])
 
 
+def test_many_comparisons_do_not_hide_a_plain_difference() -> None:
+    rng = np.random.default_rng(13)
+    answers = {
+        judge: (rng.random(150) < share).astype(int).tolist()
+        for judge, share in zip("abcdefg", np.linspace(0.1, 0.9, 7), strict=True)
+    }
+    rows = differences(scored_of(answers), metrics=["accuracy"], tests=["bootstrap"], draws=100).frame
+    best = rows[(rows["left"] == "a") & (rows["right"] == "g")].iloc[0]
+    assert best["p_adjusted"] < 1e-6
+
+
 def test_answers_without_a_partner_are_counted_and_left_out() -> None:
     answers = draws_of(7, 2, 30)
     scored = scored_of({"a": answers["a"], "b": [None] * 10 + answers["b"][10:25] + [None] * 5})
@@ -255,4 +266,4 @@ def test_judges_are_compared_on_items_as_they_were() -> None:
 )  # fmt: skip
 def test_what_cannot_be_compared_is_refused(options: dict, told: str) -> None:
     with pytest.raises(InputError, match=told):
-        differences(scored_of(draws_of(12, 2, 6)), **options)
+        differences(scored_of(draws_of(12, 2, 6)), **{"draws": 50, **options})
