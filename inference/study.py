@@ -188,10 +188,11 @@ class ItemStudy(AnyStudy):
     @property
     def label_sets(self) -> dict[str, Label | LineLabels]:
         """What gives labels, by task: a dimension, or "line" for the dimensions line_1, line_2 and so on."""
-        given = [response for response in self.responses if isinstance(response, Label | LineLabels)]
-        return {
-            response.id if isinstance(response, Label) else LINE: response for response in reversed(given)
-        }
+        found: dict[str, Label | LineLabels] = {}
+        for response in self.responses:
+            if isinstance(response, Label | LineLabels):
+                found.setdefault(response.id if isinstance(response, Label) else LINE, response)
+        return found
 
     def gold_labels(self, task: str) -> dict[str, str]:
         """Gold labels of a task in words: those of the answers unless the study file has others."""
