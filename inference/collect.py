@@ -20,7 +20,7 @@ from .prices import Price, Tokens, guess_tokens
 from .requests import TRANSIENT, Outcome, Request
 from .study import ItemStudy, Study
 from .study_parts import Prompt
-from .subjects import Subject
+from .subjects import Subject, takes
 
 PASSES = 3  # how often what failed for a passing reason is asked again before a run gives up on it
 SAMPLED = 300  # requests from which the size of all is guessed
@@ -280,6 +280,7 @@ def collect(
     with interruptible() as stop:
         desk = Desk(ledger, budget, planned, stop, watch)
         try:
+            _cut_clips(order, desk)
             for _ in range(PASSES):
                 failed = desk.tally.failed.copy()
                 backend.run(desk.taken(ledger.pending(order.requests())), desk)
@@ -291,6 +292,15 @@ def collect(
             ledger.flush()
             desk.close()
     return desk.tally
+
+
+def _cut_clips(order: Order, desk: Desk) -> None:
+    """Cut clips before anything is sent: cutting one takes seconds, in which no answer would be received."""
+    for subject in order.subjects():
+        if any(takes(prompt, subject.strata) for prompt in order.prompts):
+            for shown in subject.shown:
+                if shown.kind == "video" and shown.media is not None and not desk.stopping():
+                    order.media(shown, order.ask.takes)
 
 
 @contextmanager

@@ -1,25 +1,29 @@
-"""Pictures of a study reach a vision model, through the ledger, in the order in which they are shown."""
+"""Pictures and clips of a study reach a model, through the ledger, in the order in which they are shown."""
 
 from __future__ import annotations
 
 import json
 import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
+from fakes.clips import write_clip
 from fakes.desk import MemoryDesk
-from fakes.studies import towns, write_study
+from fakes.studies import LABELS, items, towns, write_study
 from PIL import Image
 
 from conjury.inference.backends.vllm import VLLMBackend
+from conjury.inference.building import Builder
 from conjury.inference.collect import Budget, Order, collect, plan
 from conjury.inference.collecting_parts import Sampling
 from conjury.inference.designing import draw_design, save_design
 from conjury.inference.exporting import run_tables
 from conjury.inference.ledger import Ledger
+from conjury.inference.media import resolve
 from conjury.inference.requests import Outcome
 from conjury.inference.runs import RunFolder
-from conjury.inference.study import load_study
+from conjury.inference.study import load_any_study, load_study
 
 ENGINE = {
     "dtype": "float32",
@@ -68,6 +72,53 @@ def test_pairs_of_pictures_are_judged(backend: VLLMBackend, tmp_path: Path) -> N
     swapped = tables.choices[tables.choices["position"] == "A"].set_index("pair_id")["probability"]
     for name in swapped.index[swapped.index.str.endswith("_swapped")]:
         assert swapped[name] != pytest.approx(swapped[name.removesuffix("_swapped")])
+
+
+def clips(folder: Path, takes: list[str], *names: str, **video: Any) -> Path:
+    """Write a study whose items are clips."""
+    how = {"model": "tiny-vision", "backend": "vllm", "answer": "choice", "takes": takes}
+    content = items({"form": "label", "labels": LABELS}, **how, settings={"temperature": 0})
+    content["collect"] |= {"video": video}
+    study = write_study(folder, content, list(names))
+    for number, name in enumerate(names):
+        write_clip(study / name, frames=10 + 5 * number, sound=True)
+    rows = "".join(f"post_{n},video,{name}\n" for n, name in enumerate(names))
+    (study / "items.csv").write_text(f"item_id,modality,media\n{rows}", encoding="utf-8")
+    return study
+
+
+def test_frames_of_clips_are_judged(backend: VLLMBackend, tmp_path: Path) -> None:
+    study = load_any_study(clips(tmp_path / "posts", ["image"], "a.mp4", "b.webm", most_frames=2))
+    folder, ask = RunFolder(tmp_path / "run"), study.judges[0].ask
+    assert ask is not None
+    material = folder.material(study)
+    with Ledger.open(folder.ledger) as ledger:
+        media = folder.media(study, ledger)
+        order = Order(study, "judge", ask, study.prompts, material.subjects, material.count, media)
+        tally = collect(order, ledger, backend, Budget(), plan(order, ledger, Budget()), lambda tally: None)
+        assert (tally.answered, tally.failed) == (2, {})
+        tables = run_tables(study, ledger.answers())
+    assert (tables.judgments["status"] == "ok").all()
+    assert (tables.responses["prompt_tokens"] > 30).all()
+
+
+def test_whole_clips_and_sound_are_what_the_engine_reads(tmp_path: Path) -> None:
+    from vllm.multimodal.media import MediaConnector
+
+    study = load_any_study(clips(tmp_path / "posts", ["video", "audio"], "a.mp4", "b.webm"))
+    folder, ask = RunFolder(tmp_path / "run"), study.judges[0].ask
+    assert ask is not None
+    engine = MediaConnector(media_io_kwargs={"video": {"fps": 10, "num_frames": 64}})
+    with Ledger.open(folder.ledger) as ledger:
+        builder = Builder(study, "judge", ask, study.prompts, folder.media(study, ledger))
+        for request in builder.requests(folder.material(study).subjects()):
+            parts = resolve(request.body, ledger.media)["messages"][-1]["content"]
+            seconds = {"post_0": 0.4, "post_1": 0.6}[request.subject_id]
+            frames = engine.fetch_video(parts[1]["video_url"]["url"])[0]
+            assert frames.shape == (round(10 * seconds), 64, 96, 3)
+            heard = parts[-1]["input_audio"]
+            samples, rate = engine.fetch_audio(f"data:audio/{heard['format']};base64,{heard['data']}")
+            assert len(samples) / rate == pytest.approx(seconds, abs=0.05)
 
 
 def test_too_many_pictures_end_one_request_alone(backend: VLLMBackend, tmp_path: Path) -> None:
