@@ -51,7 +51,7 @@ def dimension_model(
     scale: Sequence[float] | None = None,
     priors: Mapping[str, Any] | None = None,
     draws: int = 1000,
-    tune: int = 300,
+    tune: int = 200,
     chains: int = 4,
     seed: int = 0,
     sampler: str = SAMPLER,

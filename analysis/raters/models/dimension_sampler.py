@@ -8,8 +8,10 @@ dimensions together, latents integrated out, takes 10 ms and gave 132 of 2,250. 
 the predictors too, fewer proposals were accepted (10% against 21% near the ceiling, 400 items); Student's t
 in place of normal proposals did not help (31% as before near the ceiling, 80% in place of 92% elsewhere).
 Gaps of cut-points on the log scale doubled the least effective sample size near the ceiling on 200 items
-(216 to 483, and 251 to 394, of 800 draws). A sweep of 12,768 ratings with effects of items and raters takes
-50 ms.
+(216 to 483, and 251 to 394, of 800 draws). A sweep of 12,768 ratings with effects of items and raters took
+55 ms; with sums over ratings as matrix products, and quantiles that need no refinement, the pass over these
+ratings takes 2.2 in place of 3.5 ms (there are twelve in a sweep). One sweep a draw is enough for 3,192
+single ratings: 3,300 effective of 6,000 draws.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from .progress import Progress, reporting
 from .sampling import available_cores
 
 _LOOK = 0.2  # seconds between looks at running chains
-_ROWS = 10_000  # ratings a kept draw goes over, in several sweeps where there are few
+_ROWS = 5_000  # ratings a kept draw goes over, in several sweeps where there are few
 _MOST = 6
 
 
