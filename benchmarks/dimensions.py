@@ -1,0 +1,114 @@
+"""The model of dimensions at the size of a real study, from judgments to tables; writes DIMENSIONS.md.
+
+    .venv/bin/python benchmarks/dimensions.py [--draws N] [--tune N] [--chains N] [--topics N]
+
+Without sizes the model's defaults are taken, and all topics of the study.
+"""  # fmt: skip
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from measure import machine, peak_memory  # noqa: E402
+
+from conjury.analysis.raters.models import ModelFit, dimension_model  # noqa: E402
+from conjury.analysis.raters.models.dimension_data import dimension_data  # noqa: E402
+from conjury.analysis.raters.models.dimension_model import default_priors  # noqa: E402
+from conjury.analysis.raters.models.dimension_sampler import sample_group  # noqa: E402
+from conjury.inference.ratings import simulate_ratings  # noqa: E402
+from conjury.inference.study import load_any_study  # noqa: E402
+
+STUDY, SEED, TIMED = "oogiri", 1, 20
+SIZES = ("draws", "tune", "chains")
+
+
+def sweep_seconds(judgments: pd.DataFrame) -> dict[str, float]:
+    """Processor time of one sweep over each group's unknowns, compiled before."""
+    found = {}
+    for group in dimension_data(judgments).groups:
+        for _ in range(2):
+            start = time.process_time()
+            drawn = sample_group(group, default_priors(), draws=TIMED, tune=1, chains=1, seed=(SEED,))
+            found[group.group] = (time.process_time() - start) / (drawn.thin * (TIMED + 1))
+    return found
+
+
+def convergence(fit: ModelFit, judgments: pd.DataFrame) -> pd.DataFrame:
+    """Worst R-hat and least effective sample sizes of what is reported, by group."""
+    differences = fit.extra["differences"]
+    differences = differences.assign(group=differences["group"] + " less " + differences["other_group"])
+    reported = pd.concat([fit.frame, differences])
+    table = reported.groupby("group", sort=False).agg(
+        ratings=("n_ratings", "first"),
+        items=("n_items", "first"),
+        numbers=("rhat", "size"),
+        rhat=("rhat", "max"),
+        ess_bulk=("ess_bulk", "min"),
+        ess_tail=("ess_tail", "min"),
+    )
+    sweeps = pd.Series(fit.settings["thin"]) * (fit.settings["draws"] + fit.settings["tune"])
+    table.insert(2, "sweeps", sweeps)
+    table.insert(3, "sweep_ms", pd.Series(sweep_seconds(judgments)) * 1000)
+    return table
+
+
+def report(fit: ModelFit, table: pd.DataFrame, told: dict[str, str]) -> str:
+    lines = [
+        "# Benchmark of the model of dimensions",
+        "",
+        f"Written by `python benchmarks/dimensions.py`: the simulated {STUDY} study, seed {SEED}.",
+        "",
+        *(f"- {name}: {text}" for name, text in told.items()),
+        "",
+        "| group | ratings | items | sweeps a chain | ms a sweep | numbers | R-hat | ESS bulk | ESS tail |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        *(
+            f"| {row.Index} | {row.ratings:,.0f} | {row.items:,.0f} | {row.sweeps:,.0f} | "
+            f"{row.sweep_ms:.1f} | {row.numbers} | {row.rhat:.4f} | "
+            f"{row.ess_bulk:,.0f} | {row.ess_tail:,.0f} |"
+            for row in table.itertuples()
+        ),
+        "",
+        "A rating is one judge's view of one item on all dimensions. Milliseconds are of one processor. "
+        "R-hat is the greatest and ESS (effective sample size) the least of all numbers that are reported of "
+        "a group, or of the differences between two.",
+        "",
+        *fit.verdict,
+    ]
+    return "\n".join(lines).replace("nan", "") + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in (*SIZES, "topics"):
+        parser.add_argument(f"--{name}", type=int)
+    asked = vars(parser.parse_args())
+    defaults = inspect.signature(dimension_model).parameters
+    sizes = {name: asked[name] or defaults[name].default for name in SIZES}
+    judgments = simulate_ratings(load_any_study(STUDY), SEED, topics=asked["topics"]).judgments
+    told = {"Machine": machine()}
+    wall, processor = time.perf_counter(), time.process_time()
+    fit = dimension_model(judgments, seed=SEED, **sizes)
+    wall, processor = time.perf_counter() - wall, time.process_time() - processor
+    told |= {
+        "Size": f"{len(judgments):,} numbers on {judgments['dimension'].nunique()} dimensions",
+        "Chains": f"{sizes['chains']} of {sizes['draws']:,} draws after {sizes['tune']:,} to adapt",
+        "From judgments to tables": f"{wall:,.0f} s, {processor:,.0f} s of processor time, "
+        f"at most {peak_memory():,.0f} MB",
+    }
+    written = report(fit, convergence(fit, judgments), told)
+    (HERE / "DIMENSIONS.md").write_text(written, encoding="utf-8")
+    print(written)
+
+
+if __name__ == "__main__":
+    main()
