@@ -11,6 +11,7 @@ from .beside import published_section, truth_section
 from .blocks import table_blocks
 from .display import raw_block
 from .methods import code, describe_analysis, note_list, plain
+from .report_benchmark import BenchmarkReport
 from .report_diagnostics import DiagnosticsReport
 from .report_engines import EngineReport
 from .report_figures import drawers
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from great_tables import GT
     from matplotlib.figure import Figure
 
-__all__ = ["DiagnosticsReport", "EngineReport", "RatingsReport", "Results"]
+__all__ = ["BenchmarkReport", "DiagnosticsReport", "EngineReport", "RatingsReport", "Results"]
 
 REFUSALS = {
     "missing": "An answer without a choice is a missing choice and leaves the estimates.",

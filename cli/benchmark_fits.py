@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,10 @@ from .rating_fits import describe_study, draw_figures, print_notes
 
 if TYPE_CHECKING:
     from conjury.analysis.benchmark.fit import BenchmarkOptions
+    from conjury.analysis.raters.fit import FittedRatings
 
 FEWEST_VOTES = 3
+ANNOTATIONS = "annotations.csv"  # beside the file of a study
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,15 @@ def fit_benchmark_study(
     judged = read_judged(data, study=study, items=items, renames=renames)
     others = [read_judged([file], renames=renames).judgments for file in readings]
     found = find_gold(study, judged, gold)
-    answered = Answered(study, judged.judgments, found.labels, judged.items, others, responses_of(data))
+    answered = Answered(
+        study,
+        judged.judgments,
+        found.labels,
+        judged.items,
+        others,
+        responses_of(data),
+        annotations_of(study, judged),
+    )
     console.print(
         f"{study.title}: {len(judged.judgments):,} judgments, {len(found.labels):,} gold labels, "
         f"{len(plan_benchmark(answered, options))} analyses, {options.draws:,} bootstrap draws each."
@@ -59,6 +69,7 @@ def fit_benchmark_study(
         with show_progress(len(plan_benchmark(answered, options))) as step:
             fitted = fit_benchmark(answered, options, step)
         source = judged.source()
+        beside_print(study, judged, fitted, source)
         further = [("labels", found.file, found.labels)] if found.file is not None else []
         further += [("readings", file, table) for file, table in zip(readings, others, strict=True)]
         files = [describe_file(file, len(table), "", len(table), name) for name, file, table in further]
@@ -78,6 +89,28 @@ def fit_benchmark_study(
         draft.write({}, manifest | {"notes": [*manifest["notes"], *undrawn]})
     print_notes([*manifest["notes"], *undrawn], out)
     console.print(f"Results in {out}")
+
+
+def beside_print(study: ItemStudy, judged: Judged, fitted: FittedRatings, source: Mapping[str, Any]) -> None:
+    """Add what the harm paper printed of judges and people who are not simulated."""
+    from conjury.analysis.benchmark.beside import HARM, harm_beside
+    from conjury.analysis.raters.saved import record_of
+
+    if study.name != HARM:
+        return
+    asked = judged.judgments.drop_duplicates("judge_id")
+    person = dict(zip(as_text(asked["judge_id"]), as_text(asked["judge_kind"]).eq("human"), strict=True))
+    real = [str(name) for name in (source["real_judges"] if source["simulated"] else person)]
+    people = any(person.get(name) for name in real)
+    results = {name: found for name, found in fitted.results.items() if people or name != "annotators"}
+    labels = {name: study.judge_labels[name] for name in real if name in study.judge_labels}
+    try:
+        found = harm_beside(results, labels)
+    except InputError as error:
+        fitted.notes.append(f"Printed numbers: left out. {error}")
+        return
+    fitted.results["beside_print"] = found
+    fitted.records.append(record_of("beside_print", "Printed numbers beside ours", found, 0.0))
 
 
 def describe_benchmark(study: ItemStudy) -> dict[str, Any]:
@@ -129,7 +162,7 @@ def find_gold(study: ItemStudy, judged: Judged, given: Path | None) -> Gold:
 
 
 def responses_of(data: Sequence[Path]) -> pd.DataFrame | None:
-    """Raw answers that lie beside judgments as NAME.responses.parquet or responses.parquet; None without."""
+    """Raw answers that lie beside judgments as NAME_responses or as responses.parquet; None without."""
     from conjury.inference.files import read_table
 
     beside = [next((path for path in _beside(file) if path.is_file()), None) for file in dict.fromkeys(data)]
@@ -137,8 +170,21 @@ def responses_of(data: Sequence[Path]) -> pd.DataFrame | None:
     return pd.concat(found, ignore_index=True) if found else None
 
 
+def annotations_of(study: ItemStudy, judged: Judged) -> pd.DataFrame | None:
+    """Annotations that ship with a study, of the judged items; None where there are none."""
+    from conjury.inference.judgments import load_judgments
+
+    file = study.folder / ANNOTATIONS
+    if not file.is_file():
+        return None
+    table = load_judgments(file, study=study)
+    kept = as_text(table["item_id"]).isin(_bases(judged)).to_numpy(dtype=bool)
+    return table[kept] if kept.any() else None
+
+
 def _beside(file: Path) -> list[Path]:
-    return [file.with_name(f"{file.stem}.responses.parquet"), file.with_name("responses.parquet")]
+    stem, dot, ending = file.name.partition(".")
+    return [file.with_name(f"{stem}_responses{dot}{ending}"), file.with_name("responses.parquet")]
 
 
 def _bases(judged: Judged) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -19,16 +20,20 @@ from ..raters.result import RaterResult
 from ..raters.saved import record_of
 from ..results import check_alpha, check_draws
 from .annotators import annotators
+from .beside import JOKES, READ_BY, jokes_beside
 from .cards import cards
+from .comparisons import differences
 from .confusion import by_label, confusion
 from .errors import length_effects
+from .mixed import mixed_logit
 from .passes import passes
 from .probabilities import probabilities
 from .readings import readings
+from .robustness import robustness
 from .scores import scores
 from .scoring import Scored, score
 
-PUBLISHED = "published"  # rule of reading whose judgments hold the strings of a published evaluation
+PUBLISHED = "published"  # start of rules whose judgments hold the strings of a published evaluation
 UNPERTURBED = ("", "none")  # conditions of items as they were
 
 
@@ -69,6 +74,8 @@ class Answered:
         The same answers read by other rules.
     responses : DataFrame or None
         Raw answers: ``judge_id, item_id, prompt_id, sample, text``.
+    annotations : DataFrame or None
+        Judgments of the people behind the gold labels, where they are not among ``judgments``.
     """
 
     study: ItemStudy
@@ -77,27 +84,30 @@ class Answered:
     items: pd.DataFrame | None = None
     others: Sequence[pd.DataFrame] = field(default_factory=tuple)
     responses: pd.DataFrame | None = None
+    annotations: pd.DataFrame | None = None
 
-    @property
+    @cached_property
     def of_models(self) -> pd.DataFrame:
         """Judgments that are scored: those of models, or of people where there are no models."""
         model = as_text(self.judgments["judge_kind"]).ne(HUMAN).to_numpy(dtype=bool)
-        return self.judgments[model] if model.any() else self.judgments
+        return self.judgments if model.all() or not model.any() else self.judgments[model]
 
-    @property
+    @cached_property
     def as_they_were(self) -> pd.DataFrame:
         """Judgments to score of items that were not perturbed."""
         return self.of_models[_unperturbed(self.of_models)]
 
     @property
-    def by_published_rule(self) -> pd.DataFrame | None:
-        """Judgments that hold the strings of a published evaluation; None where there are none."""
-        return next((table for table in (self.of_models, *self.others) if rule_of(table) == PUBLISHED), None)
+    def by_published_rules(self) -> dict[str, pd.DataFrame]:
+        """Judgments of items as they were that hold the strings of a published evaluation, by its rules."""
+        named = {read_by: rules for rules, read_by in READ_BY.items()}
+        tables = {rule_of(table): table for table in (*self.others, self.of_models)}
+        return {named[rule]: table[_unperturbed(table)] for rule, table in tables.items() if rule in named}
 
     @property
     def by_other_rule(self) -> pd.DataFrame | None:
         """The same answers read by another rule with labels of the study; None where there are none."""
-        return next((table for table in self.others if rule_of(table) != PUBLISHED), None)
+        return next((table for table in self.others if not rule_of(table).startswith(PUBLISHED)), None)
 
 
 def rule_of(judgments: pd.DataFrame) -> str:
@@ -110,7 +120,7 @@ def rule_of(judgments: pd.DataFrame) -> str:
     """
     if "rule" not in judgments:
         return ""
-    names = as_text(judgments["rule"]).dropna().str.extract(r"/(\w+?)(?:_v\d+)?@", expand=False).dropna()
+    names = as_text(judgments["rule"]).dropna().str.extract(r"/(\w+)@", expand=False).dropna()
     return str(names.mode().iloc[0]) if len(names) else ""
 
 
@@ -130,9 +140,18 @@ def score_study(answered: Answered, judgments: pd.DataFrame) -> Scored:
 def plan_benchmark(answered: Answered, options: BenchmarkOptions) -> list[Planned]:
     """List the analyses that a study and its judgments allow, in the order of a report."""
     planned = list(_of_readings(answered))
-    if rule_of(answered.of_models) != PUBLISHED:
+    if not rule_of(answered.of_models).startswith(PUBLISHED):
         planned += _of_scores(answered, options)
     planned += _of_people(answered, options)
+    if answered.by_published_rules and answered.study.name == JOKES:
+        read = answered.by_published_rules
+        planned.append(
+            Planned(
+                "beside_print",
+                "Printed numbers beside recomputed ones",
+                lambda: jokes_beside(read, answered.labels, answered.items),
+            )
+        )
     return planned
 
 
@@ -154,7 +173,7 @@ def fit_benchmark(
         For judgments and labels of which nothing can be scored.
     """
     found = FittedRatings()
-    if answered.of_models is not answered.judgments:
+    if len(answered.of_models) < len(answered.judgments):
         found.notes.append("People are not scored: their votes make gold labels. Models are.")
     for planned in plan_benchmark(answered, options):
         if progress is not None:
@@ -212,7 +231,8 @@ def _unperturbed(judgments: pd.DataFrame) -> Any:
 
 def _of_readings(answered: Answered) -> Iterator[Planned]:
     asked, other = answered.of_models, answered.by_other_rule
-    yield Planned("readings", "What became of the answers", lambda: readings(asked, other))
+    pair = (other, asked) if other is not None and rule_of(other) == "strict" else (asked, other)
+    yield Planned("readings", "What became of the answers", lambda: readings(*pair))
 
 
 def _of_scores(answered: Answered, options: BenchmarkOptions) -> Iterator[Planned]:
@@ -227,6 +247,12 @@ def _of_scores(answered: Answered, options: BenchmarkOptions) -> Iterator[Planne
         )
     if "probability" in plain and plain["probability"].notna().any():
         yield Planned("probabilities", "Scores of probabilities", lambda: probabilities(scored, **drawn))
+    if scored.frame["judge"].nunique() > 1:
+        yield Planned("differences", "Differences between judges", lambda: differences(scored, **drawn))
+        yield Planned("mixed", "Odds of a right answer", lambda: mixed_logit(scored, alpha=options.alpha))
+    if len(answered.of_models) > len(plain):
+        whole = score_study(answered, answered.of_models)
+        yield Planned("robustness", "What perturbations change", lambda: robustness(whole, **drawn))
     if scored.frame["sample"].nunique() > 1:
         yield Planned("passes", "Several answers to the same item", lambda: passes(scored, **drawn))
         for name, title, by in list(_by_strata(answered.study, strata))[:1]:
@@ -255,6 +281,8 @@ def _of_scores(answered: Answered, options: BenchmarkOptions) -> Iterator[Planne
 def _of_people(answered: Answered, options: BenchmarkOptions) -> Iterator[Planned]:
     """Agreement of annotators, overall or by the first stratum."""
     people = answered.judgments[as_text(answered.judgments["judge_kind"]).eq(HUMAN).to_numpy(dtype=bool)]
+    if people.empty and answered.annotations is not None:
+        people = answered.annotations
     if people["judge_id"].nunique() < 2:
         return
     covers = answered.study.gold.covers if answered.study.gold is not None else {}

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 DRAWN: dict[str, str] = {  # kind of result -> module of this folder with `draw` and `alt`
     "annotators": "annotators",
+    "beside_print": "printed",
     "by_label": "by_label",
     "confusion": "confusion",
     "differences": "differences",
     "errors": "errors",
+    "mixed": "mixed",
     "passes": "passes",
-    "printed": "printed",
     "probabilities": "scores",
     "readings": "readings",
     "robustness": "robustness",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from ..fitting import more_lines, wrap
@@ -34,7 +35,7 @@ class Curves:
         In display order: rows and columns of panels, and lines.
     xlabel : str
     whole : bool
-        Whether x counts something, so that each value has a tick.
+        Whether x counts something; else it is drawn on a logarithmic scale.
     plain : list of str
         Further series, drawn as bare lines with a dash of their own.
     """
@@ -69,6 +70,8 @@ def draw_curves(curves: Curves, *, theme: str, title: str | None) -> Figure:
         for i, down in enumerate(curves.down):
             for j, across in enumerate(curves.across):
                 _draw_lines(grid[i, j], curves, curves.at(down, across), look)
+            here = curves.table.loc[curves.table["down"] == down, ["estimate", "upper"]]
+            grid[i, 0].set_ylim(0, 1.05 * float(np.nanmax([*here.to_numpy(float).ravel(), 0.05])))
             grid[i, 0].set_ylabel(wrap(down, HIGH - 0.2, SIZE), fontsize=SIZE)
         for axes, head in zip(grid[0], heads, strict=True):
             axes.set_title(head, fontsize=SIZE, fontweight="bold", loc="left", pad=4)
@@ -112,8 +115,10 @@ def _draw_lines(axes: Axes, curves: Curves, here: pd.DataFrame, look: Theme) -> 
         ticks = sorted(set(here["x"].astype(int)))
         axes.set_xticks(ticks if len(ticks) <= MOST_TICKS else ticks[:: -(-len(ticks) // 6)])
     else:
-        axes.locator_params(axis="x", nbins=4)
-    axes.set_ylim(bottom=0)
+        axes.set_xscale("log")
+        ticks = sorted(set(here["x"].round().astype(int)))
+        axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+        axes.set_xticks([], minor=True)
     axes.locator_params(axis="y", nbins=4)
     axes.tick_params(labelsize=7.5)
     axes.grid(zorder=0)

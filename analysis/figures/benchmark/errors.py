@@ -51,7 +51,7 @@ def draw(
         [metric_in_words(kind) for kind in display_order(frame["metric"])],
         places,
         list(dict.fromkeys(told["series"])),
-        f"Length of the item, mean characters of its group (bands: {level_of(result.settings)} intervals)",
+        f"Characters of the item, mean of its group (bands: {level_of(result.settings)} intervals)",
         whole=False,
     )
     return draw_curves(curves, theme=theme, title=title)

@@ -61,13 +61,31 @@ def draw(
             **{name: frame[name].astype(float) for name in ("estimate", "lower", "upper")},
         }
     )
-    series = [_words(name) for name in display_order(frame["missing"])]
+    series = [_words(name) for name in policies_apart(frame)]
+    told = told[told["series"].isin(series)]
     level = level_of(result.settings)
     forest = Forest(
         told, panels, list(dict.fromkeys(told["row"])), series, list(range(len(series))),
         f"{metric_in_words(kinds[0])} ({level} intervals)",
     )  # fmt: skip
     return draw_forest(forest, theme=theme, title=title)
+
+
+def policies_apart(frame: pd.DataFrame) -> list[str]:
+    """Rules for missing answers, without those that give the same scores as an earlier one.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"missing": ["wrong", "missing", "study"], "estimate": [0.1, 0.2, 0.2]})
+    >>> policies_apart(frame)
+    ['wrong', 'missing']
+    """
+    found: dict[str, list[float]] = {}
+    for name in display_order(frame["missing"]):
+        values = frame.loc[frame["missing"].astype(str) == name, "estimate"].fillna(-1).round(9).tolist()
+        if values not in found.values():
+            found[name] = values
+    return list(found)
 
 
 def _words(policy: str) -> str:

@@ -44,7 +44,7 @@ READINGS = {
     "only_strict": "Only the strict rule reads a label",
     "neither": "Neither reads a label",
 }
-RULES = {"strict": "strict", "lenient": "lenient", "published": "as published"}
+RULES = {"published": "as published", "published_v1": "as published (v1)"}
 BASELINES = {"majority class": "Always the most frequent label", "random": "Random label"}
 TESTS = {
     "mcnemar": "McNemar's test",
@@ -80,12 +80,12 @@ def metric_in_words(name: object, levels: dict[str, str] | None = None) -> str:
 
 
 def rule_in_words(rule: object) -> str:
-    """The name of a reading rule without its form, with its version from the second on.
+    """The name of a reading rule without its form and version.
 
     Examples
     --------
-    >>> rule_in_words("line_labels/lenient@1"), rule_in_words("label/strict@2")
-    ('lenient', 'strict, version 2')
+    >>> rule_in_words("line_labels/lenient@1"), rule_in_words("label/published_v1@1")
+    ('lenient', 'as published (v1)')
     """
-    name, _, version = str(rule).rpartition("/")[2].partition("@")
-    return RULES.get(name, name) + (f", version {version}" if version not in ("", "1") else "")
+    name = str(rule).rpartition("/")[2].partition("@")[0]
+    return RULES.get(name, name.replace("_", " "))

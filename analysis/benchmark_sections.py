@@ -1,0 +1,231 @@
+"""Sections of reports on benchmarks: a sentence that reads the result, its figure, its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from .benchmark.baselines import BASELINE, MAJORITY
+from .benchmark_cards import cards_markdown
+from .benchmark_layouts import lay_out
+from .blocks import captioned, picture, slug, table_blocks, table_references
+from .display import number, whole
+from .figures.benchmark import alt_of, figure_of, further_figures, is_drawn
+from .figures.benchmark.by_label import shown_labels
+from .figures.benchmark.confusion import label_in_words
+from .figures.benchmark.panels import judges_in_words, placed
+from .figures.benchmark.scores import policy_of
+from .figures.labels import LabelKey
+from .figures.raters.naming import Names
+from .methods import plain
+from .rating_sections import ended
+
+if TYPE_CHECKING:
+    from .raters.result import RaterResult
+    from .report_benchmark import BenchmarkReport
+
+LEADS = {
+    "readings": "{figure} and {table} show what became of the answers when they were read.",
+    "scores": (
+        "{figure} shows scores with their intervals; lines mark what a judge reaches who always gives the "
+        "most frequent label, or a label at random. {table} has the numbers."
+    ),
+    "probabilities": "{figure} and {table} score the probabilities that judges gave the labels.",
+    "passes": (
+        "{figure} and {table} show what several answers to the same item are worth [@chen2021]: at least one "
+        "right (which guessing reaches too, if it may guess often enough), the most frequent one right, all "
+        "right."
+    ),
+    "confusion": "{figure} shows what is called what, and {table} the most frequent mistakes.",
+    "by_label": "{figure} and {table} show which labels are given too often or too rarely.",
+    "errors": "{figure} shows scores over the length of the items, and {table} what length changes.",
+    "differences": "{figure} and {table} compare judges on the same items.",
+    "robustness": "{figure} and {table} show what perturbed items change.",
+    "annotators": (
+        "{figure} and {table} show how far the people agree whose votes are the gold labels: no judge can be "
+        "expected to agree with them better than they do with each other."
+    ),
+}
+FURTHER = {  # the sentence that leads to a further figure, and what its caption adds
+    "compared": ("{figure} compares the two readings of each answer.", "Two rules."),
+    "policies": (
+        "{figure} shows how much depends on what a missing answer counts as.",
+        "What missing answers count as.",
+    ),
+    "recalls": (
+        "{figure} shows how often each kind of gold label is found.",
+        "By kind of gold label.",
+    ),
+}
+
+
+def section(report: BenchmarkReport, name: str) -> str:
+    """Show a result: what it says in words, its figure, its tables."""
+    result, title = report.result(name), ended(plain(report.records[name]["title"]))
+    labels = report.words
+    told = Names(labels)
+    if result.kind == "cards":
+        return cards_markdown(result, told)
+    figure = (
+        picture(name, figure_of(result, labels=labels), alt_of(result, labels)) if is_drawn(result) else ""
+    )
+    tables = lay_out(result, name, labels)
+    lead = LEADS.get(result.kind, "{figure} and {table} show the results.")
+    parts = [
+        lead.format(
+            figure=f"@fig-{slug(name)}" if figure else "The figure",
+            table=table_references(name, len(tables)) if tables else "the folder",
+        ),
+        reading(result, told),
+    ]
+    if figure:
+        parts.append(captioned(f"fig-{slug(name)}", figure, title))
+    parts += _further(result, name, title, labels)
+    if tables:
+        parts.append(table_blocks(name, tables, title))
+    return "\n\n".join(filter(None, parts))
+
+
+def _further(result: RaterResult, name: str, title: str, labels: Mapping[LabelKey, str]) -> list[str]:
+    """Further figures of a result, each after the sentence that leads to it."""
+    made = []
+    for part in further_figures(result):
+        own = f"{name}_{part}"
+        lead, caption = FURTHER[part]
+        made.append(lead.format(figure=f"@fig-{slug(own)}"))
+        drawn = picture(own, figure_of(result, part=part, labels=labels), alt_of(result, labels, part))
+        made.append(captioned(f"fig-{slug(own)}", drawn, f"{title} {caption}"))
+    return made
+
+
+def reading(result: RaterResult, told: Names) -> str:
+    """What a result says, in sentences made from its numbers; empty where nothing is to be said."""
+    reader = READINGS.get(result.kind)
+    return reader(result, told) if reader is not None else ""
+
+
+def _read_scores(result: RaterResult, told: Names) -> str:
+    """The best judge of each place, and how many judges stay below the constant answer."""
+    frame = result.frame[result.frame["metric"] == "accuracy"]
+    if frame.empty:
+        return ""
+    frame = frame[frame["missing"].astype(str) == policy_of(frame, None)]
+    frame, places = placed(frame, result.settings, told)
+    said = []
+    for place in places:
+        own = frame[frame["_where"] == place]
+        judges, trivial = own[own["judge_kind"] != BASELINE], own[own["judge"].astype(str) == MAJORITY]
+        judges = judges.dropna(subset="estimate")
+        if judges.empty:
+            continue
+        best = judges.iloc[int(judges["estimate"].to_numpy(float).argmax())]
+        text = f"{plain(place) + ': ' if place else ''}{plain(best['_who'])} is right most often"
+        text += f" ({number(best['estimate'], 2)})"
+        if len(trivial):
+            always = float(trivial["estimate"].iloc[0])
+            below = int((judges["upper"] < always).sum())
+            text += (
+                f"; {whole(below)} of {whole(len(judges))} judges are right less often than always giving "
+                f"the most frequent label would be ({number(always, 2)})"
+            )
+        said.append(f"{text}.")
+    return " ".join(said)
+
+
+def _read_passes(result: RaterResult, told: Names) -> str:
+    """Whether repeated answers are copies of each other."""
+    samples = result.extra.get("samples")
+    if samples is None:
+        return ""
+    copied = samples[samples["n_distinct"] < samples["n_samples"]]
+    if copied.empty:
+        return ""
+    return (
+        f"**Some answers are copies of each other**: in {whole(len(copied))} of {whole(len(samples))} cells "
+        "of judge, task and stratum at least two runs are the same, answer by answer. There more answers add "
+        "less than they seem to; @sec-notes lists them."
+    )
+
+
+def _read_labels(result: RaterResult, told: Names) -> str:
+    """The label that each judge gives far too often."""
+    frame, task = shown_labels(result, None)
+    frame = frame.assign(_who=judges_in_words(frame, told))
+    often = frame[(frame["ratio_lower"] > 1) & (frame["n_predicted"] > 0)]
+    if often.empty:
+        return "No judge gives a label too often, as far as intervals can tell."
+    top = often.loc[often.groupby("_who", sort=False)["ratio"].idxmax()]
+    said = [
+        f"{plain(row['_who'])}: {plain(label_in_words(task, str(row['label']), told))} "
+        f"({number(row['ratio'], 1)} times as often as it is gold)"
+        for row in top.to_dict("records")
+    ]
+    return f"Given too often, by judge: {'; '.join(said)}."
+
+
+def _read_readings(result: RaterResult, told: Names) -> str:
+    """Who leaves most answers without a label, and what the lenient rule adds."""
+    frame = result.frame
+    rules = list(dict.fromkeys(frame["rule"].astype("string").fillna("").map(_rule)))
+    last = frame[frame["rule"].astype("string").fillna("").map(_rule) == rules[-1]]
+    counts = last.assign(ok=last["n"].where(last["status"].astype(str) == "ok", 0))
+    shares = counts.groupby(["prompt", "judge"], sort=False, observed=True)[["ok", "n"]].sum()
+    share = (shares["ok"] / shares["n"]).sort_values()
+    (prompt, judge), least = share.index[0], float(share.iloc[0])
+    text = (
+        f"Fewest answers with a label: {plain(told.of('judge', judge))}, "
+        f"{plain(told.of('prompts', prompt))}, {number(100 * least, 0)}%."
+    )
+    compared = result.extra.get("compared")
+    if compared is None:
+        return text
+    n = compared.groupby(compared["status"].astype(str), sort=False)["n"].sum()
+    lenient, strict, total = n.get("only_lenient", 0), n.get("only_strict", 0), n.sum()
+    return (
+        f"{text} Of {whole(total)} judgments {number(100 * lenient / total, 1)}% have a label by the lenient "
+        f"rule only, {number(100 * strict / total, 1)}% by the strict rule only, and "
+        f"{number(100 * n.get('different', 0) / total, 1)}% a different one."
+    )
+
+
+def _rule(name: str) -> str:
+    return str(name).rpartition("/")[2]
+
+
+def _read_lengths(result: RaterResult, told: Names) -> str:
+    """How many judges answer less often, and are right less often, on the longest items."""
+    ends = result.extra["ends"].dropna(subset=["lower", "upper"])
+    said = []
+    for metric, worse, text in (
+        ("accuracy", ends["upper"] < 0, "right less often"),
+        ("missing_rate", ends["lower"] > 0, "without an answer more often"),
+    ):
+        own = ends["metric"] == metric
+        if own.any():
+            cells = f"{whole(int((own & worse).sum()))} of {whole(int(own.sum()))}"
+            said.append(
+                f"{text} on the longest than on the shortest items in {cells} pairs of judge and task"
+            )
+    return f"Judges are {', and '.join(said)}." if said else ""
+
+
+def _read_robustness(result: RaterResult, told: Names) -> str:
+    frame = result.frame[result.frame["metric"] == result.frame["metric"].iloc[0]].dropna(subset="estimate")
+    p = frame["p_adjusted"] if "p_adjusted" in frame else frame["p"]
+    holds = frame[p < float(result.settings.get("alpha", 0.05))]
+    if holds.empty:
+        return f"None of {whole(len(frame))} differences stands out after adjustment for their number."
+    return (
+        f"{whole(len(holds))} of {whole(len(frame))} differences stand out after adjustment for their "
+        f"number, {whole(int((holds['estimate'] < 0).sum()))} of them downwards."
+    )
+
+
+READINGS: dict[str, Callable[[RaterResult, Names], str]] = {
+    "by_label": _read_labels,
+    "errors": _read_lengths,
+    "passes": _read_passes,
+    "readings": _read_readings,
+    "robustness": _read_robustness,
+    "scores": _read_scores,
+}

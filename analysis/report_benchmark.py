@@ -1,0 +1,33 @@
+"""What the reports on benchmarks ask for: results from a folder, as text, figures and tables."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from .benchmark_printed import printed, printed_checks
+from .benchmark_sections import section
+from .report_ratings import RatingsReport
+
+
+class BenchmarkReport(RatingsReport):
+    """A folder with results of a benchmark, as a report prints it.
+
+    What prints is for cells with ``output: asis``; what cannot be shown becomes a sentence that says why.
+    Parameters and errors are those of `RatingsReport`.
+    """
+
+    def show(self, *kinds: str) -> None:
+        """Print every result of some kinds, or a sentence where there is none."""
+        names = [name for kind in kinds for name in self.of_kind(kind)]
+        if not names:
+            print("\nThese results hold no analysis of this kind.\n")
+        for name in names:
+            self.say(partial(section, self, name))
+
+    def published(self) -> None:
+        """Print the comparison with printed numbers, or why there is none."""
+        self.say(lambda: printed(self))
+
+    def checks(self) -> None:
+        """Print what the printed numbers of the study say of each other; no data are needed for it."""
+        self.say(lambda: printed_checks(self))
