@@ -26,6 +26,7 @@ from .units import LINE, answers_table, gold_table
 
 ALL = "full"  # set of all languages
 NOT_A_CLASS = "NA"
+RAW = "raw"  # column of labels with the label as the table had it
 JUDGE = ("judge", "judge_kind", "prompt")
 VERSIONS = {"v1": 1, "v2": 2}
 JOKE_TYPES = (
@@ -74,7 +75,8 @@ def published(
         unread ones without a value. ``position`` is the place of the item among those asked; without it the
         order is that of ``labels``. All dimensions but ``line_1, line_2, ...`` are types of jokes.
     labels : DataFrame
-        Gold labels as they were written; lines without one may be left out.
+        Gold labels as they were written, in ``raw`` where there is that column, else in ``label``; lines
+        without one may be left out.
     items : DataFrame, optional
         With ``language``, unless the judgments have that column.
     rules : "v2" or "v1"
@@ -110,7 +112,7 @@ def published(
         raise InputError(f"rules are '{rules}'{did_you_mean(rules, VERSIONS)}; use {listed(VERSIONS)}.")
     version = VERSIONS[rules]
     answers = answers_table(judgments)
-    gold = gold_table(labels, {})
+    gold = gold_table(labels.assign(label=labels[RAW]) if RAW in labels else labels, {})
     language = _languages(judgments, items, answers)
     rows: list[dict[str, Any]] = []
     for task in answers["task"].unique():
