@@ -134,10 +134,13 @@ def cut_frames(clip: Clip, rate: float, most: int, longest_side: int) -> Iterato
     with _opened(clip.path, clip.mime) as container:
         stream = container.streams.video[0]
         stream.thread_type = "AUTO"
+        stream.codec_context.options = {"max_pixels": str(PIXELS)}
         shape = stream.sample_aspect_ratio or stream.codec_context.sample_aspect_ratio
         shown: Any = None
         start = 0.0
         for frame in container.decode(stream):
+            if frame.time is None:
+                continue
             start = frame.time if shown is None else start
             if shown is not None and due is not None and frame.time - start > due + TINY:
                 content = _jpeg(shown, float(shape or 1), longest_side)
