@@ -22,6 +22,7 @@ from conjury.inference.backends.shards import request_line
 from conjury.inference.building import Builder
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
+from conjury.inference.ledger.verify import find_problems
 from conjury.inference.media import resolve
 from conjury.inference.requests import Request
 from conjury.inference.runs import RunFolder
@@ -329,3 +330,20 @@ def test_a_judge_is_asked_under_its_own_prompts_unless_others_are_named(
     assert table(tmp_path / "run", "judgments")["prompt_id"].unique().tolist() == ["strict"]
     collect(study, tmp_path / "run", prompts=["plain"], base_url=server.url)
     assert set(table(tmp_path / "run", "judgments")["prompt_id"]) == {"strict", "plain"}
+
+
+def test_a_run_of_clips_goes_on_where_it_stopped_and_is_whole(
+    folder: Path, server: FakeServer, tmp_path: Path
+) -> None:
+    write_clip(folder / "silent.webm", frames=5)
+    study = clips(folder, "loud.mp4", "silent.webm", takes=["image", "audio"])
+    collect(study, tmp_path / "run", base_url=server.url, pairs=1)
+    first = table(tmp_path / "run", "responses")["request_key"].tolist()
+    assert len(first) == 1
+    server.configure(keep=True)
+    collect(study, tmp_path / "run", base_url=server.url)
+    assert len(server.bodies()) == 1
+    found = table(tmp_path / "run", "responses")
+    assert len(found) == 2
+    assert first[0] in found["request_key"].tolist()
+    assert find_problems(tmp_path / "run" / "ledger.sqlite") == []
