@@ -45,34 +45,45 @@ def simulate(
     swapped_share: Annotated[
         float, typer.Option(help="Share of these pairs that models see again with the sides swapped.")
     ] = 0.0,
-    samples: Annotated[int, typer.Option(help="Answers of every model to each pair or item.")] = 1,
+    samples: Annotated[
+        int | None,
+        typer.Option(help="Answers of every model to each pair or item; by default one, or the study's."),
+    ] = None,
     noise: Annotated[
         float | None, typer.Option(help="Probability that an answer of a model departs from its stable pick.")
     ] = None,
     judge: Annotated[list[str] | None, typer.Option(help="Only this judge; can be repeated.")] = None,
     prompt: Annotated[list[str] | None, typer.Option(help="Only this prompt; can be repeated.")] = None,
     topics: Annotated[int | None, typer.Option(help="Topics of a study of ratings.")] = None,
-    people: Annotated[int | None, typer.Option(help="People who share its ratings.")] = None,
+    people: Annotated[
+        int | None, typer.Option(help="People who share its ratings, or who all label each item.")
+    ] = None,
     repeats: Annotated[
         float | None, typer.Option(help="Share of a person's items that come twice, in a study of ratings.")
     ] = None,
+    items: Annotated[int | None, typer.Option(help="Items of a study of labels.")] = None,
 ) -> None:
-    """Draw choices or ratings of people and models from the study's truth table."""
+    """Draw choices, ratings or labels of people and models from the study's truth table."""
     from conjury.inference.study import ItemStudy, load_any_study
 
     from .commands import Repeats, simulate_study
-    from .rating_studies import refuse_options, simulate_items
+    from .rating_studies import refuse_options, simulate_answers, simulate_items
 
     known = load_any_study(study)
     if isinstance(known, ItemStudy):
         conjoint = {"--respondents": respondents, "--pairs": pairs, "--noise": noise, "--prompt": prompt}
         refuse_options(study, "items", conjoint | {"--swapped-share": swapped_share or None})
-        simulate_items(known, out, seed, topics, people, samples, repeats, judge)
+        if known.label_sets:
+            refuse_options(study, "labels", {"--topics": topics, "--repeats": repeats})
+            simulate_answers(known, out, seed, items, people, samples, judge)
+            return
+        refuse_options(study, "ratings", {"--items": items})
+        simulate_items(known, out, seed, topics, people, 1 if samples is None else samples, repeats, judge)
         return
-    refuse_options(study, "pairs", {"--topics": topics, "--people": people, "--repeats": repeats})
-    simulate_study(
-        study, out, seed, respondents, pairs, Repeats(swapped_share, samples, noise), judge, prompt
-    )
+    ratings = {"--topics": topics, "--people": people, "--repeats": repeats, "--items": items}
+    refuse_options(study, "pairs", ratings)
+    again = Repeats(swapped_share, 1 if samples is None else samples, noise)
+    simulate_study(study, out, seed, respondents, pairs, again, judge, prompt)
 
 
 app.command("import")(import_)

@@ -132,7 +132,16 @@ def read_results(results: Path) -> Judged:
 
 def items_file(data: Path) -> Path:
     """Where the items of simulated judgments lie: NAME.items.parquet beside NAME.parquet."""
-    return data.with_name(re.sub(r"(\.parquet|\.csv|\.csv\.gz)$", r".items\1", data.name, flags=re.I))
+    return _beside(data, "items")
+
+
+def labels_file(data: Path) -> Path:
+    """Where the gold labels of simulated judgments lie: NAME.labels.parquet beside NAME.parquet."""
+    return _beside(data, "labels")
+
+
+def _beside(data: Path, what: str) -> Path:
+    return data.with_name(re.sub(r"(\.parquet|\.csv|\.csv\.gz)$", rf".{what}\1", data.name, flags=re.I))
 
 
 def _items(data: Sequence[Path], study: ItemStudy | None, given: Path | None) -> pd.DataFrame | None:

@@ -1,4 +1,4 @@
-"""What ``conjury simulate`` and ``conjury design`` do with studies of ratings."""
+"""What ``conjury simulate`` and ``conjury design`` do with studies of ratings and of labels."""
 
 from __future__ import annotations
 
@@ -42,6 +42,32 @@ def simulate_items(
     for table, path, what in (
         (made.judgments, out, "rows of judgments"),
         (made.items, items_file(out), "items"),
+        (made.truth, truth_file(out), "true values"),
+    ):
+        write_table(table, path)
+        console.print(f"{len(table):,} {what} in {path}")
+
+
+def simulate_answers(
+    study: ItemStudy,
+    out: Path,
+    seed: int,
+    items: int | None,
+    people: int | None,
+    samples: int | None,
+    judges: Sequence[str] | None,
+) -> None:
+    """Simulate labels and write them with items, gold labels and truth beside them."""
+    from conjury.inference.files import write_table
+    from conjury.inference.label_simulation import simulate_labels
+
+    from .rating import items_file, labels_file
+
+    made = simulate_labels(study, seed, items=items, people=people, samples=samples, judges=judges)
+    for table, path, what in (
+        (made.judgments, out, "rows of judgments"),
+        (made.items, items_file(out), "items"),
+        (made.labels, labels_file(out), "gold labels"),
         (made.truth, truth_file(out), "true values"),
     ):
         write_table(table, path)
