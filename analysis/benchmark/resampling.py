@@ -51,7 +51,7 @@ class Bounds:
     interval: str
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=4)
 def _weights(n_clusters: int, draws: int, seed: int) -> Floats:
     drawn = draw_clusters(n_clusters, draws, seed)
     drawn.flags.writeable = False
@@ -88,7 +88,8 @@ def bounds_of(drawn: Floats, alpha: float, *, share: bool, n_clusters: int) -> B
 
     The interval is that between percentiles of the draws. A share of 0 or 1 is the same in every draw: its
     interval is Wilson's, with the clusters as the number of trials, since units of a cluster may be all
-    alike. Other statistics whose draws do not differ have none, nor has one on a single cluster.
+    alike. Other statistics whose draws do not differ have none, nor has one on a single cluster. What rests
+    on no cluster has no value.
 
     Parameters
     ----------
@@ -104,6 +105,8 @@ def bounds_of(drawn: Floats, alpha: float, *, share: bool, n_clusters: int) -> B
     Bounds
     """
     estimate, draws = float(drawn[0]), drawn[1:][np.isfinite(drawn[1:])]
+    if n_clusters < 1:
+        return Bounds(np.nan, np.nan, np.nan, np.nan, NONE)
     if not np.isfinite(estimate) or len(drawn) == 1:
         return Bounds(estimate, np.nan, np.nan, np.nan, NONE)
     if share and min(estimate, 1 - estimate) < 1e-12:
