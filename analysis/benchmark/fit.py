@@ -95,14 +95,18 @@ class Answered:
     @cached_property
     def as_they_were(self) -> pd.DataFrame:
         """Judgments to score of items that were not perturbed."""
-        return self.of_models[_unperturbed(self.of_models)]
+        return self.of_models[_unperturbed(self.of_models, self.items)]
 
     @property
     def by_published_rules(self) -> dict[str, pd.DataFrame]:
         """Judgments of items as they were that hold the strings of a published evaluation, by its rules."""
         named = {read_by: rules for rules, read_by in READ_BY.items()}
         tables = {rule_of(table): table for table in (*self.others, self.of_models)}
-        return {named[rule]: table[_unperturbed(table)] for rule, table in tables.items() if rule in named}
+        return {
+            named[rule]: table[_unperturbed(table, self.items)]
+            for rule, table in tables.items()
+            if rule in named
+        }
 
     @property
     def by_other_rule(self) -> pd.DataFrame | None:
@@ -223,10 +227,16 @@ def strata_present(answered: Answered) -> list[str]:
     ]
 
 
-def _unperturbed(judgments: pd.DataFrame) -> Any:
-    if "condition" not in judgments:
+def _unperturbed(judgments: pd.DataFrame, items: pd.DataFrame | None) -> Any:
+    """Which judgments are of items as they were; the condition is a column of judgments, or of items."""
+    if "condition" in judgments:
+        condition = as_text(judgments["condition"])
+    elif items is not None and "condition" in items:
+        known = dict(zip(as_text(items["item_id"]), as_text(items["condition"]), strict=True))
+        condition = as_text(judgments["item_id"]).map(known).astype("string")
+    else:
         return slice(None)
-    return as_text(judgments["condition"]).fillna("").isin(UNPERTURBED).to_numpy(dtype=bool)
+    return condition.fillna("").isin(UNPERTURBED).to_numpy(dtype=bool)
 
 
 def _of_readings(answered: Answered) -> Iterator[Planned]:
