@@ -6,13 +6,16 @@ all splits of the units for F1, by exchangeability for the others.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
-from scipy.stats import binom
+from scipy.special import gammaln, xlog1py, xlogy
 
 from .metrics import Codes, Floats
 
 MAJORITY, RANDOM = "majority class", "random"
 BASELINE = "baseline"  # judge_kind of both
+REACH = 14.5  # counts beyond sqrt(n REACH) of their mean have a probability below 1e-12
 
 
 def majority_class(level: Codes, class_of: Codes, n_classes: int) -> int:
@@ -60,8 +63,7 @@ def random_expectation(metric: str, gold: Floats, levels: tuple[str, ...], class
 def expected_f1(n_class: int, n: int, k: int) -> float:
     """Expected F1 of a class with ``n_class`` of n units where each of K classes is drawn alike.
 
-    Hits and false alarms are independent binomial counts; the expectation is summed over both, leaving out
-    counts of less than 1e-12 of their mass.
+    Hits and false alarms are independent binomial counts; the expectation is summed over both.
 
     Examples
     --------
@@ -76,10 +78,12 @@ def expected_f1(n_class: int, n: int, k: int) -> float:
 
 
 def _counts(n: int, p: float) -> tuple[Floats, Floats]:
-    """Binomial counts that matter, and their probabilities."""
-    low, high = float(binom.ppf(1e-13, n, p)), float(binom.ppf(1 - 1e-13, n, p))
-    counts = np.arange(max(low, 0.0), min(high, n) + 1).astype(np.float64)
-    return counts, binom.pmf(counts, n, p).astype(np.float64)
+    """Binomial counts that matter, by Hoeffding's bound, and their probabilities."""
+    reach = math.sqrt(n * REACH)
+    low, high = max(0, math.floor(n * p - reach)), min(n, math.ceil(n * p + reach))
+    counts: Floats = np.arange(low, high + 1).astype(np.float64)
+    ways = gammaln(n + 1) - gammaln(counts + 1) - gammaln(n - counts + 1)
+    return counts, np.exp(ways + xlogy(counts, p) + xlog1py(n - counts, -p))
 
 
 def _precision(own: float, n: float, k: int) -> float:

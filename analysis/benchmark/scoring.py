@@ -174,7 +174,7 @@ def score(
     answers = answers_table(judgments)
     strata = strata_table(items)
     gold = gold_table(labels, bases(answers, strata))
-    covered = {name: tuple(map(str, gold_labels)) for name, gold_labels in (covers or {}).items()}
+    covered = _covered(covers or {})
     tasks = [task for task in answers["task"].unique() if (gold["task"] == task).any()]
     if not tasks:
         raise InputError(
@@ -203,6 +203,18 @@ def score(
         check_policy(policy or {}, all_classes),
         tuple(notes),
     )
+
+
+def _covered(covers: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """Gold labels by class; InputError where two classes cover one."""
+    owner: dict[str, str] = {}
+    for name, labels in covers.items():
+        for label in labels:
+            if owner.setdefault(str(label), name) != name:
+                raise InputError(
+                    f"covers: '{label}' counts as '{owner[str(label)]}' and as '{name}'; keep one."
+                )
+    return {name: tuple(map(str, labels)) for name, labels in covers.items()}
 
 
 def _classes(

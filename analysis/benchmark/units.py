@@ -15,7 +15,10 @@ from conjury.inference.tables import require_columns
 LINE = "line"  # task of the dimensions line_1, line_2, ...
 _LINE = re.compile(r"^line_(\d+)$")
 GROUP = ["judge", "judge_kind", "prompt", "task", "item_id", "sample"]
-KEPT = ("condition", "base_item_id", "position", "rule", "finish_reason")  # of an answer, where it is there
+KEPT = (  # columns of an answer, where they are there
+    *("condition", "base_item_id", "language", "modality", "position", "rule", "finish_reason"),
+    *("request_key", "labels_given", "lines_shown"),
+)
 NUMBERS = ("probability", "outside")  # of a unit, where it is there
 
 

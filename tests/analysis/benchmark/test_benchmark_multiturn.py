@@ -15,6 +15,7 @@ METRICS = {"acc": "accuracy", "f1": "macro_f1", "auc": "auc"}
 TASKS = {1: "joke_type", 2: "line"}
 PRINTED_DIGITS = 5.0000001e-4
 RECOMPUTED_DIGITS = 5.0000001e-7  # of extra_reference.csv
+PROTOCOLS = pytest.mark.parametrize("protocol", ["aligned", "lenient"])
 TEN_THOUSAND = 0.006  # how far limits of 2,000 and of 10,000 draws may be apart for these data
 
 
@@ -101,56 +102,59 @@ def test_macro_f1_of_answered_jokes_is_a_mean_over_the_types_among_them() -> Non
     np.testing.assert_allclose(among["estimate"], rescaled, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("protocol", ["aligned", "lenient"])
-class TestProtocol:
-    def test_first_runs_have_the_recomputed_scores_and_intervals(self, protocol: str) -> None:
-        found = scores(
-            scored(protocol).of(sample=1), by=["language"], metrics=["accuracy", "macro_f1", "missing_rate"]
-        ).frame
-        for statistic, metric, missing in (
-            ("accuracy_run1", "accuracy", "wrong"),
-            ("accuracy_run1_answered_only", "accuracy", "missing"),
-            ("macro_f1_gold_labels_run1", "macro_f1", "wrong"),
-            ("na_rate_run1", "missing_rate", "wrong"),
-        ):
-            ours = found[(found["metric"] == metric) & (found["missing"] == missing)]
-            both = beside(of_protocol(protocol, statistic), ours)
-            assert (both["n"] == both["n_answers"]).all()
-            np.testing.assert_allclose(both["estimate"], both["value"], rtol=0, atol=RECOMPUTED_DIGITS)
-            drawn = both[both["ci_low"].notna() & (both["interval"] == "bootstrap")]
-            np.testing.assert_allclose(drawn["lower"], drawn["ci_low"], rtol=0, atol=TEN_THOUSAND)
-            np.testing.assert_allclose(drawn["upper"], drawn["ci_high"], rtol=0, atol=TEN_THOUSAND)
-
-    def test_all_runs_have_the_recomputed_accuracy_and_pass_at_k(self, protocol: str) -> None:
-        made = scored(protocol)
-        pooled = scores(made, by=["language"], metrics=["accuracy"], missing=["wrong"]).frame
-        both = beside(of_protocol(protocol, "accuracy_mean5"), pooled)
+@PROTOCOLS
+def test_first_runs_have_the_recomputed_scores_and_intervals(protocol: str) -> None:
+    found = scores(
+        scored(protocol).of(sample=1), by=["language"], metrics=["accuracy", "macro_f1", "missing_rate"]
+    ).frame
+    for statistic, metric, missing in (
+        ("accuracy_run1", "accuracy", "wrong"),
+        ("accuracy_run1_answered_only", "accuracy", "missing"),
+        ("macro_f1_gold_labels_run1", "macro_f1", "wrong"),
+        ("na_rate_run1", "missing_rate", "wrong"),
+    ):
+        ours = found[(found["metric"] == metric) & (found["missing"] == missing)]
+        both = beside(of_protocol(protocol, statistic), ours)
+        assert (both["n"] == both["n_answers"]).all()
         np.testing.assert_allclose(both["estimate"], both["value"], rtol=0, atol=RECOMPUTED_DIGITS)
-        drawn = both[both["interval"] == "bootstrap"]
+        drawn = both[both["ci_low"].notna() & (both["interval"] == "bootstrap")]
         np.testing.assert_allclose(drawn["lower"], drawn["ci_low"], rtol=0, atol=TEN_THOUSAND)
         np.testing.assert_allclose(drawn["upper"], drawn["ci_high"], rtol=0, atol=TEN_THOUSAND)
-        several = passes(made, by=["language"], metrics=["pass_at_k"], draws=0).frame
-        both = beside(of_protocol(protocol, "pass_at_k_unbiased"), several, k="k")
-        assert len(both) == 140
-        np.testing.assert_allclose(both["estimate"], both["value"], rtol=0, atol=RECOMPUTED_DIGITS)
 
-    def test_alphas_of_the_raters_layer_are_the_recomputed_ones(self, protocol: str) -> None:
-        given = judgments(protocol)
-        scored_items = set(scored(protocol).of(task="joke_type").frame["item_id"].astype(str))
-        given = given[(given["dimension"] == "joke_type") & given["item_id"].isin(scored_items)]
-        of_runs = of_protocol(protocol, "krippendorff_alpha_between_runs").dropna(subset="value")
-        of_models = of_protocol(protocol, "krippendorff_alpha_models")
-        assert (len(of_runs), len(of_models)) == (11, 4)
-        for row in of_runs.itertuples():
-            own = given[(given["judge_id"] == row.model) & (given["language"] == row.language)]
-            runs = own.assign(judge_id="run " + own["sample"].astype(str), sample=1)
-            assert alpha_of(runs) == pytest.approx(row.value, abs=RECOMPUTED_DIGITS)
-        first = given[given["sample"] == 1]
-        silent = first.assign(value=first["value"].fillna("NA"), status="ok")
-        for row in of_models.itertuples():
-            chosen = silent if row.note == "run1, NA as category" else first
-            found = alpha_of(chosen[chosen["language"] == row.language])
-            assert found == pytest.approx(row.value, abs=RECOMPUTED_DIGITS)
+
+@PROTOCOLS
+def test_all_runs_have_the_recomputed_accuracy_and_pass_at_k(protocol: str) -> None:
+    made = scored(protocol)
+    pooled = scores(made, by=["language"], metrics=["accuracy"], missing=["wrong"]).frame
+    both = beside(of_protocol(protocol, "accuracy_mean5"), pooled)
+    np.testing.assert_allclose(both["estimate"], both["value"], rtol=0, atol=RECOMPUTED_DIGITS)
+    drawn = both[both["interval"] == "bootstrap"]
+    np.testing.assert_allclose(drawn["lower"], drawn["ci_low"], rtol=0, atol=TEN_THOUSAND)
+    np.testing.assert_allclose(drawn["upper"], drawn["ci_high"], rtol=0, atol=TEN_THOUSAND)
+    several = passes(made, by=["language"], metrics=["pass_at_k"], draws=0).frame
+    both = beside(of_protocol(protocol, "pass_at_k_unbiased"), several, k="k")
+    assert len(both) == 140
+    np.testing.assert_allclose(both["estimate"], both["value"], rtol=0, atol=RECOMPUTED_DIGITS)
+
+
+@PROTOCOLS
+def test_alphas_of_the_raters_layer_are_the_recomputed_ones(protocol: str) -> None:
+    given = judgments(protocol)
+    scored_items = set(scored(protocol).of(task="joke_type").frame["item_id"].astype(str))
+    given = given[(given["dimension"] == "joke_type") & given["item_id"].isin(scored_items)]
+    of_runs = of_protocol(protocol, "krippendorff_alpha_between_runs").dropna(subset="value")
+    of_models = of_protocol(protocol, "krippendorff_alpha_models")
+    assert (len(of_runs), len(of_models)) == (11, 4)
+    for row in of_runs.itertuples():
+        own = given[(given["judge_id"] == row.model) & (given["language"] == row.language)]
+        runs = own.assign(judge_id="run " + own["sample"].astype(str), sample=1)
+        assert alpha_of(runs) == pytest.approx(row.value, abs=RECOMPUTED_DIGITS)
+    first = given[given["sample"] == 1]
+    silent = first.assign(value=first["value"].fillna("NA"), status="ok")
+    for row in of_models.itertuples():
+        chosen = silent if row.note == "run1, NA as category" else first
+        found = alpha_of(chosen[chosen["language"] == row.language])
+        assert found == pytest.approx(row.value, abs=RECOMPUTED_DIGITS)
 
 
 def test_only_jokes_whose_lines_match_their_labels_have_the_recomputed_accuracy() -> None:

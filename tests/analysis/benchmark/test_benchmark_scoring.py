@@ -115,6 +115,21 @@ def test_an_answer_outside_of_the_classes_is_wrong_and_not_missing() -> None:
     assert counts.to_dict() == {"safe": 1, "harmful": 0, "other label": 1, "no answer": 0}
 
 
+def test_a_gold_label_counts_as_one_class_only() -> None:
+    with pytest.raises(InputError, match="'safe' counts as 'harmful' and as 'safe'"):
+        score(
+            judged(item_id=["j1"], value="safe"),
+            gold(j1="safe"),
+            covers={"harmful": ["safe"], "safe": ["safe"]},
+        )
+
+
+def test_strata_of_judgments_are_there_without_a_table_of_items() -> None:
+    answers = judged(item_id=["j1", "j2"], value="safe", language=["en", "ar"])
+    found = scores(score(answers, gold(j1="safe", j2="safe")), by=["language"], draws=0).frame
+    assert set(found["language"]) == {"en", "ar"}
+
+
 def test_copies_of_an_item_have_the_label_of_the_original() -> None:
     items = pd.DataFrame({"item_id": ["j1", "j1+typos"], "base_item_id": ["j1", "j1"]})
     answers = judged(item_id=["j1", "j1+typos"], value=["safe", "harmful"])
