@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,15 @@ import pytest
 
 from conjury.inference.completions import Completions, read_completions
 from conjury.inference.errors import InputError
+from conjury.inference.exporting import response_spec
 from conjury.inference.labels import labels_from_columns
+from conjury.inference.parsing.names import Names, label_names
+from conjury.inference.parsing.published import joke_type
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import validate
 
+RULES = ("strict", "published")
+TAKEN_TOGETHER = ("satire/parody/irony", "observational/anecdotal")
 SHARED_CASES = [
     ("es", "published"),
     *(
@@ -251,3 +257,69 @@ def test_gold_labels_of_the_published_study_are_recognised(shared: Path, study: 
     same = ours["label"] == theirs
     assert sorted(ours.loc[~same.to_numpy(dtype=bool), "label"].unique()) == ["", "Punchiline", "Witty"]
     assert theirs[~same.to_numpy(dtype=bool)].eq("NA").all()
+
+
+def beside_the_first_object(study: ItemStudy, folder: Path, language: str) -> dict[str, dict[str, int]]:
+    """Completions of all runs by prompt, and by how lenient compares with the first object that decodes."""
+    paths = folder / f"completions_{language}.parquet", folder / "items.parquet"
+    rules = ("lenient", "published_first")
+    tables = [read_completions(paths[0], study, rule, paths[1]).judgments for rule in rules]
+    found: dict[str, dict[str, int]] = {}
+    for prompt in study.prompts:
+        spec = response_spec(prompt.response or study.response)
+        names, labels = label_names(spec.labels), {label.id: label.label for label in spec.labels}
+
+        def known(value: str, names: Names = names, labels: dict[str, str] = labels) -> str | None:
+            name = names.bare(value)
+            return joke_type(labels[name]) if name else value if value in TAKEN_TOGETHER else None
+
+        lenient, first = (
+            table[table["prompt_id"] == prompt.id]
+            .dropna(subset="value")
+            .groupby("request_key")["value"]
+            .agg(lambda part: tuple(filter(None, map(known, part))))
+            .loc[lambda read: read.map(len) > 0]
+            .to_dict()
+            for table in tables
+        )
+        cases = Counter(
+            "only lenient"
+            if key not in first
+            else "only first"
+            if key not in lenient
+            else "same"
+            if lenient[key] == first[key]
+            else "other"
+            for key in {*lenient, *first}
+        )
+        found[prompt.id] = dict(cases)
+    return found
+
+
+@pytest.mark.shared
+@pytest.mark.long
+def test_lenient_reads_what_the_first_object_says_and_more(shared: Path, study: ItemStudy) -> None:
+    folder = shared / "data" / "multiturn"
+    assert beside_the_first_object(study, folder, "en") == {
+        "joke": {"same": 5349, "only lenient": 165, "only first": 3},
+        "lines": {"same": 2905, "only lenient": 433, "other": 9},
+    }
+    assert beside_the_first_object(study, folder, "es") == {
+        "joke": {"same": 3049, "only lenient": 142, "only first": 1, "other": 1},
+        "lines": {"same": 2197, "only lenient": 125, "only first": 1, "other": 1},
+    }
+
+
+@pytest.mark.shared
+@pytest.mark.long
+def test_strict_reads_what_is_json_and_nothing_else(shared: Path, study: ItemStudy) -> None:
+    folder = shared / "data" / "multiturn"
+    shares = {}
+    for language in ("en", "es"):
+        paths = folder / f"completions_{language}.parquet", folder / "items.parquet"
+        rates = [read_rates(read_completions(paths[0], study, rule, paths[1]).judgments) for rule in RULES]
+        assert (rates[0] <= rates[1]).all()
+        shares[language] = rates[0].round(3).loc["joke"].to_dict()
+    # what stands before the object ("assistant") makes all of this model's answers fail
+    assert shares["en"]["olmo3_1_32b"] == shares["es"]["olmo3_1_32b"] == 0
+    assert (shares["en"]["falcon3_10b"], shares["es"]["falcon3_10b"]) == (0.203, 0.376)
