@@ -56,7 +56,7 @@ test-long: $(READY) ## run whole studies from the command line: simulate, fit, d
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "long and not slow" tests/cli tests/inference
 
 test-slow: $(READY) ## calibrate the Bayesian models by simulation, and recover truth at the size of the papers (an hour)
-	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "slow and not vllm" tests
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -o timeout=3600 -m "slow and not vllm" tests
 
 test-vllm: $(READY_VLLM) ## run a real small model with vLLM (sets up 3.7 GB of its own)
 	HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 VLLM_ENABLE_V1_MULTIPROCESSING=0 VLLM_CPU_KVCACHE_SPACE=1 \
@@ -79,6 +79,9 @@ bench: $(READY_BENCH) ## measure against the peers
 	$(BIN)/python benchmarks/size.py
 	$(BIN)/python benchmarks/agreement.py
 	$(BIN)/python benchmarks/raters.py
+	$(BIN)/python benchmarks/dimensions.py
+	$(BIN)/python benchmarks/benchmark_metrics.py
+	$(BIN)/python benchmarks/media.py
 
 clean: ## remove what the other targets made, but not .venv or other results
 	rm -rf build dist *.egg-info results/demo quarto/.quarto .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -54,7 +54,7 @@ def test_the_grid_is_finer_where_items_have_more_ratings():
     many = arranged(pd.concat(people))
     assert grid_step(many) < grid_step(few)
     assert grid(0.4).weights.sum() == pytest.approx(1)
-    assert grid(0.4).n_window % 8 == 0
+    assert grid(0.4).n_window % 4 == 0
 
 
 def test_one_rating_an_item_is_said_not_to_identify_lasting_judgments():
