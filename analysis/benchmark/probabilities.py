@@ -27,6 +27,10 @@ PROBABILITY = "probability"
 SUM_TOLERANCE = 1e-3
 
 
+class NoProbabilities(InputError):
+    """Labels without the probabilities of all classes."""
+
+
 def probabilities(
     scored: Scored,
     *,
@@ -38,8 +42,8 @@ def probabilities(
 ) -> BenchmarkResult:
     """Log-loss and area under the ROC curve, from probabilities of the labels.
 
-    Units without probabilities are left out and counted. For more than two classes the AUC is the mean of
-    each class against the others, over the classes that gold holds.
+    Answers without probabilities, and judges that give none, are left out and named. For more than two
+    classes the AUC is the mean of each class against the others, over the classes that gold holds.
 
     Parameters
     ----------
@@ -58,7 +62,7 @@ def probabilities(
     Raises
     ------
     InputError
-        Where labels have no probabilities: the area under one point is no AUC.
+        Where no judge's labels have probabilities: the area under one point is no AUC.
 
     Examples
     --------
@@ -74,14 +78,22 @@ def probabilities(
     plan = Plan(draws, seed, alpha, cluster)
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
+    refused: list[InputError] = []
     for cell in scored.cells(by):
-        given = class_probabilities(cell)
+        who = ", ".join(value for name, value in cell.keys.items() if name != "judge_kind" and value)
+        try:
+            given = class_probabilities(cell)
+        except NoProbabilities as error:
+            refused.append(error)
+            notes.append(f"{who}: no probabilities of all classes; left out.")
+            continue
         kept = np.asarray(np.isfinite(given).all(axis=1))
         if not kept.all():
-            who = ", ".join(value for name, value in cell.keys.items() if name != "judge_kind" and value)
             without = f"{int((~kept).sum()):,} of {len(given):,} answers have no probabilities"
             notes.append(f"{who}: {without} and are left out.")
         rows += _rows(cell.keys, given[kept], cell.frame.loc[kept], plan)
+    if not rows:
+        raise refused[0]
     for cell in scored.cells(by, judges=False):
         rows += _baselines(cell, plan)
     frame = pd.DataFrame(rows)
@@ -96,7 +108,7 @@ def class_probabilities(cell: Cell) -> Floats:
     frame, k = cell.frame, len(cell.classes)
     columns = [f"{PROBABILITY}_{name}" for name in cell.classes]
     task = cell.keys["task"]
-    if all(name in frame for name in columns):
+    if all(name in frame for name in columns) and frame[columns].notna().all(axis=1).any():
         given = frame[columns].to_numpy(dtype=float)
         bad = np.isfinite(given).all(axis=1) & (np.abs(given.sum(axis=1) - 1) > SUM_TOLERANCE)
         if bad.any():
@@ -106,12 +118,12 @@ def class_probabilities(cell: Cell) -> Floats:
             )
         return given
     if PROBABILITY not in frame or frame[PROBABILITY].isna().all():
-        raise InputError(
+        raise NoProbabilities(
             f"judgments: the labels of {task} have no probabilities, and a label alone has neither log-loss "
             f"nor AUC; collect log-probabilities, or give columns {listed(columns)}."
         )
     if k != 2:
-        raise InputError(
+        raise NoProbabilities(
             f"judgments: {task} has {k} classes and the probability of the label that was given only; give "
             f"columns {listed(columns)}."
         )

@@ -90,6 +90,17 @@ def test_labels_without_probabilities_are_refused() -> None:
         probabilities(hard)
 
 
+def test_judges_without_probabilities_are_left_out_beside_others() -> None:
+    given, gold = draws(2)
+    made = scored(given, gold)
+    hard = made.frame.assign(judge="hard", probability_a=np.nan, probability_b=np.nan)
+    both = pd.concat([made.frame.assign(judge="gpt"), hard], ignore_index=True)
+    both = both.assign(item_id=both["item_id"].astype("category"), judge=both["judge"].astype("category"))
+    found = probabilities(Scored(both, made.classes, made.levels), draws=0)
+    assert set(found.frame["judge"]) == {"gpt", "majority class", "random"}
+    assert any(note.startswith("hard, harm: no probabilities") for note in found.notes)
+
+
 def test_probability_of_the_label_is_not_enough_for_more_classes() -> None:
     with pytest.raises(InputError, match="harm has 3 classes and the probability of the label"):
         probabilities(scored(*draws(3), own_only=True))
