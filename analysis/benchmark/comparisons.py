@@ -13,9 +13,10 @@ from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
 
 from ..adjustment import adjusted
+from ..raters.descriptive.resample import few_clusters
 from ..results import inference
-from .mcnemar import Discordance, bonett_price, bootstrap_p, clustered_p, discordance, exact_p, mid_p
-from .metrics import Floats, Margins, metric
+from .mcnemar import Discordance, bonett_price, clustered_p, discordance, exact_p, mid_p
+from .metrics import Margins, metric
 from .missing import WRONG, check_policies
 from .mixed import pair_of
 from .pairing import ACCURACY, JUDGE, LOG_ODDS, Matched, comparable, matched_pairs
@@ -69,9 +70,10 @@ def differences(
         See `scores`.
     tests : sequence of str
         "bootstrap" (of clusters, both sides drawn together; for every metric; its p is that of the estimate
-        over its bootstrap error); of accuracy "mcnemar exact" and "mcnemar mid-p" (pairs as independent) and
-        "mcnemar clustered"; "mixed logit" (log-odds with a random intercept for each item and robust errors,
-        see `mixed_logit`). McNemar's exact and mid-p take the first sample of a unit that both sides have.
+        over its bootstrap error, by Student's t); of accuracy "mcnemar exact" and "mcnemar mid-p" (pairs as
+        independent) and "mcnemar clustered"; "mixed logit" (log-odds with a random intercept for each item and
+        robust errors, see `mixed_logit`). McNemar's exact and mid-p take the first sample of a unit that both
+        sides have.
     missing : "wrong", "missing" or "study"
         What missing answers count as; "missing" leaves out pairs that lack either.
     adjust : "holm", "bh" or "none"
@@ -207,19 +209,20 @@ def difference_in(pair: Matched, name: str, margins: tuple[Margins, Margins], pl
     drawn = left - right
     _, n_clusters = pair.clusters(plan.cluster)
     bounds = bounds_of(drawn, plan.alpha, share=False, n_clusters=n_clusters)
-    p = np.nan if n_clusters < 2 else p_of_draws(bounds, drawn)
+    p = p_of(bounds, n_clusters) if plan.draws else np.nan
     return Difference(float(left[0]), float(right[0]), numbers_of(bounds, p))
 
 
-def p_of_draws(bounds: Bounds, drawn: Floats) -> float:
-    """Two-sided p of the estimate over its bootstrap error; by the share of draws where that is zero.
+def p_of(bounds: Bounds, n_clusters: int) -> float:
+    """Two-sided p of an estimate over its bootstrap error, by Student's t with a cluster less one.
 
-    Shares of draws alone never come below 2 / (B + 1), which no adjustment for many comparisons survives.
+    One where the estimate and all draws are zero. Shares of draws beyond zero would do for one comparison;
+    they never come below 2 / (B + 1), which no adjustment for many comparisons survives.
     """
-    if bounds.std_error > 0:
-        against_zero = inference(np.array([bounds.estimate]), np.array([bounds.std_error]))
-        return float(against_zero.p[0])
-    return bootstrap_p(drawn)
+    if n_clusters > 1 and bounds.std_error > 0:
+        estimate, std_error = np.array([bounds.estimate]), np.array([bounds.std_error])
+        return float(inference(estimate, std_error, df=np.array([n_clusters - 1.0])).p[0])
+    return 1.0 if n_clusters > 1 and bounds.estimate == 0 else np.nan
 
 
 def numbers_of(bounds: Bounds, p: float) -> dict[str, float]:
@@ -283,9 +286,8 @@ def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:
     if len(same):
         pairs = same.apply(lambda row: f"{row['left']} and {row['right']}", axis=1).drop_duplicates()
         told.append(f"No pair of answers is discordant, so that nothing is told apart: {listed(pairs)}.")
-    if (frame["n_clusters"] < 2).any():
-        told.append("Differences on a single item have no interval from draws.")
     drawn = frame[frame["test"] == BOOTSTRAP]
+    told += few_clusters(drawn["n_clusters"], plan.draws)
     if plan.draws and len(drawn):
         told.append(
             f"Intervals are percentiles of {plan.draws:,} draws of {plan.cluster}, for both sides together."

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from .metrics import Codes, Floats
+from .metrics import Codes
 
 
 @dataclass(frozen=True)
@@ -134,21 +134,3 @@ def bonett_price(found: Discordance, alpha: float) -> tuple[float, float, float]
     half = float(ndtri(1 - alpha / 2)) * std_error
     middle = left - right
     return std_error, max(-1.0, middle - half), min(1.0, middle + half)
-
-
-def bootstrap_p(drawn: Floats) -> float:
-    """Two-sided p of a difference of which ``drawn``, shape (1 + B,), holds the estimate, then the draws.
-
-    Twice the smaller share of draws at or beyond zero, counting the estimate's own sample; one where all
-    are zero, missing without draws.
-
-    Examples
-    --------
-    >>> bootstrap_p(np.array([0.2, 0.1, 0.3, 0.2, -0.1]))
-    0.8
-    """
-    draws = drawn[1:][np.isfinite(drawn[1:])]
-    if not len(draws) or not np.isfinite(drawn[0]):
-        return math.nan
-    tail = min((draws <= 0).sum(), (draws >= 0).sum())
-    return float(min(1.0, 2 * (tail + 1) / (len(draws) + 1)))

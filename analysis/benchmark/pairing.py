@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.columns import as_text, did_you_mean, listed
 from conjury.inference.errors import InputError
+from conjury.inference.perturb import KINDS
 from conjury.inference.tables import require_columns
 
 from .metrics import Codes
@@ -143,8 +144,12 @@ def groups(scored: Scored, between: str, by: Sequence[str]) -> Iterator[tuple[di
 
 
 def sides_of(frame: pd.DataFrame, between: str) -> list[str]:
-    """What is compared, in the order of its levels, else of appearance."""
+    """What is compared, in the order of its levels, else of appearance; conditions in that of `KINDS`."""
     column = frame[between]
+    if between == CONDITION:
+        known = [UNPERTURBED, *KINDS]
+        there = column.drop_duplicates().astype(str)
+        return sorted(there, key=lambda name: known.index(name) if name in known else len(known))
     if isinstance(column.dtype, pd.CategoricalDtype):
         held = set(column.dropna())
         return [str(level) for level in column.cat.categories if level in held]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_answers import draws_of, scored_of
+from scipy.stats import ttest_rel
 from statsmodels.stats.contingency_tables import mcnemar
 
 from conjury.analysis.benchmark import differences, score, scores
@@ -17,7 +18,6 @@ from conjury.analysis.benchmark.comparisons import TESTS
 from conjury.analysis.benchmark.mcnemar import (
     Discordance,
     bonett_price,
-    bootstrap_p,
     clustered_p,
     discordance,
     exact_p,
@@ -79,13 +79,6 @@ def test_bonett_price_interval_by_hand() -> None:
     assert error == pytest.approx(np.sqrt((9 / 50 + 3 / 50 - (6 / 50) ** 2) / 50))
     assert (lower + upper) / 2 == pytest.approx(6 / 50)
     assert bonett_price(Discordance(1, 0, 1), 0.05)[2] <= 1
-
-
-def test_bootstrap_p_counts_draws_at_or_beyond_zero() -> None:
-    assert bootstrap_p(np.array([1.0, 1, 1, 1])) == pytest.approx(2 / 4)
-    assert bootstrap_p(np.array([0.0, 0, 0])) == 1
-    assert bootstrap_p(np.array([0.5, np.nan, 1.0])) == pytest.approx(1)
-    assert np.isnan(bootstrap_p(np.array([0.5])))
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "macro_f1", "mcc", "recall_x"])
@@ -212,7 +205,27 @@ def test_a_single_item_has_no_interval_from_draws() -> None:
     assert rows.loc["bootstrap", "estimate"] == 1
     assert rows.loc[["bootstrap", "mcnemar clustered", "mixed logit"], "p"].isna().all()
     assert rows.loc["mcnemar exact", "p"] == 1
-    assert any("single item" in note for note in found.notes)
+    assert any("on one cluster" in note for note in found.notes)
+
+
+def test_a_difference_that_no_draw_moves_has_no_p_from_draws() -> None:
+    scored = scored_of({"a": [1] * 30, "b": [0] * 30, "c": [0] * 30})
+    found = differences(scored, metrics=["accuracy"], tests=["bootstrap", "mcnemar exact"], draws=50)
+    rows = found.frame.set_index(["left", "right", "test"])
+    assert np.isnan(rows.loc[("a", "b", "bootstrap"), "p"])
+    assert rows.loc[("a", "b", "mcnemar exact"), "p"] < 1e-8
+    assert rows.loc[("b", "c", "bootstrap"), "p"] == 1
+    without_draws = differences(scored, metrics=["accuracy"], tests=["bootstrap"], draws=0).frame
+    assert without_draws["p"].isna().all()
+
+
+def test_p_of_the_bootstrap_is_that_of_a_paired_t_test_of_items() -> None:
+    answers = draws_of(14, 2, 60)
+    row = differences(scored_of(answers), metrics=["accuracy"], tests=["bootstrap"], draws=20_000).frame.iloc[
+        0
+    ]
+    theirs = ttest_rel(answers["a"], answers["b"])
+    assert row["p"] == pytest.approx(theirs.pvalue, rel=0.1)
 
 
 def test_all_are_compared_with_one_where_it_is_named() -> None:
