@@ -71,7 +71,7 @@ def differences(
     tests : sequence of str
         "bootstrap" (of clusters, both sides drawn together; for every metric; its p is that of the estimate
         over its bootstrap error, by Student's t); of accuracy "mcnemar exact" and "mcnemar mid-p" (pairs as
-        independent) and "mcnemar clustered"; "mixed logit" (log-odds with a random intercept for each item and
+        independent) and "mcnemar clustered"; "mixed logit" (log-odds with a random intercept an item and
         robust errors, see `mixed_logit`). McNemar's exact and mid-p take the first sample of a unit that both
         sides have.
     missing : "wrong", "missing" or "study"

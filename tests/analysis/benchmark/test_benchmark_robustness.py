@@ -17,11 +17,11 @@ def judged(seed: int = 1, n: int = 40, left_out: int = 0) -> Scored:
     for judge, drop in (("a", 0.0), ("b", 0.4)):
         for item in range(n):
             right = rng.random() < 0.8
-            for condition in ("none", "typos", "drift"):
+            for condition in ("none", "orthographic", "drift"):
                 if condition == "drift" and item < left_out:
                     continue
                 name = f"j{item}" if condition == "none" else f"j{item}__{condition}"
-                still = right and not (condition == "typos" and rng.random() < drop)
+                still = right and not (condition == "orthographic" and rng.random() < drop)
                 rows.append((judge, name, f"j{item}", condition, "x" if still else "y"))
     frame = pd.DataFrame(rows, columns=["judge_id", "item_id", "base_item_id", "condition", "value"])
     items = frame[["item_id", "base_item_id", "condition"]].drop_duplicates()
@@ -34,7 +34,7 @@ def test_estimates_are_perturbed_minus_baseline_on_the_same_items() -> None:
     scored = judged(left_out=10)
     found = robustness(scored, metrics=["accuracy"], draws=200)
     rows = found.frame.set_index(["judge", "condition"])
-    assert list(rows.index) == [("a", "typos"), ("a", "drift"), ("b", "typos"), ("b", "drift")]
+    assert list(rows.index) == [("a", "orthographic"), ("a", "drift"), ("b", "orthographic"), ("b", "drift")]
     right = scored.frame.pivot_table(
         index="base_item_id", columns=["judge", "condition"], values="correct"
     ).astype(float)
@@ -50,14 +50,16 @@ def test_estimates_are_perturbed_minus_baseline_on_the_same_items() -> None:
 
 def test_a_judge_that_does_not_change_has_a_difference_of_zero() -> None:
     found = robustness(judged(), metrics=["accuracy"], draws=200)
-    row = found.frame.set_index(["judge", "condition"]).loc[("a", "typos")]
+    row = found.frame.set_index(["judge", "condition"]).loc[("a", "orthographic")]
     assert (row["estimate"], row["p"], row["changed"]) == (0, 1, 0)
     assert any("No pair of answers is discordant" in note for note in found.notes)
 
 
 def test_a_judge_that_suffers_is_found() -> None:
     row = (
-        robustness(judged(), metrics=["accuracy"]).frame.set_index(["judge", "condition"]).loc[("b", "typos")]
+        robustness(judged(), metrics=["accuracy"])
+        .frame.set_index(["judge", "condition"])
+        .loc[("b", "orthographic")]
     )
     assert row["upper"] < 0
     assert row["p_adjusted"] < 0.05
