@@ -78,6 +78,7 @@ bench: $(READY_BENCH) ## measure against the peers
 	$(BIN)/python benchmarks/collecting.py
 	$(BIN)/python benchmarks/size.py
 	$(BIN)/python benchmarks/agreement.py
+	$(BIN)/python benchmarks/benchmark_metrics.py
 	$(BIN)/python benchmarks/raters.py
 	$(BIN)/python benchmarks/dimensions.py
 	$(BIN)/python benchmarks/benchmark_metrics.py

@@ -140,7 +140,7 @@ def unit_log_loss(probability: Floats, gold: Codes) -> Floats:
     return np.asarray(-np.log(np.clip(own, SMALLEST, 1.0)))
 
 
-def weighted_auc(score: Floats, positive: NDArray[np.bool_], weights: Floats) -> Floats:
+def weighted_auc(score: Floats, positive: NDArray[np.bool_], weights: Floats, cluster: Codes) -> Floats:
     """Area under the ROC curve under B weightings, shape (B,); ties count half.
 
     Parameters
@@ -149,18 +149,22 @@ def weighted_auc(score: Floats, positive: NDArray[np.bool_], weights: Floats) ->
         Probability of the class.
     positive : ndarray of bool, shape (n,)
         Whether the unit is of the class.
-    weights : ndarray, shape (B, n)
+    weights : ndarray, shape (B, C)
+        Of clusters.
+    cluster : ndarray, shape (n,)
+        Cluster of each unit.
 
     Examples
     --------
-    >>> weighted_auc(np.array([0.1, 0.4, 0.4, 0.8]), np.array([False, False, True, True]), np.ones((1, 4)))
+    >>> score, positive = np.array([0.1, 0.4, 0.4, 0.8]), np.array([False, False, True, True])
+    >>> weighted_auc(score, positive, np.ones((1, 4)), np.arange(4))
     array([0.875])
     """
     order = np.argsort(score, kind="stable")
     start = np.flatnonzero(np.r_[True, np.diff(score[order]) > 0]) if len(score) else np.zeros(0, int)
     found = np.full(len(weights), np.nan)
     for at in range(0, len(weights) if len(score) else 0, CHUNK):
-        held = weights[at : at + CHUNK, order]
+        held = weights[at : at + CHUNK, cluster[order]]
         above = np.add.reduceat(held * positive[order], start, axis=1)
         below = np.add.reduceat(held * ~positive[order], start, axis=1)
         won = (above * (np.cumsum(below, axis=1) - below / 2)).sum(axis=1)
@@ -169,11 +173,11 @@ def weighted_auc(score: Floats, positive: NDArray[np.bool_], weights: Floats) ->
     return found
 
 
-def mean_auc(probability: Floats, gold: Codes, weights: Floats) -> Floats:
+def mean_auc(probability: Floats, gold: Codes, weights: Floats, cluster: Codes) -> Floats:
     """AUC for two classes, else its mean over the classes in gold against the others, shape (B,)."""
     k = probability.shape[1]
     codes = [1] if k == 2 else np.unique(gold).tolist()
-    each = np.stack([weighted_auc(probability[:, code], gold == code, weights) for code in codes])
+    each = np.stack([weighted_auc(probability[:, code], gold == code, weights, cluster) for code in codes])
     known = np.isfinite(each)
     n = known.sum(axis=0)
     return np.where(n > 0, np.where(known, each, 0).sum(axis=0) / np.maximum(n, 1), np.nan)
@@ -188,7 +192,7 @@ def _rows(
     loss = unit_log_loss(given, gold)
     sums = weights @ cluster_sums(np.stack([loss, np.ones(len(loss))], axis=1), codes, n_clusters)
     with np.errstate(divide="ignore", invalid="ignore"):
-        drawn = {LOG_LOSS: sums[:, 0] / sums[:, 1], AUC: mean_auc(given, gold, weights[:, codes])}
+        drawn = {LOG_LOSS: sums[:, 0] / sums[:, 1], AUC: mean_auc(given, gold, weights, codes)}
     counts = counts_of(frame, np.ones(len(frame), dtype=bool), codes)
     for name, values in drawn.items():
         bounds = bounds_of(values, plan.alpha, share=False, n_clusters=n_clusters)

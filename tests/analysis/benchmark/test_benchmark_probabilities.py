@@ -68,7 +68,7 @@ def test_weights_of_the_auc_stand_for_repeated_units() -> None:
     given, gold = draws(2)
     times = np.random.default_rng(7).integers(0, 4, len(gold))
     again = np.repeat(np.arange(len(gold)), times)
-    found = weighted_auc(given[:, 1], gold == 1, times[None, :].astype(float))
+    found = weighted_auc(given[:, 1], gold == 1, times[None, :].astype(float), np.arange(len(gold)))
     assert found[0] == pytest.approx(theirs.roc_auc_score(gold[again], given[again, 1]), abs=1e-12)
 
 
@@ -140,4 +140,5 @@ def test_baselines_are_the_shares_of_gold_and_equal_probabilities() -> None:
 
 def test_auc_of_one_class_is_missing() -> None:
     given, _ = draws(2)
-    assert np.isnan(mean_auc(given, np.zeros(len(given), dtype=np.int64), np.ones((1, len(given))))[0])
+    n = len(given)
+    assert np.isnan(mean_auc(given, np.zeros(n, dtype=np.int64), np.ones((1, n)), np.arange(n))[0])
