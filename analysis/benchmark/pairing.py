@@ -134,12 +134,20 @@ def comparable(scored: Scored, between: str, by: Sequence[str]) -> tuple[Scored,
 
 
 def groups(scored: Scored, between: str, by: Sequence[str]) -> Iterator[tuple[dict[str, str], Cell]]:
-    """Answers to compare with each other: the keys that they share, and the answers of all sides."""
+    """Answers to compare with each other: the keys that they share, and the answers of all sides.
+
+    People answer without a prompt; where judges are compared, they are beside the models under each.
+    """
     names = [name for name in (JUDGE, "prompt", "task", *by) if name != between]
     classes = {cell.keys["task"]: cell for cell in scored.cells(judges=False)}
     frame = scored.frame.dropna(subset=[between, *by])
+    others = [name for name in names if name != "prompt"]
+    of_people = frame[(frame["prompt"] == "").to_numpy(dtype=bool) & (between == JUDGE)]
     for values, rows in frame.groupby(names, sort=False, observed=True):
         keys = {name: str(value) for name, value in zip(names, values, strict=True)}
+        if keys.get("prompt") and len(of_people):
+            beside = of_people.merge(rows[others].drop_duplicates(), on=others)
+            rows = pd.concat([beside, rows], ignore_index=True)
         yield keys, replace(classes[str(rows["task"].iloc[0])], keys=keys, frame=rows)
 
 

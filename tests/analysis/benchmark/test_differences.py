@@ -233,6 +233,21 @@ def test_all_are_compared_with_one_where_it_is_named() -> None:
     assert found[["left", "right"]].to_numpy().tolist() == [["a", "b"], ["c", "b"]]
 
 
+def test_people_are_compared_with_models_under_every_prompt() -> None:
+    people = scored_of({"ann": [1, 1, 0, 1]})
+    model = scored_of({"gpt": [0, 1, 0, 0]})
+    frames = [
+        people.frame.assign(judge_kind="human", prompt=""),
+        *(model.frame.assign(prompt=prompt) for prompt in ("short", "long")),
+    ]
+    scored = type(people)(**{**vars(people), "frame": pd.concat(frames, ignore_index=True)})
+    found = differences(scored, metrics=["accuracy"], tests=["bootstrap"], draws=0).frame
+    assert found[["prompt", "left", "right", "estimate"]].to_numpy().tolist() == [
+        ["short", "ann", "gpt", 0.5],
+        ["long", "ann", "gpt", 0.5],
+    ]
+
+
 def test_judges_are_compared_on_items_as_they_were() -> None:
     judged = pd.DataFrame(
         {
