@@ -259,12 +259,13 @@ def open_run(study: str, out: Path | None) -> tuple[Study | ItemStudy, RunFolder
 
 def asked_material(study: Study | ItemStudy, folder: RunFolder, ledger: Ledger) -> Material:
     """Gather what was shown in a run; refuse a study that has changed since."""
-    from conjury.inference.facts import check_study, study_facts
+    from conjury.inference.facts import check_answers, check_study, study_facts
 
     inputs = ledger.get("inputs") or {}
     images = inputs.get("subjects", {}).get("stimuli") == "images"
     material = folder.material(study, images=images)
     check_study(inputs, study_facts(study, material.facts), folder.path)
+    check_answers(inputs, study, folder.path)
     return material
 
 

@@ -82,6 +82,7 @@ def read_completions(
     frame, notes = _named(_read(Path(path)), study, source)
     known = _items(study, items, frame, source, notes)
     _check_strata(frame, study, known, source)
+    frame = _with_strata(frame, study, known)
     responses = _responses(frame, study, source)
     judgments = _judgments(frame, responses, study, rule, known)
     return Completions(responses, judgments, [*notes, *_mismatches(judgments)])
@@ -194,6 +195,13 @@ def _check_strata(frame: pd.DataFrame, study: ItemStudy, known: _Items, source: 
                 problem = f"holds '{value}', which prompt '{prompt.id}' does not take"
                 remedy = f"use {listed(values)}, or add it to 'only' of the prompt"
                 refuse(source, column, bad, problem, remedy)
+
+
+def _with_strata(frame: pd.DataFrame, study: ItemStudy, known: _Items) -> pd.DataFrame:
+    """Add the strata of items that the table of completions does not have."""
+    lacking = [name for name in study.level_labels if name not in frame] if known.strata else []
+    columns = {name: [known.strata[item].get(name) for item in frame["item_id"].tolist()] for name in lacking}
+    return frame.assign(**{name: pd.array(column, dtype="string") for name, column in columns.items()})
 
 
 def _responses(frame: pd.DataFrame, study: ItemStudy, source: str) -> pd.DataFrame:

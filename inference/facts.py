@@ -101,6 +101,18 @@ def check_study(before: dict[str, Any] | None, now: dict[str, Any], run: Path) -
     merged_facts({name: value for name, value in (before or {}).items() if name in now} or None, now, run)
 
 
+def check_answers(before: dict[str, Any] | None, study: Study | ItemStudy, run: Path) -> None:
+    """Refuse to read answers to prompts that ask for another form of answer now; raises as above."""
+    asked = (before or {}).get("prompts", {})
+    now = {
+        prompt.id: None if prompt.response is None else prompt.response.model_dump(exclude_none=True)
+        for prompt in study.prompts
+        if prompt.id in asked
+    }
+    then = {name: asked[name].get("response") for name in now}
+    merged_facts({"prompts": then}, {"prompts": now}, run)
+
+
 def design_facts(design: DrawnDesign, images: bool) -> dict[str, Any]:
     """Identify a drawn design."""
     return {**design.drawn, "sha256": design.sha256(), "stimuli": "images" if images else "text"}

@@ -62,6 +62,7 @@ class Names:
     nouns: str
     _title: re.Pattern[str]
 
+    @lru_cache(maxsize=100_000)  # noqa: B019 - names are cached as well
     def bare(self, text: str) -> str | None:
         """Find the value that ``text`` names and says nothing else, ornaments and a word before it aside."""
         if len(text) > LONGEST_NAME:

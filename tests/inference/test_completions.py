@@ -123,6 +123,12 @@ def test_a_verdict_in_the_joke_does_not_win_and_the_published_rule_falls_for_it(
     assert values["published_first"] == "wordplay"
 
 
+def test_strata_come_from_the_items_where_completions_have_none(tmp_path: Path, study: ItemStudy) -> None:
+    rows = [completion('{"category": "dry"}', item) for item in ("en_04", "es_01")]
+    found = read(tmp_path, study, *({k: v for k, v in row.items() if k != "language"} for row in rows))
+    assert found.judgments["language"].tolist() == ["en", "es"]
+
+
 def test_perturbed_copies_have_names_of_their_own(tmp_path: Path, study: ItemStudy) -> None:
     text = '{"category": "dry"}'
     rows = [completion(text, perturbation=name) for name in ("none", "orthographic")]

@@ -11,6 +11,7 @@ import pytest
 from fakes.server import FakeServer
 from fakes.studies import LABELS, RATINGS, change_study, collect, items, table, towns, write_study
 
+from conjury.cli.collecting import parse
 from conjury.inference.building import Builder
 from conjury.inference.errors import InputError
 from conjury.inference.exporting import full_rules
@@ -143,6 +144,8 @@ def test_a_changed_answer_of_a_prompt_is_another_run(tmp_path: Path, server: Fak
     change_study(study, lambda content: content["prompts"][1]["response"].update(key="purposes"))
     with pytest.raises(InputError, match=r"there changed prompts\.lines\.response"):
         collect(study, tmp_path / "run", base_url=server.url, prompts=["lines"])
+    with pytest.raises(InputError, match=r"there changed prompts\.lines"):
+        parse(str(study), tmp_path / "run", "default", None)
 
 
 def test_items_that_no_prompt_takes_are_refused(tmp_path: Path) -> None:
