@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from .aliases import name_judges, name_prompts, rename_columns
-from .collecting_parts import Label, LineLabels, Response
 from .columns import as_text, coerce, listed, refuse
+from .completion_judgments import JudgedItems, read_judgments
 from .errors import InputError
-from .exporting import full_rules, response_spec
+from .exporting import full_rules
 from .files import load, load_text, read_table
 from .item_columns import judged_texts, lines_of, strata_of, with_texts
-from .parsing import Answer, Reading, ResponseSpec, read_answer
-from .parsing.completion import without_thought
 from .study import ItemStudy
-from .tables import STATUSES, require_columns, validate
+from .tables import require_columns, validate
 
 NEEDED = ("judge_id", "prompt_id", "item_id", "text")
-PUBLISHED = "published"  # rules of this name read a completion as it is, reasoning included
 ORIGINAL = "none"  # condition of items that are not perturbed
 
 
@@ -56,8 +50,8 @@ def read_completions(
     path : str or Path
         Parquet or CSV with one row a completion and ``judge_id, prompt_id, item_id, text``, or with the names
         that the study's ``column_aliases`` gives to these; ``sample`` (1 where it is missing), ``position``,
-        ``condition``, ``finish_reason`` and columns of strata are kept. Judges and prompts are named by id,
-        label or alias.
+        ``condition``, ``finish_reason``, ``refusal``, ``error`` and columns of strata are kept. Judges and
+        prompts are named by id, label or alias.
     study : ItemStudy
     rule : str
         ``published``, ``strict``, ``lenient`` or another rule of :mod:`conjury.inference.parsing`.
@@ -84,17 +78,8 @@ def read_completions(
     _check_strata(frame, study, known, source)
     frame = _with_strata(frame, study, known)
     responses = _responses(frame, study, source)
-    judgments = _judgments(frame, responses, study, rule, known)
+    judgments = read_judgments(frame, responses, study, rule, known)
     return Completions(responses, judgments, [*notes, *_mismatches(judgments)])
-
-
-@dataclass(frozen=True)
-class _Items:
-    """Number of lines by column and item, and judged texts by item; empty where they are not known."""
-
-    lines: dict[str, dict[str, int]]
-    texts: dict[str, list[str]]
-    strata: dict[str, dict[str, str]]
 
 
 def _read(path: Path) -> pd.DataFrame:
@@ -154,7 +139,7 @@ def _apart(frame: pd.DataFrame, source: str) -> pd.DataFrame:
 
 def _items(
     study: ItemStudy, path: str | Path | None, frame: pd.DataFrame, source: str, notes: list[str]
-) -> _Items:
+) -> JudgedItems:
     table = read_table(study.folder / study.items if path is None else path, "items")
     known = set(table["item_id"])
     missing = ~frame["item_id"].isin(known).to_numpy(dtype=bool)
@@ -167,7 +152,7 @@ def _items(
             "The items are not those of the study, so how many lines they have and what answers repeat of "
             "them is not known; name their table with --items."
         )
-        return _Items({}, {}, {})
+        return JudgedItems({}, {}, {})
     items = with_texts(rename_columns(table, study))
     lines = lines_of(study, items, str(path or study.items))
     shown = [name for name in study.collect.fields or ("text",) if name in items]
@@ -176,10 +161,10 @@ def _items(
         str(item): judged_texts([str(text) for text in fields if not pd.isna(text)], bool(lines))
         for item, *fields in rows
     }
-    return _Items(lines, texts, strata_of(study, items, str(path or study.items)))
+    return JudgedItems(lines, texts, strata_of(study, items, str(path or study.items)))
 
 
-def _check_strata(frame: pd.DataFrame, study: ItemStudy, known: _Items, source: str) -> None:
+def _check_strata(frame: pd.DataFrame, study: ItemStudy, known: JudgedItems, source: str) -> None:
     """Refuse completions whose prompt is not put to items of their kind."""
     for prompt in study.prompts:
         mine = (frame["prompt_id"] == prompt.id).to_numpy(dtype=bool)
@@ -197,7 +182,7 @@ def _check_strata(frame: pd.DataFrame, study: ItemStudy, known: _Items, source: 
                 refuse(source, column, bad, problem, remedy)
 
 
-def _with_strata(frame: pd.DataFrame, study: ItemStudy, known: _Items) -> pd.DataFrame:
+def _with_strata(frame: pd.DataFrame, study: ItemStudy, known: JudgedItems) -> pd.DataFrame:
     """Add the strata of items that the table of completions does not have."""
     lacking = [name for name in study.level_labels if name not in frame] if known.strata else []
     columns = {name: [known.strata[item].get(name) for item in frame["item_id"].tolist()] for name in lacking}
@@ -217,78 +202,6 @@ def _responses(frame: pd.DataFrame, study: ItemStudy, source: str) -> pd.DataFra
     if "created" not in rest:
         table["created"] = pd.NaT
     return validate(pd.concat([table, rest], axis=1), "responses", source)
-
-
-def _judgments(
-    frame: pd.DataFrame, responses: pd.DataFrame, study: ItemStudy, rule: str, known: _Items
-) -> pd.DataFrame:
-    """Read every completion; equal ones of an item are read once."""
-    responses_of = {prompt.id: prompt.response or study.response for prompt in study.prompts}
-    readers = {name: _reader(response, study, rule, known) for name, response in responses_of.items()}
-    ends = as_text(frame["finish_reason"]).fillna("").tolist() if "finish_reason" in frame else None
-    seen: dict[tuple[str, str, str, str], tuple[int | None, list[tuple[str, Reading]]]] = {}
-    rows, counts, shown = [], [], []
-    asked_of = (frame["prompt_id"].tolist(), frame["item_id"].tolist(), frame["text"].fillna("").tolist())
-    for asked in zip(*asked_of, ends or [""] * len(frame), strict=True):
-        if asked not in seen:
-            seen[asked] = readers[asked[0]](*asked[1:])
-        lines, readings = seen[asked]
-        rows += readings
-        counts.append(len(readings))
-        shown += [lines] * len(readings)
-    places = np.repeat(np.arange(len(frame)), counts)
-    kept = [
-        name
-        for name in ("position", "condition", "base_item_id", "finish_reason", *study.level_labels)
-        if name in responses
-    ]
-    first = ["judge_id", "judge_kind", "item_id", "prompt_id", "sample"]
-    table = responses[[*first, *kept, "request_key"]].take(places).reset_index(drop=True)
-    read = _columns(rows, any(isinstance(response, LineLabels) for response in study.responses), shown)
-    return validate(pd.concat([table, read], axis=1), "judgments", "completions")
-
-
-def _reader(
-    response: Response, study: ItemStudy, rule: str, known: _Items
-) -> Callable[[str, str, str], tuple[int | None, list[tuple[str, Reading]]]]:
-    """Make the reader of a prompt's answers: item, text and reason of the end to lines and readings."""
-    by_form = {name.partition("/")[0]: name for name in full_rules(study, rule)}
-    name = "default" if rule == "default" else by_form[response.form]
-    as_it_is = f"/{PUBLISHED}" in name
-    asked = replace(response_spec(response, study.collect.noun), surplus=True)
-
-    def read(item: str, text: str, reason: str) -> tuple[int | None, list[tuple[str, Reading]]]:
-        spec: ResponseSpec = asked
-        lines = None
-        if isinstance(response, LineLabels):
-            lines = known.lines.get(response.lines, {}).get(item)
-            spec = replace(asked, lines=lines or 0)
-        answer = Answer(text if as_it_is else without_thought(text), finish_reason=reason)
-        readings = read_answer(answer, spec, {}, name, known.texts.get(item, ()))
-        if isinstance(response, Label):
-            return lines, [(response.id, reading) for reading in readings]
-        return lines, [(reading.dimension, reading) for reading in readings]
-
-    return read
-
-
-def _columns(
-    rows: Sequence[tuple[str, Reading]], of_lines: bool, shown: Sequence[int | None]
-) -> pd.DataFrame:
-    given = [reading.given for _, reading in rows]
-    numbers = {"labels_given": given, "lines_shown": shown} if of_lines else {}
-    integers: dict[str, Any] = {name: pd.array(counts, dtype="Int64") for name, counts in numbers.items()}
-    values = [None if reading.value is None else str(reading.value) for _, reading in rows]
-    return pd.DataFrame(
-        {
-            "dimension": pd.array([dimension for dimension, _ in rows], dtype="string"),
-            "value": pd.array(values, dtype="string"),
-            "status": pd.Categorical([reading.status for _, reading in rows], categories=list(STATUSES)),
-            "rule": pd.array([reading.rule for _, reading in rows], dtype="string"),
-            "note": pd.array([reading.note or None for _, reading in rows], dtype="string"),
-            **integers,
-        }
-    )
 
 
 def _mismatches(judgments: pd.DataFrame) -> list[str]:

@@ -148,6 +148,18 @@ def test_a_cut_completion_is_truncated_where_the_table_says_so(tmp_path: Path, s
     assert judgments["finish_reason"].tolist() == ["length", "stop"]
 
 
+def test_what_the_provider_refused_or_never_answered_keeps_its_status(
+    tmp_path: Path, study: ItemStudy
+) -> None:
+    rows = [
+        completion('{"category": "dry"}', refusal="I will not."),
+        completion("", run=2, error="time-out"),
+        completion('{"category": "dry"}', run=3),
+    ]
+    judgments = read(tmp_path, study, *rows).judgments
+    assert judgments["status"].astype(str).tolist() == ["refused", "error", "ok"]
+
+
 def test_a_csv_is_read_as_a_parquet_file_is(tmp_path: Path, study: ItemStudy) -> None:
     rows = [completion('{"category": "dry"}'), completion("NA", run=2), completion("", run=3)]
     whole = read(tmp_path, study, *rows).judgments
