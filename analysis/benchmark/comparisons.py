@@ -33,8 +33,8 @@ TESTS = (BOOTSTRAP, EXACT, MID_P, CLUSTERED, MIXED)
 Multiplicity = Literal["holm", "bh", "none"]
 _ADJUSTMENTS = ("holm", "bh", "none")
 _COUNTED = {
-    "n_left_only": "answers of the left side have no partner and are left out",
-    "n_right_only": "answers of the right side have no partner and are left out",
+    "n_left_only": "answers of {left} have no partner and are left out",
+    "n_right_only": "answers of {right} have no partner and are left out",
     "n_missing": "pairs are left out because an answer is missing",
 }
 
@@ -260,16 +260,16 @@ def with_adjusted(frame: pd.DataFrame, family: Sequence[str], adjust: str) -> pd
     return frame
 
 
-def unbalanced(frame: pd.DataFrame) -> list[str]:
-    """Say what could not be paired."""
-    pairs = frame.drop_duplicates(
-        [name for name in ("judge", "prompt", "task", "left", "right") if name in frame]
-    )
-    return [
-        f"{int(pairs[name].sum()):,} {told} ({int((pairs[name] > 0).sum())} of {len(pairs)} comparisons)."
-        for name, told in _COUNTED.items()
-        if pairs[name].sum()
-    ]
+def unbalanced(frame: pd.DataFrame, left: str = "the left side", right: str = "the right side") -> list[str]:
+    """Say what could not be paired; ``left`` and ``right`` are what the sides are called."""
+    names = [name for name in ("judge", "prompt", "task", "left", "right") if name in frame]
+    pairs, notes = frame.drop_duplicates(names), []
+    for name, words in _COUNTED.items():
+        n, where = int(pairs[name].sum()), int((pairs[name] > 0).sum())
+        if n:
+            told = words.format(left=left, right=right)
+            notes.append(f"{n:,} {told} ({where} of {len(pairs)} comparisons).")
+    return notes
 
 
 def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:

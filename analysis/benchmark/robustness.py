@@ -123,7 +123,7 @@ def robustness(
         )
     frame = with_adjusted(pd.DataFrame(rows), ["metric"], adjust)
     told = frame.assign(left=frame["condition"], right=baseline, test=TEST)
-    notes = [*unbalanced(told), *notes_of_tests(told, plan)]
+    notes = [*unbalanced(told, "perturbed items", "items as they were"), *notes_of_tests(told, plan)]
     if apart:
         notes.append(f"No item in common with '{baseline}': {listed(dict.fromkeys(apart))}.")
     return BenchmarkResult(

@@ -45,7 +45,7 @@ def test_estimates_are_perturbed_minus_baseline_on_the_same_items() -> None:
         assert row["estimate"] == pytest.approx(row["perturbed"] - row["baseline"])
         assert row["n_items"] == len(both)
         assert row["changed"] == pytest.approx((both["none"] != both[condition]).mean())
-    assert any("20 answers of the right side have no partner" in note for note in found.notes)
+    assert any("20 answers of items as they were have no partner" in note for note in found.notes)
 
 
 def test_a_judge_that_does_not_change_has_a_difference_of_zero() -> None:
