@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,13 +132,48 @@ def passes(accuracy: float, missing: float, consistency: float, k: int) -> tuple
     return float(1 - ((1 - each) ** k).mean()), float((each**k).mean())
 
 
-def pair_agreement(probability: Floats, correlation: float) -> Floats:
-    """Probabilities of two people's answers to one item, shape (A, A).
+def panel_agreement(
+    probability: Floats, correlation: float, sides: Sequence[Sequence[int]], people: int
+) -> Floats:
+    """What an item adds to the agreement of a panel on which side of a distinction it is.
 
-    ``probability``, shape (A,), is that of each answer by one of them; ``correlation`` that of the deviates
-    behind their answers.
+    Parameters
+    ----------
+    probability : ndarray, shape (A,)
+        Of each answer by one person, in the order in which deviates are cut into answers.
+    correlation : float
+        Of the deviates behind two people's answers.
+    sides : sequence of sequences of int
+        Answers on each of S sides, by their place in ``probability``; people with other answers take no part.
+    people : int
+
+    Returns
+    -------
+    ndarray, shape (S + 3,)
+        Expected: share of pairs who agree where there are two people, whether there are two, whether there is
+        one, and share of people on each side where there is one.
     """
-    bounds = np.clip(np.concatenate([[0.0], np.cumsum(probability)]), 0, 1)
-    bounds[-1] = 1.0
-    share = np.diff(curve(bounds, correlation, grid()), axis=0)
-    return np.asarray(share @ share.T / NODES)
+    bounds = np.concatenate([[0.0], np.cumsum(probability)[:-1], [1.0]])
+    each = np.diff(curve(np.minimum(bounds, 1.0), correlation, grid()), axis=0)
+    on = np.array([each[list(side)].sum(axis=0) for side in sides])
+    taking = on.sum(axis=0)
+    share = np.divide(on, taking, out=np.zeros_like(on), where=taking > 0)
+    one = 1 - (1 - taking) ** people
+    two = one - people * taking * (1 - taking) ** (people - 1)
+    return np.asarray(np.vstack([two * (share**2).sum(axis=0), two, one, one * share]).mean(axis=1))
+
+
+def fleiss(sums: Floats) -> tuple[float, float]:
+    """Observed agreement and Fleiss' kappa from sums over items of `panel_agreement`.
+
+    Examples
+    --------
+    >>> each = np.array([0.9, 0.1])
+    >>> sums = [panel_agreement(each, 0.0, sides, 7) for sides in ([[0], [1]], [[1], [0]])]
+    >>> observed, kappa = fleiss(sums[0] + sums[1])
+    >>> round(observed, 2), round(kappa, 2)
+    (0.82, 0.64)
+    """
+    observed, share = sums[0] / sums[1], sums[3:] / sums[2]
+    chance = float(share @ share)
+    return float(observed), float((observed - chance) / (1 - chance))

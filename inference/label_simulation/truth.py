@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .asking import Question, World, answering, under
-from .draws import Answering, Floats, pair_agreement, passes
+from .draws import Answering, Floats, fleiss, panel_agreement, passes
 
 Row = dict[str, object]
 
@@ -46,7 +46,7 @@ def true_labels(world: World, judges: Sequence[str], samples: Mapping[str, int],
     for question in world.questions(list(judges)):
         if question.prompt is None:
             rows.append({**_keys(question), "quantity": "people", "value": people})
-            rows += _of_people(world, question)
+            rows += _of_people(world, question, people)
         else:
             rows += _of_model(world, question, samples[question.judge])
     columns = ["quantity", "judge", "prompt", "task", *world.truth.strata, "condition", "gold", "k", "value"]
@@ -121,7 +121,7 @@ def _passes_of(
             yield {**keys, "quantity": "pass_all_k", "value": _mean(found[1], units)}
 
 
-def _of_people(world: World, question: Question) -> Iterator[Row]:
+def _of_people(world: World, question: Question, people: int) -> Iterator[Row]:
     how, weights = answering(world, question), _weights(world, question)
     answers = world.answers(question.judge, question.task)
     cells = [levels for levels, _ in world.truth.cells()]
@@ -129,27 +129,23 @@ def _of_people(world: World, question: Question) -> Iterator[Row]:
         keys = {**_keys(question), **group, "condition": world.conditions[0]}
         yield {**keys, "quantity": "accuracy", "value": _mean(how.accuracy, units)}
     first = world.truth.strata[0] if world.truth.strata else None
-    levels = list(dict.fromkeys(cell[first] for cell in cells)) if first else [""]
-    for level in levels:
-        held = np.array([[first is None or cell[first] == level] for cell in cells])
-        pairs = _pairs(how, weights * held)
-        if not pairs.any():
-            continue
-        for name, parts in _distinctions(world, answers):
-            agreement, kappa = _fleiss(_gathered(pairs, parts))
+    for level in dict.fromkeys(cell[first] for cell in cells) if first else [""]:
+        held = weights * np.array([[first is None or cell[first] == level] for cell in cells])
+        for name, sides in _distinctions(world, answers) if held.any() else ():
+            agreement, kappa = fleiss(_panel_sums(how, held, sides, people))
             keys = {**_keys(question), "gold": name, **({first: level} if first else {})}
             yield {**keys, "quantity": "percent_agreement", "value": agreement}
             yield {**keys, "quantity": "fleiss_kappa", "value": kappa}
 
 
-def _pairs(how: Answering, weights: Floats) -> Floats:
-    """Probabilities of the answers of two people to one item, shape (A, A), in the order of answers."""
-    made = np.zeros((how.answers.shape[1],) * 2)
+def _panel_sums(how: Answering, weights: Floats, sides: Sequence[Sequence[int]], people: int) -> Floats:
+    made = np.zeros(len(sides) + 3)
     for cell, gold in np.argwhere(weights > 0):
+        places = np.argsort(how.answers[gold])
+        ordered = [[int(places[answer]) for answer in side] for side in sides]
         correlation = float(how.consistency[cell] * how.shared[cell])
-        pair = pair_agreement(how.probability[cell, gold], correlation)
-        codes = how.answers[gold]
-        made[np.ix_(codes, codes)] += weights[cell, gold] / weights.sum() * pair
+        each = panel_agreement(how.probability[cell, gold], correlation, ordered, people)
+        made += weights[cell, gold] * each
     return made
 
 
@@ -163,16 +159,3 @@ def _distinctions(world: World, answers: Sequence[str]) -> Iterator[tuple[str, l
     for levels in covers.values():
         if len(levels) > 1:
             yield VERSUS.join(levels), [[answers.index(level)] for level in levels]
-
-
-def _gathered(pairs: Floats, parts: Sequence[Sequence[int]]) -> Floats:
-    """Probabilities of pairs of sides, shape (S, S), among pairs of answers on any of them."""
-    made = np.array([[pairs[np.ix_(one, other)].sum() for other in parts] for one in parts])
-    return np.asarray(made / made.sum())
-
-
-def _fleiss(pairs: Floats) -> tuple[float, float]:
-    """Observed agreement, and agreement beyond chance by the shares of all answers."""
-    observed, share = float(np.trace(pairs)), pairs.sum(axis=1)
-    chance = float(share @ share)
-    return observed, (observed - chance) / (1 - chance)
