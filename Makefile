@@ -76,7 +76,6 @@ bench: $(READY_BENCH) ## measure against the peers
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/designs.py
 	$(BIN)/python benchmarks/collecting.py
-	$(BIN)/python benchmarks/media.py
 	$(BIN)/python benchmarks/size.py
 	$(BIN)/python benchmarks/agreement.py
 	$(BIN)/python benchmarks/benchmark_metrics.py
