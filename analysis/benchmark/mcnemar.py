@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, ndtri
-from scipy.stats import binom
+from scipy.special import bdtr, ndtr, ndtri
 
 from .metrics import Codes
 
@@ -55,7 +54,7 @@ def exact_p(found: Discordance) -> float:
     0.125
     """
     smaller, total = min(found.only_left, found.only_right), found.only_left + found.only_right
-    return min(1.0, 2 * float(binom.cdf(smaller, total, 0.5))) if found.n else math.nan
+    return min(1.0, 2 * float(bdtr(smaller, total, 0.5))) if found.n else math.nan
 
 
 def mid_p(found: Discordance) -> float:
@@ -76,8 +75,13 @@ def mid_p(found: Discordance) -> float:
     """
     smaller, total = min(found.only_left, found.only_right), found.only_left + found.only_right
     if found.only_left == found.only_right:
-        return 1.0 - float(binom.pmf(smaller, total, 0.5)) / 2 if total else exact_p(found)
-    return 2 * float(binom.cdf(smaller, total, 0.5)) - float(binom.pmf(smaller, total, 0.5))
+        return 1.0 - _mass(smaller, total) / 2 if total else exact_p(found)
+    return 2 * float(bdtr(smaller, total, 0.5)) - _mass(smaller, total)
+
+
+def _mass(k: int, n: int) -> float:
+    """Probability that k of n fair coins show heads."""
+    return float(bdtr(k, n, 0.5) - (bdtr(k - 1, n, 0.5) if k else 0))
 
 
 def clustered_p(left: np.ndarray, right: np.ndarray, cluster: Codes) -> float:
