@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from .figures.raters.naming import Names
     from .raters.result import RaterResult
 
-LONGEST = 1_200  # characters of a text or a raw answer that are shown
+LONGEST = 1_200  # characters of a text that are shown
+LONGEST_ANSWER = 500  # and of a raw answer
 REASONS = {
     "hard": "rarely right",
     "divided": "judges are divided",
@@ -27,6 +28,11 @@ REASONS = {
 ENTITIES = {"{": "&#123;", "}": "&#125;", "`": "&#96;", "[": "&#91;", "@": "&#64;", "$": "&#36;"}
 TOKEN = re.compile("conjurytoken", re.IGNORECASE)
 CELL = "padding:3px 8px 3px 0;vertical-align:top;text-align:left;overflow-wrap:anywhere;"
+WIDTHS = (16, 20, 64)  # percent of the width, of judge, answer and raw answer
+TABLE = (
+    "width:100%;table-layout:fixed;font-size:85%;border-collapse:collapse;margin-bottom:0.6em;"
+    "border-top:1px solid #8888;"
+)
 KEPT = CELL + "white-space:pre-wrap;"
 
 
@@ -49,23 +55,32 @@ def card_markdown(own: pd.DataFrame, told: Names) -> str:
     first = own.iloc[0]
     task = str(first["task"])
     reason = REASONS.get(str(first["reason"]), str(first["reason"]))
-    heading = f"#### {plain(told.of('task', task))}: {plain(reason)} {{.unnumbered}}"
+    heading = f"**{plain(told.of('task', task))}: {plain(reason)}.**"
     rows = [_pair("Item", f"{first['item_id']}")]
     rows += [_pair("Shown", str(first["media"]))] if _filled(first["media"]) else []
     rows += [_pair("Text", str(first["text"]))] if _filled(first["text"]) else []
     rows.append(_pair("Gold", _labels(str(first["gold"]), task, told)))
     has_raw = own["raw"].notna().any()
     heads = ["Judge", "Answer", *(["Answer, word by word"] if has_raw else [])]
-    body = [_row([f"<th scope='col' style='{CELL}'>{escape(head)}</th>" for head in heads])]
+    widths = WIDTHS if has_raw else WIDTHS[:2]
+    body = [
+        _row(
+            [
+                f"<th scope='col' style='{CELL}width:{width}%;'>{escape(head)}</th>"
+                for head, width in zip(heads, widths, strict=True)
+            ]
+        )
+    ]
     several = own.duplicated("judge").any()
     for row in own.to_dict("records"):
         who = told.of("judge", row["judge"])
         who += f", {told.of('prompts', row['prompt'])}" if several and row["prompt"] else ""
         answer = _labels(str(row["answer"]), task, told) if row["answer"] else _status(row)
-        cells = [who, answer, *([str(row["raw"]) if _filled(row["raw"]) else ""] if has_raw else [])]
-        body.append(_row([f"<td dir='auto' style='{KEPT}'>{shown(cell)}</td>" for cell in cells]))
-    style = "width:100%;font-size:85%;border-collapse:collapse;margin-bottom:0.6em;"
-    tables = [f"<table style='{style}'>\n{chr(10).join(part)}\n</table>" for part in (rows, body)]
+        cells = [shown(who), shown(answer)]
+        if has_raw:
+            cells.append(shown(str(row["raw"]) if _filled(row["raw"]) else "", LONGEST_ANSWER))
+        body.append(_row([f"<td dir='auto' style='{KEPT}'>{cell}</td>" for cell in cells]))
+    tables = [f"<table style='{TABLE}'>\n{chr(10).join(part)}\n</table>" for part in (rows, body)]
     return "\n\n".join([heading, *(f"```{{=html}}\n{table}\n```" for table in tables)])
 
 

@@ -12,7 +12,7 @@ from .display import NO_BREAK, STAR_RULE, interval, number, p_value, stars, styl
 from .figures.benchmark.annotators import distinction_in_words, rows_in_words, shown_agreement
 from .figures.benchmark.by_label import shown_labels
 from .figures.benchmark.confusion import label_in_words, shown_confusion
-from .figures.benchmark.differences import one_test, pairs_in_words
+from .figures.benchmark.differences import one_test, pairs_in_words, pairs_placed
 from .figures.benchmark.panels import judges_in_words, placed
 from .figures.benchmark.policies import policies_apart
 from .figures.benchmark.scores import policy_of
@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from .raters.result import RaterResult
 
 SHOWN = ("accuracy", "balanced_accuracy", "macro_f1", "mcc", "auc", "log_loss", "missing_rate")
+BESIDE_RECALLS = ("accuracy", "macro_f1")
 MISTAKES = 3
+MOST_PAIRS = 10
 MORE, LESS = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
 PLACE = "place"
 
@@ -53,7 +55,8 @@ def score_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
     frame = result.frame
     policy = policy_of(frame, None)
     there = list(dict.fromkeys(frame["metric"].astype(str)))
-    metrics = [kind for kind in there if kind in SHOWN or kind.startswith("recall_")]
+    recalls = [kind for kind in there if kind.startswith(("recall_", "specificity_"))]
+    metrics = [kind for kind in there if kind in (BESIDE_RECALLS if recalls else SHOWN) or kind in recalls]
     chosen, places = placed(frame[frame["missing"].astype(str) == policy], result.settings, told)
     chosen = chosen[chosen["metric"].isin(metrics)]
     chosen = chosen.iloc[_ranked(chosen, places)]
@@ -182,8 +185,11 @@ def length_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
 
 
 def difference_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
-    """Paired differences with their tests."""
-    frame, places = placed(_with_judge(one_test(result.frame)), result.settings, told)
+    """Paired differences with their tests; of many pairs those of the first score."""
+    own = one_test(result.frame)
+    if len(own[["left", "right"]].drop_duplicates()) > MOST_PAIRS:
+        own = own[own["metric"] == own["metric"].iloc[0]]
+    frame, places = pairs_placed(own, result.settings, told)
     frame = frame.iloc[_ranked(frame, places)]
     metric = pd.Series([metric_in_words(kind) for kind in frame["metric"]], index=frame.index)
     place = metric + frame["_where"].map(lambda text: f": {text}" if text else "")
@@ -202,7 +208,37 @@ def difference_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
     )
     tests = [TESTS.get(str(test), words(test)) for test in frame["test"].unique()] if "test" in frame else []
     note = f"First minus second on the same units; {_level(result)} intervals; {' and '.join(tests)}."
+    if len(own) < len(one_test(result.frame)):
+        note += " The folder has the other scores."
     return [_grouped(shown, name, note)]
+
+
+def mixed_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
+    """Odds ratios of right answers, each item with an intercept of its own."""
+    frame, places = pairs_placed(result.frame, result.settings, told)
+    frame = frame.iloc[_ranked(frame, places)]
+    shown = pd.DataFrame(
+        {
+            PLACE: frame["_where"],
+            "Compared": pairs_in_words(frame, result.settings, told, " by "),
+            "Odds ratio": [
+                f"{number(row['odds_ratio'], 2)}{NO_BREAK}"
+                f"{interval(row['odds_ratio_lower'], row['odds_ratio_upper'], 2)}"
+                for row in frame.to_dict("records")
+            ],
+            "p": frame["p"].map(p_value),
+            "Adjusted p": frame["p_adjusted"].map(p_value),
+            "SD between items": frame["sd_items"].map(lambda value: number(value, 2)),
+        }
+    )
+    note = f"{_level(result)} intervals. The odds of a right answer, of the first by those of the second."
+    none = shown["Odds ratio"].str.strip(NO_BREAK) == ""
+    shown.loc[none, "Odds ratio"] = ""
+    return [
+        _grouped(
+            shown, name, with_gaps(note, shown, "a judge who is never or always right has no finite odds")
+        )
+    ]
 
 
 def robustness_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
@@ -251,6 +287,7 @@ LAYOUTS: dict[str, Callable[[RaterResult, Names, str], list[GT]]] = {
     "confusion": confusion_tables,
     "differences": difference_tables,
     "errors": length_tables,
+    "mixed": mixed_tables,
     "passes": pass_tables,
     "probabilities": score_tables,
     "readings": reading_tables,
@@ -283,10 +320,6 @@ def _one_policy(frame: pd.DataFrame) -> pd.DataFrame:
     if "missing" not in frame:
         return frame
     return frame[frame["missing"].astype(str) == policy_of(frame, None)]
-
-
-def _with_judge(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame if "judge" in frame else frame.assign(judge="")
 
 
 def _shares(frame: pd.DataFrame, told: Names, names: Mapping[str, str], name: str, note: str) -> GT:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .benchmark.baselines import BASELINE, MAJORITY
@@ -40,12 +40,17 @@ LEADS = {
     "by_label": "{figure} and {table} show which labels are given too often or too rarely.",
     "errors": "{figure} shows scores over the length of the items, and {table} what length changes.",
     "differences": "{figure} and {table} compare judges on the same items.",
+    "mixed": (
+        "{figure} and {table} compare the odds of a right answer with those of one judge, where items "
+        "differ in how hard they are: each has an intercept of its own, drawn from a normal distribution."
+    ),
     "robustness": "{figure} and {table} show what perturbed items change.",
     "annotators": (
         "{figure} and {table} show how far the people agree whose votes are the gold labels: no judge can be "
         "expected to agree with them better than they do with each other."
     ),
 }
+ONCE = ("policies",)  # further figures, and tables after the first, that the first result of a kind has
 FURTHER = {  # the sentence that leads to a further figure, and what its caption adds
     "compared": ("{figure} compares the two readings of each answer.", "Two rules."),
     "policies": (
@@ -69,7 +74,8 @@ def section(report: BenchmarkReport, name: str) -> str:
     figure = (
         picture(name, figure_of(result, labels=labels), alt_of(result, labels)) if is_drawn(result) else ""
     )
-    tables = lay_out(result, name, labels)
+    is_first = report.of_kind(result.kind)[0] == name
+    tables = lay_out(result, name, labels)[: None if is_first else 1]
     lead = LEADS.get(result.kind, "{figure} and {table} show the results.")
     parts = [
         lead.format(
@@ -80,16 +86,19 @@ def section(report: BenchmarkReport, name: str) -> str:
     ]
     if figure:
         parts.append(captioned(f"fig-{slug(name)}", figure, title))
-    parts += _further(result, name, title, labels)
+    wanted = [part for part in further_figures(result) if is_first or part not in ONCE]
+    parts += _further(result, name, title, labels, wanted)
     if tables:
         parts.append(table_blocks(name, tables, title))
     return "\n\n".join(filter(None, parts))
 
 
-def _further(result: RaterResult, name: str, title: str, labels: Mapping[LabelKey, str]) -> list[str]:
+def _further(
+    result: RaterResult, name: str, title: str, labels: Mapping[LabelKey, str], wanted: Sequence[str]
+) -> list[str]:
     """Further figures of a result, each after the sentence that leads to it."""
     made = []
-    for part in further_figures(result):
+    for part in wanted:
         own = f"{name}_{part}"
         lead, caption = FURTHER[part]
         made.append(lead.format(figure=f"@fig-{slug(own)}"))

@@ -166,7 +166,7 @@ def responses_of(data: Sequence[Path]) -> pd.DataFrame | None:
     from conjury.inference.files import read_table
 
     beside = [next((path for path in _beside(file) if path.is_file()), None) for file in dict.fromkeys(data)]
-    found = [read_table(path, "responses") for path in dict.fromkeys(beside) if path is not None]
+    found = [read_table(path) for path in dict.fromkeys(beside) if path is not None]
     return pd.concat(found, ignore_index=True) if found else None
 
 

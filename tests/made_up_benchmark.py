@@ -12,6 +12,7 @@ import pandas as pd
 from conjury.analysis.raters.result import RaterResult
 
 JUDGES = ["qwen3_8b", "qwen3_32b", "olmo3_7b", "olmo3_1_32b", "falcon3_10b", "apertus_8b", "ministral_8b"]
+FEW = [JUDGES[0], JUDGES[3], JUDGES[4]]
 LABELS = [
     "escalation", "establishing_context", "setup", "timing", "punchline", "redirection", "callback",
     "act_out", "self_deprecation", "rule_of_three", "tag", "misdirection", "crowd_work",
@@ -35,7 +36,7 @@ def _rows(keys: dict[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
         yield dict(zip(keys, values, strict=True))
 
 
-def scores(by: Sequence[str] = ("language",), judges: Sequence[str] = JUDGES, seed: int = 1) -> RaterResult:
+def scores(by: Sequence[str] = ("language",), judges: Sequence[str] = FEW, seed: int = 1) -> RaterResult:
     random = np.random.default_rng(seed)
     keys: dict[str, Sequence[Any]] = {"judge": [*judges, "majority class", "random"], "task": list(TASKS)}
     if by:
@@ -67,7 +68,7 @@ def scores(by: Sequence[str] = ("language",), judges: Sequence[str] = JUDGES, se
 
 def passes(by: Sequence[str] = ("language",)) -> RaterResult:
     random = np.random.default_rng(2)
-    keys: dict[str, Sequence[Any]] = {"judge": JUDGES, "task": list(TASKS)}
+    keys: dict[str, Sequence[Any]] = {"judge": FEW, "task": list(TASKS)}
     if by:
         keys["language"] = LANGUAGES
     rows = []
@@ -114,7 +115,7 @@ def robustness() -> RaterResult:
     random = np.random.default_rng(5)
     rows = []
     conditions = ["orthographic", "drift", "preserving", "dialect"]
-    for row in _rows({"judge": JUDGES, "task": list(TASKS), "condition": conditions}):
+    for row in _rows({"judge": FEW, "task": list(TASKS), "condition": conditions}):
         delta = float(random.normal(-0.03, 0.03))
         rows.append(
             row
@@ -125,7 +126,7 @@ def robustness() -> RaterResult:
     return RaterResult(pd.DataFrame(rows), "robustness", settings=_settings(()))
 
 
-def differences(judges: Sequence[str] = JUDGES) -> RaterResult:
+def differences(judges: Sequence[str] = FEW) -> RaterResult:
     random = np.random.default_rng(6)
     rows = []
     for i, left in enumerate(judges):
@@ -143,7 +144,7 @@ def differences(judges: Sequence[str] = JUDGES) -> RaterResult:
 def readings() -> RaterResult:
     random = np.random.default_rng(7)
     rows = []
-    for judge, rule in product(JUDGES, ["strict@1", "lenient@1"]):
+    for judge, rule in product(FEW, ["strict@1", "lenient@1"]):
         for prompt, form in (("joke", "label"), ("lines", "line_labels")):
             share = random.dirichlet([5, 0.2, 1, 1, 2])
             for status, part in zip(["ok", "refused", "empty", "truncated", "unparsed"], share, strict=True):
@@ -156,7 +157,7 @@ def harm() -> RaterResult:
     random = np.random.default_rng(8)
     rows = []
     keys: dict[str, Sequence[Any]] = {
-        "judge": [*JUDGES, "majority class", "random"],
+        "judge": [*FEW, "majority class", "random"],
         "modality": ["text", "image", "video"],
         "language": ["en", "ar", "universal"],
         "missing": ["wrong", "missing", "study"],
@@ -165,7 +166,7 @@ def harm() -> RaterResult:
     for row in _rows(keys):
         if row["modality"] == "text" and row["language"] == "universal":
             continue
-        base = row["judge"] not in JUDGES
+        base = row["judge"] not in FEW
         estimate = 0.55 if base else float(random.uniform(0.3, 0.95))
         rows.append(
             row

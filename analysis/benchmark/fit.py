@@ -247,11 +247,12 @@ def _of_readings(answered: Answered) -> Iterator[Planned]:
 
 def _of_scores(answered: Answered, options: BenchmarkOptions) -> Iterator[Planned]:
     """Scores of all kinds, overall and by stratum."""
-    drawn, strata = options.drawn, strata_present(answered)
-    plain = answered.as_they_were
+    drawn, plain = options.drawn, answered.as_they_were
     scored = score_study(answered, plain)
-    yield Planned("scores", "Scores of judges", lambda: scores(scored, **drawn))
-    for name, title, by in _by_strata(answered.study, strata):
+    splits = list(_splits(answered.study, strata_present(answered), scored))
+    if splits and not splits[0][2]:
+        yield Planned("scores", "Scores of judges", lambda: scores(scored, **drawn))
+    for name, title, by in (split for split in splits if split[2]):
         yield Planned(
             f"scores_{name}", f"Scores of judges by {title}", lambda by=by: scores(scored, by=by, **drawn)
         )
@@ -265,7 +266,7 @@ def _of_scores(answered: Answered, options: BenchmarkOptions) -> Iterator[Planne
         yield Planned("robustness", "What perturbations change", lambda: robustness(whole, **drawn))
     if scored.frame["sample"].nunique() > 1:
         yield Planned("passes", "Several answers to the same item", lambda: passes(scored, **drawn))
-        for name, title, by in list(_by_strata(answered.study, strata))[:1]:
+        for name, title, by in [split for split in splits if split[2]][:1]:
             yield Planned(
                 f"passes_{name}",
                 f"Several answers to the same item, by {title}",
@@ -304,13 +305,22 @@ def _of_people(answered: Answered, options: BenchmarkOptions) -> Iterator[Planne
     )
 
 
-def _by_strata(study: ItemStudy, strata: Sequence[str]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Name, title and columns of each way to split items: by each stratum, then by all."""
+def _splits(
+    study: ItemStudy, strata: Sequence[str], scored: Scored
+) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Name, title and columns of each way to split items: not at all, by each stratum, by all.
+
+    A stratum that has a prompt of its own for each level splits every table, and is split by always.
+    """
     words = study.feature_labels
-    for name in strata:
-        yield name, words[name].lower(), (name,)
-    if len(strata) > 1:
-        yield "_".join(strata), " and ".join(words[name].lower() for name in strata), tuple(strata)
+    levels = scored.frame.groupby("prompt", observed=True)
+    bound = [name for name in strata if len(levels) > 1 and (levels[name].nunique() == 1).all()]
+    several = [name for name in bound if scored.frame[name].nunique() > 1 and len(scored.tasks) == 1]
+    free = [name for name in strata if name not in several]
+    sets = [several, *([*several, name] for name in free)]
+    sets += [[*several, *free]] if len(free) > 1 else []
+    for by in sets:
+        yield "_".join(by), " and ".join(words[name].lower() for name in by), tuple(by)
 
 
 def task_in_words(study: ItemStudy, task: str) -> str:

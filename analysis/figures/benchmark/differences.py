@@ -51,21 +51,20 @@ def draw(
     names = Names(labels)
     frame, kind = shown_metric(result, metric)
     frame = one_test(frame)
-    where = ["task", *strata_of(result.settings, frame)]
+    frame, panels = pairs_placed(frame, result.settings, names)
     told = pd.DataFrame(
         {
-            "panel": panels_in_words(frame, where, names),
+            "panel": frame["_where"],
             "row": pairs_in_words(frame, result.settings, names),
             "series": _states(frame, result.settings),
             **{name: frame[name].astype(float) for name in ("estimate", "lower", "upper")},
         }
     )
-    panels = in_order(told["panel"], frame, where)
     series = [name for name in (HOLDS, OPEN) if name in set(told["series"])]
     level = level_of(result.settings)
-    places = [(HOLDS, OPEN).index(name) for name in series]
+    colors = [(HOLDS, OPEN).index(name) for name in series]
     forest = Forest(
-        told, panels, list(dict.fromkeys(told["row"])), series, places,
+        told, panels, list(dict.fromkeys(told["row"])), series, colors,
         f"{metric_in_words(kind)}: the first minus the second, same items ({level} intervals)",
         dict.fromkeys(panels, 0.0), dodged=False,
     )  # fmt: skip
@@ -81,14 +80,29 @@ def one_test(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["test"] == first]
 
 
-def pairs_in_words(frame: pd.DataFrame, settings: Mapping[str, Any], names: Names) -> list[str]:
+def pairs_placed(
+    frame: pd.DataFrame, settings: Mapping[str, Any], names: Names
+) -> tuple[pd.DataFrame, list[str]]:
+    """Add to each row its task, stratum and, of several, prompt in words (``_where``); and all places."""
+    where = ["task", *strata_of(settings, frame)]
+    if "prompt" in frame and (frame.groupby(where, observed=True)["prompt"].nunique() > 1).any():
+        where = ["prompt", *where]
+    told = frame.rename(columns={"prompt": "prompts"})
+    where = ["prompts" if name == "prompt" else name for name in where]
+    told = told.assign(_where=panels_in_words(told, where, names))
+    return told, in_order(told["_where"], told, where)
+
+
+def pairs_in_words(
+    frame: pd.DataFrame, settings: Mapping[str, Any], names: Names, sign: str = " \N{MINUS SIGN} "
+) -> list[str]:
     """What is compared in each row: two judges, or one judge under two conditions."""
     between = str(settings.get("between", JUDGES))
     if between == JUDGES:
         left, right = (names_of_judges(frame[side], names) for side in ("left", "right"))
     else:
         left, right = (frame[side].map(lambda name: names.of(between, name)) for side in ("left", "right"))
-    pairs = [f"{one} \N{MINUS SIGN} {two}" for one, two in zip(left, right, strict=True)]
+    pairs = [f"{one}{sign}{two}" for one, two in zip(left, right, strict=True)]
     if between == JUDGES or "judge" not in frame:
         return pairs
     return [
@@ -115,14 +129,13 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     names = Names(labels)
     frame, kind = shown_metric(result, None)
     frame = one_test(frame)
-    where = ["task", *strata_of(result.settings, frame)]
+    frame, places = pairs_placed(frame, result.settings, names)
     frame = frame.assign(
-        _where=panels_in_words(frame, where, names),
         _pair=pairs_in_words(frame, result.settings, names),
         _holds=[state == HOLDS for state in _states(frame, result.settings)],
     )
     told = [f"Paired differences in {metric_in_words(kind).lower()}."]
-    for place in in_order(frame["_where"], frame, where):
+    for place in places:
         own = frame[frame["_where"] == place]
         row = own.iloc[int(own["estimate"].abs().to_numpy(float).argmax())]
         told.append(

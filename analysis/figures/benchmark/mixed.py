@@ -15,8 +15,7 @@ from ..labels import LabelKey
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names
 from .curves import level_of
-from .differences import pairs_in_words
-from .panels import in_order, panels_in_words, strata_of
+from .differences import pairs_in_words, pairs_placed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,16 +41,15 @@ def draw(
     """
     names = Names(labels)
     frame = shown_odds(result)
-    where = ["task", *strata_of(result.settings, frame)]
+    frame, panels = pairs_placed(frame, result.settings, names)
     told = pd.DataFrame(
         {
-            "panel": panels_in_words(frame, where, names),
-            "row": pairs_in_words(frame, result.settings, names),
+            "panel": frame["_where"],
+            "row": pairs_in_words(frame, result.settings, names, " by "),
             "series": "",
             **{name: frame[name].astype(float) for name in ("estimate", "lower", "upper")},
         }
     )
-    panels = in_order(told["panel"], frame, where)
     forest = Forest(
         told, panels, list(dict.fromkeys(told["row"])), [""], [0],
         f"Odds of a right answer, first by second ({level_of(result.settings)} intervals)",
@@ -84,17 +82,17 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     --------
     >>> frame = pd.DataFrame({"left": ["pal"], "right": "gpt", "task": "joke", "metric": "log_odds",
     ...     "estimate": [0.7], "lower": [0.1], "upper": [1.3], "odds_ratio": [2.0]})
-    >>> alt(RaterResult(frame, "mixed")).replace("\N{MINUS SIGN}", "by")
+    >>> alt(RaterResult(frame, "mixed"))
     'Odds of a right answer, first by second. pal by gpt 2.00.'
     """
     names = Names(labels)
     frame = shown_odds(result)
-    where = ["task", *strata_of(result.settings, frame)]
+    frame, places = pairs_placed(frame, result.settings, names)
     frame = frame.assign(
-        _where=panels_in_words(frame, where, names), _pair=pairs_in_words(frame, result.settings, names)
+        _pair=pairs_in_words(frame, result.settings, names, " by "),
     )
     told = ["Odds of a right answer, first by second."]
-    for place in in_order(frame["_where"], frame, where):
+    for place in places:
         own = frame[frame["_where"] == place]
         each = [f"{row['_pair']} {row['odds_ratio']:.2f}" for row in own.to_dict("records")]
         told.append((f"{place}: " if place else "") + f"{'; '.join(each)}.")

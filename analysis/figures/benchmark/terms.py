@@ -47,14 +47,10 @@ READINGS = {
 RULES = {"published": "as published", "published_v1": "as published (v1)"}
 BASELINES = {"majority class": "Always the most frequent label", "random": "Random label"}
 TESTS = {
-    "mcnemar": "McNemar's test",
-    "mcnemar_exact": "McNemar's exact test",
-    "mcnemar_midp": "McNemar's test, mid-p",
-    "mcnemar mid-p": "McNemar's test, mid-p",
+    "bootstrap": "paired bootstrap",
     "mcnemar exact": "McNemar's exact test",
-    "paired_bootstrap": "paired bootstrap",
-    "paired bootstrap": "paired bootstrap",
-    "mixed_logit": "mixed logit",
+    "mcnemar mid-p": "McNemar's test, mid-p",
+    "mcnemar clustered": "McNemar's test for clusters",
     "mixed logit": "mixed logit",
 }
 NO_ANSWER = "no answer"

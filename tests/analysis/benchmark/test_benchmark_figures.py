@@ -1,0 +1,167 @@
+"""Figures of benchmarks: what stands in panels, rows and lines, at real sizes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import made_up_benchmark as made
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.figures.benchmark import DRAWN, alt_of, figure_of, further_figures, is_drawn
+from conjury.analysis.figures.theme import save
+from conjury.analysis.raters.result import RaterResult
+from conjury.inference.errors import InputError
+
+
+def titles(figure: object) -> list[str]:
+    axes = getattr(figure, "axes")  # noqa: B009
+    return [one.get_title(loc="left").replace("\n", " ") for one in axes if one.get_title(loc="left")]
+
+
+def test_scores_have_a_panel_for_each_metric_task_and_stratum_and_a_row_for_each_judge() -> None:
+    figure = figure_of(made.scores(), labels=made.WORDS)
+    assert titles(figure)[:2] == ["Accuracy: Kind of joke, English", "Accuracy: Kind of joke, Spanish"]
+    assert len(titles(figure)) == 8
+    rows = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert rows[0] == "Qwen3-8B"
+    assert len(rows) == len(made.FEW)
+    assert not any("_" in row for row in rows)
+
+
+def test_baselines_are_lines_at_their_score_and_no_rows() -> None:
+    figure = figure_of(made.scores(by=()), labels=made.WORDS)
+    at = {
+        round(float(line.get_xdata()[0]), 6)
+        for line in figure.axes[0].get_lines()
+        if line.get_linestyle() == "--"
+    }
+    assert 0.4 in at
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend == ["Always the most frequent label", "Random label"]
+
+
+def test_judges_are_told_apart_by_prompt_only_where_they_have_several_in_a_panel() -> None:
+    result = made.scores(by=())
+    twice = pd.concat([result.frame, result.frame.assign(prompt="other")], ignore_index=True)
+    rows = [t.get_text() for t in figure_of(RaterResult(twice, "scores")).axes[0].get_yticklabels()]
+    assert "Qwen3 8b, Joke" in rows
+    assert "Qwen3 8b, Other" in rows
+
+
+def test_missing_answers_are_drawn_under_each_rule_only_where_rules_differ() -> None:
+    result = made.scores()
+    assert further_figures(result) == ["policies"]
+    same = result.frame[result.frame["missing"] == "wrong"]
+    both = pd.concat([same, same.assign(missing="missing")], ignore_index=True)
+    assert further_figures(RaterResult(both, "scores", settings=result.settings)) == []
+    legend = figure_of(made.harm(), part="policies").legends[0].get_texts()
+    assert len(legend) == 3
+
+
+def test_recalls_of_kinds_of_harm_are_a_figure_of_their_own() -> None:
+    assert "recalls" in further_figures(made.harm())
+    figure = figure_of(made.harm(), part="recalls", labels=made.WORDS)
+    assert len(titles(figure)) == 8
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["Implicit", "Explicit"]
+    assert "implicit" in alt_of(made.harm(), made.WORDS, "recalls").lower()
+
+
+def test_thirteen_labels_of_seven_judges_fit_on_a_page() -> None:
+    figure = figure_of(made.confusion(), labels=made.WORDS)
+    assert len(titles(figure)) == len(made.JUDGES)
+    assert figure.get_figwidth() <= 7.2
+    assert figure.get_figheight() <= 9.6
+    last = [axes for axes in figure.axes if axes.get_title(loc="left")][-1]
+    assert [text.get_text() for text in last.get_xticklabels()][-1] == "No answer"
+
+
+def test_cells_of_small_matrices_hold_their_percent() -> None:
+    figure = figure_of(made.confusion(labels=["safe", "harmful"], judges=["gpt"]))
+    shares = [int(text.get_text()) for text in figure.axes[0].texts]
+    assert all(0 < share <= 100 for share in shares)
+    assert len(shares) >= 3
+
+
+def test_answers_that_nobody_gave_have_no_column() -> None:
+    frame = made.confusion(labels=["safe", "harmful"], judges=["gpt"]).frame
+    frame = frame.assign(n=frame["n"].where(frame["predicted"] != "no answer", 0))
+    figure = figure_of(RaterResult(frame, "confusion"))
+    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["Safe", "Harmful"]
+
+
+def test_labels_that_are_never_given_stand_at_the_edge() -> None:
+    frame = pd.DataFrame(
+        {"judge": "gpt", "task": "harm", "label": ["a", "b"], "n_gold": 10, "n_predicted": [0, 40],
+         "ratio": [0.0, 4.0], "ratio_lower": [0.0, 3.0], "ratio_upper": [0.0, 5.0]}
+    )  # fmt: skip
+    axes = figure_of(RaterResult(frame, "by_label")).axes[0]
+    points = [line.get_xdata() for line in axes.get_lines() if line.get_marker() == "o"]
+    assert sorted(float(x) for x in np.concatenate(points)) == [-4.0, 2.0]
+
+
+def test_passes_have_a_row_of_panels_for_each_score_and_draw_baselines_without_markers() -> None:
+    result = made.passes(by=())
+    random = result.frame[result.frame["judge"] == made.JUDGES[0]].assign(judge="random")
+    both = RaterResult(pd.concat([result.frame, random], ignore_index=True), "passes")
+    figure = figure_of(both, labels=made.WORDS)
+    assert len(figure.axes) == 3 * 2
+    bare = [line for line in figure.axes[0].get_lines() if line.get_marker() in ("None", "", None)]
+    assert len(bare) == 1
+    assert max(line.get_ydata().max() for line in figure.axes[0].get_lines()) < figure.axes[0].get_ylim()[1]
+
+
+def test_differences_are_marked_where_the_adjusted_p_is_small() -> None:
+    result = made.differences()
+    half = result.frame.assign(p_adjusted=[0.01, 0.9] * 3)
+    legend = figure_of(RaterResult(half, "differences", settings=result.settings)).legends[0]
+    assert len(legend.get_texts()) == 2
+
+
+def test_prompts_get_panels_where_pairs_were_compared_under_several() -> None:
+    frame = pd.concat([made.differences(made.JUDGES[:2]).frame.assign(prompt=name, task="harm").iloc[:1]
+                       for name in ("text", "image")], ignore_index=True)  # fmt: skip
+    assert titles(figure_of(RaterResult(frame, "differences"))) == ["Text", "Image"]
+
+
+def test_readings_show_shares_that_add_up() -> None:
+    figure = figure_of(made.readings(), labels=made.WORDS)
+    ends = [bar.get_x() + bar.get_width() for bar in figure.axes[0].patches]
+    assert max(ends) == pytest.approx(100)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "Answered", "Refused", "Empty", "Cut off", "Not readable"
+    ]  # fmt: skip
+
+
+def test_printed_numbers_lie_on_the_diagonal_where_ours_are_the_same() -> None:
+    frame = pd.DataFrame({"metric": "accuracy", "printed": [0.1, 0.4], "recomputed": [0.1, 0.4]})
+    axes = figure_of(RaterResult(frame, "beside_print")).axes[0]
+    points = next(line for line in axes.get_lines() if line.get_marker() == "o")
+    assert points.get_xdata().tolist() == points.get_ydata().tolist()
+    assert axes.get_xlim() == axes.get_ylim()
+
+
+@pytest.mark.parametrize("name", ["robustness", "by_label"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_figures_are_drawn_in_both_themes_and_described(name: str, theme: str) -> None:
+    result = getattr(made, name)()
+    assert is_drawn(result)
+    assert figure_of(result, labels=made.WORDS, theme=theme, title="A title").axes
+    told = alt_of(result, made.WORDS)
+    assert "Qwen3-8B" in told
+    assert "_" not in told
+
+
+def test_the_same_figure_is_the_same_file(tmp_path: Path) -> None:
+    few = made.differences(made.JUDGES[:2])
+    files = [save(figure_of(few), tmp_path / name, ("svg",))[0] for name in ("one", "two")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_what_is_not_there_is_refused_with_what_there_is() -> None:
+    with pytest.raises(InputError, match="no metric 'auc'"):
+        figure_of(made.scores(), metrics=["auc"])
+    with pytest.raises(InputError, match="have no figure"):
+        figure_of(RaterResult(pd.DataFrame(), "cards"))
+    assert "cards" not in DRAWN

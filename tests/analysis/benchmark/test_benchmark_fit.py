@@ -1,0 +1,195 @@
+"""Every analysis of a benchmark in one run: what is planned, what is left out, in which order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.benchmark import score
+from conjury.analysis.benchmark.annotators import annotators, distinctions
+from conjury.analysis.benchmark.cards import cards
+from conjury.analysis.benchmark.errors import length_effects
+from conjury.analysis.benchmark.fit import (
+    Answered,
+    BenchmarkOptions,
+    fit_benchmark,
+    plan_benchmark,
+    rule_of,
+    task_in_words,
+)
+from conjury.inference.errors import InputError
+from conjury.inference.files import read_table
+from conjury.inference.labels import read_labels
+from conjury.inference.study import ItemStudy, load_any_study
+
+OPTIONS = BenchmarkOptions(draws=0)
+
+
+def study(name: str) -> ItemStudy:
+    found = load_any_study(name)
+    assert isinstance(found, ItemStudy)
+    return found
+
+
+def answered(name: str, judges: tuple[str, ...] = ("one", "two"), samples: int = 1) -> Answered:
+    """Made-up answers to the items of a study: gold with mistakes and gaps."""
+    known = study(name)
+    assert known.gold is not None
+    items, gold = read_table(known.folder / known.items), read_labels(known.folder / known.gold.file, known)
+    random = np.random.default_rng(1)
+    covers = {label: name for name, labels in known.gold.covers.items() for label in labels}
+    prompts = items.set_index("item_id").get("modality")
+    rows = []
+    for judge in judges:
+        for sample in range(1, samples + 1):
+            for row in gold.to_dict("records"):
+                task = str(row["label_set"])
+                labels = known.label_sets["line" if task.startswith("line_") else task].labels
+                right = covers.get(row["label"], row["label"])
+                value = right if random.uniform() < 0.6 else random.choice([label.id for label in labels])
+                gap = random.uniform() < 0.1
+                prompt = "joke" if task == "joke_type" else "lines"
+                if name == "harm_or_humor":
+                    prompt = str(prompts.loc[row["item_id"]])
+                rows.append((judge, "model", row["item_id"], prompt, sample, task, None if gap else value,
+                             "empty" if gap else "ok", "label/strict@2"))  # fmt: skip
+    names = [
+        "judge_id",
+        "judge_kind",
+        "item_id",
+        "prompt_id",
+        "sample",
+        "dimension",
+        "value",
+        "status",
+        "rule",
+    ]
+    return Answered(known, pd.DataFrame(rows, columns=names), gold, items)
+
+
+@pytest.mark.long
+def test_every_analysis_of_jokes_is_run_and_recorded() -> None:
+    given = answered("multiturn", samples=2)
+    lenient = given.judgments.assign(rule="label/lenient@2")
+    fitted = fit_benchmark(replace(given, others=[lenient]), OPTIONS)
+    assert [record["name"] for record in fitted.records] == [
+        "readings", "scores", "scores_language", "differences", "mixed", "passes", "passes_language",
+        "confusion_joke_type", "by_label_joke_type", "confusion_line", "by_label_line", "lengths", "cards",
+    ]  # fmt: skip
+    assert set(fitted.tables) >= {"scores", "readings__compared", "lengths__ends", "cards"}
+    by = fitted.results["scores_language"].frame["language"]
+    assert list(by.cat.categories) == ["en", "es"]
+    assert fitted.results["readings"].extra["compared"]["status"].isin(["agree", "neither"]).all()
+
+
+def test_a_stratum_with_prompts_of_its_own_splits_every_table() -> None:
+    given = answered("harm_or_humor")
+    names = [planned.name for planned in plan_benchmark(given, OPTIONS)]
+    assert [name for name in names if name.startswith("scores")] == [
+        "scores_modality",
+        "scores_modality_language",
+    ]
+
+
+def test_perturbed_items_are_compared_and_not_scored() -> None:
+    given = answered("multiturn")
+    copies = given.judgments.assign(
+        base_item_id=given.judgments["item_id"],
+        item_id=given.judgments["item_id"] + "-typos",
+        condition="orthographic",
+    )
+    plain = given.judgments.assign(condition="none", base_item_id=given.judgments["item_id"])
+    both = replace(given, judgments=pd.concat([plain, copies], ignore_index=True))
+    planned = {one.name: one for one in plan_benchmark(both, OPTIONS)}
+    assert "robustness" in planned
+    kept = planned["scores"].run().frame.query("judge == 'one' and task == 'joke_type'")
+    assert kept["n_items"].max() == given.labels["item_id"].nunique()
+
+
+@pytest.mark.long
+def test_people_whose_votes_are_gold_are_compared_with_each_other_and_not_scored() -> None:
+    given = answered("harm_or_humor", judges=("one",))
+    people = given.labels.assign(judge_kind="human", prompt_id=None, sample=1, status="ok", rule=None)
+    people = people.rename(columns={"label_set": "dimension", "label": "value"}).drop(columns="raw")
+    both = pd.concat(
+        [given.judgments, *(people.assign(judge_id=name) for name in ("ann", "bob"))], ignore_index=True
+    )
+    fitted = fit_benchmark(replace(given, judgments=both), OPTIONS)
+    assert set(fitted.results["scores_modality"].frame.query("judge_kind != 'baseline'")["judge"]) == {"one"}
+    found = fitted.results["annotators"].frame
+    assert (found["estimate"].dropna() == 1).all()
+    assert any("People are not scored" in note for note in fitted.notes)
+
+
+@pytest.mark.long
+def test_what_cannot_be_run_is_left_out_with_a_note() -> None:
+    given = answered("multiturn")
+    assert given.items is not None
+    bare = replace(given, items=given.items.assign(text="same"))
+    fitted = fit_benchmark(bare, OPTIONS)
+    assert "lengths" not in fitted.results
+    assert any(note.startswith("Scores by the length of items: left out.") for note in fitted.notes)
+
+
+def test_strings_of_a_published_evaluation_are_not_scored_as_labels() -> None:
+    given = answered("multiturn")
+    published = replace(given, judgments=given.judgments.assign(rule="label/published@1"))
+    planned = [one.name for one in plan_benchmark(published, OPTIONS)]
+    assert planned == ["readings", "beside_print"]
+    assert rule_of(published.judgments) == "published"
+    assert rule_of(given.judgments.drop(columns="rule")) == ""
+
+
+def test_tasks_are_named_by_the_prompt_that_asks_for_them() -> None:
+    assert task_in_words(study("multiturn"), "line") == "Purpose of lines"
+    assert task_in_words(study("harm_or_humor"), "harm") == "Harm"
+
+
+def test_length_effects_are_scores_of_groups_of_items() -> None:
+    n = 40
+    items = pd.DataFrame({"item_id": [f"j{k}" for k in range(n)], "text": ["x" * (k + 1) for k in range(n)]})
+    given = ["safe"] * 20 + ["harmful"] * 20
+    judged = items.assign(judge_id="gpt", judge_kind="model", dimension="harm", value=given)
+    gold = pd.DataFrame({"item_id": items["item_id"], "label_set": "harm", "label": "safe"})
+    gold.loc[0, "label"] = "harmful"
+    found = length_effects(score(judged, gold), items, draws=50, metrics=["accuracy"])
+    assert found.frame["estimate"].tolist() == [0.9, 1.0, 0.0, 0.0]
+    assert found.frame["longest"].tolist() == [10, 20, 30, 40]
+    assert found.extra["ends"]["estimate"].item() == pytest.approx(-0.9)
+    with pytest.raises(InputError, match="two groups of lengths"):
+        length_effects(score(judged, gold), items.assign(text="same"), draws=0)
+
+
+def test_cards_pick_the_item_that_every_judge_misses_with_its_raw_answer() -> None:
+    judged = pd.DataFrame(
+        {"judge_id": ["a", "b"] * 2, "judge_kind": "model", "prompt_id": "joke", "sample": 1,
+         "item_id": ["j1", "j1", "j2", "j2"], "dimension": "harm", "value": [*["safe"] * 3, "harmful"]}
+    )  # fmt: skip
+    gold = pd.DataFrame({"item_id": ["j1", "j2"], "label_set": "harm", "label": ["harmful", "safe"]})
+    items = pd.DataFrame({"item_id": ["j1", "j2"], "text": ["A dog.", "A cat."]})
+    raw = judged[["judge_id", "prompt_id", "item_id", "sample"]].assign(text=["r1", "r2", "r3", "r4"])
+    found = cards(score(judged, gold), items, responses=raw).frame
+    assert found[["reason", "item_id"]].drop_duplicates().values.tolist() == [
+        ["hard", "j1"],
+        ["divided", "j2"],
+    ]
+    assert found["raw"].tolist() == ["r1", "r2", "r3", "r4"]
+    with pytest.raises(InputError, match="nothing to show"):
+        cards(score(judged, gold), items.assign(item_id=["x", "y"]))
+
+
+def test_agreement_on_kinds_of_harm_is_among_those_who_see_harm() -> None:
+    rows = [("a", "j1", "safe"), ("b", "j1", "implicit"), ("a", "j2", "implicit"), ("b", "j2", "explicit")]
+    votes = pd.DataFrame(rows, columns=["judge_id", "item_id", "value"]).assign(judge_kind="human")
+    covers = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
+    told = distinctions(votes, covers)
+    assert told.groupby("dimension").size().to_dict() == {"harmful_vs_safe": 4, "implicit_vs_explicit": 3}
+    found = annotators(votes.assign(dimension="harm"), covers=covers, draws=0, coefficients=["percent"]).frame
+    assert found.set_index("dimension")["estimate"].to_dict() == {
+        "harmful_vs_safe": 0.5, "implicit_vs_explicit": 0.0
+    }  # fmt: skip
+    with pytest.raises(InputError, match="not two people"):
+        annotators(votes.assign(judge_id="a", dimension="harm"))

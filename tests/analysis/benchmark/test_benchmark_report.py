@@ -1,0 +1,190 @@
+"""Reports on benchmarks: cards that show any text as text, printed numbers, checks, sections."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import made_up_benchmark as made
+import pandas as pd
+import pytest
+
+from conjury.analysis.benchmark.beside import harm_beside, jokes_beside, printed_numbers
+from conjury.analysis.benchmark.harm_checks import harm_checks, implied
+from conjury.analysis.benchmark_cards import LONGEST_ANSWER, card_markdown, shown
+from conjury.analysis.benchmark_layouts import lay_out
+from conjury.analysis.benchmark_sections import reading
+from conjury.analysis.figures.raters.naming import Names
+from conjury.analysis.markup import to_html
+from conjury.analysis.raters.result import RaterResult
+from conjury.analysis.raters.saved import record_of, tables_of
+from conjury.analysis.report_benchmark import BenchmarkReport
+from conjury.inference.errors import InputError
+from conjury.inference.files import write_table
+
+HOSTILE = [
+    made.MARKUP,
+    "<img src=x onerror=alert(1)>",
+    "</td></tr></table><h1>taken</h1>",
+    "```\n```{=html}\n<b>taken</b>\n```",
+    "{{< include /etc/passwd >}} {{< meta title >}}",
+    "conjurytoken0end conjurytoken1end CONJURYTOKEN2END",
+    "::: {.callout-note}\ntaken\n:::",
+    "[@calderon2025] @fig-scores $x^2$ ![](https://example.org/x.png)",
+    "line\n\n\nafter blank lines\n\n# heading",
+    "\u202egnol\u202c \x00 \ufeff",
+    "&lt;b&gt; &#60;script&#62;",
+]
+
+
+def card(text: str, raw: str | None = "raw") -> pd.DataFrame:
+    return pd.DataFrame(
+        {"card": 1, "reason": "hard", "task": "harm", "item_id": "j1", "text": text, "media": "",
+         "gold": "implicit", "judge": ["gpt", "pal"], "prompt": "text", "answer": ["safe", ""],
+         "status": ["ok", "refused"], "right": 0.0, "raw": [raw, None]}
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_texts_are_shown_and_do_nothing(text: str, tmp_path: Path) -> None:
+    (tmp_path / "references.bib").write_text("", encoding="utf-8")
+    page = to_html(card_markdown(card(text, text), Names(None)), tmp_path, "references.bib")
+    for markup in ("<script", "<img", "<h1", "<b>", "{{<", "class='callout", "\u202e", "\x00"):
+        assert markup not in page
+    assert page.count("<table") == 2
+    assert ("taken" in page) == ("taken" in text)
+
+
+def test_shown_text_reads_as_it_was_written() -> None:
+    from html import unescape
+
+    for text in HOSTILE[:5]:
+        assert unescape(shown(text)).replace("\u200b", "") == text
+
+
+def test_long_answers_are_cut_and_say_so() -> None:
+    long = "abc " * LONGEST_ANSWER
+    told = card_markdown(card("A joke.", long), Names(None))
+    assert f"({len(long) - LONGEST_ANSWER:,} more characters)" in told
+
+
+def test_cards_say_gold_answers_and_why_there_is_none() -> None:
+    told = card_markdown(card("A joke."), Names({("harm", "implicit"): "Implicit harm"}))
+    for text in ("Implicit harm", "A joke.", "Safe", "(refused)", "raw", "rarely right"):
+        assert text in told
+    bare = card("A joke.", None)
+    assert "word by word" not in card_markdown(bare, Names(None))
+
+
+def test_lines_are_labelled_one_below_the_other() -> None:
+    frame = card("One.\nTwo.").assign(gold="1 setup\n2 punchline", answer=["1 setup\n2 -", ""])
+    told = card_markdown(frame, Names(None))
+    assert "1 Setup\n2 Punchline" in told
+    assert "1 Setup\n2 -" in told
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["scores", "harm", "passes", "confusion", "by_label", "robustness", "differences", "readings"],
+)  # fmt: skip
+def test_tables_name_judges_in_words(name: str) -> None:
+    made_up = getattr(made, name)()
+    tables = lay_out(made_up, name, made.WORDS)
+    assert tables
+    assert "Qwen3-8B" in tables[0].as_raw_html()
+    assert "qwen3_8b" not in tables[0].as_raw_html()
+
+
+def test_scores_are_read_beside_the_most_frequent_label() -> None:
+    told = reading(made.scores(by=()), Names(made.WORDS))
+    below = made.scores(by=()).frame.query(
+        "metric == 'accuracy' and missing == 'wrong' and task == 'line' and upper < 0.4"
+    )
+    assert f"{len(below)} of 3 judges are right less often" in told
+
+
+def test_copies_among_answers_are_said_in_bold() -> None:
+    samples = pd.DataFrame(
+        {"judge": ["a", "b"], "n_samples": 5, "n_distinct": [5, 1], "groups": ["ABCDE", "AAAAA"]}
+    )
+    result = RaterResult(made.passes().frame, "passes", extra={"samples": samples})
+    assert "**Some answers are copies of each other**: in 1 of 2 cells" in reading(result, Names(None))
+    assert reading(made.passes(), Names(None)) == ""
+
+
+def test_macro_f1_follows_from_what_was_printed_of_texts_and_pictures() -> None:
+    found = implied(printed_numbers("harm_or_humor_metrics"), printed_numbers("harm_or_humor_counts"))
+    apart = (found["implied_macro_f1"] - found["macro_f1"]).abs()[found["table"] < 6]
+    assert len(apart) == 42
+    assert (apart < 0.001).sum() == 40
+    clips = found[found["table"] == 6]
+    assert (clips["macro_f1"] > clips["accuracy"]).all()
+    assert clips.loc[clips["judge"] == "GPT-5 Pro", "specificity"].item() > 1
+
+
+def test_checks_say_that_printed_agreement_cannot_be_that_of_pairs() -> None:
+    told = harm_checks().set_index("check")["finding"]
+    assert "6 of 6 cells" in told["agreement above chance"]
+    assert "6 of 6 models" in told["macro-F1 of clips"]
+
+
+def test_numbers_of_judges_who_were_printed_stand_beside_print() -> None:
+    frame = made.harm().frame.assign(judge=lambda rows: rows["judge"].replace("qwen3_8b", "gpt_5_2"))
+    results = {"scores_modality_language": RaterResult(frame, "scores")}
+    found = harm_beside(results, {"gpt_5_2": "GPT-5.2"}).frame
+    assert set(found["judge"]) == {"gpt_5_2"}
+    text = found[(found["set"] == "text en") & (found["metric"] == "accuracy")]
+    assert text["printed"].item() == pytest.approx(0.903)
+    with pytest.raises(InputError, match="no printed number"):
+        harm_beside(results, {"qwen3_32b": "Another"})
+
+
+def test_without_answers_by_published_rules_there_is_nothing_beside_print() -> None:
+    with pytest.raises(InputError, match="no printed number"):
+        jokes_beside({}, pd.DataFrame())
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    results = {
+        "scores": made.scores(by=()),
+        "scores_language": made.scores(),
+        "cards": RaterResult(card(made.MARKUP, made.MARKUP), "cards"),
+    }
+    records = []
+    for name, result in results.items():
+        for table, frame in tables_of(name, result).items():
+            write_table(frame, tmp_path / "tables" / f"{table}.parquet")
+        records.append(record_of(name, f"Title of {name}", result, 0.1))
+    labels = {"judges": {"qwen3_8b": "Qwen3-8B"}, "levels": {}, "features": {}}
+    manifest = {"conjury": "0", "study": "multiturn", "title": "Jokes", "labels": labels, "results": records,
+                "created": "2026-01-01T00:00:00+00:00", "data": [], "notes": [], "files": []}  # fmt: skip
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.long
+def test_a_report_shows_every_result_of_a_kind_and_the_rules_for_missing_answers_once(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conjury.analysis.benchmark_sections.picture", lambda *_: "drawn")
+    report = BenchmarkReport(folder)
+    report.show("scores")
+    told = capsys.readouterr().out
+    assert "fig-scores}" in told
+    assert "fig-scores-language}" in told
+    assert "fig-scores-policies}" in told
+    assert "fig-scores-language-policies}" not in told
+    report.show("robustness")
+    assert "no analysis of this kind" in capsys.readouterr().out
+    report.show("cards")
+    assert "<script" not in capsys.readouterr().out
+
+
+def test_a_report_says_why_nothing_stands_beside_print(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    BenchmarkReport(folder).published()
+    assert "--parser published" in capsys.readouterr().out
+    BenchmarkReport(folder).checks()
+    assert capsys.readouterr().out.strip() == ""
