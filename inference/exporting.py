@@ -112,8 +112,8 @@ def run_tables(
             answer = read_completion(answered.body, answered.error)
             subject = _subject(study, answered.subject_id)
             responses.add(_response_row(study, answered, answer, subject, cost))
-            readings = asked.read(answered, answer, shown(answered.subject_id))
-            judgments.extend(_judgment_rows(answered, answer, subject, readings))
+            n_lines, readings = asked.read(answered, answer, shown(answered.subject_id))
+            judgments.extend(_judgment_rows(answered, answer, subject, n_lines, readings))
         responses.pack()
         judgments.pack()
     table = judgments.frame()
@@ -193,15 +193,19 @@ class _Asked:
     ) -> tuple[Response, ResponseSpec, str]:
         return response, response_spec(response, noun), rule if rule == "default" else rules[response.form]
 
-    def read(self, answered: Answered, answer: Answer, texts: Sequence[str]) -> list[tuple[str, Reading]]:
-        """Readings of an answer, each with the dimension of judgments."""
+    def read(
+        self, answered: Answered, answer: Answer, texts: Sequence[str]
+    ) -> tuple[int | None, list[tuple[str, Reading]]]:
+        """Number of lines where each takes a label, and readings, each with the dimension of judgments."""
         response, spec, rule = self._prompts.get(answered.prompt_id, self._own)
+        lines = None
         if isinstance(response, LineLabels):
-            spec = replace(spec, lines=self._lines(response.lines, answered.subject_id))
+            lines = self._lines(response.lines, answered.subject_id)
+            spec = replace(spec, lines=lines)
         readings = read_answer(answer, spec, answered.arrangement, rule, texts)
         if isinstance(response, Label):
-            return [(response.id, reading) for reading in readings]
-        return [(reading.dimension, reading) for reading in readings]
+            return lines, [(response.id, reading) for reading in readings]
+        return lines, [(reading.dimension, reading) for reading in readings]
 
 
 def choices_from_judgments(
@@ -298,6 +302,7 @@ def _judgment_rows(
     answered: Answered,
     answer: Answer,
     subject: dict[str, str],
+    lines: int | None,
     readings: Sequence[tuple[str, Reading]],
 ) -> Rows:
     shared = {
@@ -310,7 +315,6 @@ def _judgment_rows(
         "request_key": answered.key,
         "origin": SIMULATED if _is_simulated(answered, answer) else None,
     }
-    of_lines = sum(reading.given is not None for _, reading in readings)
     return [
         {
             **shared,
@@ -323,7 +327,7 @@ def _judgment_rows(
             "rule": reading.rule,
             "note": reading.note or None,
             "labels_given": reading.given,
-            "lines_shown": of_lines or None,
+            "lines_shown": lines,
         }
         for dimension, reading in readings
     ]

@@ -105,6 +105,25 @@ def test_a_mixed_study_is_simulated_parsed_and_replayed(tmp_path: Path, capsys: 
     pd.testing.assert_frame_equal(table(again, "judgments")[kept], judgments[kept])
 
 
+def test_labels_beyond_the_lines_do_not_count_as_lines(tmp_path: Path) -> None:
+    study, run = mixed(tmp_path / "poems"), tmp_path / "run"
+    assert collect(study, run, backend="simulated", prompts=["lines"]) == 0
+    said = table(run, "responses")
+    said["text"] = '{"lines": ["fine", "fine", "hateful", "fine"]}'
+    said.to_parquet(tmp_path / "more.parquet")
+    for rule, n in (("published", 16), ("lenient", 10)):
+        again = tmp_path / rule
+        given = {"recorded": tmp_path / "more.parquet", "prompts": ["lines"], "rule": rule}
+        assert collect(study, again, backend="replay", **given) == 0
+        judgments = table(again, "judgments")
+        assert len(judgments) == n
+        assert judgments.groupby("item_id")["lines_shown"].unique().map(list).to_dict() == {
+            "a": [3],
+            "b": [2],
+        }
+        assert judgments["labels_given"].eq(4).all()
+
+
 def test_simulated_labels_lean_towards_gold_and_are_the_same_each_time(tmp_path: Path) -> None:
     study = mixed(tmp_path / "poems")
     change_study(study, lambda content: content["judges"][0]["ask"].update(samples=60))
