@@ -81,7 +81,6 @@ bench: $(READY_BENCH) ## measure against the peers
 	$(BIN)/python benchmarks/benchmark_metrics.py
 	$(BIN)/python benchmarks/raters.py
 	$(BIN)/python benchmarks/dimensions.py
-	$(BIN)/python benchmarks/benchmark_metrics.py
 	$(BIN)/python benchmarks/media.py
 
 clean: ## remove what the other targets made, but not .venv or other results
