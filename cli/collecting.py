@@ -85,9 +85,9 @@ def collect_judgments(
     study: str, judge: str, prompts: Sequence[str] | None, out: Path | None, asking: Asking, running: Running
 ) -> int:
     """Ask one judge what it has not answered yet, and write the tables of the run; return an exit code."""
+    from conjury.inference.answer_forms import full_rules
     from conjury.inference.batching import export_requests, release_unsent
     from conjury.inference.collect import Budget, Order, plan
-    from conjury.inference.exporting import full_rules
     from conjury.inference.facts import begun_facts, merged_facts, run_facts
     from conjury.inference.ledger import Ledger
     from conjury.inference.prices import read_prices
@@ -472,7 +472,7 @@ def retry(study: str, out: Path | None, statuses: Sequence[str], judge: str | No
 
 def parse(study: str, out: Path | None, rule: str, prices: Path | None) -> None:
     """Read the answers of a run again and write its tables; nothing is sent."""
-    from conjury.inference.exporting import full_rules
+    from conjury.inference.answer_forms import full_rules
     from conjury.inference.ledger import Ledger
     from conjury.inference.parsing import explain
     from conjury.inference.prices import read_prices

@@ -50,8 +50,8 @@ def import_for_study(
 
 def import_completions(table: Path, study: ItemStudy, parser: str, items: Path | None, out: Path) -> None:
     """Read completions by one rule; write judgments, and the completions as they were beside them."""
+    from conjury.inference.answer_forms import full_rules
     from conjury.inference.completions import read_completions
-    from conjury.inference.exporting import full_rules
     from conjury.inference.files import write_table
     from conjury.inference.parsing import explain
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .answer_forms import full_rules, response_spec
 from .collecting_parts import Label, LineLabels, Response
 from .columns import as_text
-from .exporting import full_rules, response_spec
 from .parsing import Answer, Reading, ResponseSpec, read_answer
 from .parsing.completion import without_thought
 from .study import ItemStudy

@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 
 from .aliases import name_judges, name_prompts, rename_columns
+from .answer_forms import full_rules
 from .columns import as_text, coerce, listed, refuse
 from .completion_judgments import JudgedItems, read_judgments
 from .errors import InputError
-from .exporting import full_rules
 from .files import load, load_text, read_table
 from .item_columns import judged_texts, lines_of, strata_of, with_texts
 from .study import ItemStudy

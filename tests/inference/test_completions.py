@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from conjury.inference.answer_forms import response_spec
 from conjury.inference.completions import Completions, read_completions
 from conjury.inference.errors import InputError
-from conjury.inference.exporting import response_spec
 from conjury.inference.labels import labels_from_columns
 from conjury.inference.parsing.names import Names, label_names
 from conjury.inference.parsing.published import joke_type

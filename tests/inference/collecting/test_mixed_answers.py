@@ -12,9 +12,9 @@ from fakes.server import FakeServer
 from fakes.studies import LABELS, RATINGS, change_study, collect, items, table, towns, write_study
 
 from conjury.cli.collecting import parse
+from conjury.inference.answer_forms import full_rules
 from conjury.inference.building import Builder
 from conjury.inference.errors import InputError
-from conjury.inference.exporting import full_rules
 from conjury.inference.runs import RunFolder
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import validate

@@ -14,9 +14,9 @@ from fakes.studies import LABELS, RATINGS, TEXTS, items, towns, write_study
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conjury.inference.answer_forms import response_spec
 from conjury.inference.building import Builder
 from conjury.inference.errors import InputError
-from conjury.inference.exporting import response_spec
 from conjury.inference.parsing import read_answer, read_completion
 from conjury.inference.requests import Request
 from conjury.inference.runs import RunFolder
