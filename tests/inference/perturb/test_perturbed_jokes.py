@@ -11,7 +11,7 @@ from golden import SHARED
 
 from conjury.inference.perturb import KINDS, perturb_items
 
-pytestmark = pytest.mark.shared
+pytestmark = [pytest.mark.shared, pytest.mark.slow]
 
 
 def test_only_punchlines_of_real_jokes_change_and_by_the_stated_rate() -> None:
