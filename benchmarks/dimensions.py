@@ -22,7 +22,7 @@ from measure import machine, peak_memory  # noqa: E402
 
 from conjury.analysis.raters.models import ModelFit, dimension_model  # noqa: E402
 from conjury.analysis.raters.models.dimension_data import dimension_data  # noqa: E402
-from conjury.analysis.raters.models.dimension_model import default_priors  # noqa: E402
+from conjury.analysis.raters.models.dimension_priors import default_priors  # noqa: E402
 from conjury.analysis.raters.models.dimension_sampler import sample_group  # noqa: E402
 from conjury.inference.ratings import simulate_ratings  # noqa: E402
 from conjury.inference.study import load_any_study  # noqa: E402

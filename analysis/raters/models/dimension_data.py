@@ -38,7 +38,8 @@ class GroupRatings:
     x : ndarray, shape (I, C)
         Covariates of items, each with mean 0.
     terms : tuple of str, length C
-    n_items, n_judges : int
+    items : tuple of str, length I
+    judges : tuple of str, length J
     n_repeated : int
         Items with two or more ratings.
     """
@@ -52,9 +53,19 @@ class GroupRatings:
     judge: Codes
     x: Floats
     terms: tuple[str, ...]
-    n_items: int
-    n_judges: int
+    items: tuple[str, ...]
+    judges: tuple[str, ...]
     n_repeated: int
+
+    @property
+    def n_items(self) -> int:
+        """I."""
+        return len(self.items)
+
+    @property
+    def n_judges(self) -> int:
+        """J."""
+        return len(self.judges)
 
     @property
     def n_ratings(self) -> int:
@@ -202,8 +213,8 @@ def _group(
         judge=judge.astype(np.int64),
         x=x - x.mean(axis=0),
         terms=terms,
-        n_items=len(items),
-        n_judges=len(judges),
+        items=tuple(str(name) for name in items),
+        judges=tuple(str(name) for name in judges),
         n_repeated=int((np.bincount(item) > 1).sum()),
     )
     return made, left

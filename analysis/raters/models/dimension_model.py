@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from conjury.inference.columns import did_you_mean, listed
@@ -13,8 +14,9 @@ from conjury.inference.errors import InputError
 from ...results import check_alpha
 from ..items import with_items
 from .checks import SamplerState, fit_in_words, verdict
-from .dimension_checks import check_group
-from .dimension_data import REPEATED, DimensionData, dimension_data
+from .dimension_checks import REPLICATIONS, GroupCheck, check_group, some_draws, with_checks
+from .dimension_data import REPEATED, DimensionData, GroupRatings, dimension_data
+from .dimension_priors import assumed_priors, draw_parameters
 from .dimension_sampler import GroupDraws, sample_group
 from .dimension_tables import (
     correlation_table,
@@ -25,7 +27,7 @@ from .dimension_tables import (
     strongest_table,
 )
 from .fitted import ModelFit
-from .priors import Prior, changed
+from .priors import Priors
 from .progress import Progress
 from .sampling import check_sampling
 
@@ -116,7 +118,8 @@ def dimension_model(
         - ``strongest_differ``: the probability that two groups' strongest correlates differ;
         - ``differences``: correlations of ``group`` less those of ``other_group`` at the same level, with
           ``probability_above`` zero;
-        - ``check``: shares of ratings and plain correlations beside those of replicated ratings;
+        - ``check``: shares of ratings and plain correlations beside those of ratings that the fitted model
+          makes, and ``prior_check`` beside those that its priors alone make;
         - ``left_out``: ``group, dimension, reason``.
 
     Raises
@@ -167,7 +170,7 @@ def dimension_model(
     check_sampling(draws, tune, chains, "nutpie")
     if sampler != SAMPLER:
         raise InputError(f"dimension_model has a sampler of its own, 'gibbs', and none called '{sampler}'.")
-    assumed = _priors(priors)
+    assumed = assumed_priors(priors)
     columns = list(covariates or ())
     table = with_items(judgments, items, columns) if items is not None and columns else judgments
     data = dimension_data(table, dimensions, columns, scale)
@@ -185,43 +188,11 @@ def dimension_model(
     return _fit(data, drawn, main, assumed, tune, seed, alpha)
 
 
-def default_priors() -> dict[str, Prior]:
-    """Priors under which every correlation is as likely as another.
-
-    Examples
-    --------
-    >>> default_priors()["sd"].in_words().split(": ")[1]
-    'half-t with df 2 and scale 1'
-    """
-    return {
-        "sd": Prior(
-            "half_t",
-            (2.0, 1.0),
-            "SD of item effects and of severities, in residual SDs; correlations have density "
-            "(1 - rho^2)^(df / 2 - 1), so that 2 is uniform",
-        ),
-        "cut": Prior("normal", (0.0, 3.0), "cut-points, in rising order, in residual SDs"),
-        "covariate": Prior("normal", (0.0, 2.0), "coefficients of covariates, in residual SDs"),
-    }
-
-
-def _priors(given: Mapping[str, Any] | None) -> dict[str, Prior]:
-    made = changed(default_priors(), given)
-    for name, default in default_priors().items():
-        if made[name].family != default.family:
-            raise InputError(
-                f"Prior '{name}' of dimension_model must be {default.family}; change its numbers."
-            )
-        if default.family == "normal" and made[name].values[0] != 0:
-            raise InputError(f"Prior '{name}' of dimension_model must have mean 0.")
-    return made
-
-
 def _fit(
     data: DimensionData,
     drawn: list[GroupDraws],
     main: str | None,
-    priors: dict[str, Prior],
+    priors: Priors,
     tune: int,
     seed: int,
     alpha: float,
@@ -254,13 +225,15 @@ def _fit(
     }
     frame = correlation_table(groups, alpha)
     joint, differ = pair_table(groups, [main] if main else data.dimensions)
-    check = pd.concat([check_group(*one, seed, alpha) for one in groups], ignore_index=True)
+    fitted, prior = _checks(groups, priors, seed, alpha)
+    check = pd.concat([one.table for one in fitted], ignore_index=True)
     extra = {
         "strongest": strongest_table(groups, [main] if main else data.dimensions, alpha),
         "strongest_pairs": joint,
         "strongest_differ": differ,
         "differences": difference_table(groups, alpha),
         "check": check,
+        "prior_check": pd.concat([one.table for one in prior], ignore_index=True),
         "left_out": data.left_out,
     }
     state = SamplerState(chains, draws, 0, 0, 1.0, seconds, SAMPLER)
@@ -277,11 +250,26 @@ def _fit(
         (*data.notes, *_told(data, main), fit_in_words(check.dropna(subset="observed"), "statistics", alpha)),
         settings,
         {name: table for name, table in extra.items() if len(table)},
-        data=posterior_data(groups, data.dimensions, stored),
+        data=with_checks(
+            posterior_data(groups, data.dimensions, stored), data.groups, data.dimensions, fitted, prior
+        ),
         diagnostics=parameter_table(groups),
         verdict=verdict(frame, state, name=names)[:2],
         priors=priors,
     )
+
+
+def _checks(
+    groups: list[tuple[GroupRatings, GroupDraws]], priors: Priors, seed: int, alpha: float
+) -> tuple[list[GroupCheck], list[GroupCheck]]:
+    """Posterior and prior predictive checks of each group."""
+    fitted, prior = [], []
+    for number, (data, drawn) in enumerate(groups):
+        rng = np.random.default_rng([seed, 1])
+        fitted.append(check_group(data, some_draws(data, drawn, rng), rng, alpha))
+        rng = np.random.default_rng([seed, 2, number])
+        prior.append(check_group(data, draw_parameters(data, priors, rng, REPLICATIONS), rng, alpha))
+    return fitted, prior
 
 
 def _told(data: DimensionData, main: str | None) -> list[str]:

@@ -1,6 +1,8 @@
-"""Labels made by the fitted model beside those that were given: shares, and agreement."""
+"""Labels that the model makes, fitted or from its priors, beside those given: shares, and agreement."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -14,33 +16,64 @@ REPLICATIONS = 100
 BETWEEN = ("people", "models", "people and models")
 
 
-def check_labels(
-    data: Labelled, found: LabelDraws, seed: int, alpha: float
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Shares of labels by judge, and agreement among people, among models and between them.
+@dataclass(frozen=True)
+class LabelCheck:
+    """Labels that the model makes, beside those that were given.
 
-    Agreement above what the model makes is what shared errors look like: the model has judges err
-    independently.
+    Attributes
+    ----------
+    made : ndarray of int, shape (R, n)
+        Positions of replicated labels.
+    shares : DataFrame
+        Shares of labels by judge, as ``checks.frequency_check`` makes them, in a column ``label``.
+    agreement : DataFrame
+        Agreement among people, among models and between them, as of ``checks.statistic_check``.
     """
-    made = replicate(data, found, np.random.default_rng([seed, 2]))
+
+    made: Codes
+    shares: pd.DataFrame
+    agreement: pd.DataFrame
+
+
+def check_labels(
+    data: Labelled, prevalence: Floats, confusion: Floats, rng: np.random.Generator, alpha: float
+) -> LabelCheck:
+    """Compare the labels with those made at R draws of the parameters, from the posterior or the priors.
+
+    Agreement above what the fitted model makes is what shared errors look like: the model has judges err
+    independently.
+
+    Parameters
+    ----------
+    prevalence : ndarray, shape (R, K)
+    confusion : ndarray, shape (R, J, K, K)
+    """
+    made = replicate(data, prevalence, confusion, rng)
     judges = pd.DataFrame({"judge": np.array(data.ratings.judges)[data.ratings.judge]})
     shares = frequency_check(data.label, made, data.labels, judges, alpha)
     seen = agreements(data, data.label)
     again = [agreements(data, one) for one in made]
     replicated = {name: np.array([one[name] for one in again]) for name in seen}
-    return shares.rename(columns={"category": "label"}), statistic_check(seen, replicated, alpha)
+    return LabelCheck(
+        made, shares.rename(columns={"category": "label"}), statistic_check(seen, replicated, alpha)
+    )
 
 
-def replicate(data: Labelled, found: LabelDraws, rng: np.random.Generator) -> Codes:
-    """Draw new true classes and labels for every judgment, shape (REPLICATIONS, n)."""
-    prevalence = found.prevalence.reshape(-1, len(data.labels))
+def some_draws(found: LabelDraws, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Prevalence and confusion matrices of ``REPLICATIONS`` draws of the posterior, at random."""
+    prevalence = found.prevalence.reshape(-1, found.prevalence.shape[-1])
     confusion = found.confusion.reshape(-1, *found.confusion.shape[2:])
     chosen = rng.choice(len(prevalence), size=REPLICATIONS, replace=len(prevalence) < REPLICATIONS)
+    return prevalence[chosen], confusion[chosen]
+
+
+def replicate(data: Labelled, prevalence: Floats, confusion: Floats, rng: np.random.Generator) -> Codes:
+    """Draw new true classes and labels for every judgment, one set a draw, shape (R, n)."""
     item, judge = data.ratings.item, data.ratings.judge
     made = []
-    for place in chosen:
-        truth = _draw(np.broadcast_to(prevalence[place], (len(data.ratings.items), len(data.labels))), rng)
-        made.append(_draw(confusion[place][judge, truth[item]], rng))
+    for shares, matrices in zip(prevalence, confusion, strict=True):
+        truth = _draw(np.broadcast_to(shares, (len(data.ratings.items), len(data.labels))), rng)
+        made.append(_draw(matrices[judge, truth[item]], rng))
     return np.array(made)
 
 

@@ -9,13 +9,16 @@ import numpy as np
 import pandas as pd
 
 from ...results import check_alpha
+from ..ratings import Codes
 from .checks import diagnostics, fit_in_words, sampler_state, verdict
 from .fitted import ModelFit
-from .label_checks import check_labels, shared_errors
-from .label_data import PEOPLE_SD, Labelled, read_labels
+from .label_checks import REPLICATIONS, check_labels, shared_errors, some_draws
+from .label_data import Labelled, read_labels
+from .label_priors import assumed_priors, draw_parameters
 from .label_tables import confusion_tables, item_table, label_draws, replacement_table, summary, told_of
 from .libraries import library
-from .priors import Prior, Priors, changed
+from .predictive import with_predictive
+from .priors import Priors
 from .progress import Progress
 from .sampling import sample
 
@@ -78,7 +81,8 @@ def label_model(
         - ``items``: ``item_id, label, probability`` of each class, ``most_probable``, ``n_ratings``;
         - ``replacement``: each model's accuracy less that of a fresh person, and the probability that the
           model is the better annotator;
-        - ``check`` and ``agreement``: what the model makes beside what was seen.
+        - ``check`` and ``agreement``: what the fitted model makes beside what was seen;
+        - ``prior_check`` and ``prior_agreement``: the same of what its priors alone make.
 
     Raises
     ------
@@ -113,7 +117,7 @@ def label_model(
     """
     check_alpha(alpha)
     data = read_labels(judgments, dimension, labels)
-    assumed = changed(default_priors(len(data.labels)), priors)
+    assumed = assumed_priors(len(data.labels), priors)
     drawn = sample(
         build(data, assumed),
         draws=draws,
@@ -127,14 +131,16 @@ def label_model(
     )
     found = label_draws(data, drawn["posterior"], seed)
     frame = summary(data, found, alpha)
-    check, agreement = check_labels(data, found, seed, alpha)
+    rng, alone = np.random.default_rng([seed, 2]), np.random.default_rng([seed, 3])
+    fitted = check_labels(data, *some_draws(found, rng), rng, alpha)
+    prior = check_labels(data, *draw_parameters(data, assumed, alone, REPLICATIONS), alone, alpha)
     state = sampler_state(drawn)
     notes = (
         *data.notes,
         *told_of(data, found),
         CONDITIONAL,
-        *shared_errors(agreement),
-        fit_in_words(check, "shares of labels", alpha),
+        *shared_errors(fitted.agreement),
+        fit_in_words(fitted.shares, "shares of labels", alpha),
     )
     settings = {
         "model": "label_model",
@@ -153,8 +159,10 @@ def label_model(
         **confusion_tables(data, found, alpha),
         "items": item_table(data, found),
         "replacement": replacement_table(data, found, alpha),
-        "check": check,
-        "agreement": agreement,
+        "check": fitted.shares,
+        "agreement": fitted.agreement,
+        "prior_check": prior.shares,
+        "prior_agreement": prior.agreement,
     }
     names = ("quantity", "group", "judge", "label")
     return ModelFit(
@@ -163,31 +171,11 @@ def label_model(
         notes,
         settings,
         {name: table for name, table in extra.items() if len(table)},
-        data=drawn,
+        data=_stored(drawn, data, fitted.made, prior.made),
         diagnostics=diagnostics(drawn),
         verdict=verdict(frame, state, name=names),
         priors=assumed,
     )
-
-
-def default_priors(n_labels: int) -> dict[str, Prior]:
-    """Priors that have judges right three times out of four, give or take a lot.
-
-    Examples
-    --------
-    >>> print(default_priors(2)["people"].in_words())
-    SD of these logits between the people of a panel: half-normal with sd 0.7
-    """
-    wrong = float(np.log(0.25 / 0.75 / (n_labels - 1)))
-    return {
-        "prevalence": Prior("dirichlet", (1.0,), "shares of the true classes"),
-        "wrong": Prior(
-            "normal",
-            (wrong, 1.0),
-            "logit of a wrong label against the right one, of a panel's mean and of each model",
-        ),
-        "people": Prior("half_normal", (PEOPLE_SD,), "SD of these logits between the people of a panel"),
-    }
 
 
 def build(data: Labelled, priors: Priors) -> Any:
@@ -225,3 +213,15 @@ def build(data: Labelled, priors: Priors) -> Any:
         )
         pm.Potential("answers", value)
     return model
+
+
+def _stored(drawn: Any, data: Labelled, fitted: Codes, prior: Codes) -> Any:
+    """Add labels, as positions among ``labels``, that were given, that the model and its priors make."""
+    ratings = data.ratings
+    coords = {
+        "judge_of_judgment": ("judgment", np.array(ratings.judges)[ratings.judge]),
+        "item_of_judgment": ("judgment", np.array(ratings.items)[ratings.item]),
+    }
+    seen, made, alone = (codes.astype(np.int8) for codes in (data.label, fitted, prior))
+    named = {"labels": list(data.labels)}
+    return with_predictive(drawn, seen, made, alone, ("judgment",), coords, named)

@@ -98,6 +98,8 @@ class Prior:
             return rng.normal(first, self.values[1], size)
         if self.family == "half_normal":
             return np.abs(rng.normal(0.0, first, size))
+        if self.family == "half_t":
+            return np.abs(self.values[1] * rng.standard_t(first, size))
         if self.family == "log_normal":
             return first * np.exp(rng.normal(0.0, self.values[1], size))
         if self.family == "exponential":

@@ -8,7 +8,7 @@ from scipy import stats
 
 from conjury.analysis.raters.models.dimension_checks import simulate_ratings_of
 from conjury.analysis.raters.models.dimension_data import GroupRatings
-from conjury.analysis.raters.models.dimension_model import default_priors
+from conjury.analysis.raters.models.dimension_priors import default_priors
 from conjury.analysis.raters.models.dimension_sampler import sample_group
 from conjury.analysis.raters.models.dimension_tables import correlations
 
@@ -28,8 +28,8 @@ def empty_group(n_items: int, n_ratings: int, n_judges: int, size: int, n_cuts: 
         judge=judge.astype(np.int64),
         x=np.zeros((n_items, 0)),
         terms=(),
-        n_items=n_items,
-        n_judges=n_judges,
+        items=tuple(f"item {k}" for k in range(n_items)),
+        judges=tuple(f"judge {k}" for k in range(n_judges)),
         n_repeated=n_items if n_ratings > 1 else 0,
     )
 

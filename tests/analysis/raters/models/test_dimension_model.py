@@ -10,9 +10,11 @@ import pytest
 from scipy import stats
 
 from conjury.analysis.figures.raters import alt_of
+from conjury.analysis.figures.raters.predictive import predicted_shares
 from conjury.analysis.raters.models.dimension_checks import simulate_ratings_of
 from conjury.analysis.raters.models.dimension_data import GroupRatings, dimension_data
-from conjury.analysis.raters.models.dimension_model import default_priors, dimension_model
+from conjury.analysis.raters.models.dimension_model import dimension_model
+from conjury.analysis.raters.models.dimension_priors import default_priors
 from conjury.analysis.raters.models.dimension_sampler import GroupDraws
 from conjury.analysis.raters.models.dimension_tables import (
     correlation_table,
@@ -72,8 +74,8 @@ def group(name: str = "human", n_repeated: int = 30, n_judges: int = 12) -> Grou
         judge=np.arange(n) % n_judges,
         x=np.zeros((30, 0)),
         terms=(),
-        n_items=30,
-        n_judges=n_judges,
+        items=tuple(f"item {k}" for k in range(30)),
+        judges=tuple(f"judge {k}" for k in range(n_judges)),
         n_repeated=n_repeated,
     )
 
@@ -336,11 +338,22 @@ def test_replicated_ratings_look_like_the_ratings(fit: ModelFit) -> None:
 
 
 @pytest.mark.bayes
+def test_what_the_priors_make_stands_beside_what_the_fitted_model_makes(fit: ModelFit) -> None:
+    keys = ["group", "statistic", "dimension", "other_dimension", "value", "observed"]
+    check, prior = fit.extra["check"], fit.extra["prior_check"]
+    pd.testing.assert_frame_equal(check[keys], prior[keys])
+    assert ((prior["upper"] - prior["lower"]) > (check["upper"] - check["lower"])).all()
+    assert predicted_shares(fit)["prior_lower"].notna().all()
+
+
+@pytest.mark.bayes
 def test_the_same_seed_gives_the_same_numbers() -> None:
     options = {"draws": 10, "tune": 10, "chains": 2}
     one, two = (dimension_model(study(30), seed=4, **options) for _ in range(2))  # type: ignore[arg-type]
     other = dimension_model(study(30), seed=5, **options)  # type: ignore[arg-type]
     pd.testing.assert_frame_equal(one.frame, two.frame)
+    pd.testing.assert_frame_equal(one.extra["prior_check"], two.extra["prior_check"])
+    assert not one.extra["prior_check"].equals(other.extra["prior_check"])
     assert not np.allclose(one.frame["estimate"], other.frame["estimate"])
 
 
@@ -348,9 +361,23 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
 def test_draws_are_stored_and_read_back(fit: ModelFit, tmp_path: Path) -> None:
     import arviz
 
-    found = arviz.from_netcdf(fit.save(tmp_path / "draws.nc"))["posterior"]
+    stored = arviz.from_netcdf(fit.save(tmp_path / "draws.nc"))
+    found = stored["posterior"]
     assert found["within"].shape == (2, 300, 2, 3, 3)
     assert np.isnan(found["between"].sel(group="gpt")).all()
+    for name, extra in (("posterior_predictive", "check"), ("prior_predictive", "prior_check")):
+        made = stored[name]["value"].sel(dimension="warmth")
+        theirs = made.values[0][:, made["group_of_rating"].values == "gpt"]
+        row = fit.extra[extra].query(
+            "group == 'gpt' and statistic == 'share' and dimension == 'warmth' and value == 2"
+        )
+        assert (theirs == 2).mean() == pytest.approx(row["expected"].iloc[0])
+    seen = stored["observed_data"]["value"].sel(dimension="wit")
+    of_people = (
+        study().query("judge_kind == 'human' and dimension == 'wit'").set_index(["judge_id", "item_id"])
+    )
+    judge, item = seen["judge_of_rating"].values[7], seen["item_of_rating"].values[7]
+    assert seen.values[7] == of_people.loc[(judge, item), "value"]
 
 
 @pytest.mark.bayes

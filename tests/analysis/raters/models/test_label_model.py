@@ -134,6 +134,27 @@ def test_tables_say_who_is_better_than_a_fresh_person(fitted: ModelFit) -> None:
 
 
 @pytest.mark.bayes
+def test_what_the_priors_make_stands_beside_what_the_fitted_model_makes(
+    fitted: ModelFit, tmp_path: Path
+) -> None:
+    import arviz
+
+    keys = ["judge", "label", "observed"]
+    check, prior = fitted.extra["check"], fitted.extra["prior_check"]
+    pd.testing.assert_frame_equal(check[keys], prior[keys])
+    assert ((prior["upper"] - prior["lower"]) > (check["upper"] - check["lower"])).all()
+    assert fitted.extra["prior_agreement"]["statistic"].equals(fitted.extra["agreement"]["statistic"])
+    stored = arviz.from_netcdf(fitted.save(tmp_path / "draws.nc"))
+    made = stored["prior_predictive"]["value"]
+    assert made.sizes["draw"] == 100
+    mine = made.values[0][:, made["judge_of_judgment"].values == "model_1"]
+    place = (prior["judge"] == "model_1") & (prior["label"] == CLASSES[2])
+    assert (mine == 2).mean() == pytest.approx(prior.loc[place, "expected"].iloc[0])
+    assert list(stored["observed_data"]["value"].attrs["labels"]) == CLASSES
+    assert stored["posterior_predictive"]["value"].shape == made.shape
+
+
+@pytest.mark.bayes
 def test_a_constant_rater_samples_of_a_model_and_an_unused_label_are_taken(labels: pd.DataFrame) -> None:
     some = labels[labels["item_id"].isin(labels["item_id"].unique()[:120])].drop(columns="truth")
     again = some[some["judge_id"] == "model_0"].assign(sample=2)

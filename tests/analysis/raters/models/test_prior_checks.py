@@ -1,0 +1,252 @@
+"""Priors of the models of labels and dimensions: their draws, and the data that they make."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from scipy.special import comb, expit
+
+from conjury.analysis.raters.models.checks import fit_in_words
+from conjury.analysis.raters.models.dimension_checks import GroupCheck, check_group
+from conjury.analysis.raters.models.dimension_data import GroupRatings
+from conjury.analysis.raters.models.dimension_priors import assumed_priors as dimension_priors
+from conjury.analysis.raters.models.dimension_priors import covariances, inverse_wishart
+from conjury.analysis.raters.models.dimension_priors import draw_parameters as draw_dimensions
+from conjury.analysis.raters.models.dimension_tables import correlations
+from conjury.analysis.raters.models.label_checks import LabelCheck, check_labels
+from conjury.analysis.raters.models.label_data import Labelled, read_labels
+from conjury.analysis.raters.models.label_priors import assumed_priors as label_priors
+from conjury.analysis.raters.models.label_priors import draw_parameters as draw_labels
+from conjury.analysis.raters.models.priors import Prior
+from conjury.inference.errors import InputError
+
+LABELS = ("dull", "funny", "odd")
+MANY = 1000
+
+
+def labelled(n_items: int = 30, labels: tuple[str, ...] = LABELS) -> Labelled:
+    """Items with labels by three people and two models."""
+    judges = {"ann": "human", "bob": "human", "cy": "human", "gpt": "model", "llama": "model"}
+    rows = [
+        (name, kind, f"i{item}", labels[(item + len(name)) % len(labels)])
+        for name, kind in judges.items()
+        for item in range(n_items)
+    ]
+    return read_labels(pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"]))
+
+
+def rated(n_cuts: int = 3, per_item: int = 1, n_judges: int = 1, n_items: int = 40) -> GroupRatings:
+    """Ratings of three dimensions in a design of some size."""
+    n = n_items * per_item
+    return GroupRatings(
+        group="gpt",
+        human=False,
+        dimensions=("wit", "clarity", "warmth"),
+        y=np.tile(np.arange(n) % (n_cuts + 1), (3, 1)),
+        values=(tuple(float(k) for k in range(n_cuts + 1)),) * 3,
+        item=np.repeat(np.arange(n_items), per_item),
+        judge=np.arange(n) % n_judges,
+        x=np.zeros((n_items, 0)),
+        terms=(),
+        items=tuple(f"item {k}" for k in range(n_items)),
+        judges=tuple(f"judge {k}" for k in range(n_judges)),
+        n_repeated=n_items if per_item > 1 else 0,
+    )
+
+
+def of_labels(
+    data: Labelled, changes: dict[str, Any] | None = None, seed: int = 1, size: int = MANY
+) -> LabelCheck:
+    rng = np.random.default_rng(seed)
+    priors = label_priors(len(data.labels), changes)
+    return check_labels(data, *draw_labels(data, priors, rng, size), rng, 0.05)
+
+
+def of_dimensions(
+    data: GroupRatings, changes: dict[str, Any] | None = None, seed: int = 1, size: int = MANY
+) -> GroupCheck:
+    rng = np.random.default_rng(seed)
+    return check_group(data, draw_dimensions(data, dimension_priors(changes), rng, size), rng, 0.05)
+
+
+def shares_made(made: np.ndarray, category: int) -> np.ndarray:
+    """Share of a category in each replication, shape (R, ...)."""
+    return (made == category).mean(axis=-1)
+
+
+def within_error(values: np.ndarray, expected: float) -> bool:
+    """Whether the mean of independent values lies within four Monte Carlo errors of what it should be."""
+    return bool(abs(values.mean() - expected) < 4 * values.std() / np.sqrt(len(values)))
+
+
+def test_every_label_has_the_same_share_under_even_priors() -> None:
+    data = labelled()
+    check = of_labels(data)
+    for judge in range(5):
+        mine = check.made[:, data.ratings.judge == judge]
+        assert all(within_error(shares_made(mine, label), 1 / 3) for label in range(3))
+    assert check.shares["expected"].to_numpy() == pytest.approx(1 / 3, abs=0.03)
+
+
+def test_models_agree_as_often_as_the_prior_of_wrong_labels_says() -> None:
+    data = labelled(labels=("dull", "funny"))
+    mean, sd = label_priors(2, None)["wrong"].values
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    right = float(weights @ expit(-mean - sd * nodes) / weights.sum())
+    (at,) = of_labels(data).agreement.query("statistic == 'agreement of models'")["expected"]
+    assert at == pytest.approx(right**2 + (1 - right) ** 2, abs=0.02)
+    assert right == pytest.approx(0.71, abs=0.01)
+
+
+def test_labels_without_errors_are_spread_as_a_beta_binomial() -> None:
+    data = labelled(20)
+    spread = {}
+    for concentration in (1.0, 20.0):
+        check = of_labels(data, {"prevalence": concentration, "wrong": (-40.0, 0.1), "people": 0.1})
+        count = 20 * shares_made(check.made[:, data.ratings.judge == 0], 1)
+        known = stats.betabinom(20, concentration, 2 * concentration)
+        assert within_error(count, known.mean())
+        assert count.var() == pytest.approx(known.var(), rel=0.15)
+        assert (check.agreement["expected"] == 1).all()
+        spread[concentration] = float((check.shares["upper"] - check.shares["lower"]).mean())
+    assert spread[20.0] < 0.6 * spread[1.0]
+
+
+def test_people_differ_as_much_as_their_prior_says() -> None:
+    data = labelled()
+    priors = label_priors(3, {"wrong": (0.0, 1e-6), "people": Prior("half_t", (5.0, 0.5))})
+    _, confusion = draw_labels(data, priors, np.random.default_rng(2), 4000)
+    logit = np.log(confusion[:, 0, 0, 1] / confusion[:, 0, 0, 0])
+    assert logit.var() == pytest.approx(0.25 * 5 / 3, rel=0.15)
+    models = confusion[:, data.ratings.judges.index("gpt")]
+    assert np.allclose(models, 1 / 3, atol=1e-4)
+
+
+def test_labels_of_the_priors_change_with_the_priors_and_not_with_the_day() -> None:
+    data = labelled()
+    one, same, other = (of_labels(data, seed=seed, size=40) for seed in (1, 1, 2))
+    pd.testing.assert_frame_equal(one.shares, same.shares)
+    pd.testing.assert_frame_equal(one.agreement, same.agreement)
+    assert not one.shares["expected"].equals(other.shares["expected"])
+    sure = of_labels(data, {"wrong": (-6.0, 0.5)}, size=40)
+    assert (sure.agreement["expected"] > one.agreement["expected"] + 0.2).all()
+
+
+def test_the_prevalence_has_a_dirichlet_prior_and_no_other() -> None:
+    with pytest.raises(InputError, match="'prevalence' of label_model must be dirichlet"):
+        label_priors(3, {"prevalence": Prior("half_normal", (1.0,))})
+
+
+@pytest.mark.parametrize(("df", "scale", "n"), [(2.0, 1.0, 6), (3.5, 0.4, 3), (0.7, 2.0, 2)])
+def test_standard_deviations_are_half_t_and_correlations_as_stated(df: float, scale: float, n: int) -> None:
+    rng = np.random.default_rng(3)
+    cov = covariances(rng, df, scale, n, 4000)
+    sd = np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
+    residual = correlations(inverse_wishart(rng, df + n - 1, np.ones((4000, n))))
+    rho = stats.beta(df / 2, df / 2, loc=-1, scale=2)
+    for d in range(n):
+        assert stats.kstest(sd[:, d] / scale, lambda x: 2 * stats.t.cdf(x, df) - 1).pvalue > 1e-3
+    for matrix in (correlations(cov), residual):
+        assert stats.kstest(matrix[:, 1, 0], rho.cdf).pvalue > 1e-3
+        assert stats.kstest(matrix[:, -1, -2], rho.cdf).pvalue > 1e-3
+
+
+def test_inverse_wisharts_have_scipys_moments() -> None:
+    rng = np.random.default_rng(4)
+    diagonal = np.array([2.0, 0.5, 1.0])
+    made = inverse_wishart(rng, 9.0, np.tile(diagonal, (20_000, 1)))
+    known = stats.invwishart(9, np.diag(diagonal))
+    assert np.allclose(made.mean(axis=0), known.mean(), atol=0.01)
+    assert np.allclose(np.diagonal(made, axis1=1, axis2=2).var(axis=0), np.diag(known.var()), rtol=0.15)
+
+
+def test_ratings_are_even_where_cut_points_and_latents_have_one_prior() -> None:
+    made = of_dimensions(rated(n_cuts=4), {"cut": (0.0, 1.0)}).made
+    for d in range(3):
+        assert all(within_error(shares_made(made[:, d], k), 1 / 5) for k in range(5))
+
+
+def test_shares_of_ratings_are_those_of_wide_cut_points() -> None:
+    made = of_dimensions(rated(n_cuts=3)).made
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    below = stats.norm.cdf(nodes / 3)
+    for k in range(4):
+        expected = weights @ (comb(3, k) * below**k * (1 - below) ** (3 - k)) / weights.sum()
+        assert within_error(shares_made(made[:, 1], k), float(expected))
+
+
+def test_replicated_ratings_of_one_item_or_judge_hang_together() -> None:
+    data = rated(per_item=4, n_judges=8)
+    table = of_dimensions(data, size=300).table
+    means = table[table["statistic"] == "item means"]
+    assert len(means) == 3
+    assert (means["lower"] < -0.6).all()
+    assert (means["upper"] > 0.6).all()
+    near = of_dimensions(data, {"sd": (400.0, 1.0)}, size=300).table
+    narrow = near[near["statistic"] == "item means"]
+    assert ((narrow["upper"] - narrow["lower"]) < 0.8 * (means["upper"] - means["lower"]).to_numpy()).all()
+
+
+def test_ratings_of_the_priors_change_with_the_priors_and_not_with_the_day() -> None:
+    data = rated(per_item=2, n_judges=5)
+    one, same, other = (of_dimensions(data, seed=seed, size=40) for seed in (1, 1, 2))
+    pd.testing.assert_frame_equal(one.table, same.table)
+    assert not one.table["expected"].equals(other.table["expected"])
+    wide = of_dimensions(data, {"cut": (0.0, 30.0)}, size=40).table
+    outer = (wide["statistic"] == "share") & wide["value"].isin([0.0, 3.0])
+    assert (wide["expected"][outer] != one.table["expected"][outer]).all()
+
+
+def test_coefficients_of_covariates_and_unused_cut_points_come_from_the_priors() -> None:
+    data = rated()
+    some = replace(data, values=((0.0, 1.0), *data.values[1:]), x=np.ones((40, 2)), terms=("a", "b"))
+    drawn = draw_dimensions(some, dimension_priors(None), np.random.default_rng(1), 2000)
+    assert drawn.beta.shape == (2000, 2, 3)
+    assert drawn.beta.std() == pytest.approx(2.0, rel=0.05)
+    assert np.isnan(drawn.cut[:, 0, 1:]).all()
+    assert np.isfinite(drawn.cut[:, 1:]).all()
+    assert (np.diff(drawn.cut[:, 1:], axis=-1) > 0).all()
+    assert drawn.cut[:, 0, 0].std() == pytest.approx(3.0, rel=0.05)
+    assert drawn.between is None
+    assert drawn.spread is None
+
+
+def test_checks_of_dimensions_without_a_pair_or_a_value_are_told_in_words() -> None:
+    table = of_dimensions(rated(per_item=2, n_judges=5), size=40).table
+    assert table["other_dimension"].isna().any()
+    assert table["value"].isna().any()
+    off = table.assign(observed=2.0, lower=0.0, upper=1.0)
+    said = fit_in_words(off, "statistics")
+    assert said.startswith(f"Of {len(off)} statistics, {len(off)} lie outside")
+    assert "gpt share wit 0.0" in said
+    assert "nan" not in said.lower()
+    assert "none" not in said.lower()
+    assert "NA" not in said
+
+
+@pytest.mark.bayes
+@pytest.mark.filterwarnings("ignore:The effect of Potentials")  # the likelihood, which priors leave out
+def test_parameters_of_labels_are_drawn_as_pymc_draws_them() -> None:
+    import pymc
+
+    from conjury.analysis.raters.models.label_model import build
+
+    data = labelled()
+    priors = label_priors(3, {"prevalence": 2.0, "people": 0.9})
+    prevalence, confusion = draw_labels(data, priors, np.random.default_rng(5), 3000)
+    with build(data, priors):
+        theirs = pymc.sample_prior_predictive(3000, random_seed=5)["prior"]
+    assert stats.ks_2samp(prevalence[:, 0], theirs["prevalence"].values[0, :, 0]).pvalue > 1e-3
+    ours = np.log(confusion[:, :, 0, 1] / confusion[:, :, 0, 0])
+    wrong, spread = theirs["wrong"].values[0], theirs["spread"].values[0]
+    place = data.ratings.judges.index("gpt")
+    assert stats.ks_2samp(ours[:, place], wrong[:, data.unit[place], 0]).pvalue > 1e-3
+    known = data.centring[0]
+    person = theirs["person"].values[0][:, 0, 0]
+    theirs_own = wrong[:, 0, 0] + spread[:, 0] ** (1 - known) * (person - known * wrong[:, 0, 0])
+    assert stats.ks_2samp(ours[:, data.person[0]], theirs_own).pvalue > 1e-3
