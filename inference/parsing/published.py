@@ -22,6 +22,7 @@ MERGED = {
 }
 MOCKING = ("satire", "parody", "irony")
 MOST_LABELS = 2_000
+MOST_DECODED = 5_000_000  # characters of objects that could not be decoded, before the search is given up
 
 
 def greedy(text: str, key: str) -> Any:
@@ -50,14 +51,14 @@ def first_object(text: str, key: str) -> Any:
     >>> first_object('{"category": "dry"} {"category": "dark"}', "category")
     'dry'
     """
-    if f'"{key}"' not in text:
-        return None
-    decoder, start = json.JSONDecoder(), text.find("{")
-    while start >= 0:
+    decoder, start, last, left = json.JSONDecoder(), text.find("{"), text.rfind(f'"{key}"'), MOST_DECODED
+    while 0 <= start <= last and left > 0:
         try:
             held, _ = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            held = None
+        except json.JSONDecodeError as problem:
+            held, left = None, left - (problem.pos - start)
+        except RecursionError:
+            held, left = None, left - MOST_DECODED // 100
         if isinstance(held, dict) and key in held:
             return held[key]
         start = text.find("{", start + 1)

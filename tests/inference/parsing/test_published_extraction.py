@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from conjury.inference.parsing import Answer, LabelSpec, ResponseSpec, read_answer
@@ -73,3 +75,13 @@ def test_a_long_list_is_cut_and_deep_nesting_does_no_harm() -> None:
     deep = Answer('{"ANSWER": ' + "[" * 100_000 + "]" * 100_000 + "}")
     assert read_answer(deep, LINES, {}, "published")[0].status == "unparsed"
     assert read_answer(deep, LINES, {}, "published_first")[0].status == "unparsed"
+
+
+@pytest.mark.parametrize(
+    ("opening", "n", "closing"),
+    [('{"a":', 20_000, '"category"'), ('{"category":"', 8_000, ""), ('{"x": {"category": "dry"', 5_000, "")],
+)
+def test_objects_that_never_close_are_given_up_in_time(opening: str, n: int, closing: str) -> None:
+    begun = time.process_time()
+    assert read_answer(Answer(opening * n + closing), TYPE, {}, "published_first")[0].value is None
+    assert time.process_time() - begun < 3
