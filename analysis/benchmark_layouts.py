@@ -11,7 +11,7 @@ from .benchmark.baselines import BASELINE
 from .display import NO_BREAK, STAR_RULE, interval, number, p_value, stars, styled_table, whole
 from .figures.benchmark.annotators import distinction_in_words, rows_in_words, shown_agreement
 from .figures.benchmark.by_label import shown_labels
-from .figures.benchmark.confusion import label_in_words, shown_confusion
+from .figures.benchmark.confusion import is_right, label_in_words, shown_confusion
 from .figures.benchmark.differences import one_test, pairs_in_words, pairs_placed
 from .figures.benchmark.panels import judges_in_words, placed
 from .figures.benchmark.policies import policies_apart
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SHOWN = ("accuracy", "balanced_accuracy", "macro_f1", "mcc", "auc", "log_loss", "missing_rate")
 BESIDE_RECALLS = ("accuracy", "macro_f1")
 MISTAKES = 3
-MOST_PAIRS = 10
+MOST_PAIRS = 6
 MORE, LESS = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
 PLACE = "place"
 
@@ -99,7 +99,7 @@ def pass_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
     group = [
         f"{rule}: {place}" if place else rule for rule, place in zip(rules, frame["_where"], strict=True)
     ]
-    frame = frame.assign(_group=pd.Categorical(group, dict.fromkeys(_by_rule(frame, group))))
+    frame = frame.assign(_group=pd.Categorical(group, list(dict.fromkeys(_by_rule(frame, group)))))
     frame = frame.sort_values("_group", kind="stable")
     shown = spread(
         frame,
@@ -117,7 +117,7 @@ def confusion_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
     """The most frequent mistakes of each judge."""
     frame, task = shown_confusion(result, None)
     frame = frame.assign(_who=judges_in_words(frame, told))
-    wrong = frame[(frame["gold"].astype(str) != frame["predicted"].astype(str)) & (frame["n"] > 0)]
+    wrong = frame[~is_right(frame, result.settings) & (frame["n"] > 0)]
     top = wrong.sort_values("n", ascending=False, kind="stable").groupby("_who", sort=False).head(MISTAKES)
     order = list(dict.fromkeys(frame["_who"]))
     top = top.assign(_rank=top["_who"].map(order.index)).sort_values(["_rank", "n"], ascending=[True, False])

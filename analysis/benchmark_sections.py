@@ -28,7 +28,7 @@ LEADS = {
     "readings": "{figure} and {table} show what became of the answers when they were read.",
     "scores": (
         "{figure} shows scores with their intervals; lines mark what a judge reaches who always gives the "
-        "most frequent label, or a label at random. {table} has the numbers."
+        "most frequent label, or a label at random. The numbers are in {table}."
     ),
     "probabilities": "{figure} and {table} score the probabilities that judges gave the labels.",
     "passes": (
@@ -50,6 +50,7 @@ LEADS = {
         "expected to agree with them better than they do with each other."
     ),
 }
+MOST_PLACES = 4  # tasks and strata that are told one by one
 ONCE = ("policies",)  # further figures, and tables after the first, that the first result of a kind has
 FURTHER = {  # the sentence that leads to a further figure, and what its caption adds
     "compared": ("{figure} compares the two readings of each answer.", "Two rules."),
@@ -120,6 +121,8 @@ def _read_scores(result: RaterResult, told: Names) -> str:
         return ""
     frame = frame[frame["missing"].astype(str) == policy_of(frame, None)]
     frame, places = placed(frame, result.settings, told)
+    if len(places) > MOST_PLACES:
+        return ""
     said = []
     for place in places:
         own = frame[frame["_where"] == place]

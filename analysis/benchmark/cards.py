@@ -12,8 +12,9 @@ from conjury.inference.columns import as_text
 from conjury.inference.errors import InputError
 from conjury.inference.tables import require_columns
 
+from .missing import NO_ANSWER
 from .result import BenchmarkResult
-from .scoring import NO_ANSWER, Scored
+from .scoring import Scored
 
 HARD, DIVIDED, SILENT, EASY = "hard", "divided", "silent", "easy"
 REASONS = (HARD, DIVIDED, SILENT, EASY)

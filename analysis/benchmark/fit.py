@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import pandas as pd
@@ -90,12 +90,14 @@ class Answered:
     def of_models(self) -> pd.DataFrame:
         """Judgments that are scored: those of models, or of people where there are no models."""
         model = as_text(self.judgments["judge_kind"]).ne(HUMAN).to_numpy(dtype=bool)
-        return self.judgments if model.all() or not model.any() else self.judgments[model]
+        found: pd.DataFrame = self.judgments
+        return found if model.all() or not model.any() else found[model]
 
     @cached_property
     def as_they_were(self) -> pd.DataFrame:
         """Judgments to score of items that were not perturbed."""
-        return self.of_models[_unperturbed(self.of_models, self.items)]
+        kept: pd.DataFrame = self.of_models[_unperturbed(self.of_models, self.items)]
+        return kept
 
     @property
     def by_published_rules(self) -> dict[str, pd.DataFrame]:
@@ -253,9 +255,8 @@ def _of_scores(answered: Answered, options: BenchmarkOptions) -> Iterator[Planne
     if splits and not splits[0][2]:
         yield Planned("scores", "Scores of judges", lambda: scores(scored, **drawn))
     for name, title, by in (split for split in splits if split[2]):
-        yield Planned(
-            f"scores_{name}", f"Scores of judges by {title}", lambda by=by: scores(scored, by=by, **drawn)
-        )
+        run = partial(scores, scored, by=by, **drawn)
+        yield Planned(f"scores_{name}", f"Scores of judges by {title}", run)
     if "probability" in plain and plain["probability"].notna().any():
         yield Planned("probabilities", "Scores of probabilities", lambda: probabilities(scored, **drawn))
     if scored.frame["judge"].nunique() > 1:
@@ -267,26 +268,27 @@ def _of_scores(answered: Answered, options: BenchmarkOptions) -> Iterator[Planne
     if scored.frame["sample"].nunique() > 1:
         yield Planned("passes", "Several answers to the same item", lambda: passes(scored, **drawn))
         for name, title, by in [split for split in splits if split[2]][:1]:
-            yield Planned(
-                f"passes_{name}",
-                f"Several answers to the same item, by {title}",
-                lambda by=by: passes(scored, by=by, **drawn),
-            )
+            run = partial(passes, scored, by=by, **drawn)
+            yield Planned(f"passes_{name}", f"Several answers to the same item, by {title}", run)
     for task in scored.tasks:
         of_task = scored.of(task=task)
         title = task_in_words(answered.study, task).lower()
-        yield Planned(f"confusion_{task}", f"What is called what: {title}", lambda of=of_task: confusion(of))
-        yield Planned(
-            f"by_label_{task}",
-            f"Labels that are given too often: {title}",
-            lambda of=of_task: by_label(of, **drawn),
-        )
+        yield Planned(f"confusion_{task}", f"What is called what: {title}", partial(_confusion, of_task))
+        run = partial(by_label, of_task, **drawn)
+        yield Planned(f"by_label_{task}", f"Labels that are given too often: {title}", run)
     if answered.items is not None and "text" in answered.items:
         texts = answered.items
         yield Planned(
             "lengths", "Scores by the length of items", lambda: length_effects(scored, texts, **drawn)
         )
         yield Planned("cards", "Examples", lambda: cards(scored, texts, responses=answered.responses))
+
+
+def _confusion(scored: Scored) -> RaterResult:
+    """Confusion matrices, and in their settings which gold labels count as which class."""
+    result = confusion(scored)
+    covers = {name: list(labels) for name, labels in scored.covers.items()}
+    return replace(result, settings={**result.settings, "covers": covers})
 
 
 def _of_people(answered: Answered, options: BenchmarkOptions) -> Iterator[Planned]:

@@ -87,7 +87,7 @@ def harm_checks() -> pd.DataFrame:
 def _tables_4_and_5(found: pd.DataFrame) -> str:
     apart = (found["implied_macro_f1"] - found["macro_f1"]).abs()
     close = int((apart < 2 * HALF_DIGIT).sum())
-    worst = found.loc[apart.idxmax()]
+    worst = found.iloc[int(apart.to_numpy().argmax())]
     return (
         f"Macro-F1 follows from accuracy, both recalls and the counts of items. In {close} of {len(found)} "
         "rows of tables 4 and 5 the printed one is within 0.001 of it; the largest difference is "
@@ -139,9 +139,9 @@ def _by_coefficient(agreed: pd.DataFrame) -> pd.DataFrame:
 def _alpha(agreed: pd.DataFrame) -> str:
     wide = _by_coefficient(agreed)
     gap = (wide["krippendorff"] - wide["fleiss"]).to_numpy()
-    same = bool(np.allclose(gap, gap[0]))
+    share = "all" if np.allclose(gap, gap[0]) else "most of the"
     return (
         "Where seven people label every item, alpha exceeds kappa by (1 - kappa) / (7 n), less than 0.0001 "
-        f"for 1,000 items. The printed gap is {gap.min():.2f} in {'all' if same else 'most'} {len(gap)} cells "
-        "of table 3, which rounding does not explain in each of them."
+        f"for 1,000 items. The printed gap is {gap.min():.2f} in {share} {len(gap)} cells of table 3, "
+        "which rounding does not explain in each of them."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -74,7 +74,8 @@ def draw(
     frame = frame[frame["judge"].astype(str).isin(wanted)]
     frame = frame.assign(_who=judges_in_words(frame, names))
     shown = list(dict.fromkeys(frame["_who"]))
-    golds, answers = classes_of(frame)
+    golds, answers = classes_of(frame, result.settings)
+    right = right_answers(result.settings)
     rows = [wrap(label_in_words(name, gold, names), LONGEST, TICK) for gold in golds]
     columns = [label_in_words(name, answer, names) for answer in answers]
     side = max(inches(row, TICK) for row in rows) + 0.4
@@ -95,6 +96,9 @@ def draw(
         for axes, who, head in zip(used, shown, heads, strict=True):
             own = frame[frame["_who"] == who]
             image = _draw_matrix(axes, own, golds, answers, look, layout.cell, most)
+            for k, gold in enumerate(golds):
+                if right.get(gold, gold) in answers:
+                    _frame(axes, answers.index(right.get(gold, gold)), k, look)
             axes.set_title(head, fontsize=HEAD, fontweight="bold", loc="left", pad=4)
             axes.set_yticks(range(len(golds)), rows, fontsize=TICK)
             axes.set_xticks(
@@ -123,14 +127,33 @@ def shown_confusion(result: RaterResult, task: str | None) -> tuple[pd.DataFrame
     return counts.assign(share=counts["n"] / total).dropna(subset="share"), name
 
 
-def classes_of(frame: pd.DataFrame) -> tuple[list[str], list[str]]:
+def right_answers(settings: Mapping[str, Any]) -> dict[str, str]:
+    """The answer that is right for gold labels of another name.
+
+    Examples
+    --------
+    >>> right_answers({"covers": {"harmful": ["implicit", "explicit"], "safe": ["safe"]}})
+    {'implicit': 'harmful', 'explicit': 'harmful', 'safe': 'safe'}
+    """
+    covers: Mapping[str, Sequence[str]] = settings.get("covers") or {}
+    return {str(label): str(name) for name, labels in covers.items() for label in labels}
+
+
+def is_right(frame: pd.DataFrame, settings: Mapping[str, Any]) -> pd.Series[bool]:
+    """Whether the answer of each row is right for its gold label."""
+    right = right_answers(settings)
+    answer = frame["gold"].astype(str).map(lambda label: right.get(label, label))
+    return answer == frame["predicted"].astype(str)
+
+
+def classes_of(frame: pd.DataFrame, settings: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """Gold labels, and answers in the same order with other labels and no answer at the end."""
-    golds = display_order(frame["gold"])
+    golds, right = display_order(frame["gold"]), right_answers(settings)
     used = frame[(frame["n"] > 0) | ~frame["predicted"].isin([OTHER_LABEL, NO_ANSWER])]
     given = display_order(used["predicted"])
     last = [name for name in (OTHER_LABEL, NO_ANSWER) if name in given]
-    shared = [name for name in golds if name in given]
-    return golds, [*shared, *(name for name in given if name not in (*golds, *last)), *last]
+    shared = [name for name in dict.fromkeys(right.get(gold, gold) for gold in golds) if name in given]
+    return golds, [*shared, *(name for name in given if name not in (*shared, *last)), *last]
 
 
 def label_in_words(task: str, label: str, names: Names) -> str:
@@ -179,9 +202,6 @@ def _draw_matrix(
             axes.text(j, i, f"{100 * values[i, j]:.0f}", ha="center", va="center", color=ink,
                       fontsize=min(8.4, 26 * cell))  # fmt: skip
     image = axes.imshow(values, cmap=colors, vmin=0, vmax=most, aspect="equal")
-    for k, gold in enumerate(golds):
-        if gold in answers:
-            _frame(axes, answers.index(gold), k, look)
     axes.set_xticks(np.arange(len(answers) - 1) + 0.5, minor=True)
     axes.set_yticks(np.arange(len(golds) - 1) + 0.5, minor=True)
     axes.grid(which="minor", color=look.background, linewidth=0.9)
@@ -214,7 +234,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     frame = frame.assign(_who=judges_in_words(frame, names))
     told = ["How often each gold label got its own name."]
     for who, own in frame.groupby("_who", sort=False):
-        right = own["gold"].astype(str) == own["predicted"].astype(str)
+        right = is_right(own, result.settings)
         each = [f"{label_in_words(task, str(row['gold']), names)} {row['share']:.0%}"
                 for row in own[right].to_dict("records")]  # fmt: skip
         wrong = own[~right].sort_values("n", ascending=False)

@@ -20,7 +20,9 @@ from .differences import pairs_in_words, pairs_placed
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TICKS = (1 / 64, 1 / 16, 1 / 4, 1, 4, 16, 64)
+TICKS = (1 / 256, 1 / 64, 1 / 16, 1 / 4, 1, 4, 16, 64, 256)
+FEWER = (1 / 256, 1 / 16, 1, 16, 256)
+MOST_TICKS = 5
 
 
 def draw(
@@ -59,6 +61,7 @@ def draw(
     for axes in figure.axes:
         low, high = axes.get_xlim()
         ticks = [tick for tick in TICKS if low <= np.log(tick) <= high]
+        ticks = ticks if len(ticks) < MOST_TICKS else [tick for tick in ticks if tick in FEWER]
         axes.set_xticks(np.log(ticks), [_odds(tick) for tick in ticks])
     return figure
 

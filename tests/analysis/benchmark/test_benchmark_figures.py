@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from conjury.analysis.benchmark_layouts import lay_out
 from conjury.analysis.figures.benchmark import DRAWN, alt_of, figure_of, further_figures, is_drawn
 from conjury.analysis.figures.theme import save
 from conjury.analysis.raters.result import RaterResult
@@ -82,6 +83,19 @@ def test_cells_of_small_matrices_hold_their_percent() -> None:
     shares = [int(text.get_text()) for text in figure.axes[0].texts]
     assert all(0 < share <= 100 for share in shares)
     assert len(shares) >= 3
+
+
+def test_answers_that_cover_a_gold_label_are_right() -> None:
+    frame = pd.DataFrame(
+        {"judge": "gpt", "task": "harm", "gold": ["implicit", "implicit", "safe"],
+         "predicted": ["harmful", "safe", "safe"], "n": [6, 4, 10], "share": 0.0}
+    )  # fmt: skip
+    covers = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
+    result = RaterResult(frame, "confusion", settings={"covers": covers})
+    assert "Implicit 60%, Safe 100%; most frequent mistake: Implicit called Safe" in alt_of(result)
+    mistakes = lay_out(result, "confusion", {})[0].as_raw_html()
+    assert "40%" in mistakes
+    assert "60%" not in mistakes
 
 
 def test_answers_that_nobody_gave_have_no_column() -> None:
