@@ -95,8 +95,9 @@ class LabelTruth:
 
     def value(self, parameter: str, keys: Mapping[str, str], default: float | None = None) -> float:
         """The parameter for a judge, a task and so on; InputError where no row gives it, nor a default."""
+        judge = keys.get("judge", "")
         best, found = -1, default
-        for cells, value in self._about.get((parameter, keys.get("judge", "")), ()):
+        for cells, value in self._about.get((parameter, judge if judge in self.judges else ""), ()):
             if len(cells) > best and all(keys.get(name) == cell for name, cell in cells.items()):
                 best, found = len(cells), value
         if found is None:

@@ -1,0 +1,88 @@
+"""Studies of labels on the command line: simulated, and from there to a report."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conjury.cli.main import main
+from conjury.inference.files import read_table
+from conjury.inference.tables import validate
+
+Told = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def conjury_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Told:
+    """Run the command in this process, in an empty folder; return its exit code and what it printed."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["conjury", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        return int(ended.value.code or 0), printed.out + printed.err
+
+    return run
+
+
+def test_simulated_labels_come_with_items_gold_labels_and_truth(conjury_here: Told) -> None:
+    options = ("--items", 12, "--judge", "qwen3_8b", "--samples", 2, "--seed", 4)
+    code, said = conjury_here("simulate", "multiturn", "--out", "made/j.parquet", *options)
+    assert code == 0
+    assert "48 items in made/j.items.parquet" in said
+    names = {"judgments": "j", "items": "j.items", "labels": "j.labels"}
+    tables = {name: validate(read_table(f"made/{file}.parquet"), name) for name, file in names.items()}
+    assert (tables["judgments"]["origin"] == "simulated").all()
+    assert (tables["labels"]["label_set"] == "joke_type").sum() == 12
+    assert {"accuracy", "pass_at_k", "difference"} <= set(read_table("made/j.truth.parquet")["quantity"])
+
+
+@pytest.mark.parametrize(
+    ("study", "option", "said"),
+    [
+        ("multiturn", ("--topics", 4), "--topics is not for multiturn, which is a study of labels"),
+        ("multiturn", ("--repeats", 0.5), "--repeats is not for multiturn"),
+        ("oogiri", ("--items", 4), "--items is not for oogiri, which is a study of ratings"),
+        ("moderation", ("--items", 4), "--items is not for moderation, which is a study of pairs"),
+    ],
+)
+def test_options_of_other_studies_are_refused(
+    conjury_here: Told, study: str, option: tuple[object, ...], said: str
+) -> None:
+    code, told = conjury_here("simulate", study, "--out", "j.parquet", *option)
+    assert code == 2
+    assert said in told
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("study", "options", "gold"),
+    [
+        ("multiturn", ("--items", 60), ("--gold", "j.labels.parquet")),
+        ("harm_or_humor", ("--items", 300), ()),
+    ],
+)
+def test_a_simulation_becomes_results_and_a_report_that_say_so(
+    conjury_here: Told, study: str, options: tuple[object, ...], gold: tuple[str, ...]
+) -> None:
+    assert conjury_here("simulate", study, "--out", "j.parquet", *options)[0] == 0
+    fitted = ("fit", study, "--data", "j.parquet", *gold, "--out", "made", "--draws", 100)
+    code, said = conjury_here(*fitted)
+    assert code == 0, said
+    manifest = json.loads(Path("made/manifest.json").read_text(encoding="utf-8"))
+    assert manifest["simulated"]
+    assert any("simulated" in note for note in manifest["notes"])
+    names = {made["name"] for made in manifest["results"]}
+    assert {"scores", "differences"} <= names
+    assert "beside_print" not in names
+    assert ("robustness" in names) == (study == "multiturn")
+    code, said = conjury_here("report", study, "--results", "made")
+    assert code == 0, said
+    page = Path(f"reports/{study}.html").read_text(encoding="utf-8")
+    assert "These judgments are simulated and are not compared with print." in page
