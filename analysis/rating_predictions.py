@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from .blocks import captioned, picture, slug, table_blocks
+from .blocks import captioned, picture, slug, table_blocks, table_references
 from .display import NO_BREAK, interval, number, styled_table, whole
 from .figures.labels import LabelKey
 from .figures.raters import alt_of, figure_of
@@ -41,8 +41,9 @@ def predictive_check(result: RaterResult, name: str, title: str, labels: Mapping
         return ""
     own = f"{name}_{CHECK}"
     figure = picture(own, figure_of(result, part=CHECK, labels=labels), alt_of(result, labels, CHECK))
-    tables = [shares_table(result, shares, Names(labels))]
-    lead = f"@fig-{slug(own)} and @tbl-{slug(own)} ask whether the model could have made these data."
+    tables = shares_tables(result, shares, Names(labels))
+    told_in = table_references(own, len(tables))
+    lead = f"@fig-{slug(own)}, with {told_in}, asks whether the model could have made these data."
     return "\n\n".join(
         [
             f"{lead} {told(shares, float(result.settings.get('alpha', 0.05)))}",
@@ -99,28 +100,54 @@ def prior_table(result: RaterResult) -> GT:
     return styled_table(shown, name="priors", left=3, note=note)
 
 
-def shares_table(result: RaterResult, shares: pd.DataFrame, names: Names) -> GT:
-    """Observed shares with their predictive intervals; several dimensions side by side by group."""
-    alpha = float(result.settings.get("alpha", 0.05))
-    made = f"{100 * (1 - alpha):g}% interval"
-    category = category_names(shares["category"], result, names)
-    if shares["dimension"].nunique() > 1:
-        shown = spread(
-            shares,
-            {
-                "dimension": shares["dimension"].map(partial(dimension_of, names)),
-                "Rating": pd.Series(category, index=shares.index),
-            },
-            shares["group"].map(partial(names.of, "judge")),
-            lambda row: NO_BREAK.join((number(row["observed"], 2), interval(row["lower"], row["upper"], 2))),
+def shares_tables(result: RaterResult, shares: pd.DataFrame, names: Names) -> list[GT]:
+    """Observed shares with their predictive intervals; several dimensions side by side by group.
+
+    Of several dimensions, what the priors alone make is a table of its own, where there is such a check.
+    """
+    made = f"{100 * (1 - float(result.settings.get('alpha', 0.05))):g}% interval"
+    if shares["dimension"].nunique() < 2:
+        return [_of_one_dimension(result, shares, names, made)]
+    tables = [
+        _of_dimensions(result, shares, names, "", f"and the {made} of data that the fitted model makes")
+    ]
+    if shares["prior_lower"].notna().any():
+        tables.append(
+            _of_dimensions(
+                result, shares, names, "prior_", f"and the {made} of data made from the priors alone"
+            )
         )
-        note = f"Observed share, and the {made} of data that the fitted model makes."
-        return styled_table(shown, name="shares", groups="dimension", note=note)
+    return tables
+
+
+def _of_dimensions(result: RaterResult, shares: pd.DataFrame, names: Names, prefix: str, told_of: str) -> GT:
+    """Observed shares of several dimensions, a column a group, with intervals of one kind of check."""
+    category = category_names(shares["category"], result, names)
+    shown = spread(
+        shares,
+        {
+            "dimension": shares["dimension"].map(partial(dimension_of, names)),
+            "Rating": pd.Series(category, index=shares.index),
+        },
+        shares["group"].map(partial(names.of, "judge")),
+        lambda row: NO_BREAK.join(
+            (number(row["observed"], 2), interval(row[f"{prefix}lower"], row[f"{prefix}upper"], 2))
+        ),
+    )
+    return styled_table(
+        shown,
+        name=f"{prefix}shares".replace("_", "-"),
+        groups="dimension",
+        note=f"Observed share, {told_of}.",
+    )
+
+
+def _of_one_dimension(result: RaterResult, shares: pd.DataFrame, names: Names, made: str) -> GT:
     rows = shares.to_dict("records")
     shown = pd.DataFrame(
         {
             "group": panel_names(shares, names),
-            "Rating": category,
+            "Rating": category_names(shares["category"], result, names),
             "Observed": shares["observed"].map(number),
             "Posterior predictive": [interval(row["lower"], row["upper"]) for row in rows],
             "Prior predictive": [interval(row["prior_lower"], row["prior_upper"]) for row in rows],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,35 @@ def test_the_check_says_how_many_shares_the_model_makes(at_place: Path) -> None:
     assert "gpt_4_1" not in page
     off = fitted(frequencies=shares().assign(observed=0.5))
     assert "10 of 10 observed shares lie outside" in alt_of(off, LABELS, "check")
+
+
+def test_several_dimensions_have_a_table_of_what_the_priors_make(at_place: Path) -> None:
+    table = shares().rename(columns={"category": "value"}).assign(statistic="share")
+    check = pd.concat([table.assign(dimension=name) for name in ("fun", "wit")])
+    prior = check.assign(lower=0.011, upper=0.987)
+    result = RaterResult(check, "dimension_model", extra={"check": check, "prior_check": prior})
+    page = predictive_check(result, "dims", "Dimensions.", LABELS)
+    assert "@tbl-dims-check and @tbl-dims-check-2" in page
+    assert "0.99]" in page
+    for text in (
+        "made from the priors alone",
+        "that the fitted model makes",
+        "in what its priors alone make",
+    ):
+        assert text in page
+    alone = predictive_check(replace(result, extra={"check": check}), "dims", "Dimensions.", LABELS)
+    assert "priors alone" not in alone
+    assert "0.99]" not in alone
+
+
+def test_labels_have_what_the_priors_make_beside_what_the_fitted_model_makes(at_place: Path) -> None:
+    labels = shares().rename(columns={"group": "judge", "category": "label"})
+    labels["label"] = ["no", "yes", "dull", "odd", "funny"] * 2
+    prior = labels.assign(lower=0.011, upper=0.987)
+    result = RaterResult(labels, "label_model", extra={"check": labels, "prior_check": prior})
+    page = predictive_check(result, "labels", "Labels.", LABELS)
+    for text in ("Prior predictive", "Posterior predictive", "0.987]"):
+        assert text in page
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
