@@ -68,6 +68,11 @@ def test_ties_of_the_majority_are_shared_and_no_answer_has_no_vote(given: list[i
     assert majority_of_k(Answers(np.array([0]), np.array([given])), 3)[0] == pytest.approx(share)
 
 
+def test_majority_of_k_looks_at_the_first_k_samples_only() -> None:
+    answers = Answers(np.array([0]), np.array([[0, 1, 1]]))
+    assert [majority_of_k(answers, k)[0] for k in (1, 2, 3)] == [1.0, 0.5, 0.0]
+
+
 def test_gold_that_no_sample_names_does_not_win() -> None:
     assert majority_of_k(Answers(np.array([5, 2]), np.array([[1, 1], [2, 1]])), 2).tolist() == [0.0, 0.5]
 

@@ -88,11 +88,15 @@ def test_shares_of_none_and_all_have_the_interval_of_wilson(
     assert found["interval"] == "wilson"
 
 
-def test_trials_of_wilson_are_the_clusters_of_the_denominator() -> None:
-    judged, labels = table(np.ones(40, dtype=bool))
-    found = scores(score(judged, labels), metrics=["recall_a", "accuracy"]).frame
-    assert row(found, "recall_a")["lower"] == pytest.approx(20 / (20 + 3.8414588), abs=1e-6)
-    assert row(found, "accuracy")["lower"] == pytest.approx(40 / (40 + 3.8414588), abs=1e-6)
+@pytest.mark.parametrize(
+    ("name", "trials"),
+    [("accuracy", 40), ("recall_a", 20), ("precision_b", 10), ("specificity_b", 30), ("specificity_a", 20)],
+)
+def test_trials_of_wilson_are_the_clusters_of_the_denominator(name: str, trials: int) -> None:
+    judged, labels = table(np.ones(40, dtype=bool))  # a and b in turn, 20 each
+    labels.loc[::4, "label"] = judged.loc[::4, "value"] = "c"  # of which 10 b become c
+    found = row(scores(score(judged, labels), metrics=[name]).frame, name)
+    assert found["lower"] == pytest.approx(trials / (trials + 3.8414588), abs=1e-6)
 
 
 def test_statistics_that_never_change_and_single_items_have_no_interval() -> None:
