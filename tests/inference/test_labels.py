@@ -35,6 +35,16 @@ def test_gold_labels_are_written_by_id_whatever_case_or_alias(tmp_path: Path, st
     assert labels.attrs["notes"] == []
 
 
+def test_labels_that_were_read_before_keep_what_they_were(tmp_path: Path, study: ItemStudy) -> None:
+    first = tmp_path / "labels.csv"
+    first.write_text(LABEL_CSV + "a,joke_type,Self-Deprecating\na,line_1,reaction\n")
+    labels = read_labels(first, study)
+    labels.to_parquet(tmp_path / "labels.parquet")
+    again = read_labels(tmp_path / "labels.parquet", study)
+    assert again["raw"].tolist() == labels["raw"].tolist() == ["Self-Deprecating", "reaction"]
+    assert again["label"].tolist() == ["self_deprecating", "timing"]
+
+
 def test_a_gold_label_that_is_no_level_stays_and_is_reported(tmp_path: Path, study: ItemStudy) -> None:
     path = tmp_path / "labels.csv"
     path.write_text(LABEL_CSV + "a,joke_type,Slapstick\nb,joke_type,dark\nc,joke_type,Slapstick\n")
