@@ -19,6 +19,7 @@ Integers = NDArray[np.int64]
 
 SHAPE = 2.0  # of the gamma distribution of the number of lines beyond the fewest
 FEWEST = 2  # lines of an item
+MADE = "made"  # begins ids, which are none of the study's own items so
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def make_up(
     cells = list(truth.cells())
     counts = share_out([count for _, count in cells], size)
     cell = np.repeat(np.arange(len(cells)), counts)
-    names = ["_".join(levels.values()) or "item" for levels, _ in cells]
+    names = ["_".join([MADE, *levels.values()]) for levels, _ in cells]
     width = len(str(max(counts)))
     ids = [f"{names[at]}_{number + 1:0{width}d}" for at, n in enumerate(counts) for number in range(n)]
     frame = pd.DataFrame({"item_id": pd.array(ids, "string")})

@@ -9,6 +9,7 @@ import pytest
 from conjury.analysis.benchmark import passes, robustness, score
 from conjury.analysis.benchmark.annotators import annotators
 from conjury.inference.errors import InputError
+from conjury.inference.files import read_table
 from conjury.inference.label_simulation import LabelSimulation, LabelTruth, read_label_truth, simulate_labels
 from conjury.inference.labels import majority_labels
 from conjury.inference.paths import PUBLISHED
@@ -213,6 +214,14 @@ def test_one_judge_or_sample_more_leaves_the_others_as_they_were() -> None:
     pd.testing.assert_frame_equal(few, same)
     other = simulate_labels(study, seed=6, items=20, judges=MODELS[:1], samples=2).judgments
     assert not few["value"].reset_index(drop=True).equals(other["value"].iloc[: len(few)])
+
+
+@pytest.mark.parametrize("name", ["multiturn", "harm_or_humor"])
+def test_made_up_items_are_not_taken_for_the_study_s_own(name: str) -> None:
+    study = study_of(name)
+    made = simulate_labels(study, seed=1, items=20, samples=1)
+    own = read_table(study.folder / study.items, "items")["item_id"]
+    assert not made.items["item_id"].isin(own).any()
 
 
 def test_items_are_shared_out_and_models_see_only_their_prompts() -> None:
