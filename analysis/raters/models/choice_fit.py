@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conjury.inference.errors import InputError
+
 from ..ratings import Codes, Floats
 from .libraries import library
 from .priors import Prior, Priors, changed
@@ -81,12 +83,55 @@ def default_priors() -> dict[str, Prior]:
 
 
 def assumed(pairs: Pairs, correlated: bool, changes: Mapping[str, Any] | None) -> dict[str, Prior]:
-    """The priors that a fit uses."""
+    """The priors that a fit uses; InputError for a family that correlated part-worths cannot have."""
     made = changed(default_priors(), changes)
+    for name in ("spread", "correlation") if correlated else ():
+        needed = default_priors()[name].family
+        if made[name].family != needed:
+            raise InputError(
+                f"Prior '{name}' of correlated part-worths must be {needed}; change its numbers."
+            )
     unused = [] if pairs.raters else ["spread", "correlation"]
     unused += ["position"] if not pairs.positioned else []
     unused += ["correlation"] if not correlated else []
     return {name: prior for name, prior in made.items() if name not in unused}
+
+
+def draw_population(pairs: Pairs, priors: Priors, rng: np.random.Generator, size: int) -> ChoiceDraws:
+    """Draw the population's parameters from the priors, as draws of one chain."""
+    p = len(pairs.terms)
+    position = priors["position"].draws(rng, (1, size)) if pairs.positioned else np.zeros((1, size))
+    mean = priors["mean"].draws(rng, (1, size, p))
+    factor = None
+    if pairs.raters:
+        factor = priors["spread"].draws(rng, (1, size, p))
+        if "correlation" in priors:
+            factor = factor[..., None] * lkj_factors(rng, priors["correlation"].values[0], p, size)
+    return ChoiceDraws(position, mean, factor)
+
+
+def lkj_factors(rng: np.random.Generator, eta: float, p: int, size: int) -> Floats:
+    """Lower Cholesky factors, shape (size, p, p), of correlation matrices with density |R|^(eta - 1).
+
+    Partial correlations given the columns before are drawn one by one.
+
+    References
+    ----------
+    Lewandowski, D., Kurowicka, D. and Joe, H. (2009). Generating random correlation matrices based on vines
+    and extended onion method. Journal of Multivariate Analysis 100(9), 1989-2001.
+    doi:10.1016/j.jmva.2009.04.008
+    """
+    factor = np.zeros((size, p, p))
+    rest = np.ones((size, p))  # of each row's variance
+    for column in range(p):
+        factor[:, column, column] = np.sqrt(rest[:, column])
+        below = slice(column + 1, p)
+        shape = eta + (p - 2 - column) / 2
+        if column < p - 1:
+            partial = 2 * rng.beta(shape, shape, (size, p - 1 - column)) - 1
+            factor[:, below, column] = partial * np.sqrt(rest[:, below])
+            rest[:, below] *= 1 - partial**2
+    return factor
 
 
 def build(pairs: Pairs, priors: Priors) -> Any:

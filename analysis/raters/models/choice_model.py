@@ -15,8 +15,9 @@ from ...conjoint.request import make_request
 from ...conjoint.source import Data, frame_of
 from ...formula import Formula
 from ...results import Estimates, check_alpha
-from .checks import convergence, diagnostics, posterior_table, sampler_state, verdict
-from .choice_fit import own_part_worths
+from .checks import convergence, diagnostics, fit_in_words, posterior_table, sampler_state, verdict
+from .choice_checks import REPLICATIONS, ChoiceCheck, check_choices, some_draws, with_checks
+from .choice_fit import draw_population, own_part_worths
 from .fitted import ModelFit
 from .progress import Progress
 
@@ -96,7 +97,9 @@ def choice_model(
         ess_bulk, ess_tail``. ``amce`` and ``mm`` are estimates on the probability scale: the posterior of
         mean changes in the choice probability over the observed profiles on both sides of every pair and
         over raters drawn anew. ``extra`` holds ``amce`` and ``mm`` as tables with diagnostics, ``raters``
-        (``judge, feature, level, estimate, std_error, lower, upper``), and ``correlation``.
+        (``judge, feature, level, estimate, std_error, lower, upper``), ``correlation``, and ``check`` and
+        ``prior_check``: shares of choices of each level among pairs that show it on one side only, and how
+        much raters differ in them, beside what the fitted model and its priors alone make.
 
     Raises
     ------
@@ -144,6 +147,9 @@ def choice_model(
         extra["raters"] = _rater_table(found, alpha)
     if correlated and found.pairs.raters:
         extra["correlation"] = _correlation_table(found, alpha)
+    fitted, prior = _checks(found, seed, alpha)
+    extra |= {"check": fitted.table, "prior_check": prior.table}
+    notes.append(fit_in_words(fitted.table, "statistics of the choices", alpha))
     state = sampler_state(found.draws)
     settings = {
         "model": "choice_model",
@@ -166,12 +172,23 @@ def choice_model(
         tuple(notes),
         settings,
         extra,
-        data=found.draws,
+        data=with_checks(found.draws, found.pairs, fitted, prior),
         diagnostics=diagnostics(found.draws, [n for n in found.draws["posterior"].data_vars if n != "noise"]),
         verdict=verdict(quantities, state, name=("quantity", "feature", "level")),
         priors=found.priors,
         amce=effects,
         mm=means,
+    )
+
+
+def _checks(found: Sampled, seed: int, alpha: float) -> tuple[ChoiceCheck, ChoiceCheck]:
+    """Posterior and prior predictive checks."""
+    pairs, terms = found.pairs, _terms(found)
+    rng, alone = np.random.default_rng([seed, 2]), np.random.default_rng([seed, 3])
+    prior = draw_population(pairs, found.priors, alone, REPLICATIONS)
+    return (
+        check_choices(pairs, terms, some_draws(found.population, rng), rng, alpha),
+        check_choices(pairs, terms, prior, alone, alpha),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -118,6 +119,28 @@ def test_diagnostics_and_figures_come_with_the_fit(fitted: ChoiceFit) -> None:
         text.get_text() for text in fitted.amce.plot().texts
     )
     assert len(fitted.plot().axes) >= 1
+
+
+@pytest.mark.bayes
+def test_the_fitted_model_makes_the_choices_and_its_priors_much_else(
+    fitted: ChoiceFit, tmp_path: Path
+) -> None:
+    import arviz
+
+    check, prior = fitted.extra["check"], fitted.extra["prior_check"]
+    keys = ["statistic", "feature", "level", "observed", "n_pairs"]
+    pd.testing.assert_frame_equal(check[keys], prior[keys])
+    assert check["statistic"].value_counts().to_dict() == {"share": 4, "SD between raters": 4}
+    outside = (check["observed"] < check["lower"]) | (check["observed"] > check["upper"])
+    assert outside.sum() <= 1
+    shares = check["statistic"] == "share"
+    assert ((prior["upper"] - prior["lower"]) > 2 * (check["upper"] - check["lower"]))[shares].all()
+    assert any("statistics of the choices" in note for note in fitted.notes)
+    stored = arviz.from_netcdf(fitted.save(tmp_path / "draws.nc"))
+    ahead = check.loc[shares & (check["feature"] == "position")].iloc[0]
+    assert stored["posterior_predictive"]["value"].values.mean() == pytest.approx(ahead["expected"])
+    assert stored["observed_data"]["value"].values.mean() == pytest.approx(ahead["observed"])
+    assert stored["prior_predictive"]["value"].shape == (1, 100, 2100)
 
 
 @pytest.mark.bayes

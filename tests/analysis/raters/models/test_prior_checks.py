@@ -1,4 +1,4 @@
-"""Priors of the models of labels and dimensions: their draws, and the data that they make."""
+"""Priors of the models of labels, dimensions and choices: their draws, and the data that they make."""
 
 from __future__ import annotations
 
@@ -12,6 +12,14 @@ from scipy import stats
 from scipy.special import comb, expit
 
 from conjury.analysis.raters.models.checks import fit_in_words
+from conjury.analysis.raters.models.choice_checks import ChoiceCheck, check_choices, replicate
+from conjury.analysis.raters.models.choice_fit import (
+    ChoiceDraws,
+    Pairs,
+    draw_population,
+    lkj_factors,
+)
+from conjury.analysis.raters.models.choice_fit import assumed as choice_priors
 from conjury.analysis.raters.models.dimension_checks import GroupCheck, check_group
 from conjury.analysis.raters.models.dimension_data import GroupRatings
 from conjury.analysis.raters.models.dimension_priors import assumed_priors as dimension_priors
@@ -229,6 +237,136 @@ def test_checks_of_dimensions_without_a_pair_or_a_value_are_told_in_words() -> N
     assert "NA" not in said
 
 
+TERMS = pd.DataFrame({"feature": ["tone", "tone", "size"], "level": ["loud", "odd", "big"]})
+
+
+def paired(raters: int = 8, tasks: int = 12) -> Pairs:
+    """Choices between profiles of two features."""
+    rng = np.random.default_rng(7)
+    n = raters * tasks
+    tone, size = rng.integers(0, 3, (2, n)), rng.integers(0, 2, (2, n))
+    first, second = (np.column_stack([tone[k] == 1, tone[k] == 2, size[k]]).astype(float) for k in range(2))
+    return Pairs(
+        first,
+        second,
+        rng.random(n) < 0.5,
+        np.repeat(np.arange(raters), tasks),
+        ("tone=loud", "tone=odd", "size=big"),
+        tuple(f"r{k}" for k in range(raters)),
+        positioned=True,
+    )
+
+
+def of_choices(
+    pairs: Pairs,
+    changes: dict[str, Any] | None = None,
+    *,
+    correlated: bool = False,
+    seed: int = 1,
+    size: int = MANY,
+) -> ChoiceCheck:
+    rng = np.random.default_rng(seed)
+    priors = choice_priors(pairs, correlated, changes)
+    return check_choices(pairs, TERMS, draw_population(pairs, priors, rng, size), rng, 0.05)
+
+
+@pytest.mark.parametrize("correlated", [False, True])
+def test_no_level_and_no_position_is_ahead_under_the_priors(correlated: bool) -> None:
+    pairs = paired()
+    check = of_choices(pairs, correlated=correlated)
+    table = check.table
+    assert table["statistic"].value_counts().to_dict() == {"share": 4, "SD between raters": 4}
+    assert within_error(check.made.mean(axis=1), 0.5)
+    for k in range(3):
+        side = pairs.first[:, k] - pairs.second[:, k]
+        won = check.made[:, side != 0] == (side[side != 0] > 0)
+        assert within_error(won.mean(axis=1), 0.5)
+        assert table["expected"][k] == pytest.approx(won.mean())
+        assert table["n_pairs"][k] == (side != 0).sum()
+
+
+def test_the_advantage_of_a_position_is_spread_as_its_prior_says() -> None:
+    pairs = paired()
+    still = {"mean": (0.0, 1e-6), "spread": 1e-6}
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    for sd in (0.5, 2.0):
+        share = of_choices(pairs, {**still, "position": (0.0, sd)}).made.mean(axis=1)
+        chance = expit(sd * nodes)
+        square, even = (weights @ chance**power / weights.sum() for power in (2, 1))
+        variance = square - even**2 + (even - square) / len(pairs.chosen)
+        assert share.var() == pytest.approx(variance, rel=0.15)
+
+
+def test_raters_who_do_not_differ_differ_by_chance_alone() -> None:
+    pairs = paired()
+    means = {"mean": (0.0, 1e-6), "position": (0.0, 1e-6)}
+    same, apart = (
+        of_choices(pairs, {**means, "spread": spread}).table.query("statistic == 'SD between raters'")
+        for spread in (1e-6, 3.0)
+    )
+    position = same["feature"] == "position"
+    assert same.loc[position, "expected"].iloc[0] == pytest.approx(np.sqrt(0.25 / 12 * 7 / 8), rel=0.05)
+    levels = ~position.to_numpy()
+    assert (apart["expected"].to_numpy() > same["expected"].to_numpy() + 0.05)[levels].all()
+
+
+def test_replicated_choices_follow_part_worths() -> None:
+    pairs = paired()
+    mean = np.broadcast_to([0.0, 0.0, 60.0], (1, 5, 3))
+    draws = ChoiceDraws(np.zeros((1, 5)), mean, np.full((1, 5, 3), 0.1))
+    side = pairs.first[:, 2] - pairs.second[:, 2]
+    made = replicate(pairs, draws, np.random.default_rng(1))
+    assert (made[:, side != 0] == (side[side != 0] > 0)).all()
+
+
+@pytest.mark.parametrize(("eta", "p"), [(2.0, 2), (1.0, 4), (3.5, 5)])
+def test_correlations_of_part_worths_have_the_marginals_of_lkj(eta: float, p: int) -> None:
+    factor = lkj_factors(np.random.default_rng(6), eta, p, 4000)
+    matrix = factor @ np.swapaxes(factor, 1, 2)
+    assert np.allclose(np.diagonal(matrix, axis1=1, axis2=2), 1)
+    known = stats.beta(eta - 1 + p / 2, eta - 1 + p / 2, loc=-1, scale=2)
+    for one, other in zip(*np.tril_indices(p, -1), strict=True):
+        assert stats.kstest(matrix[:, one, other], known.cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("eta", [1, 2])
+def test_determinants_of_correlations_are_those_of_accepted_cubes(eta: int) -> None:
+    """A cube of correlations, kept where they make a matrix, with the probability |R|^(eta - 1)."""
+    rng = np.random.default_rng(8)
+    a, b, c = rng.uniform(-1, 1, (3, 20_000))
+    every = 1 + 2 * a * b * c - a**2 - b**2 - c**2
+    kept = every[(every > 0) & (rng.random(20_000) < np.maximum(every, 0) ** (eta - 1))]
+    factor = lkj_factors(rng, float(eta), 3, 4000)
+    ours = np.prod(np.diagonal(factor, axis1=1, axis2=2), axis=1) ** 2
+    assert stats.ks_2samp(ours, kept).pvalue > 1e-3
+
+
+def test_choices_of_the_priors_change_with_the_priors_and_not_with_the_day() -> None:
+    pairs = paired()
+    one, same, other = (of_choices(pairs, correlated=True, seed=seed, size=40) for seed in (1, 1, 2))
+    pd.testing.assert_frame_equal(one.table, same.table)
+    assert not one.table["expected"].equals(other.table["expected"])
+    narrow = of_choices(pairs, {"mean": (0.0, 0.2)}, correlated=True, size=40)
+    width = [(check.table["upper"] - check.table["lower"])[:3] for check in (narrow, one)]
+    assert (width[0] < width[1]).all()
+
+
+def test_a_single_model_has_shares_and_no_spread_between_raters() -> None:
+    pairs = replace(paired(), rater=np.full(96, -1), raters=(), positioned=False)
+    table = of_choices(pairs, size=40).table
+    assert table["statistic"].tolist() == ["share"] * 3
+    assert "position" not in set(table["feature"])
+
+
+def test_correlated_part_worths_have_the_priors_that_the_model_uses() -> None:
+    changes = {"spread": Prior("exponential", (1.0,))}
+    assert choice_priors(paired(), False, changes)["spread"].family == "exponential"
+    with pytest.raises(InputError, match="'spread' of correlated part-worths must be half_normal"):
+        choice_priors(paired(), True, changes)
+    with pytest.raises(InputError, match="'correlation' of correlated part-worths must be lkj"):
+        choice_priors(paired(), True, {"correlation": Prior("normal", (0.0, 1.0))})
+
+
 @pytest.mark.bayes
 @pytest.mark.filterwarnings("ignore:The effect of Potentials")  # the likelihood, which priors leave out
 def test_parameters_of_labels_are_drawn_as_pymc_draws_them() -> None:
@@ -250,3 +388,25 @@ def test_parameters_of_labels_are_drawn_as_pymc_draws_them() -> None:
     person = theirs["person"].values[0][:, 0, 0]
     theirs_own = wrong[:, 0, 0] + spread[:, 0] ** (1 - known) * (person - known * wrong[:, 0, 0])
     assert stats.ks_2samp(ours[:, data.person[0]], theirs_own).pvalue > 1e-3
+
+
+@pytest.mark.bayes
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The effect of Potentials")
+def test_parameters_of_choices_are_drawn_as_pymc_draws_them() -> None:
+    import pymc
+
+    from conjury.analysis.raters.models.choice_fit import build, population
+
+    pairs = paired()
+    priors = choice_priors(pairs, True, {"spread": 0.7, "correlation": 1.5})
+    ours = draw_population(pairs, priors, np.random.default_rng(5), 3000)
+    with build(pairs, priors):
+        theirs = population(pymc.sample_prior_predictive(3000, random_seed=5)["prior"])
+    assert ours.factor is not None
+    assert theirs.factor is not None
+    assert stats.ks_2samp(ours.position[0], theirs.position[0]).pvalue > 1e-3
+    assert stats.ks_2samp(ours.mean[0, :, 1], theirs.mean[0, :, 1]).pvalue > 1e-3
+    for one, other in ((0, 0), (1, 0), (2, 0), (2, 1), (2, 2)):
+        mine, others = (drawn.factor[0, :, one, other] for drawn in (ours, theirs))
+        assert stats.ks_2samp(mine, others).pvalue > 1e-3
