@@ -38,6 +38,7 @@ SHOWN = ("accuracy", "balanced_accuracy", "macro_f1", "mcc", "auc", "log_loss", 
 BESIDE_RECALLS = ("accuracy", "macro_f1")
 MISTAKES = 3
 MOST_PAIRS = 6
+MOST_COLUMNS = 8
 MORE, LESS = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
 PLACE = "place"
 
@@ -138,19 +139,19 @@ def label_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
     """How often labels are given, for every time they are gold, judges as columns."""
     frame, task = shown_labels(result, None)
     gold = frame.groupby("label", sort=False, observed=True)["n_gold"].max()
-    label = frame["label"].astype(str)
+    label = frame["label"].astype(str).map(lambda text: label_in_words(task, text, told))
+    judge, units = judges_in_words(frame, told), frame["label"].astype(str).map(gold).map(whole)
+    wide = judge.nunique() > MOST_COLUMNS
+    rows = {"Judge": judge} if wide else {"Label": label, "Gold": units}
     shown = spread(
         frame,
-        {
-            "Label": label.map(lambda text: label_in_words(task, text, told)),
-            "Gold": label.map(gold).map(whole),
-        },
-        judges_in_words(frame, told),
+        rows,
+        label + " (" + units + ")" if wide else judge,
         lambda row: number(row["ratio"], 2) + _arrow(row),
     )
     note = (
         f"Answers with a label by units of which it is gold; {MORE} too often, {LESS} too rarely: the "
-        f"{_level(result)} interval does not hold 1. Gold: most such units of any judge."
+        f"{_level(result)} interval does not hold 1. With the most such units of any judge."
     )
     return [styled_table(shown, name=name, note=note)]
 

@@ -21,7 +21,7 @@ from conjury.inference.paths import QUARTO
 from conjury.inference.study import list_studies
 
 QUARTO_TIMEOUT = 600
-ANY_STUDY = "conjoint"
+ANY_STUDY, ANY_RATINGS, ANY_BENCHMARK = "conjoint", "raters", "benchmark"
 FORMATS = {"html": "html", "pdf": "typst"}
 
 
@@ -57,8 +57,8 @@ def render(
     Parameters
     ----------
     report : str
-        ``"conjoint"``, ``"raters"``, ``"diagnostics"``, ``"estimators"``, or the name of a study with a
-        report of its own: ``"moderation"``, ``"oogiri"``.
+        ``"conjoint"``, ``"raters"``, ``"benchmark"``, ``"diagnostics"``, ``"estimators"``, or the name of a
+        study with a report of its own: ``"moderation"``, ``"oogiri"``, ``"multiturn"``, ``"harm_or_humor"``.
     results : str or Path
         A folder written by ``conjury fit``, ``conjury diagnose`` or ``conjury compare``.
     out : str or Path
@@ -87,9 +87,7 @@ def render(
     if not (folder / "manifest.json").is_file():
         raise InputError(f"{folder} holds no results (manifest.json is missing); run `conjury fit` first.")
     if report in list_studies():
-        _refuse_another_study(
-            report, folder, f"conjury report {ANY_STUDY} --results {shlex.quote(str(results))}"
-        )
+        _refuse_another_study(report, folder, shlex.quote(str(results)))
     quarto = shutil.which("quarto")
     if quarto is None and to == "pdf":
         raise MissingDependency(
@@ -98,7 +96,7 @@ def render(
     with tempfile.TemporaryDirectory(prefix="conjury-report-") as scratch:
         source = Path(scratch) / "quarto"
         shutil.copytree(QUARTO, source, ignore=shutil.ignore_patterns("__pycache__", ".quarto", "*_files"))
-        if report == ANY_STUDY:
+        if report in (ANY_STUDY, ANY_BENCHMARK):
             _set_title(source / f"{report}.qmd", folder, escape=quarto is not None)
         if quarto is None:
             from .fallback import render_page
@@ -116,11 +114,15 @@ def render(
     return Rendered(target, "quarto", f"Quarto rendered {target}.")
 
 
-def _refuse_another_study(name: str, results: Path, instead: str) -> None:
+def _refuse_another_study(name: str, results: Path, quoted: str) -> None:
     from .report_data import ReportData
 
-    found = ReportData(results).manifest.get("study")
+    manifest = ReportData(results).manifest
+    found = manifest.get("study")
     if found != name:
+        of_items = ANY_BENCHMARK if manifest.get("benchmark") else ANY_RATINGS
+        general = of_items if "results" in manifest else ANY_STUDY
+        instead = f"conjury report {general} --results {quoted}"
         raise InputError(
             f"The report {name!r} speaks of the study of that name only, and these results are of the study "
             f"{found!r}; run `{instead}`."

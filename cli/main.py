@@ -337,8 +337,8 @@ def report(
     name: Annotated[
         str,
         typer.Argument(
-            help="moderation, oogiri, conjoint (any other conjoint), raters (any judgments), diagnostics or "
-            "estimators."
+            help="moderation, oogiri, multiturn, harm_or_humor, conjoint (any other conjoint), raters (any "
+            "judgments), benchmark (any labels with gold), diagnostics or estimators."
         ),
     ],
     results: ResultsPath = Path("results"),

@@ -76,9 +76,13 @@ def test_the_project_file_asks_for_self_contained_pages_without_web_fonts() -> N
     assert page["theme"]["light"][0] == page["theme"]["dark"][0] == "default"
     assert project["number-sections"] is True
     assert project["project"]["render"] == [
-        f"{name}.qmd" for name in ("moderation", "conjoint", "estimators", "diagnostics", "oogiri", "raters")
+        f"{name}.qmd"
+        for name in (
+            *("moderation", "conjoint", "estimators", "diagnostics", "oogiri", "raters"),
+            *("multiturn", "harm_or_humor", "benchmark"),
+        )
     ]
-    assert reports() == ["conjoint", "diagnostics", "estimators", "moderation", "oogiri", "raters"]
+    assert reports() == sorted(page.removesuffix(".qmd") for page in project["project"]["render"])
     for style in QUARTO.glob("*.*css"):
         assert "@import" not in style.read_text()
         assert "url(" not in style.read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from conjury.analysis.benchmark.fit import (
     task_in_words,
 )
 from conjury.inference.errors import InputError
-from conjury.inference.files import read_table
+from conjury.inference.files import read_table, write_table
 from conjury.inference.labels import read_labels
 from conjury.inference.study import ItemStudy, load_any_study
 
@@ -193,3 +194,14 @@ def test_agreement_on_kinds_of_harm_is_among_those_who_see_harm() -> None:
     }  # fmt: skip
     with pytest.raises(InputError, match="not two people"):
         annotators(votes.assign(judge_id="a", dimension="harm"))
+
+
+def test_labels_as_they_were_written_outlive_being_read_twice(tmp_path: Path) -> None:
+    known = study("multiturn")
+    written = pd.DataFrame({"item_id": ["j1"], "label_set": ["joke_type"], "label": ["Absurdism"]})
+    write_table(written, tmp_path / "labels.csv")
+    once = read_labels(tmp_path / "labels.csv", known)
+    write_table(once, tmp_path / "again.parquet")
+    assert read_labels(tmp_path / "again.parquet", known)[["label", "raw"]].values.tolist() == [
+        ["surreal_absurdism", "Absurdism"]
+    ]
