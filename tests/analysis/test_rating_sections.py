@@ -149,6 +149,22 @@ def test_labels_have_what_the_priors_make_beside_what_the_fitted_model_makes(at_
         assert text in page
 
 
+def test_checks_of_choices_are_drawn_by_level() -> None:
+    check = pd.DataFrame(
+        {"statistic": ["share", "share", "SD between raters"], "feature": ["tone", "position", "tone"],
+         "level": ["very_loud", "A", "very_loud"], "observed": [0.9, 0.5, 0.1], "expected": 0.5, "lower": 0.4,
+         "upper": 0.6}
+    )  # fmt: skip
+    prior = check.assign(lower=0.1, upper=0.95)
+    result = RaterResult(check, "choice_model", extra={"check": check, "prior_check": prior})
+    assert further_figures(result) == ["check"]
+    (axes,) = figure_of(result, part="check", labels={("tone", "very_loud"): "Very loud!"}).axes
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["Tone: Very loud!", "Position: A"]
+    assert predicted_shares(result)["prior_upper"].tolist() == [0.95, 0.95]
+    assert "1 of 2 observed shares lie outside" in alt_of(result, None, "check")
+    assert "(Tone: Very loud: 0.90)" in alt_of(result, None, "check")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_observed_shares_prior_and_posterior_are_drawn(theme: str) -> None:
     result = fitted(frequencies=shares(), prior_frequencies=shares(wide=0.3))

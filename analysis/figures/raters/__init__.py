@@ -39,6 +39,7 @@ DRAWN: dict[str, str] = {  # kind of result -> module of this folder with `draw`
 
 FURTHER: dict[str, dict[str, str]] = {  # kind of result -> further figure of it -> module of this folder
     "agreement": {"pairs": "agreement_pairs"},
+    "choice_model": {"check": "predictive"},
     "alt_test": {"epsilon": "epsilon"},
     "dimension_model": {"check": "predictive"},
     "label_model": {"certainty": "certainty", "check": "predictive"},

@@ -23,12 +23,13 @@ OBSERVED, FITTED, PRIOR = "Observed", "Made by the fitted model", "Made by the p
 
 
 def predicted_shares(result: RaterResult) -> pd.DataFrame:
-    """Observed and replicated shares of a model of raters, dimensions or labels, in one layout.
+    """Observed and replicated shares of a model of raters, dimensions, labels or choices, in one layout.
 
     Returns
     -------
     DataFrame
-        ``dimension, group, category`` (text; the dimension is empty where a model has one), ``observed,
+        ``dimension, group, category`` (text; the dimension is empty where a model has one, and of choices
+        the group too, whose categories are ``feature=level``), ``observed,
         expected, lower, upper`` (posterior predictive) and ``prior_expected, prior_lower, prior_upper``,
         missing where the model makes no data from its priors; no rows for results without a check.
 
@@ -93,7 +94,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     names, shares = Names(labels), predicted_shares(result)
     off = shares[outside(shares)]
     told = [
-        f"{panel}, {row}: {value:.2f}"
+        f"{panel + ', ' if panel else ''}{row}: {value:.2f}"
         for panel, row, value in zip(
             panel_names(off, names),
             category_names(off["category"], result, names),
@@ -125,15 +126,21 @@ def panel_names(shares: pd.DataFrame, names: Names) -> list[str]:
 
 
 def category_names(category: pd.Series[Any], result: RaterResult, names: Names) -> list[str]:
-    """Labels in words; ratings as numbers."""
+    """Labels and levels in words; ratings as numbers."""
     if result.kind == "label_model":
         return [names.of("label", name) for name in category]
+    if result.kind == "choice_model":
+        told = [str(name).split("=", 1) for name in category]
+        return [f"{names.column(feature)}: {names.of(feature, level)}" for feature, level in told]
     return [f"Rating {name}" for name in category]
 
 
 def _shares(table: pd.DataFrame) -> pd.DataFrame:
     """Shares in the one layout: dimension, group, category, and the numbers that the table has."""
     kept = table[table["statistic"] == "share"] if "statistic" in table else table
+    if "feature" in kept:
+        levels = kept["feature"].astype(str) + "=" + kept["level"].astype(str)
+        kept = kept.assign(group="", category=levels)
     group = kept["group"] if "group" in kept else kept["judge"]
     value = next(kept[name] for name in ("category", "label", "value") if name in kept)
     keys = pd.DataFrame(
