@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from conjury.inference.columns import listed
 from conjury.inference.errors import InputError
-
-from .loading import read_pairs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,6 +61,8 @@ def perturb(
     from conjury.inference.files import read_table
     from conjury.inference.perturb import perturb_items, sheet
 
+    from .loading import read_pairs
+
     out = out or items.with_name(_SUFFIX.sub(r".perturbed\1", items.name))
     beside = {name: _beside(out, name) for name in ("labels", "refused")}
     _check_apart(out, beside, [items, *([labels] if labels else [])])
@@ -112,6 +111,8 @@ def _split(option: str, text: str) -> list[str]:
 
 def _rates(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str, float]:
     """Read 0.2 as the rate of all kinds and drift=0.3 as that of one."""
+    from conjury.inference.columns import listed
+
     rates: dict[str, float] = {}
     for text in sorted(given or (), key=lambda text: "=" in text):
         name, equals, number = text.rpartition("=")

@@ -20,7 +20,7 @@ FOLDERS = {
 }  # analysis: conjury.analysis
 LEFT_OUT_OF_THE_WHEEL = ("R/benchmark/", "R/raters/", "R/tests/")
 HEAVY = {"arviz", "linearmodels", "matplotlib", "numba", "pymc", "rpy2", "sqlalchemy", "statsmodels", "torch"}
-HEAVY |= {"openai", "ray", "vllm", "xarray"}
+HEAVY |= {"av", "openai", "ray", "vllm", "xarray"}
 
 
 def tracked_files() -> list[str]:
@@ -123,6 +123,13 @@ def test_import_leaves_heavy_partners_alone(module: str) -> None:
         f"import sys, {module}; print(*{{name.partition('.')[0] for name in sys.modules}})"
     )
     assert HEAVY & set(loaded.split()) == set()
+
+
+def test_the_help_of_the_command_line_needs_no_tables() -> None:
+    loaded = in_fresh_python(
+        "import sys, conjury.cli.main; print(*{name.partition('.')[0] for name in sys.modules})"
+    )
+    assert (HEAVY | {"numpy", "pandas", "pydantic", "scipy"}) & set(loaded.split()) == set()
 
 
 # ---- documents and make targets ----
