@@ -37,7 +37,7 @@ class GroupCheck:
         ``group, statistic, dimension, other_dimension, value, observed, expected, lower, upper, tail``.
     """
 
-    made: NDArray[np.int8]
+    made: NDArray[np.int16]
     table: pd.DataFrame
 
 
@@ -97,7 +97,7 @@ def check_group(
     Statistics are, for each dimension, the share of each rating ("share"); for each pair, Pearson's
     correlation of single ratings ("ratings") and, where items have several, of item means ("item means").
     """
-    made = np.empty((len(parameters.within), *data.y.shape), dtype=np.int8)
+    made = np.empty((len(parameters.within), *data.y.shape), dtype=np.int16)
     for r in range(len(made)):
         made[r] = simulate_ratings_of(
             rng,
