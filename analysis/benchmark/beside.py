@@ -56,7 +56,6 @@ def jokes_beside(
         published protocol, ``difference`` (recomputed minus printed), and ``aligned``, the same with every
         answer on its own item.
     """
-    gold = labels.assign(label=labels["raw"]) if "raw" in labels else labels
     printed = printed_numbers(JOKES).rename(columns={"subset": "set", "value": "printed"})
     printed = printed[printed["condition"] == "none"]
     parts, notes = [], []
@@ -69,7 +68,7 @@ def jokes_beside(
             continue
         found = tables
         for column, shifted in (("recomputed", True), ("aligned", False)):
-            ours = published(judgments[rules], gold, items=items, rules=rules, shifted=shifted, k=K).frame
+            ours = published(judgments[rules], labels, items=items, rules=rules, shifted=shifted, k=K).frame
             ours = ours.assign(
                 **{name: ours[name].astype(str) for name in ("set", "task", "judge", "metric")}
             )

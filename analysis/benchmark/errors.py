@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 
 from conjury.inference.columns import as_text
 from conjury.inference.errors import InputError
 from conjury.inference.tables import require_columns
 
+from ..results import inference
 from .baselines import BASELINE
 from .missing import WRONG
 from .result import BenchmarkResult
@@ -88,10 +88,8 @@ def length_effects(
     keys = ["judge", "prompt", "task", *by, "metric"]
     numbers = ["estimate", "std_error", "lower", "upper", "n_units", "n_items"]
     table = table[[*keys, BIN, "shortest", "longest", "length", *numbers]]
-    table = table.sort_values(BIN, kind="stable")
-    order = {
-        key: k for k, key in enumerate(dict.fromkeys(found.frame[keys].itertuples(index=False, name=None)))
-    }
+    ranked = dict.fromkeys(found.frame[keys].itertuples(index=False, name=None))
+    order = {key: place for place, key in enumerate(ranked)}
     rank = [order[key] for key in table[keys].itertuples(index=False, name=None)]
     table = table.assign(_rank=rank).sort_values(["_rank", BIN]).drop(columns="_rank").reset_index(drop=True)
     left_out = scored.frame["item_id"].nunique() - kept.frame["item_id"].nunique()
@@ -127,15 +125,15 @@ def _ends(table: pd.DataFrame, keys: Sequence[str], alpha: float) -> pd.DataFram
     both = ends[1].join(ends[0].add_suffix("_short"), how="inner")
     error = np.sqrt(both["std_error"] ** 2 + both["std_error_short"] ** 2)
     estimate = both["estimate"] - both["estimate_short"]
-    half = float(norm.ppf(1 - alpha / 2)) * error
+    bounds = inference(estimate.to_numpy(dtype=float), error.to_numpy(dtype=float), alpha)
     made = pd.DataFrame(
         {
             "short": both["estimate_short"],
             "long": both["estimate"],
             "estimate": estimate,
             "std_error": error,
-            "lower": estimate - half,
-            "upper": estimate + half,
+            "lower": bounds.lower,
+            "upper": bounds.upper,
         }
     )
     return made.reset_index()

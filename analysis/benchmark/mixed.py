@@ -67,7 +67,7 @@ def mixed_logit(
     between : str
         What is compared: "judge", "prompt", "condition" and the like, see `differences`.
     reference : str, optional
-        Side that others are compared with; by default the first.
+        Side that others are compared with; by default the first. Where it has no answer, nothing is fitted.
     by : sequence of str
         Columns to fit within.
     missing : "wrong", "missing" or "study"
@@ -118,6 +118,9 @@ def mixed_logit(
     sides: list[dict[str, Any]] = []
     for keys, cell in groups(prepared, between, strata):
         counted = count(prepared, cell, between, group, policy, reference)
+        if reference is not None and reference not in counted.sides:
+            notes.append(f"{_named(keys)}: no answer of {reference}, so nothing to compare with.")
+            continue
         if len(counted.sides) < 2:
             notes.append(f"{_named(keys)}: fewer than two of column '{between}', so nothing to compare.")
             continue

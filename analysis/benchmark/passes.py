@@ -145,6 +145,11 @@ def passes(
         cell how many samples there are, and which of them are the same answer by answer (``groups``:
         samples with the same letter are copies of each other).
 
+    Raises
+    ------
+    InputError
+        For unknown metrics, or where no judge has as many samples as are asked for.
+
     Examples
     --------
     >>> from conjury.analysis.benchmark import score
@@ -169,6 +174,8 @@ def passes(
             asked = _asked(k, alike["n_samples"])
             rows += _rows(cell.keys, policy, units, answers, asked, metrics, plan)
     most = max(copy["n_samples"] for copy in copies)
+    if not rows:
+        raise InputError(f"There are up to {most} samples; name metrics, and a k of at most {most}.")
     for cell in scored.cells(by, judges=False):
         rows += _baselines(cell, policies, _asked(k, most), metrics, plan)
     frame, samples = pd.DataFrame(rows), pd.DataFrame(copies)

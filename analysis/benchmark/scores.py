@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.columns import listed
+from conjury.inference.errors import InputError
 
 from ..raters.descriptive.resample import few_clusters
 from .baselines import BASELINE, MAJORITY, RANDOM, majority_class, random_expectation
@@ -60,6 +61,11 @@ def scores(
         upper, interval`` ("bootstrap", "wilson" at shares of 0 and 1, "none")``, n_answers, n_units,
         n_items, n_clusters``. The baselines are judges of kind "baseline".
 
+    Raises
+    ------
+    InputError
+        For metrics, policies or columns that there are not.
+
     Examples
     --------
     >>> from conjury.analysis.benchmark import score
@@ -77,6 +83,8 @@ def scores(
         asked = default_metrics(cell) if metrics is None else metrics
         made = _of_judge if cell.keys["judge"] else _of_baselines
         rows += made(cell, scored, asked, policies, plan)
+    if not rows:
+        raise InputError("metrics: none is named; name some, or leave metrics out for all of them.")
     frame = pd.DataFrame(rows)
     return BenchmarkResult(
         frame,

@@ -113,6 +113,10 @@ class Scored:
         """
         require_columns(self.frame, list(by), "scored judgments")
         frame = self.frame.dropna(subset=list(by)) if by else self.frame
+        if by and frame.empty:
+            raise InputError(
+                f"scored judgments: no answer has all of {listed(by)}; name columns that are filled."
+            )
         names = [*(["judge", "judge_kind"] if judges else []), "prompt", "task", *by]
         blank = {} if judges else {"judge": "", "judge_kind": ""}
         for values, rows in frame.groupby(names, sort=False, observed=True):

@@ -146,7 +146,13 @@ def test_distinct_samples_have_distinct_letters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"), [({"k": [0]}, "k is 0"), ({"metrics": ["pass"]}, "no metric")]
+    ("options", "sentence"),
+    [
+        ({"k": [0]}, "k is 0"),
+        ({"k": [2]}, "up to 1 samples"),
+        ({"metrics": []}, "name metrics"),
+        ({"metrics": ["pass"]}, "no metric"),
+    ],
 )
 def test_options_that_cannot_be_are_refused(options: dict[str, object], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):

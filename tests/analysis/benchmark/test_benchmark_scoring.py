@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,15 @@ def test_scores_by_a_column_are_those_of_its_parts() -> None:
     models = table[table["judge"] == "gpt"].set_index("language")["estimate"]
     assert models.to_dict() == {"en": 1.0, "ar": 0.0}
     assert set(table["judge"]) == {"gpt", "majority class", "random"}
+
+
+def test_scores_of_nothing_are_refused() -> None:
+    with pytest.raises(InputError, match="none is named"):
+        scores(harm(), metrics=[])
+    empty = harm()
+    empty = replace(empty, frame=empty.frame.assign(region=None))
+    with pytest.raises(InputError, match="no answer has all of region"):
+        scores(empty, by=["region"])
 
 
 def test_recall_on_covered_labels_and_specificity_of_the_covering_class_are_shown_by_default() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +111,16 @@ def test_table_holds_differences_from_the_reference() -> None:
     np.testing.assert_allclose(found.frame["odds_ratio"], np.exp(found.frame["estimate"]))
     assert (found.frame["odds_ratio_lower"] < found.frame["odds_ratio"]).all()
     assert (found.frame["p_adjusted"] >= found.frame["p"]).all()
+
+
+def test_another_side_never_stands_in_for_the_reference() -> None:
+    scored = scored_of(draws_of(1, 3, 80))
+    of_c = scored.frame["judge"].to_numpy() == "c"
+    part = np.where(of_c | (np.arange(len(of_c)) % 2 == 0), "first", "second")
+    split = replace(scored, frame=scored.frame.assign(part=part))
+    found = mixed_logit(split, reference="c", by=["part"])
+    assert set(found.frame["part"]) == {"first"}
+    assert "joke, second: no answer of c, so nothing to compare with." in found.notes
 
 
 def test_a_pair_in_the_table_of_differences_is_the_fit_of_two() -> None:
