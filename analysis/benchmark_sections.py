@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from conjury.inference.errors import InputError
+
 from .benchmark.baselines import BASELINE, MAJORITY
 from .benchmark_cards import cards_markdown
 from .benchmark_layouts import lay_out
@@ -72,12 +74,11 @@ def section(report: BenchmarkReport, name: str) -> str:
     told = Names(labels)
     if result.kind == "cards":
         return cards_markdown(result, told)
-    figure = (
-        picture(name, figure_of(result, labels=labels), alt_of(result, labels)) if is_drawn(result) else ""
-    )
+    figure, why_not = _drawn(result, name, labels)
     is_first = report.of_kind(result.kind)[0] == name
     tables = lay_out(result, name, labels)[: None if is_first else 1]
     lead = LEADS.get(result.kind, "{figure} and {table} show the results.")
+    lead = lead if figure else f"{why_not} The numbers are in {{table}}.".strip()
     parts = [
         lead.format(
             figure=f"@fig-{slug(name)}" if figure else "The figure",
@@ -92,6 +93,16 @@ def section(report: BenchmarkReport, name: str) -> str:
     if tables:
         parts.append(table_blocks(name, tables, title))
     return "\n\n".join(filter(None, parts))
+
+
+def _drawn(result: RaterResult, name: str, labels: Mapping[LabelKey, str]) -> tuple[str, str]:
+    """The figure of a result, or why there is none."""
+    if not is_drawn(result):
+        return "", ""
+    try:
+        return picture(name, figure_of(result, labels=labels), alt_of(result, labels)), ""
+    except InputError as error:
+        return "", plain(error).replace("{", "{{").replace("}", "}}")
 
 
 def _further(

@@ -13,7 +13,7 @@ from conjury.analysis.benchmark.beside import harm_beside, jokes_beside, printed
 from conjury.analysis.benchmark.harm_checks import harm_checks, implied
 from conjury.analysis.benchmark_cards import LONGEST_ANSWER, card_markdown, shown
 from conjury.analysis.benchmark_layouts import lay_out
-from conjury.analysis.benchmark_sections import reading
+from conjury.analysis.benchmark_sections import reading, section
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.markup import to_html
 from conjury.analysis.raters.result import RaterResult
@@ -179,6 +179,15 @@ def test_a_report_shows_every_result_of_a_kind_and_the_rules_for_missing_answers
     assert "no analysis of this kind" in capsys.readouterr().out
     report.show("cards")
     assert "<script" not in capsys.readouterr().out
+
+
+def test_a_result_that_cannot_be_drawn_keeps_its_table(folder: Path) -> None:
+    bare = made.scores(by=()).frame.assign(estimate=float("nan"))
+    write_table(bare, folder / "tables" / "scores.parquet")
+    told = section(BenchmarkReport(folder), "scores")
+    assert "There is nothing to draw" in told
+    assert "@tbl-scores" in told
+    assert "fig-scores}" not in told
 
 
 def test_a_report_says_why_nothing_stands_beside_print(
