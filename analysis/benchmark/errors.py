@@ -123,9 +123,10 @@ def _ends(table: pd.DataFrame, keys: Sequence[str], alpha: float) -> pd.DataFram
     last = int(table[BIN].max())
     ends = [table[table[BIN] == group].set_index(list(keys)) for group in (1, last)]
     both = ends[1].join(ends[0].add_suffix("_short"), how="inner")
-    error = np.sqrt(both["std_error"] ** 2 + both["std_error_short"] ** 2)
+    errors = both[["std_error", "std_error_short"]].to_numpy(dtype=float)
+    error = np.sqrt((errors**2).sum(axis=1))
     estimate = both["estimate"] - both["estimate_short"]
-    bounds = inference(estimate.to_numpy(dtype=float), error.to_numpy(dtype=float), alpha)
+    bounds = inference(estimate.to_numpy(dtype=float), error, alpha)
     made = pd.DataFrame(
         {
             "short": both["estimate_short"],
