@@ -1,7 +1,7 @@
 """The posterior of the ordinal rater model for a sampler: no graph has to be compiled.
 
 The variables, their transformations and priors are those of ``ordinal_graph.rater_graph``, on the same
-unconstrained scale; ``ordinal_target.log_density`` is the density.
+unconstrained scale; ``ordinal_kernel`` and ``ordinal_target`` compute it.
 """
 
 from __future__ import annotations
@@ -96,7 +96,9 @@ class Density:
         sizes = {len(ids) for ids in self.members.values()} | {len(v) for v in data.levels.values()}
         self.bases = {size: zero_sum_basis(size) for size in sizes}
         self.blocks = {block.name: block for block in self._layout()}
-        self._arguments = (*self._arranged(), LINK_SD[link], self._likelihood(found, link, at))
+        self._arranged = (*self._arrangement(), LINK_SD[link])
+        self._numbers = _as_numbers(priors)
+        self._likelihood = (*at.inner, *found.arrays.values(), at.step, at.n_window, link == "probit")
 
     @cached_property
     def size(self) -> int:
@@ -231,13 +233,16 @@ class Density:
 
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Log density and gradient at a vector of shape (D,)."""
-        from .ordinal_target import log_density
+        from .ordinal_kernel import log_likelihood
+        from .ordinal_target import density_from, unpacked
 
-        gradient = np.empty(self.size)
-        return log_density(np.ascontiguousarray(vector), gradient, *self._arguments), gradient
+        free, gradient = np.ascontiguousarray(vector), np.empty(self.size)
+        at = unpacked(free, *self._arranged)
+        value, *by = log_likelihood(*at[:5], *self._likelihood)
+        return density_from(free, gradient, *self._arranged, self._numbers, at, value, tuple(by)), gradient
 
-    def _arranged(self) -> tuple[Any, ...]:
-        """Where the parts of the vector are, and the priors, as ``log_density`` takes them."""
+    def _arrangement(self) -> tuple[Any, ...]:
+        """Where the parts of the vector are, as ``ordinal_target`` takes it."""
         data, blocks = self.data, self.blocks
         ends = np.cumsum([0] + [len(ids) for ids in self.members.values()])
         panels = [
@@ -268,11 +273,7 @@ class Density:
             np.array(level, dtype=np.int64).reshape(-1, len(data.share)),
             data.group,
             data.share,
-            _as_numbers(self.priors),
         )
-
-    def _likelihood(self, found: Cells, link: str, at: Grid) -> tuple[Any, ...]:
-        return (*at.inner, *found.arrays.values(), at.step, at.n_window, link == "probit")
 
 
 def _as_numbers(priors: Priors) -> Floats:

@@ -76,6 +76,13 @@ def _tabulate(
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
+def _copy(source: Floats, target: Floats) -> None:
+    for k in range(source.shape[0]):
+        for q in range(source.shape[1]):
+            target[k, q] = source[k, q]
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
 def _clipped(value: float, most: float) -> float:
     return min(max(value, -most), most)
 
@@ -123,9 +130,12 @@ def _over_items(
                 post[q] *= chance[one + q] * chance[two + q]
             at += 2
             if (at - first) % _RESCALE < 2:
-                largest = max(post.max(), _TINY)
+                largest = _TINY
+                for q in range(n_window):
+                    largest = max(largest, post[q])
                 value += weight * math.log(largest)
-                post /= largest
+                for q in range(n_window):
+                    post[q] /= largest
         total = 0.0
         for q in range(n_window):
             total += post[q]
@@ -229,14 +239,17 @@ def log_likelihood(
         The gradient.
     """
     begin = np.empty(len(centre), dtype=np.int64)
+    least, most = np.int64(1 << 30), np.int64(-(1 << 30))
     for s in range(len(centre)):
         begin[s] = round(_clipped(centre[s], 20.0) / step) - n_window // 2
-    origin = begin.min()
-    n_nodes = begin.max() - origin + n_window
-    begin -= origin
-    nodes = (np.arange(n_nodes) + origin) * step
+        least, most = min(least, begin[s]), max(most, begin[s])
+    n_nodes = most - least + n_window
+    nodes = np.empty(n_nodes)
+    for q in range(n_nodes):
+        nodes[q] = (q + least) * step
     weights = np.empty((len(centre), n_window))
     for s in range(len(centre)):
+        begin[s] -= least
         for q in range(n_window):
             away = nodes[begin[s] + q] - centre[s]
             weights[s, q] = step * _NORMAL * math.exp(-0.5 * away * away)
@@ -255,7 +268,8 @@ def log_likelihood(
             u, w = (inner_nodes[r], inner_weights[r]) if wide != 0.0 else (0.0, 1.0)
             _tabulate(base + wide * u, slope[judge], nodes, cut[group], probit, prob, density)
             for c in range(cell_start[p], cell_start[p + 1]):
-                found[:] = w
+                for q in range(n_nodes):
+                    found[q] = w
                 for at in range(rating_start[c], rating_start[c + 1]):
                     row = prob[rating[at]]
                     for q in range(n_nodes):
@@ -263,7 +277,7 @@ def log_likelihood(
                 sums = chance[c]
                 for q in range(n_nodes):
                     sums[q] += found[q]
-        kept[p] = density
+        _copy(density, kept[p])
 
     d_centre = np.zeros_like(centre)
     value = _over_items(
@@ -279,13 +293,14 @@ def log_likelihood(
         judge, group, stratum = pair_judge[p], pair_group[p], pair_stratum[p]
         wide, first, last = own[group], cell_start[p], cell_start[p + 1]
         plain = wide == 0.0 and rating_start[last] - rating_start[first] == last - first
-        d_eta[:] = 0.0
+        for q in range(n_nodes):
+            d_eta[q] = 0.0
         for r in range(len(inner_nodes) if wide != 0.0 else 1):
             u, w = (inner_nodes[r], inner_weights[r]) if wide != 0.0 else (0.0, 1.0)
             if not plain:
                 base = shift[judge, stratum] + wide * u
                 _tabulate(base, slope[judge], nodes, cut[group], probit, prob, density)
-                kept[p] = density
+                _copy(density, kept[p])
             steep = 0.0
             for c in range(first, last):
                 for q in range(n_nodes):
