@@ -23,7 +23,17 @@ PUBLISHED = "published"  # rules of this name read a completion as it is, reason
 
 @dataclass(frozen=True)
 class JudgedItems:
-    """Number of lines by column and item, and judged texts by item; empty where they are not known."""
+    """What is known of judged items; empty where nothing is.
+
+    Attributes
+    ----------
+    lines : dict of str to dict of str to int
+        By column that holds lines, the number of lines of each item.
+    texts : dict of str to list of str
+        By item, what an answer may repeat of it word for word.
+    strata : dict of str to dict of str to str
+        By item, its strata and the columns by which prompts pick items.
+    """
 
     lines: dict[str, dict[str, int]]
     texts: dict[str, list[str]]

@@ -12,6 +12,7 @@ from .aliases import name_judges, name_prompts, rename_columns
 from .answer_forms import full_rules
 from .columns import as_text, coerce, listed, refuse
 from .completion_judgments import JudgedItems, read_judgments
+from .conditions import UNPERTURBED, copy_id
 from .errors import InputError
 from .files import load, load_text, read_table
 from .item_columns import judged_texts, lines_of, strata_of, with_texts
@@ -19,7 +20,6 @@ from .study import ItemStudy
 from .tables import require_columns, validate
 
 NEEDED = ("judge_id", "prompt_id", "item_id", "text")
-ORIGINAL = "none"  # condition of items that are not perturbed
 
 
 @dataclass(frozen=True)
@@ -128,12 +128,12 @@ def _apart(frame: pd.DataFrame, source: str) -> pd.DataFrame:
     """Give perturbed copies that carry the name of their original a name of their own."""
     if "condition" not in frame:
         return frame
-    condition = as_text(frame["condition"]).fillna(ORIGINAL)
+    condition = as_text(frame["condition"]).fillna(UNPERTURBED)
     frame = frame.assign(condition=condition)
     if "base_item_id" in frame:
         return frame
-    copied = (condition != ORIGINAL).to_numpy(dtype=bool)
-    named = frame["item_id"].where(~copied, frame["item_id"] + "__" + condition)
+    copied = (condition != UNPERTURBED).to_numpy(dtype=bool)
+    named = frame["item_id"].where(~copied, copy_id(frame["item_id"], condition))
     return frame.assign(base_item_id=frame["item_id"], item_id=named)
 
 

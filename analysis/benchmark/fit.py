@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.columns import as_text
+from conjury.inference.conditions import UNPERTURBED
 from conjury.inference.errors import InputError
 from conjury.inference.study import ItemStudy
 
@@ -34,7 +35,6 @@ from .scores import scores
 from .scoring import Scored, score
 
 PUBLISHED = "published"  # start of rules whose judgments hold the strings of a published evaluation
-UNPERTURBED = ("", "none")  # conditions of items as they were
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ def _unperturbed(judgments: pd.DataFrame, items: pd.DataFrame | None) -> Any:
         condition = as_text(judgments["item_id"]).map(known).astype("string")
     else:
         return slice(None)
-    return condition.fillna("").isin(UNPERTURBED).to_numpy(dtype=bool)
+    return condition.fillna("").isin(["", UNPERTURBED]).to_numpy(dtype=bool)
 
 
 def _of_readings(answered: Answered) -> Iterator[Planned]:

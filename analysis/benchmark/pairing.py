@@ -12,8 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.columns import as_text, did_you_mean, listed
+from conjury.inference.conditions import KINDS, UNPERTURBED
 from conjury.inference.errors import InputError
-from conjury.inference.perturb import KINDS
 from conjury.inference.tables import require_columns
 
 from .metrics import Codes
@@ -21,7 +21,7 @@ from .missing import outcome
 from .resampling import cluster_codes
 from .scoring import Cell, Scored
 
-JUDGE, CONDITION, UNPERTURBED = "judge", "condition", "none"
+JUDGE, CONDITION = "judge", "condition"
 ACCURACY, LOG_ODDS = "accuracy", "log_odds"
 UNIT = ("item_id", "line", "unit", "task")
 

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.columns import listed
+from conjury.inference.conditions import UNPERTURBED
 from conjury.inference.errors import InputError
 
 from .comparisons import BOOTSTRAP as TEST
@@ -24,7 +25,7 @@ from .comparisons import (
 )
 from .mcnemar import discordance
 from .missing import WRONG
-from .pairing import ACCURACY, CONDITION, UNPERTURBED, comparable, matched_pairs
+from .pairing import ACCURACY, CONDITION, comparable, matched_pairs
 from .resampling import Plan
 from .result import BenchmarkResult
 from .scoring import Scored

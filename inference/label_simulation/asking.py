@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from ..collecting_parts import Label, LineLabels
 from ..columns import as_text
+from ..conditions import UNPERTURBED
 from ..study import LINE, ItemStudy
 from ..tables import STATUSES, require_columns
 from .draws import Answering, Integers, confusion, shifted
 from .items import Units
-from .truth_table import HUMAN, UNPERTURBED, LabelTruth
+from .truth_table import HUMAN, LabelTruth
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..conditions import UNPERTURBED, copy_id
 from ..design import factor
 from ..errors import InputError
 from ..streams import stream
 from ..study import LINE, ItemStudy
-from .truth_table import FILE, UNPERTURBED, LabelTruth
+from .truth_table import FILE, LabelTruth
 
 Integers = NDArray[np.int64]
 
@@ -111,7 +112,7 @@ def perturbed(items: pd.DataFrame, conditions: Sequence[str]) -> pd.DataFrame:
     frame = pd.concat([items] * len(everywhere), ignore_index=True)
     base = frame["item_id"]
     condition = np.repeat(everywhere, len(items))
-    ids = np.where(condition == UNPERTURBED, base, base + "__" + condition)
+    ids = np.where(condition == UNPERTURBED, base, copy_id(base, condition))
     frame["item_id"] = pd.array(ids, "string")
     frame.insert(1, "base_item_id", base)
     frame.insert(2, "condition", pd.Series(condition, dtype="string"))

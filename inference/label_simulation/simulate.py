@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..choices import SIMULATED
+from ..conditions import UNPERTURBED
 from ..design import factor
 from ..errors import InputError
 from ..labels import majority_labels
@@ -25,7 +26,7 @@ from .asking import Question, World, answering, statuses_of, under
 from .draws import Floats, Integers, categories, persistent, uniforms
 from .items import Units, make_up, perturbed
 from .truth import true_labels
-from .truth_table import FILE, HUMAN, MODEL, UNPERTURBED, LabelTruth, columns_of, read_label_truth
+from .truth_table import FILE, HUMAN, MODEL, LabelTruth, columns_of, read_label_truth
 
 OK = STATUSES.index("ok")
 NO_ANSWER = -1

@@ -27,7 +27,6 @@ from ..truth_files import read_truth_file
 
 FILE = "label_truth.csv"
 HUMAN, MODEL = JUDGE_KINDS
-UNPERTURBED = "none"
 
 Row = tuple[Mapping[str, str], float]
 

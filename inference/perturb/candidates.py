@@ -13,7 +13,6 @@ from .lexicon import Lexicon, load_lexicon
 from .typos import slips
 from .words import Word, adjacent, capitalised, key_of, like, starts_sentence, with_apostrophes_of
 
-KINDS = ("orthographic", "drift", "preserving", "dialect")
 PLAIN_TYPO = 4  # letters of a word that is mistyped before shorter ones are
 _VOWEL_SOUND = re.compile(r"(?!uni|use|usu|eu|one\b|once)(?:[aeiou]|hour|honest|heir)", re.IGNORECASE)
 _I_SOUND = re.compile(r"h?[ií](?![aeou])", re.IGNORECASE)

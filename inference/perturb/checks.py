@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from ..columns import as_text, did_you_mean, listed, refuse
+from ..conditions import KINDS
 from ..errors import InputError
-from .candidates import KINDS
 from .lexicon import LANGUAGES, varieties
 
 ADDED = (

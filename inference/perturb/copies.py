@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..conditions import KINDS, UNPERTURBED, copy_id
 from ..errors import InputError
 from ..tables import validate
-from .candidates import KINDS
 from .checks import check_kinds, check_originals, checked_rates, checked_varieties, languages_of
 from .perturb import RATES, TOLERANCE, Perturbation, as_records, perturb_text
 from .spans import EMPTY_SPAN, Span, span_of, target, texts_of
 
-ORIGINAL = "none"
 NO_OP = "no-op"
 
 
@@ -176,11 +175,13 @@ def _table(items: pd.DataFrame, pairs: Sequence[_Pair], originals: bool) -> pd.D
     """Rows of originals and copies, sorted by original, then in the order of the kinds."""
     rows = (list(range(len(items))) if originals else []) + [pair.row for pair in pairs]
     made = [None] * (len(rows) - len(pairs)) + [pair.made for pair in pairs]
-    kinds = [ORIGINAL] * (len(rows) - len(pairs)) + [pair.kind for pair in pairs]
+    kinds = [UNPERTURBED] * (len(rows) - len(pairs)) + [pair.kind for pair in pairs]
     frame = items.iloc[rows].reset_index(drop=True)
     base = frame["item_id"]
     copied = [found is not None for found in made]
-    ids = [f"{item}__{kind}" if copy else item for item, kind, copy in zip(base, kinds, copied, strict=True)]
+    ids = [
+        copy_id(item, kind) if copy else item for item, kind, copy in zip(base, kinds, copied, strict=True)
+    ]
     texts = [found.text if found else None for found in made]
     if "text" in frame:
         frame["text"] = pd.Series(texts, dtype="string").where(np.array(copied), frame["text"])
@@ -197,7 +198,7 @@ def _table(items: pd.DataFrame, pairs: Sequence[_Pair], originals: bool) -> pd.D
     }
     frame = frame.assign(item_id=pd.array(ids, dtype="string"), **numbers)
     frame.insert(1, "base_item_id", base)
-    frame.insert(2, "condition", pd.Series(pd.Categorical(kinds, categories=[ORIGINAL, *KINDS])))
+    frame.insert(2, "condition", pd.Series(pd.Categorical(kinds, categories=[UNPERTURBED, *KINDS])))
     frame = frame.sort_values(["base_item_id", "condition"], kind="stable", ignore_index=True)
     frame["condition"] = frame["condition"].astype("string")
     return validate(frame, "items", source="perturbed items")

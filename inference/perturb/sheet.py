@@ -10,8 +10,9 @@ from itertools import groupby
 import numpy as np
 import pandas as pd
 
+from ..conditions import UNPERTURBED
 from ..streams import stream
-from .copies import ORIGINAL, Perturbed
+from .copies import Perturbed
 from .perturb import from_records, undone
 from .spans import texts_of
 
@@ -45,7 +46,7 @@ def sheet(made: Perturbed, *, per_group: int = PER_GROUP, seed: int = 1) -> str:
     str
         An HTML document that needs no other file. Items, labels and replacements are escaped.
     """
-    copies = made.items[made.items["condition"] != ORIGINAL]
+    copies = made.items[made.items["condition"] != UNPERTURBED]
     texts = dict(zip(copies["item_id"], texts_of(copies), strict=True))
     parts = [_head(), _counts(made.summary), _reasons(made.refused)]
     columns = ["condition", *(["language"] if "language" in copies else [])]

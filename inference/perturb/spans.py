@@ -43,6 +43,8 @@ class Target:
         In place of ``only``: column of items with a JSON list of [start, end] characters of the text.
     misaligned : bool
         Whether items whose labels and lines differ in number are changed all the same.
+    labels : dict of str to dict of int to str
+        By item, the gold label of each line, from 1.
     """
 
     only: tuple[str, ...] = ()
