@@ -20,7 +20,7 @@ from .fitted import ModelFit
 from .libraries import library
 from .ordinal_agreement import expected_agreement
 from .ordinal_data import OrdinalData, cells, ordinal_data
-from .ordinal_density import Density, for_nutpie
+from .ordinal_density import RAWS, Density, for_nutpie
 from .ordinal_draws import Draws, draws_of, posterior_draws, replicate
 from .ordinal_grid import grid, grid_step
 from .ordinal_items import item_table
@@ -230,7 +230,7 @@ def rater_model(
         settings=settings,
         extra=tables,
         data=_with_predictive(tree, data, made, prior_made, shape),
-        diagnostics=diagnostics(tree, [str(v) for v in posterior.data_vars if "_raw_" not in str(v)]),
+        diagnostics=diagnostics(tree, [str(v) for v in posterior.data_vars if not str(v).startswith(RAWS)]),
         verdict=said,
         priors=chosen,
         arrays=data,

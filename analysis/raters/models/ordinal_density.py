@@ -23,6 +23,7 @@ from .priors import Prior, Priors
 Floats = NDArray[np.float64]
 
 WHAT = ("severity", "discrimination")
+SDS, RAWS = (tuple(f"{what}_{part}_" for what in WHAT) for part in ("sd", "raw"))  # starts of names
 
 
 @dataclass(frozen=True)
@@ -133,9 +134,9 @@ class Density:
         made = {name: block.of(vector) for name, block in self.blocks.items()}
         made["shares"] = softmax(made["shares"])
         for name in made:
-            if name in ("panel_discrimination", "own_sd") or "_sd_" in name:
+            if name in ("panel_discrimination", "own_sd") or name.startswith(SDS):
                 made[name] = np.exp(made[name])
-            elif name.split("_")[0] in ("quality", "bias") or "_raw_" in name:
+            elif name.startswith(("quality_", "bias_", *RAWS)):
                 made[name] = made[name] @ self.bases[made[name].shape[-1] + 1].T
         return made
 
@@ -146,7 +147,7 @@ class Density:
     def stored(self, made: dict[str, Floats]) -> dict[str, Floats]:
         """What is stored of constrained variables."""
         p = self.parameters(made)
-        stored = {name: np.asarray(values) for name, values in made.items() if "_raw_" not in name}
+        stored = {name: np.asarray(values) for name, values in made.items() if not name.startswith(RAWS)}
         stored["discrimination"] = p.of_group[self.data.group] * np.exp(p.spread)
         stored["severity"] = p.severity
         stored["cut"] = self.thresholds(p)
@@ -159,11 +160,11 @@ class Density:
             prior, shape = self._prior_of(name), block.shape
             if name == "shares":
                 made[name] = prior.draws(rng, (shape[0], shape[1] + 1))
-            elif "_raw_" in name:
+            elif name.startswith(RAWS):
                 what, _, label = name.partition("_raw_")
                 sd = made[f"{what}_sd_{label}"] if self.centred[what, label] else np.asarray(1.0)
                 made[name] = self.bases[shape[0] + 1] @ rng.normal(0.0, sd, shape)
-            elif name.split("_")[0] in ("quality", "bias"):
+            elif name.startswith(("quality_", "bias_")):
                 made[name] = prior.draws(rng, shape) @ self.bases[shape[-1] + 1].T
             else:
                 made[name] = np.asarray(prior.draws(rng, shape))
@@ -175,7 +176,7 @@ class Density:
         first = name.split("_")[0]
         if first in ("quality", "bias"):
             return self.priors[first]
-        if "_sd_" in name or "_raw_" in name:
+        if name.startswith((*SDS, *RAWS)):
             return self.priors[f"{first}_sd"]
         return self.priors[name]
 
@@ -192,7 +193,7 @@ class Density:
         logs = np.log(counts + 0.5)
         self.blocks["shares"].of(vector)[...] = (logs - logs.mean(axis=1, keepdims=True))[:, :-1]
         for name, block in self.blocks.items():
-            if "_sd_" in name:
+            if name.startswith(SDS):
                 middle = np.median(self._prior_of(name).draws(np.random.default_rng(0), (200,)))
                 block.of(vector)[...] = np.log(middle)
         if data.models:

@@ -4,7 +4,9 @@ import pytest
 
 from conjury.analysis.raters.models.ordinal import rater_model
 from conjury.analysis.raters.models.ordinal_data import cells, ordinal_data
+from conjury.analysis.raters.models.ordinal_density import Density
 from conjury.analysis.raters.models.ordinal_grid import grid, grid_step
+from conjury.analysis.raters.models.ordinal_priors import PRIORS
 from conjury.analysis.raters.ratings import read_ratings
 from conjury.inference.errors import InputError
 
@@ -40,6 +42,19 @@ def test_every_rating_is_in_one_cell_of_its_item():
     counted = sum(w * length[c].sum() for w, c in zip(found.item_weight, of_item, strict=True))
     assert counted == len(data.judge)
     assert found.item_weight.sum() == len(data.items)
+
+
+@pytest.mark.parametrize(("panel", "covariate"), [("raw_a", "age_sd_group"), ("a_sd_b", "is_raw_text")])
+def test_panels_and_covariates_may_be_called_as_parameters_are(panel, covariate):
+    table = pd.concat([judgments(), judgments(judge_id="cem", judge_kind="human").drop_duplicates("item_id")])
+    table["panel"] = np.where(table["judge_kind"] == "human", panel, "")
+    table[covariate] = np.where(table["item_id"].astype(int) > 3, "high", "low")
+    data = arranged(table, [covariate])
+    density = Density(data, cells(data), PRIORS, "logit", grid(grid_step(data)))
+    for made in (density.kept(density.start()), density.prior_draw(np.random.default_rng(1))):
+        assert made[f"quality_{covariate}"].shape == (2,)
+        assert made[f"severity_sd_{panel}"].shape == ()
+        assert f"severity_raw_{panel}" not in made
 
 
 def test_items_rated_alike_are_one():
