@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.columns import as_text
+from conjury.inference.columns import as_text, listed
 from conjury.inference.errors import InputError
 from conjury.inference.study import LINE, ItemStudy
 
 from .commands import console, show_progress
-from .rating import Judged, read_judged
+from .rating import Judged, labels_file, read_judged
 from .rating_fits import describe_study, draw_figures, print_notes
 
 if TYPE_CHECKING:
@@ -101,6 +101,8 @@ def beside_print(study: ItemStudy, judged: Judged, fitted: FittedRatings, source
     asked = judged.judgments.drop_duplicates("judge_id")
     person = dict(zip(as_text(asked["judge_id"]), as_text(asked["judge_kind"]).eq("human"), strict=True))
     real = [str(name) for name in (source["real_judges"] if source["simulated"] else person)]
+    if not real:
+        return
     people = any(person.get(name) for name in real)
     results = {name: found for name, found in fitted.results.items() if people or name != "annotators"}
     labels = {name: study.judge_labels[name] for name in real if name in study.judge_labels}
@@ -130,15 +132,16 @@ def describe_benchmark(study: ItemStudy) -> dict[str, Any]:
 
 
 def find_gold(study: ItemStudy, judged: Judged, given: Path | None) -> Gold:
-    """Gold labels from the file that is named, else of the study, else by the majority of people.
+    """Gold labels from the file that is named, else beside the data, of the study, or by most people.
 
-    The study's labels are taken where they are about the judged items; people's votes where there are three
-    and more of them.
+    Those beside the data, NAME.labels.parquet, are of a simulation. The study's labels are taken where they
+    are about the judged items; people's votes where there are three and more of them.
     """
     from conjury.inference.labels import majority_labels, read_labels
 
-    beside = study.folder / study.gold.file if study.gold is not None else None
-    file = given or beside
+    if given is None and (made := _labels_beside(study, judged)) is not None:
+        return made
+    file = given or (study.folder / study.gold.file if study.gold is not None else None)
     if file is not None and file.is_file():
         labels = read_labels(file, study)
         known = as_text(labels["item_id"])
@@ -159,6 +162,20 @@ def find_gold(study: ItemStudy, judged: Judged, given: Path | None) -> Gold:
     if tied:
         notes.append(f"{tied:,} of {len(votes):,} items have a tied vote and no gold label.")
     return Gold(votes[votes["label"].notna()].reset_index(drop=True), None, tuple(notes))
+
+
+def _labels_beside(study: ItemStudy, judged: Judged) -> Gold | None:
+    """Gold labels that lie beside the data, each once; None where no file of data has any."""
+    from conjury.inference.labels import read_labels
+
+    files = [file for data, _ in judged.files if (file := labels_file(data)).is_file()]
+    if not files:
+        return None
+    tables = [read_labels(file, study) for file in files]
+    labels = pd.concat(tables, ignore_index=True).drop_duplicates()
+    notes = [f"Gold labels are those beside the data, {listed([file.name for file in files])}."]
+    told = [note for table in tables for note in table.attrs.get("notes", [])]
+    return Gold(labels, files[0], tuple(dict.fromkeys([*notes, *told])))
 
 
 def responses_of(data: Sequence[Path]) -> pd.DataFrame | None:

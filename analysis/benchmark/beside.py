@@ -102,9 +102,11 @@ def harm_beside(results: Mapping[str, RaterResult], judge_labels: Mapping[str, s
     """
     printed = printed_numbers("harm_or_humor_metrics").rename(columns={"judge": "label"})
     ids = {label: judge for judge, label in judge_labels.items()}
-    printed = printed.assign(judge=printed["label"].map(ids), printed=printed["percent"] / 100)
-    parts = [_harm_scores(results, printed), _harm_agreement(results)]
-    table = pd.concat([part for part in parts if part is not None], ignore_index=True)
+    known = printed[printed["label"].isin(list(ids))]
+    known = known.assign(judge=known["label"].map(ids).astype(str), printed=known["percent"] / 100)
+    found = [_harm_scores(results, known), _harm_agreement(results)]
+    parts = [part for part in found if part is not None and len(part)]
+    table = pd.concat(parts, ignore_index=True) if parts else known.iloc[:0]
     if table.empty:
         raise InputError(f"{HARM}: no printed number is about these judges, modalities and languages.")
     table = table.assign(task="harm", condition="none", k=1)
@@ -137,7 +139,7 @@ def _harm_scores(results: Mapping[str, RaterResult], printed: pd.DataFrame) -> p
             frame = frame[frame["missing"].astype(str) == "wrong"]
             language = frame["language"].astype(str) if "language" in frame else ALL
             frames.append(frame.assign(language=language, modality=frame["modality"].astype(str)))
-    if not frames:
+    if not frames or printed.empty:
         return None
     ours = pd.concat(frames, ignore_index=True)
     ours = ours.assign(**{key: ours[key].astype(str) for key in ("judge", "metric")})

@@ -83,11 +83,12 @@ def probabilities(
         who = ", ".join(value for name, value in cell.keys.items() if name != "judge_kind" and value)
         try:
             given = class_probabilities(cell)
+            kept = np.asarray(np.isfinite(given).all(axis=1))
+            _refuse_none(kept, cell.keys["task"])
         except NoProbabilities as error:
             refused.append(error)
             notes.append(f"{who}: no probabilities of all classes; left out.")
             continue
-        kept = np.asarray(np.isfinite(given).all(axis=1))
         if not kept.all():
             without = f"{int((~kept).sum()):,} of {len(given):,} answers have no probabilities"
             notes.append(f"{who}: {without} and are left out.")
@@ -132,6 +133,13 @@ def class_probabilities(cell: Cell) -> Floats:
     own = np.where((predicted == NO_ANSWER) | (predicted >= k), np.nan, own)
     first = np.where(predicted == 0, own, 1 - own)
     return np.stack([first, 1 - first], axis=1)
+
+
+def _refuse_none(kept: NDArray[np.bool_], task: str) -> None:
+    if not kept.any():
+        raise NoProbabilities(
+            f"judgments: no answer to {task} has a label with its probability; collect log-probabilities."
+        )
 
 
 def unit_log_loss(probability: Floats, gold: Codes) -> Floats:

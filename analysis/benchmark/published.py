@@ -218,11 +218,14 @@ def _scores(gold: Codes, given: Codes, k: Sequence[int]) -> list[dict[str, Any]]
 
 
 def _languages(judgments: pd.DataFrame, items: pd.DataFrame | None, answers: pd.DataFrame) -> dict[str, str]:
-    """Language of each judged item."""
-    source = judgments if items is None or "language" not in items else items
-    require_columns(source, ["item_id", "language"], "items" if source is items else "judgments")
-    each = source[["item_id", "language"]].drop_duplicates()
-    known = dict(zip(as_text(each["item_id"]), as_text(each["language"]), strict=True))
+    """Language of each judged item, of items that tell it, else of judgments."""
+    sources = [table for table in (judgments, items) if table is not None and "language" in table]
+    if not sources:
+        require_columns(judgments, ["language"], "judgments")
+    known: dict[str, str] = {}
+    for source in sources:
+        each = source[["item_id", "language"]].dropna().drop_duplicates()
+        known |= dict(zip(as_text(each["item_id"]), as_text(each["language"]), strict=True))
     lacking = [item for item in answers["item_id"].unique() if pd.isna(known.get(item))]
     if lacking:
         raise InputError(f"items: item '{lacking[0]}' has no language; the published sets are made of them.")

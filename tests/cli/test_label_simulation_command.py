@@ -9,8 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from conjury.analysis.benchmark import scores
+from conjury.analysis.benchmark.fit import Answered, score_study
+from conjury.analysis.raters.fit import FittedRatings
+from conjury.cli.benchmark_fits import beside_print, find_gold
 from conjury.cli.main import main
+from conjury.cli.rating import read_judged
 from conjury.inference.files import read_table
+from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import validate
 
 Told = Callable[..., tuple[int, str]]
@@ -60,19 +66,43 @@ def test_options_of_other_studies_are_refused(
     assert said in told
 
 
+def test_gold_labels_of_a_simulation_are_found_beside_its_judgments(conjury_here: Told) -> None:
+    known = load_any_study("multiturn")
+    assert isinstance(known, ItemStudy)
+    options = ("--items", 9, "--judge", "qwen3_8b", "--samples", 1)
+    assert conjury_here("simulate", "multiturn", "--out", "j.parquet", *options)[0] == 0
+    judged = read_judged([Path("j.parquet")], study=known)
+    found = find_gold(known, judged, None)
+    assert found.file == Path("j.labels.parquet")
+    assert set(found.labels["item_id"]) == set(read_table("j.labels.parquet")["item_id"])
+    assert any("beside the data, j.labels.parquet" in note for note in found.notes)
+    named = find_gold(known, judged, known.folder / "labels.csv")
+    assert named.file == known.folder / "labels.csv"
+
+
+def test_nothing_of_a_simulation_stands_beside_print(conjury_here: Told) -> None:
+    known = load_any_study("harm_or_humor")
+    assert isinstance(known, ItemStudy)
+    simulated = ("simulate", "harm_or_humor", "--out", "j.parquet", "--items", 40, "--judge", "gpt_4o")
+    assert conjury_here(*simulated, "--judge", "human")[0] == 0
+    judged = read_judged([Path("j.parquet")], study=known)
+    gold = find_gold(known, judged, None).labels
+    answered = Answered(known, judged.judgments, gold, judged.items)
+    fitted = FittedRatings({"scores_modality": scores(score_study(answered, answered.of_models), draws=0)})
+    beside_print(known, judged, fitted, judged.source())
+    assert not {"beside_print"} & set(fitted.results)
+    assert not fitted.notes
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("study", "options", "gold"),
-    [
-        ("multiturn", ("--items", 60), ("--gold", "j.labels.parquet")),
-        ("harm_or_humor", ("--items", 300), ()),
-    ],
+    ("study", "options"), [("multiturn", ("--items", 60)), ("harm_or_humor", ("--items", 300))]
 )
 def test_a_simulation_becomes_results_and_a_report_that_say_so(
-    conjury_here: Told, study: str, options: tuple[object, ...], gold: tuple[str, ...]
+    conjury_here: Told, study: str, options: tuple[object, ...]
 ) -> None:
     assert conjury_here("simulate", study, "--out", "j.parquet", *options)[0] == 0
-    fitted = ("fit", study, "--data", "j.parquet", *gold, "--out", "made", "--draws", 100)
+    fitted = ("fit", study, "--data", "j.parquet", "--out", "made", "--draws", 100)
     code, said = conjury_here(*fitted)
     assert code == 0, said
     manifest = json.loads(Path("made/manifest.json").read_text(encoding="utf-8"))

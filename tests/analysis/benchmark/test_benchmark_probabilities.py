@@ -142,3 +142,21 @@ def test_auc_of_one_class_is_missing() -> None:
     given, _ = draws(2)
     n = len(given)
     assert np.isnan(mean_auc(given, np.zeros(n, dtype=np.int64), np.ones((1, n)), np.arange(n))[0])
+
+
+def test_probabilities_beside_no_label_are_left_out_with_the_judge_named() -> None:
+    judged = pd.DataFrame(
+        {"judge_id": ["gpt"] * 3 + ["pal"] * 3, "judge_kind": "model", "item_id": ["j1", "j2", "j3"] * 2,
+         "dimension": "harm", "value": ["safe", "harmful", "harmful", None, None, None],
+         "status": ["ok"] * 3 + ["refused"] * 3, "probability": [0.9, 0.6, 0.8] * 2}
+    )  # fmt: skip
+    gold = pd.DataFrame(
+        {"item_id": ["j1", "j2", "j3"], "label_set": "harm", "label": ["safe", "harmful", "safe"]}
+    )
+    found = probabilities(score(judged, gold), draws=0)
+    assert "pal" not in set(found.frame["judge"])
+    assert any(note.startswith("pal") and "left out" in note for note in found.notes)
+    with pytest.raises(InputError, match="no answer to harm has a label with its probability"):
+        probabilities(
+            score(judged[judged["judge_id"] == "pal"], gold, classes={"harm": ["safe", "harmful"]}), draws=0
+        )

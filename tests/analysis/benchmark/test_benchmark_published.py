@@ -180,3 +180,13 @@ def test_what_cannot_be_scored_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=sentence):
         published(judged({"en1": "dry"}).assign(**change), gold({"en1": "dry"}), **options)
+
+
+def test_judgments_tell_the_language_of_items_that_do_not() -> None:
+    answers = judged({"en1": "dry", "es1": "dry"})
+    labels = gold({"en1": "dry", "es1": "dry"})
+    others = pd.DataFrame({"item_id": ["xx1"], "language": ["en"]})
+    untold = pd.DataFrame({"item_id": ["en1", "es1"], "language": ["en", None]})
+    for items in (others, untold):
+        with_items = published(answers, labels, items=items).frame
+        pd.testing.assert_frame_equal(with_items, published(answers, labels).frame)

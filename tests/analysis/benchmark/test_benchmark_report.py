@@ -137,6 +137,9 @@ def test_numbers_of_judges_who_were_printed_stand_beside_print() -> None:
     assert text["printed"].item() == pytest.approx(0.903)
     with pytest.raises(InputError, match="no printed number"):
         harm_beside(results, {"qwen3_32b": "Another"})
+    for nothing in (results, {}):
+        with pytest.raises(InputError, match="no printed number"):
+            harm_beside(nothing, {})
 
 
 def test_without_answers_by_published_rules_there_is_nothing_beside_print() -> None:
