@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,9 @@ import pandas as pd
 from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
 
-from ..adjustment import adjusted
 from ..raters.descriptive.resample import few_clusters
 from ..results import inference
+from .adjusting import Multiplicity, check_adjust, with_adjusted
 from .mcnemar import Discordance, bonett_price, clustered_p, discordance, exact_p, mid_p
 from .metrics import Margins, metric
 from .missing import WRONG, check_policies
@@ -30,8 +30,6 @@ EXACT, MID_P, CLUSTERED = "mcnemar exact", "mcnemar mid-p", "mcnemar clustered"
 MIXED = "mixed logit"
 MISSING_RATE = "missing_rate"
 TESTS = (BOOTSTRAP, EXACT, MID_P, CLUSTERED, MIXED)
-Multiplicity = Literal["holm", "bh", "none"]
-_ADJUSTMENTS = ("holm", "bh", "none")
 _COUNTED = {
     "n_left_only": "answers of {left} have no partner and are left out",
     "n_right_only": "answers of {right} have no partner and are left out",
@@ -155,8 +153,7 @@ def check_tests(tests: Sequence[str], adjust: str) -> None:
     for name in tests:
         if name not in TESTS:
             raise InputError(f"There is no test '{name}'{did_you_mean(name, TESTS)}; use {listed(TESTS)}.")
-    if adjust not in _ADJUSTMENTS:
-        raise InputError(f"adjust is '{adjust}'; use {listed(_ADJUSTMENTS)}.")
+    check_adjust(adjust)
 
 
 def rows_of(
@@ -245,19 +242,6 @@ def _mcnemar(pair: Matched, test: str, plan: Plan) -> dict[str, float]:
         return numbers_of(bounds, p)
     exact: Callable[[Discordance], float] = exact_p if test == EXACT else mid_p
     return numbers_of(Bounds(found.difference, *bonett_price(found, plan.alpha), test), exact(found))
-
-
-def with_adjusted(frame: pd.DataFrame, family: Sequence[str], adjust: str) -> pd.DataFrame:
-    """Put adjusted p values beside p; ``family`` are the columns whose values are one family of tests."""
-    made = frame["p"].astype(float)
-    if adjust != "none":
-        step: Any = adjust
-        made = made.groupby([frame[name] for name in family], sort=False).transform(
-            lambda p: adjusted(p.to_numpy(dtype=float), step)
-        )
-    frame = frame.copy()
-    frame.insert(list(frame.columns).index("p") + 1, "p_adjusted", made)
-    return frame
 
 
 def unbalanced(frame: pd.DataFrame, left: str = "the left side", right: str = "the right side") -> list[str]:

@@ -14,8 +14,8 @@ from conjury.inference.columns import as_text, listed
 from conjury.inference.errors import InputError
 from conjury.inference.tables import require_columns
 
-from ..adjustment import adjusted
 from ..results import check_alpha, inference
+from .adjusting import Multiplicity, check_adjust, with_adjusted
 from .metrics import Floats
 from .missing import WRONG, check_policies, outcome
 from .mixed_fit import QUADRATURE, MixedLogit, fit_mixed_logit
@@ -49,7 +49,7 @@ def mixed_logit(
     reference: str | None = None,
     by: Sequence[str] = (),
     missing: str = WRONG,
-    adjust: str = "holm",
+    adjust: Multiplicity = "holm",
     alpha: float = 0.05,
     errors: str = ROBUST,
     quadrature: int = QUADRATURE,
@@ -107,8 +107,7 @@ def mixed_logit(
     policy = check_policies(missing)[0]
     if errors not in (ROBUST, MODEL):
         raise InputError(f"errors is '{errors}'; use {ROBUST} or {MODEL}.")
-    if adjust not in ("holm", "bh", "none"):
-        raise InputError(f"adjust is '{adjust}'; use holm, bh or none.")
+    check_adjust(adjust)
     strata = [name for name in by if name != between]
     require_columns(scored.frame, [group], "scored judgments")
     prepared, left_out = comparable(scored, between, strata)
@@ -129,16 +128,8 @@ def mixed_logit(
         sides += _sides(keys, counted, fitted, used, errors)
     if not rows:
         raise InputError(f"scored judgments: no two values of column '{between}' share a task and prompt.")
-    frame = pd.DataFrame(rows)
-    p = frame["p"].to_numpy(dtype=float)
-    step: Any = adjust
-    frame.insert(
-        list(frame.columns).index("p") + 1,
-        "p_adjusted",
-        p if adjust == "none" else adjusted(p, step),
-    )
     return BenchmarkResult(
-        frame,
+        with_adjusted(pd.DataFrame(rows), [], adjust),
         "mixed",
         (*scored.notes, *left_out, *dict.fromkeys(notes)),
         {

@@ -11,17 +11,15 @@ from conjury.inference.columns import listed
 from conjury.inference.conditions import UNPERTURBED
 from conjury.inference.errors import InputError
 
+from .adjusting import Multiplicity, check_adjust, with_adjusted
 from .comparisons import BOOTSTRAP as TEST
 from .comparisons import (
     MISSING_RATE,
-    Multiplicity,
     check_one,
-    check_tests,
     difference_in,
     margins_of_sides,
     notes_of_tests,
     unbalanced,
-    with_adjusted,
 )
 from .mcnemar import discordance
 from .missing import WRONG
@@ -88,7 +86,7 @@ def robustness(
     rate = [MISSING_RATE] if missing == WRONG else []
     asked = [ACCURACY, "macro_f1", *rate] if metrics is None else metrics
     plan, policy = Plan(draws, seed, alpha, cluster), check_one(missing, asked)
-    check_tests([TEST], adjust)
+    check_adjust(adjust)
     strata = [name for name in by if name != CONDITION]
     prepared, _ = comparable(scored, CONDITION, strata)
     rows: list[dict[str, Any]] = []

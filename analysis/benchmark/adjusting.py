@@ -1,0 +1,47 @@
+"""p values of a table adjusted for several comparisons, beside those that were not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ..adjustment import adjusted
+
+Multiplicity = Literal["holm", "bh", "none"]
+ADJUSTMENTS = ("holm", "bh", "none")
+
+
+def check_adjust(adjust: str) -> None:
+    """Refuse an adjustment that there is not."""
+    if adjust not in ADJUSTMENTS:
+        raise InputError(f"adjust is '{adjust}'; use {', '.join(ADJUSTMENTS[:-1])} or {ADJUSTMENTS[-1]}.")
+
+
+def with_adjusted(frame: pd.DataFrame, family: Sequence[str], adjust: str) -> pd.DataFrame:
+    """Put adjusted p values beside p.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        With ``p``.
+    family : sequence of str
+        Columns whose values are one family of tests; without any all rows are one.
+    adjust : "holm", "bh" or "none"
+
+    Examples
+    --------
+    >>> with_adjusted(pd.DataFrame({"p": [0.01, 0.04]}), [], "holm")["p_adjusted"].tolist()
+    [0.02, 0.04]
+    """
+    made = frame["p"].astype(float)
+    if adjust != "none":
+        step: Any = adjust
+        keys: Any = [frame[name] for name in family] or pd.Series(0, index=frame.index)
+        made = made.groupby(keys, sort=False).transform(lambda p: adjusted(p.to_numpy(dtype=float), step))
+    frame = frame.copy()
+    frame.insert(list(frame.columns).index("p") + 1, "p_adjusted", made)
+    return frame
