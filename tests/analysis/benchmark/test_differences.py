@@ -282,7 +282,7 @@ def test_judges_are_compared_on_items_as_they_were() -> None:
         ({"tests": ["mcnemar"]}, "There is no test 'mcnemar'"),
         ({"tests": "bootstrap"}, "give a list"),
         ({"metrics": ["accurcy"]}, "did you mean 'accuracy'"),
-        ({"adjust": "bonferroni"}, "use holm, bh, none"),
+        ({"adjust": "bonferroni"}, "use holm, bh or none"),
         ({"missing": "skip"}, "missing is 'skip'"),
         ({"metrics": ["missing_rate"], "missing": "missing"}, "missing_rate counts missing answers"),
         ({"alpha": 2}, "alpha is 2"),
