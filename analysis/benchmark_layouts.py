@@ -12,6 +12,7 @@ from .display import NO_BREAK, STAR_RULE, interval, number, p_value, stars, styl
 from .figures.benchmark.annotators import distinction_in_words, rows_in_words, shown_agreement
 from .figures.benchmark.by_label import shown_labels
 from .figures.benchmark.confusion import is_right, label_in_words, shown_confusion
+from .figures.benchmark.curves import level_of
 from .figures.benchmark.differences import one_test, pairs_in_words, pairs_placed
 from .figures.benchmark.panels import judges_in_words, placed
 from .figures.benchmark.policies import policies_apart
@@ -22,6 +23,7 @@ from .figures.benchmark.terms import (
     STATUSES,
     TESTS,
     metric_in_words,
+    policy_in_words,
     rule_in_words,
 )
 from .figures.labels import LabelKey, words
@@ -80,7 +82,7 @@ def score_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
         by_policy = spread(
             of_first,
             {PLACE: of_first["_where"], "Judge": of_first["_who"]},
-            of_first["missing"].astype(str).map(_policy_in_words),
+            of_first["missing"].astype(str).map(policy_in_words),
             estimate_cell,
         )
         note = f"{metric_in_words(first)} under each rule for missing answers; {_level(result)} intervals."
@@ -342,11 +344,6 @@ def _shares(frame: pd.DataFrame, told: Names, names: Mapping[str, str], name: st
     return _grouped(shown, name, note, left=len(rows) - 1)
 
 
-def _policy_in_words(policy: str) -> str:
-    text = MISSING.get(policy, policy)
-    return text[:1].upper() + text[1:]
-
-
 def _arrow(row: Mapping[Any, Any]) -> str:
     if row["ratio_lower"] > 1:
         return NO_BREAK + MORE
@@ -362,4 +359,4 @@ def _percent(share: float) -> str:
 
 
 def _level(result: RaterResult) -> str:
-    return f"{100 * (1 - float(result.settings.get('alpha', 0.05))):g}%"
+    return level_of(result.settings)

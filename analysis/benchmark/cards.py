@@ -12,13 +12,13 @@ from conjury.inference.columns import as_text
 from conjury.inference.errors import InputError
 from conjury.inference.tables import require_columns
 
+from .confusion import OTHER_LABEL
 from .missing import NO_ANSWER
 from .result import BenchmarkResult
 from .scoring import Scored
 
 HARD, DIVIDED, SILENT, EASY = "hard", "divided", "silent", "easy"
 REASONS = (HARD, DIVIDED, SILENT, EASY)
-OTHER = "other label"
 RAW = ("response", "text", "raw_completion")  # columns of raw answers, the first that is there
 
 
@@ -121,7 +121,7 @@ def _shown(known: pd.DataFrame, item: str) -> dict[str, str]:
 
 def _answers(own: pd.DataFrame, scored: Scored, task: str) -> list[dict[str, Any]]:
     """Gold and the first answer of each judge with each prompt."""
-    classes, levels = (*scored.classes[task], OTHER), scored.levels[task]
+    classes, levels = (*scored.classes[task], OTHER_LABEL), scored.levels[task]
     made = []
     for (judge, prompt), part in own.groupby(["judge", "prompt"], sort=False, observed=True):
         first = part[part["sample"] == part["sample"].min()].sort_values("line")

@@ -14,7 +14,7 @@ from ..raters.naming import Names
 from .curves import level_of
 from .panels import BASELINE, placed, strata_of
 from .scores import shown_scores
-from .terms import MISSING, metric_in_words
+from .terms import metric_in_words, policy_in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,11 +57,11 @@ def draw(
         {
             "panel": frame["_where"],
             "row": frame["_who"],
-            "series": [_words(name) for name in frame["missing"].astype(str)],
+            "series": [policy_in_words(name) for name in frame["missing"].astype(str)],
             **{name: frame[name].astype(float) for name in ("estimate", "lower", "upper")},
         }
     )
-    series = [_words(name) for name in policies_apart(frame)]
+    series = [policy_in_words(name) for name in policies_apart(frame)]
     told = told[told["series"].isin(series)]
     level = level_of(result.settings)
     forest = Forest(
@@ -86,11 +86,6 @@ def policies_apart(frame: pd.DataFrame) -> list[str]:
         if values not in found.values():
             found[name] = values
     return list(found)
-
-
-def _words(policy: str) -> str:
-    text = MISSING.get(policy, policy)
-    return text[:1].upper() + text[1:]
 
 
 def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:

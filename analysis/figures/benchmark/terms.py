@@ -75,6 +75,18 @@ def metric_in_words(name: object, levels: dict[str, str] | None = None) -> str:
     return f"{told}: {(levels or {}).get(level, level.replace('_', ' '))}" if level else told
 
 
+def policy_in_words(policy: str) -> str:
+    """What a missing answer counts as, as a heading.
+
+    Examples
+    --------
+    >>> policy_in_words("missing")
+    'No answer is left out'
+    """
+    text = MISSING.get(policy, policy)
+    return text[:1].upper() + text[1:]
+
+
 def rule_in_words(rule: object) -> str:
     """The name of a reading rule without its form and version.
 
