@@ -125,6 +125,12 @@ def test_import_leaves_heavy_partners_alone(module: str) -> None:
     assert HEAVY & set(loaded.split()) == set()
 
 
+@pytest.mark.parametrize("module", ["conjury.analysis.benchmark", "conjury.analysis.raters"])
+def test_analyses_of_judgments_start_without_distributions_of_scipy(module: str) -> None:
+    loaded = in_fresh_python(f"import sys, {module}; print(*sys.modules)")
+    assert (HEAVY | {"scipy.stats"}) & set(loaded.split()) == set()
+
+
 def test_the_help_of_the_command_line_needs_no_tables() -> None:
     loaded = in_fresh_python(
         "import sys, conjury.cli.main; print(*{name.partition('.')[0] for name in sys.modules})"

@@ -6,7 +6,7 @@ from itertools import permutations
 from math import factorial
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri
 
 from ..ratings import Floats
 
@@ -32,7 +32,7 @@ def share_limits(share: Floats, error: Floats, n_topics: int, alpha: float) -> t
     >>> lower.round(3).tolist(), upper.round(3).tolist()
     ([0.0, 0.299], [0.161, 0.701])
     """
-    z2 = stats.norm.ppf(1 - alpha / 2) ** 2
+    z2 = float(ndtri(1 - alpha / 2)) ** 2
     varied = error > CLOSE
     n = np.where(varied, share * (1 - share) / np.where(varied, error, 1.0) ** 2, float(n_topics))
     n = np.maximum(n, 1.0)
