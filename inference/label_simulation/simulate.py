@@ -20,8 +20,8 @@ from ..errors import InputError
 from ..labels import majority_labels
 from ..streams import stream
 from ..study import LINE, ItemStudy
-from ..study_checks import suggestion
 from ..tables import JUDGE_KINDS, STATUSES
+from ..truth_files import selected_judges, truth_path
 from .asking import Question, World, answering, statuses_of, under
 from .draws import Floats, Integers, categories, persistent, uniforms
 from .items import Units, make_up, perturbed
@@ -106,8 +106,9 @@ def simulate_labels(
         raise InputError(f"The number of samples is {samples}; ask each model at least once.")
     if people is not None and people < 2:
         raise InputError(f"The number of people is {people}; gold labels by majority need two at least.")
-    truth = read_label_truth(_truth_table(study) if table is None else table, study)
-    chosen = _select(truth, judges)
+    source = truth_path(study, FILE, "labels", columns_of(study)) if table is None else table
+    truth = read_label_truth(source, study)
+    chosen = selected_judges(truth.judges, judges)
     made, cell, units = make_up(study, truth, items, seed)
     world = World(study, truth, made, cell, {of.task: of for of in units}, seed)
     shown = perturbed(made, truth.conditions) if truth.conditions else made
@@ -124,26 +125,6 @@ def simulate_labels(
         _gold_labels(world, panel),
         true_labels(world, chosen, asked, people or _size_of_panel(truth)),
     )
-
-
-def _truth_table(study: ItemStudy) -> Path:
-    path = study.folder / FILE
-    if not path.is_file():
-        raise InputError(
-            f"Study {study.name!r} has no truth table, so its labels cannot be simulated; write the "
-            f"parameters of its judges to {FILE} beside the study file, with the columns "
-            f"{', '.join(columns_of(study))}."
-        )
-    return path
-
-
-def _select(truth: LabelTruth, judges: Sequence[str] | None) -> list[str]:
-    for name in judges or ():
-        if name not in truth.judges:
-            raise InputError(f"Truth table: {suggestion(name, truth.judges)}")
-    if judges is not None and not judges:
-        raise InputError(f"No judge is named; name some of {', '.join(truth.judges)}.")
-    return [name for name in truth.judges if judges is None or name in judges]
 
 
 def _samples(study: ItemStudy, judge: str, given: int | None) -> int:

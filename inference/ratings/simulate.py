@@ -22,6 +22,7 @@ from ..streams import stream
 from ..study import ItemStudy
 from ..study_checks import suggestion
 from ..tables import JUDGE_KINDS, STATUSES, require_columns
+from ..truth_files import selected_judges, truth_path
 from .assignment import assign_raters
 from .draws import (
     Cells,
@@ -37,7 +38,7 @@ from .draws import (
 from .items import make_up_items
 from .raters import Rater, RatingTruth
 from .truth import true_ratings
-from .truth_table import COLUMNS, read_rating_truth
+from .truth_table import COLUMNS, FILE, read_rating_truth
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -120,8 +121,9 @@ def simulate_ratings(
         raise InputError(f"The number of samples is {samples}; ask each model at least once.")
     if repeats is not None and not 0 <= repeats <= 1:
         raise InputError(f"The share of repeats is {repeats:g}; give a number from 0 to 1.")
-    truth = read_rating_truth(_truth_table(study) if raters is None else raters, study)
-    chosen = _select(truth, judges)
+    source = truth_path(study, FILE, "ratings", COLUMNS) if raters is None else raters
+    truth = read_rating_truth(source, study)
+    chosen = selected_judges(truth.judges, judges)
     if items is None:
         items = make_up_items(study, _share_topics(truth.topics, topics), seed)
     world = _World(study, truth, items, _cells(study, truth, items), seed)
@@ -155,26 +157,6 @@ class _World:
     @property
     def common(self) -> Noise:
         return common_errors(self.truth, self.cells, stream(self.seed, "models"))
-
-
-def _truth_table(study: ItemStudy) -> Path:
-    path = study.folder / "truth.csv"
-    if not path.is_file():
-        raise InputError(
-            f"Study {study.name!r} has no truth table, so its ratings cannot be simulated; write the "
-            "parameters of its judges to truth.csv beside the study file, with the columns "
-            f"{', '.join(COLUMNS)}."
-        )
-    return path
-
-
-def _select(truth: RatingTruth, judges: Sequence[str] | None) -> list[str]:
-    for name in judges or ():
-        if name not in truth.judges:
-            raise InputError(f"Truth table: {suggestion(name, truth.judges)}")
-    if judges is not None and not judges:
-        raise InputError(f"No judge is named; name some of {', '.join(truth.judges)}.")
-    return [name for name in truth.judges if judges is None or name in judges]
 
 
 def _share_topics(known: Mapping[str, int], topics: int | None) -> dict[str, int]:

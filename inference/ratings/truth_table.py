@@ -23,6 +23,7 @@ from ..study_checks import suggestion
 from ..truth_files import read_truth_file
 from .raters import Floats, Rater, RatingTruth
 
+FILE = "truth.csv"
 COLUMNS = ["judge", "judge_kind", "parameter", "dimension", "level", "value"]
 HUMAN, MODEL = "human", "model"
 LEAST = 1e-8  # eigenvalue of a matrix that counts as positive definite
