@@ -20,10 +20,11 @@ from .fitted import ModelFit
 from .libraries import library
 from .ordinal_agreement import expected_agreement
 from .ordinal_data import OrdinalData, cells, ordinal_data
-from .ordinal_density import RAWS, Density, for_nutpie
+from .ordinal_density import RAWS, Density
 from .ordinal_draws import Draws, draws_of, posterior_draws, replicate
 from .ordinal_grid import grid, grid_step
 from .ordinal_items import item_table
+from .ordinal_nutpie import for_nutpie
 from .ordinal_priors import PRIORS, check_families
 from .ordinal_summary import (
     covariate_tables,

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .libraries import library
-from .ordinal_data import Cells, OrdinalData, centred, coordinates, dimensions
-from .ordinal_grid import LINK_SD, Grid
+from .ordinal_data import Cells, OrdinalData, centred
+from .ordinal_grid import EDGE, LEAST_SHARE, LINK_SD, Grid
 from .ordinal_priors import POSITIVE, PRIORS
 from .priors import Prior, Priors
 
@@ -300,7 +299,7 @@ def softmax(free: Floats) -> Floats:
     """Shares from their centred logarithms without the last, shape (..., K)."""
     full = np.concatenate([free, -free.sum(axis=-1, keepdims=True)], axis=-1)
     raised = np.exp(full - full.max(axis=-1, keepdims=True))
-    return np.asarray(np.maximum(raised / raised.sum(axis=-1, keepdims=True), 1e-300), dtype=float)
+    return np.asarray(np.maximum(raised / raised.sum(axis=-1, keepdims=True), LEAST_SHARE), dtype=float)
 
 
 def _scale(p: Parameters, share: Floats) -> Floats:
@@ -310,29 +309,5 @@ def _scale(p: Parameters, share: Floats) -> Floats:
 
 def _quantiles(shares: Floats) -> Floats:
     """Standardised logistic quantiles of cumulative shares, shape (G, K - 1)."""
-    cumulative = np.clip(np.cumsum(shares, axis=1)[:, :-1], 1e-9, 1 - 1e-9)
+    cumulative = np.clip(np.cumsum(shares, axis=1)[:, :-1], EDGE, 1 - EDGE)
     return np.asarray(np.log(cumulative / (1 - cumulative)) / LINK_SD["logit"])
-
-
-def for_nutpie(density: Density) -> Any:
-    """The density as a compiled model of nutpie, which keeps the constrained variables."""
-    nutpie_func = library("nutpie.compiled_pyfunc")
-    data = density.data
-    start = np.zeros(density.size)
-    kept = density.kept(start)
-    starts = density.start()
-
-    def at_first(seed: int) -> Floats:
-        return starts + np.random.default_rng(seed).uniform(-0.1, 0.1, density.size)
-
-    return nutpie_func.from_pyfunc(
-        density.size,
-        lambda: density,
-        lambda *seeds: density.kept,
-        [values.dtype for values in kept.values()],
-        [values.shape for values in kept.values()],
-        list(kept),
-        dims=dimensions(data),
-        coords=coordinates(data),
-        make_initial_point_fn=at_first,
-    )

@@ -15,6 +15,7 @@ REACH, INNER_REACH = 4.7, 4.0  # standard deviations to either side that the gri
 INNER = 11
 STEEP = 2.0  # discrimination, in standard deviations of the link, for which the grid is made
 STEP, WIDEST = 1.3, 0.6  # of the grid, in standard deviations of an item's quality given its ratings
+LEAST_SHARE, EDGE = 1e-300, 1e-9  # least share of a category; least cumulative share, and greatest from 1
 LINK_SD = {"logit": float(np.pi / np.sqrt(3)), "probit": 1.0}
 
 

@@ -13,14 +13,11 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
+from ..ratings import Codes, Floats
+from .ordinal_grid import EDGE, LEAST_SHARE, LINK_SD
 
-_LOGISTIC_SD = math.pi / math.sqrt(3)
-_LEAST = 1e-300
-_EDGE = 1e-9  # of cumulative shares
+_LOGISTIC_SD = LINK_SD["logit"]
 _HALF_NORMAL, _EXPONENTIAL = 0, 1  # else log-normal
 
 
@@ -249,10 +246,10 @@ def _shares(vector: Floats, n_groups: int, n_cut: int) -> tuple[Floats, Floats, 
             total += shares[g, k]
         so_far = 0.0
         for k in range(n_cut + 1):
-            shares[g, k] = max(shares[g, k] / total, _LEAST)
+            shares[g, k] = max(shares[g, k] / total, LEAST_SHARE)
             so_far += shares[g, k]
             if k < n_cut:
-                inside = min(max(so_far, _EDGE), 1 - _EDGE)
+                inside = min(max(so_far, EDGE), 1 - EDGE)
                 cumulative[g, k] = inside
                 quantile[g, k] = math.log(inside / (1 - inside)) / _LOGISTIC_SD
     return shares, cumulative, quantile

@@ -36,7 +36,8 @@ def design(n_items: int = 60, n_people: int = 6) -> pd.DataFrame:
 
 def one_round(data: OrdinalData, priors: Priors, seed: int) -> dict[str, int]:
     """Rank of each true parameter among thinned draws of its posterior."""
-    from conjury.analysis.raters.models.ordinal_density import Density, for_nutpie
+    from conjury.analysis.raters.models.ordinal_density import Density
+    from conjury.analysis.raters.models.ordinal_nutpie import for_nutpie
 
     rng = np.random.default_rng(seed)
     at = grid(grid_step(data))

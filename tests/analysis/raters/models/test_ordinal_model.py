@@ -110,6 +110,23 @@ def test_the_compiled_density_is_that_of_the_pymc_model(case):
     assert np.ptp(away) < 1e-8
 
 
+def test_what_is_stored_of_a_draw_is_what_the_density_uses():
+    from conjury.analysis.raters.models.ordinal_target import unpacked
+
+    data, density = densities("logit", 2)
+    at = np.random.default_rng(6).normal(0, 0.6, density.size)
+    stored = density.kept(at)
+    slope, shift, own, cut, quality, *_ = unpacked(at, *density._arranged)
+    sd = LINK_SD["logit"]
+    assert cut / sd == pytest.approx(stored["cut"], rel=1e-12)
+    assert slope / sd == pytest.approx(stored["discrimination"], rel=1e-12)
+    assert own[density.repeated] / sd == pytest.approx(stored["own_sd"], rel=1e-12)
+    assert quality == pytest.approx(data.effects @ stored["quality_response_type"], rel=1e-12)
+    tilt = stored["bias_response_type"] @ data.effects.T
+    by_group = np.vstack([np.zeros((data.n_panels, tilt.shape[1])), tilt])
+    assert shift / sd == pytest.approx(by_group[data.group] - stored["severity"][:, None], rel=1e-12)
+
+
 def test_quadrature_is_exact_to_many_digits():
     from conjury.analysis.raters.models.ordinal_density import Density
 
