@@ -119,7 +119,7 @@ def describe_benchmark(study: ItemStudy) -> dict[str, Any]:
     """Name a study, its tasks and their labels in words, as manifests do."""
     from conjury.analysis.benchmark.fit import task_in_words
 
-    made = describe_study(study)
+    made = {**describe_study(study), "missing": study.missing}
     tasks = {task: task_in_words(study, task) for task in study.label_sets}
     gold = {level.id: level.label for level in study.gold.levels} if study.gold is not None else {}
     levels = made["labels"]["levels"]

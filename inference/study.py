@@ -155,7 +155,9 @@ class ItemStudy(AnyStudy):
     ``refusal`` says what a refused, empty or unreadable answer counts as: a missing value. Of the columns of
     items, ``strata`` are those by which results are told apart, ``cluster`` names items that belong together
     (responses to one topic), and ``generator`` says who wrote an item: "human", or the id of a judge.
-    ``gold`` says which labels are right. ``main`` is the scale that matters most; ``tiers`` are levels of a
+    ``gold`` says which labels are right. ``missing`` says what an answer without a label counts as, by its
+    status: "wrong", "missing" (left out, as statuses that are not named), or a label of the answers.
+    ``main`` is the scale that matters most; ``tiers`` are levels of a
     stratum in their order of quality, and ``unrelated`` is the one whose items do not fit their context.
     Levels in ``set_aside`` (responses that are not meant to be funny) take no part in comparisons of who
     wrote what.
@@ -165,6 +167,7 @@ class ItemStudy(AnyStudy):
     items: Text
     response: Response
     refusal: Literal["missing"] = "missing"
+    missing: dict[str, str] = Field(default_factory=dict)
     strata: list[Stratum] = Field(default_factory=list)
     cluster: Identifier | None = None
     generator: Identifier | None = None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .collecting_parts import Label, LineLabels
 from .marked_yaml import Location
 from .study_checks import Problem, duplicates, missing_file, suggestion
+from .tables import STATUSES
 
 if TYPE_CHECKING:
     from .study import ItemStudy
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
 def first_item_problem(study: ItemStudy, line: Callable[[Location], int]) -> Problem | None:
     """Return the problem that stands first in the file, or None."""
-    checks = (_strata, _main, _tiers, _unrelated, _set_aside, _assignment, _only, _label_sets, _gold)
+    of_items = (_strata, _main, _tiers, _unrelated, _set_aside, _assignment)
+    checks = (*of_items, _only, _label_sets, _gold, _missing)
     found = [problem for check in checks for problem in check(study)]
     return min(found, key=lambda problem: line(problem.location), default=None)
 
@@ -122,6 +124,21 @@ def _gold(study: ItemStudy) -> Iterator[Problem]:
         for level in covered:
             if level not in levels:
                 yield Problem(at, f"gold: {suggestion(level, levels)}")
+
+
+def _missing(study: ItemStudy) -> Iterator[Problem]:
+    if study.missing and not study.label_sets:
+        yield Problem(("missing",), "missing: no prompt asks for labels; remove it.")
+        return
+    statuses = [status for status in STATUSES if status != "ok"]
+    labels = dict.fromkeys(label.id for found in study.label_sets.values() for label in found.labels)
+    meanings = ["wrong", "missing", *labels]
+    for status, meaning in study.missing.items():
+        at: Location = ("missing", status)
+        if status not in statuses:
+            yield Problem(at, f"missing: {suggestion(status, statuses)}")
+        if meaning not in meanings:
+            yield Problem(at, f"missing, {status}: {suggestion(meaning, meanings)}")
 
 
 def _known(study: ItemStudy, column: str, at: Location, what: str) -> Iterator[Problem]:

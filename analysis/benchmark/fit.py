@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from conjury.inference.columns import as_text
+from conjury.inference.columns import as_text, listed
 from conjury.inference.conditions import UNPERTURBED
 from conjury.inference.errors import InputError
 from conjury.inference.study import ItemStudy
@@ -26,6 +26,7 @@ from .cards import cards
 from .comparisons import differences
 from .confusion import by_label, confusion
 from .errors import length_effects
+from .missing import MISSING, WRONG
 from .mixed import mixed_logit
 from .passes import passes
 from .probabilities import probabilities
@@ -140,7 +141,21 @@ def score_study(answered: Answered, judgments: pd.DataFrame) -> Scored:
         classes={task: [label.id for label in response.labels] for task, response in found.items()},
         covers=study.gold.covers if study.gold is not None else None,
         items=answered.items,
+        policy=study.missing,
     )
+
+
+def missing_in_words(study: ItemStudy) -> str:
+    """What the study lets answers without a label count as, in a sentence; empty where it does not say."""
+    if not study.missing:
+        return ""
+    words = {label.id: f"'{label.label}'" for found in study.label_sets.values() for label in found.labels}
+    words |= {WRONG: "wrong", MISSING: "left out"}
+    statuses: dict[str, list[str]] = {}
+    for status, meaning in study.missing.items():
+        statuses.setdefault(words[meaning], []).append(status)
+    told = [f"{listed(names)}: {meaning}" for meaning, names in statuses.items()]
+    return f"Under the study's rule answers without a label count by their status ({'; '.join(told)})."
 
 
 def plan_benchmark(answered: Answered, options: BenchmarkOptions) -> list[Planned]:
@@ -181,6 +196,8 @@ def fit_benchmark(
     found = FittedRatings()
     if len(answered.of_models) < len(answered.judgments):
         found.notes.append("People are not scored: their votes make gold labels. Models are.")
+    if told := missing_in_words(answered.study):
+        found.notes.append(told)
     for planned in plan_benchmark(answered, options):
         if progress is not None:
             progress(planned.title)

@@ -204,7 +204,9 @@ def score(
         all_classes,
         all_levels,
         covered,
-        check_policy(policy or {}, all_classes),
+        check_policy(
+            policy or {}, {**classes, **all_classes} if isinstance(classes, Mapping) else all_classes
+        ),
         tuple(notes),
     )
 

@@ -17,10 +17,13 @@ from conjury.analysis.benchmark.fit import (
     Answered,
     BenchmarkOptions,
     fit_benchmark,
+    missing_in_words,
     plan_benchmark,
     rule_of,
+    score_study,
     task_in_words,
 )
+from conjury.analysis.benchmark.scores import scores
 from conjury.inference.errors import InputError
 from conjury.inference.files import read_table, write_table
 from conjury.inference.labels import read_labels
@@ -93,6 +96,33 @@ def test_a_stratum_with_prompts_of_its_own_splits_every_table() -> None:
         "scores_modality",
         "scores_modality_language",
     ]
+
+
+def test_missing_answers_count_as_wrong_as_nothing_or_as_the_study_says() -> None:
+    known = study("harm_or_humor")
+    judged = pd.DataFrame(
+        {
+            "judge_id": "one",
+            "judge_kind": "model",
+            "item_id": ["a", "b", "c", "d"],
+            "dimension": "harm",
+            "value": ["harmful", None, None, None],
+            "status": ["ok", "empty", "refused", "error"],
+        }
+    )
+    gold = pd.DataFrame({"item_id": list("abcd"), "label_set": "harm", "label": "explicit"})
+    found = scores(score_study(Answered(known, judged, gold), judged), metrics=["accuracy"], draws=0).frame
+    ours = found[found["judge"] == "one"].set_index("missing")
+    assert ours["estimate"].to_dict() == pytest.approx({"wrong": 1 / 4, "missing": 1.0, "study": 2 / 3})
+    assert ours["n_units"].to_dict() == {"wrong": 4, "missing": 1, "study": 3}
+    assert "empty: 'Harmful'; refused, truncated, unparsed: wrong; error: left out" in missing_in_words(known)
+
+
+def test_a_rule_for_missing_answers_may_name_a_label_of_a_task_that_was_not_judged() -> None:
+    given = answered("multiturn", judges=("one",))
+    known = given.study.model_copy(update={"missing": {"empty": "punchline"}})
+    asked = given.judgments[given.judgments["dimension"] == "joke_type"]
+    assert score_study(replace(given, study=known), asked).policy == {"empty": "punchline"}
 
 
 def test_perturbed_items_are_compared_and_not_scored() -> None:

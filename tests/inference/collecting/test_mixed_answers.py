@@ -219,6 +219,12 @@ def test_a_list_of_lines_is_shown_as_lines_and_counted(tmp_path: Path) -> None:
             "gold: level 'a' is given twice",
         ),
         (lambda c: (c.update(response=RATINGS), c["prompts"].pop(1)), "gold: no prompt asks for labels"),
+        (
+            lambda c: c.update(missing={"refusd": "wrong"}),
+            "missing: 'refusd' is unknown here; did you mean 'refused'",
+        ),
+        (lambda c: c.update(missing={"ok": "wrong"}), "missing: 'ok' is unknown here"),
+        (lambda c: c.update(missing={"empty": "hatefull"}), "missing, empty: 'hatefull' is unknown here"),
     ],
 )
 def test_answers_and_gold_labels_that_contradict_the_study_are_refused(
