@@ -10,6 +10,7 @@ import pandas as pd
 
 from .metrics import class_f1, class_precision, class_recall
 from .missing import NO_ANSWER
+from .pooling import pooled_notes
 from .resampling import Bounds, Plan, bounds_of, cluster_codes, n_distinct
 from .result import BenchmarkResult
 from .scores import drawn_margins
@@ -66,7 +67,8 @@ def confusion(scored: Scored, *, by: Sequence[str] = ()) -> BenchmarkResult:
                 }
             )
         )
-    return BenchmarkResult(pd.concat(tables, ignore_index=True), "confusion", scored.notes, {"by": list(by)})
+    notes = (*scored.notes, *pooled_notes(scored, by))
+    return BenchmarkResult(pd.concat(tables, ignore_index=True), "confusion", notes, {"by": list(by)})
 
 
 def by_label(
@@ -130,7 +132,7 @@ def by_label(
             rows.append({**cell.keys, **row})
     frame = pd.DataFrame(rows)
     drawn_by = f"Intervals are percentiles of {draws:,} draws of {cluster}; shares of 0 and 1 have Wilson's."
-    notes = (*scored.notes, drawn_by) if draws else scored.notes
+    notes = (*scored.notes, *pooled_notes(scored, by), *([drawn_by] if draws else []))
     return BenchmarkResult(frame, "by_label", notes, {"by": list(by), **vars(plan)})
 
 

@@ -15,6 +15,7 @@ from conjury.inference.errors import InputError
 from .baselines import BASELINE, MAJORITY, RANDOM
 from .metrics import Codes, Floats
 from .missing import MISSING, NO_ANSWER
+from .pooling import pooled_notes
 from .resampling import NONE, Bounds, Plan, bounds_of, cluster_codes, cluster_sums
 from .result import BenchmarkResult
 from .scores import counts_of, interval_notes
@@ -100,7 +101,10 @@ def probabilities(
     frame = pd.DataFrame(rows)
     settings = {"by": list(by), "missing": [MISSING], **vars(plan)}
     return BenchmarkResult(
-        frame, "probabilities", (*scored.notes, *notes, *interval_notes(frame, plan)), settings
+        frame,
+        "probabilities",
+        (*scored.notes, *notes, *pooled_notes(scored, by), *interval_notes(frame, plan)),
+        settings,
     )
 
 

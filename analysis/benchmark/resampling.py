@@ -15,7 +15,9 @@ from conjury.inference.tables import require_columns
 from ..raters.descriptive.resample import draw_clusters
 from ..results import check_alpha, check_draws
 from .metrics import Codes, Floats
+from .units import BASE, filled_text
 
+ITEM = "item_id"
 BOOTSTRAP, WILSON, NONE = "bootstrap", "wilson", "none"
 
 
@@ -26,7 +28,7 @@ class Plan:
     draws: int = 2_000
     seed: int = 1
     alpha: float = 0.05
-    cluster: str = "item_id"
+    cluster: str = ITEM
 
     def __post_init__(self) -> None:
         check_draws(self.draws, self.seed)
@@ -59,9 +61,21 @@ def _weights(n_clusters: int, draws: int, seed: int) -> Floats:
 
 
 def cluster_codes(frame: pd.DataFrame, cluster: str) -> tuple[Codes, int]:
-    """Cluster of each row, shape (n,), numbered in the order of their names, and how many there are."""
+    """Cluster of each row, shape (n,), numbered in the order of their names, and how many there are.
+
+    Copies of an item are clustered with the item that they come from.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"item_id": ["j1", "j1x", "j2"], "base_item_id": ["j1", "j1", None]})
+    >>> cluster_codes(frame, "item_id")
+    (array([0, 0, 1]), 2)
+    """
     require_columns(frame, [cluster], "scored judgments")
     names = frame[cluster]
+    if cluster == ITEM and BASE in frame:
+        own = filled_text(frame[BASE])
+        names = own.fillna(as_text(names))
     if not isinstance(names.dtype, pd.CategoricalDtype):
         names = as_text(names)
     codes, found = pd.factorize(names, sort=True, use_na_sentinel=False)

@@ -16,6 +16,7 @@ from ..raters.descriptive.resample import few_clusters
 from .baselines import BASELINE, MAJORITY, RANDOM, majority_class, random_expectation
 from .metrics import OVERALL, Codes, Floats, Margins, cluster_margins, is_share, margins_of, metric, rests_on
 from .missing import POLICIES, check_policies, outcome
+from .pooling import pooled_notes
 from .resampling import BOOTSTRAP, NONE, WILSON, Bounds, Plan, bounds_of, cluster_codes, n_distinct
 from .result import BenchmarkResult
 from .scoring import Cell, Scored
@@ -52,7 +53,8 @@ def scores(
     draws, seed, alpha : int, int, float
         Of the percentile bootstrap; ``draws=0`` for no intervals.
     cluster : str
-        Column whose values are drawn again; all units of a value come together.
+        Column whose values are drawn again; all units of a value come together. Copies of an item are drawn
+        with the item that they come from.
 
     Returns
     -------
@@ -89,7 +91,7 @@ def scores(
     return BenchmarkResult(
         frame,
         "scores",
-        (*scored.notes, *interval_notes(frame, plan)),
+        (*scored.notes, *pooled_notes(scored, by), *interval_notes(frame, plan)),
         {"by": list(by), "missing": list(policies), **vars(plan)},
     )
 

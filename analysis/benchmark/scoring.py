@@ -19,7 +19,7 @@ from conjury.inference.tables import require_columns
 
 from .metrics import Codes
 from .missing import NO_ANSWER, check_policy
-from .units import answers_table, bases, gold_table, joined, strata_table
+from .units import answers_table, bases, gold_table, joined, strata_table, with_origins
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,8 @@ def score(
     Raises
     ------
     InputError
-        For missing columns, a unit with two gold labels, a judgment given twice, or nothing to score.
+        For missing columns, a unit with two gold labels, a judgment given twice, conditions of judgments that
+        are not those of the items, or nothing to score.
 
     Examples
     --------
@@ -175,8 +176,8 @@ def score(
     >>> scored.frame["correct"].tolist()
     [True, False]
     """
-    answers = answers_table(judgments)
     strata = strata_table(items)
+    answers = with_origins(answers_table(judgments), strata)
     gold = gold_table(labels, bases(answers, strata))
     covered = _covered(covers or {})
     tasks = [task for task in answers["task"].unique() if (gold["task"] == task).any()]

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from conjury.inference.columns import as_text, refuse
+from conjury.inference.conditions import UNPERTURBED
 from conjury.inference.errors import InputError
 from conjury.inference.tables import require_columns
 
+CONDITION, BASE = "condition", "base_item_id"
+ORIGINS = (CONDITION, BASE)  # of items that may be copies of others
 LINE = "line"  # task of the dimensions line_1, line_2, ...
 _LINE = re.compile(r"^line_(\d+)$")
 GROUP = ["judge", "judge_kind", "prompt", "task", "item_id", "sample"]
 KEPT = (  # columns of an answer, where they are there
-    *("condition", "base_item_id", "language", "modality", "position", "rule", "finish_reason"),
+    *(*ORIGINS, "language", "modality", "position", "rule", "finish_reason"),
     *("request_key", "labels_given", "lines_shown"),
 )
 NUMBERS = ("probability", "outside")  # of a unit, where it is there
@@ -91,6 +96,53 @@ def strata_table(items: pd.DataFrame | None) -> pd.DataFrame | None:
     return made
 
 
+def with_origins(answers: pd.DataFrame, items: pd.DataFrame | None) -> pd.DataFrame:
+    """Fill empty cells of ``condition`` and ``base_item_id`` with what the items say; refuse contradictions.
+
+    A column that the answers lack is left to the items.
+    """
+    made = answers
+    for name in ORIGINS:
+        if name not in answers or items is None or name not in items:
+            continue
+        told = dict(zip(as_text(items["item_id"]), filled_text(items[name]), strict=True))
+        of_items = as_text(answers["item_id"]).map(told).astype("string")
+        own = filled_text(answers[name])
+        apart = ((own != of_items) & own.notna() & of_items.notna()).to_numpy(dtype=bool, na_value=False)
+        if apart.any():
+            refuse("judgments", name, apart, "is another than that of the item in items", "make them agree")
+        made = made.assign(**{name: own.fillna(of_items)})
+    return made
+
+
+def conditions_of(judgments: pd.DataFrame, items: pd.DataFrame | None) -> pd.Series[str] | None:
+    """Condition of each judgment, `UNPERTURBED` where nothing says so; None where there are no conditions."""
+    if CONDITION in judgments:
+        found = as_text(with_origins(judgments.reset_index(drop=True), items)[CONDITION])
+    elif items is not None and CONDITION in items:
+        told = dict(zip(as_text(items["item_id"]), as_text(items[CONDITION]), strict=True))
+        found = as_text(judgments["item_id"]).map(told).astype("string")
+    else:
+        return None
+    return filled_text(found).fillna(UNPERTURBED)
+
+
+def filled_text(column: pd.Series[Any]) -> pd.Series[str]:
+    """Cells as text, empty ones missing."""
+    text = as_text(column)
+    return text.mask(text.fillna("").str.strip() == "")
+
+
+def is_surplus(answers: pd.DataFrame) -> NDArray[np.bool_]:
+    """Whether each answer labels a line beyond those that were shown, shape (n,)."""
+    if "lines_shown" not in answers:
+        return np.zeros(len(answers), dtype=bool)
+    beyond = answers["line"].to_numpy() > pd.to_numeric(answers["lines_shown"]).to_numpy(
+        float, na_value=np.inf
+    )
+    return np.asarray(beyond, dtype=bool)
+
+
 def bases(answers: pd.DataFrame, strata: pd.DataFrame | None) -> dict[str, str]:
     """Original of each item that is a copy of another."""
     found: dict[str, str] = {}
@@ -142,8 +194,14 @@ def joined(asked: pd.DataFrame, units: pd.DataFrame, notes: list[str], task: str
     values = asked.drop(columns=["judge_kind", "task", *kept])
     keys = ["judge", "prompt", "item_id", "sample", "line"]
     frame = wanted.merge(values, on=keys, how="left")
-    unknown = len(asked) - int(frame["status"].notna().sum())
-    if unknown:
+    unit = ["item_id", "line"]
+    known = pd.MultiIndex.from_frame(asked[unit]).isin(pd.MultiIndex.from_frame(units[unit]))
+    beyond = is_surplus(asked) & ~known
+    if surplus := int(beyond.sum()):
+        notes.append(
+            f"{task}: {surplus:,} labels are of lines beyond those that were shown and are left out."
+        )
+    if unknown := int((~known & ~beyond).sum()):
         notes.append(f"{task}: {unknown:,} judgments are of units without a gold label and are left out.")
     lacking = frame["status"].isna()
     if lacking.any():

@@ -225,3 +225,41 @@ def test_same_seed_gives_the_same_numbers_and_another_seed_others() -> None:
     first, again, other = (scores(score(answers, labels), draws=200, seed=seed).frame for seed in (1, 1, 2))
     pd.testing.assert_frame_equal(first, again)
     assert not first["lower"].equals(other["lower"])
+
+
+def test_empty_conditions_of_judgments_are_those_of_the_items() -> None:
+    items = pd.DataFrame(
+        {"item_id": ["j1", "j1x"], "base_item_id": ["j1", "j1"], "condition": ["none", "drift"]}
+    )
+    answers = judged(item_id=["j1", "j1x"], value="safe", condition=["none", ""], base_item_id=["j1", None])
+    found = score(answers, gold(j1="safe"), items=items).frame
+    assert found[["condition", "base_item_id"]].to_numpy().tolist() == [["none", "j1"], ["drift", "j1"]]
+    with pytest.raises(
+        InputError, match="judgments: row 2 of column 'condition' is .* in items; make them agree"
+    ):
+        score(answers.assign(condition="none"), gold(j1="safe"), items=items)
+
+
+def test_copies_are_drawn_with_their_originals_and_said_to_be_pooled() -> None:
+    rng = np.random.default_rng(4)
+    value = rng.choice(["a", "b"], 60)
+    names = pd.Series([f"j{number}" for number in range(60)])
+    plain = judged(item_id=names, value=value, condition="none", base_item_id=None)
+    copies = plain.assign(item_id=names + "x", condition="drift", base_item_id=names)
+    labels = gold(**dict.fromkeys(names, "a"))
+    alone, both = (
+        scores(score(table, labels, classes=["a", "b"]), metrics=["accuracy"], missing=["wrong"], draws=200)
+        for table in (plain, pd.concat([plain, copies], ignore_index=True))
+    )
+    one, two = (result.frame.query("judge == 'gpt'").iloc[0] for result in (alone, both))
+    assert two["n_items"] == 120 and two["n_clusters"] == 60
+    assert two["std_error"] == pytest.approx(one["std_error"], rel=1e-9)
+    assert any("60 answers to perturbed copies are pooled" in note for note in both.notes)
+    assert not any("pooled" in note for note in alone.notes)
+
+
+def test_surplus_lines_are_told_apart_from_lines_without_gold() -> None:
+    answers = line_judgments(1, 2, 3, 4).assign(lines_shown=3)
+    found = score(answers, line_labels("setup", "setup"))
+    assert "line: 1 labels are of lines beyond those that were shown and are left out." in found.notes
+    assert "line: 1 judgments are of units without a gold label and are left out." in found.notes
