@@ -16,19 +16,22 @@ from ..raters.descriptive.resample import few_clusters
 from ..results import inference
 from .adjusting import Multiplicity, check_adjust, with_adjusted
 from .mcnemar import Discordance, bonett_price, clustered_p, discordance, exact_p, mid_p
-from .metrics import Margins, metric
+from .metrics import Floats, Margins, cluster_margins, margins_of, metric
 from .missing import WRONG, check_policies
 from .mixed import pair_of
 from .pairing import ACCURACY, JUDGE, LOG_ODDS, Matched, comparable, matched_pairs
 from .resampling import NONE, Bounds, Plan, bounds_of
 from .result import BenchmarkResult
-from .scores import drawn_margins
 from .scoring import Scored
 
 BOOTSTRAP = "bootstrap"
 EXACT, MID_P, CLUSTERED = "mcnemar exact", "mcnemar mid-p", "mcnemar clustered"
 MIXED = "mixed logit"
 MISSING_RATE = "missing_rate"
+BY_UNIT = (
+    "Conditions are compared unit by unit: where a unit has several answers, each counts one over their "
+    "number on its side, and pairs are units."
+)
 TESTS = (BOOTSTRAP, EXACT, MID_P, CLUSTERED, MIXED)
 _COUNTED = {
     "n_left_only": "answers of {left} have no partner and are left out",
@@ -59,7 +62,8 @@ def differences(
     scored : Scored
     between : str
         What is compared: "judge", "prompt", "condition" (copies of an item are that item) or another column
-        that differs between answers to one unit.
+        that differs between answers to one unit. Answers pair by unit and sample; those of conditions by
+        unit, each side with the mean of its samples (see `robustness`), and ``n_pairs`` are units.
     against : str, optional
         Compare all with this one; by default, every two.
     by : sequence of str
@@ -71,7 +75,7 @@ def differences(
         over its bootstrap error, by Student's t); of accuracy "mcnemar exact" and "mcnemar mid-p" (pairs as
         independent) and "mcnemar clustered"; "mixed logit" (log-odds with a random intercept an item and
         robust errors, see `mixed_logit`). McNemar's exact and mid-p take the first sample of a unit that both
-        sides have.
+        sides have; between conditions with several samples McNemar's tests are left out.
     missing : "wrong", "missing" or "study"
         What missing answers count as; "missing" leaves out pairs that lack either.
     adjust : "holm", "bh" or "none"
@@ -85,8 +89,9 @@ def differences(
         Kind "differences": ``judge, prompt, task, [by]`` without what is compared, ``left, right, metric,
         test, estimate`` (left minus right)``, std_error, lower, upper, p, p_adjusted, n_pairs, n_units,
         n_items, n_clusters, n_left_only, n_right_only`` (answers without a partner)``, n_missing,
-        only_left, only_right`` (pairs in which only that side is right). Intervals beside McNemar's exact
-        and mid-p tests are Bonett and Price's.
+        only_left, only_right`` (pairs in which only that side is right, or is so more often). Intervals
+        beside McNemar's exact and mid-p tests are Bonett and Price's. Where a metric is always 0, or always
+        1, on both sides, as of judges who never answer, there is no p, and none to adjust for.
 
     Raises
     ------
@@ -118,6 +123,12 @@ def differences(
             apart.append(f"{pair.left} and {pair.right}")
             continue
         rows += rows_of(pair, metrics, tests, plan, notes)
+        notes += [] if pair.single else [BY_UNIT]
+    if not rows and notes:
+        raise InputError(
+            "scored judgments: McNemar's tests compare one answer with one, and samples of two conditions do "
+            "not pair; ask for bootstrap."
+        )
     if not rows:
         raise InputError(
             f"scored judgments: no two values of column '{between}' have an answer to the same unit; "
@@ -173,7 +184,11 @@ def rows_of(
         for name in metrics:
             yield row(name, BOOTSTRAP, difference_in(pair, name, margins, plan).numbers)
     for test in (EXACT, MID_P, CLUSTERED):
-        if test in tests:
+        if test in tests and not pair.single:
+            notes.append(
+                f"{pair.left} and {pair.right}: McNemar's tests are left out: units have several samples."
+            )
+        elif test in tests:
             single = pair if test == CLUSTERED else pair.first_samples()
             yield row(ACCURACY, test, _mcnemar(single, test, plan), single)
     if MIXED in tests:
@@ -192,12 +207,17 @@ class Difference:
 def margins_of_sides(pair: Matched, plan: Plan) -> tuple[Margins, Margins]:
     """Margins of both sides in the sample and every draw, with the same clusters drawn for both."""
     codes, n_clusters = pair.clusters(plan.cluster)
-    weights = plan.weights(n_clusters)
-    left, right = (
-        drawn_margins(frame["level"].to_numpy(dtype=np.int64), predicted, pair.cell, codes, weights)
-        for frame, predicted in zip((pair.left_frame, pair.right_frame), pair.predicted, strict=True)
-    )
-    return left, right
+    weights, cell = plan.weights(n_clusters), pair.cell
+
+    def margins(side: int, frame: pd.DataFrame) -> Margins:
+        own = codes[pair.pair[side]]
+        weight = None if pair.single else pair.weights[side]
+        level, predicted = frame["level"].to_numpy(dtype=np.int64), pair.predicted[side]
+        n_classes = len(cell.classes)
+        sums = cluster_margins(level, predicted, cell.class_of, n_classes, own, n_clusters, weight)
+        return margins_of(weights @ sums, cell.class_of)
+
+    return margins(0, pair.left_frame), margins(1, pair.right_frame)
 
 
 def difference_in(pair: Matched, name: str, margins: tuple[Margins, Margins], plan: Plan) -> Difference:
@@ -206,8 +226,13 @@ def difference_in(pair: Matched, name: str, margins: tuple[Margins, Margins], pl
     drawn = left - right
     _, n_clusters = pair.clusters(plan.cluster)
     bounds = bounds_of(drawn, plan.alpha, share=False, n_clusters=n_clusters)
-    p = p_of(bounds, n_clusters) if plan.draws else np.nan
+    p = p_of(bounds, n_clusters) if plan.draws and not (constant(left) and constant(right)) else np.nan
     return Difference(float(left[0]), float(right[0]), numbers_of(bounds, p))
+
+
+def constant(drawn: Floats) -> bool:
+    """Whether a metric is 0 in the sample and every draw, or 1: a judge who never answers, or never errs."""
+    return bool(drawn[0] in (0, 1) and (drawn == drawn[0]).all())
 
 
 def p_of(bounds: Bounds, n_clusters: int) -> float:
@@ -235,13 +260,16 @@ def numbers_of(bounds: Bounds, p: float) -> dict[str, float]:
 
 def _mcnemar(pair: Matched, test: str, plan: Plan) -> dict[str, float]:
     found = discordance(*pair.correct)
+    idle = all(constant(side) for side in pair.correct) and found.difference == 0
     if test == CLUSTERED:
         codes, n_clusters = pair.clusters(plan.cluster)
-        p = clustered_p(*pair.correct, codes) if n_clusters > 1 else np.nan
+        p = clustered_p(*pair.correct, codes) if n_clusters > 1 and not idle else np.nan
         bounds = Bounds(found.difference, np.nan, np.nan, np.nan, NONE)
         return numbers_of(bounds, p)
     exact: Callable[[Discordance], float] = exact_p if test == EXACT else mid_p
-    return numbers_of(Bounds(found.difference, *bonett_price(found, plan.alpha), test), exact(found))
+    return numbers_of(
+        Bounds(found.difference, *bonett_price(found, plan.alpha), test), np.nan if idle else exact(found)
+    )
 
 
 def unbalanced(frame: pd.DataFrame, left: str = "the left side", right: str = "the right side") -> list[str]:
@@ -271,6 +299,13 @@ def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:
         pairs = same.apply(lambda row: f"{row['left']} and {row['right']}", axis=1).drop_duplicates()
         told.append(f"No pair of answers is discordant, so that nothing is told apart: {listed(pairs)}.")
     drawn = frame[frame["test"] == BOOTSTRAP]
+    tested = (frame["test"] != BOOTSTRAP) | (plan.draws > 0)
+    idle = int((frame["p"].isna() & (frame["estimate"] == 0) & (frame["n_clusters"] > 1) & tested).sum())
+    if idle:
+        told.append(
+            f"{idle} of {len(frame)} comparisons have no p and are not adjusted for: the metric is always 0, "
+            "or always 1, on both sides."
+        )
     told += few_clusters(drawn["n_clusters"], plan.draws)
     if plan.draws and len(drawn):
         told.append(

@@ -34,8 +34,8 @@ class Discordance:
 
 
 def discordance(left: np.ndarray, right: np.ndarray) -> Discordance:
-    """Count discordant pairs of answers that are right or not, two arrays of bool of shape (n,)."""
-    return Discordance(int((left & ~right).sum()), int((right & ~left).sum()), len(left))
+    """Count discordant pairs: either side's answer is right or not, or the more often right; shape (n,)."""
+    return Discordance(int((left > right).sum()), int((right > left).sum()), len(left))
 
 
 def exact_p(found: Discordance) -> float:

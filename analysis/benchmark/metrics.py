@@ -68,7 +68,13 @@ class Margins:
 
 
 def cluster_margins(
-    level: Codes, predicted: Codes, class_of: Codes, n_classes: int, cluster: Codes, n_clusters: int
+    level: Codes,
+    predicted: Codes,
+    class_of: Codes,
+    n_classes: int,
+    cluster: Codes,
+    n_clusters: int,
+    weight: Floats | None = None,
 ) -> Floats:
     """Margins of the units of each of C clusters, shape (C, 3 L + K + 1).
 
@@ -88,6 +94,8 @@ def cluster_margins(
         Cluster of each unit.
     n_clusters : int
         C.
+    weight : ndarray, shape (n,), optional
+        Weight of each unit, by default one.
     """
     n_levels = len(class_of)
     width = 3 * n_levels + n_classes + 1
@@ -100,7 +108,9 @@ def cluster_margins(
         3 * n_levels + predicted[~none],
     ]
     cells = np.concatenate(rows) * width + np.concatenate(columns)
-    return np.bincount(cells, minlength=n_clusters * width).reshape(n_clusters, width).astype(np.float64)
+    each = None if weight is None else np.concatenate([weight, weight[right], weight[none], weight[~none]])
+    sums = np.bincount(cells, weights=each, minlength=n_clusters * width)
+    return sums.reshape(n_clusters, width).astype(np.float64)
 
 
 def margins_of(sums: Floats, class_of: Codes) -> Margins:

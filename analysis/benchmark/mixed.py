@@ -203,10 +203,9 @@ def fit_counted(
 
 def pair_of(pair: Matched, alpha: float, notes: list[str]) -> dict[str, float]:
     """Log-odds of the left minus those of the right of one matched pair, as columns of `differences`."""
-    item = pd.factorize(pair.left_frame["item_id"])[0]
-    n = len(item)
-    side = np.repeat([0, 1], n)
-    counted = tally(np.concatenate(pair.correct), np.tile(item, 2), side, (pair.left, pair.right))
+    item = pd.factorize(pd.concat([pair.left_frame["item_id"], pair.right_frame["item_id"]]))[0]
+    side = np.repeat([0, 1], [len(pair.left_frame), len(pair.right_frame)])
+    counted = tally(np.concatenate(pair.right_answers), item, side, (pair.left, pair.right))
     where = _named({**pair.keys, "left": pair.left, "right": pair.right})
     fitted, _ = fit_counted(counted, QUADRATURE, notes, where)
     if fitted is None:

@@ -16,7 +16,7 @@ from conjury.inference.conditions import KINDS, UNPERTURBED
 from conjury.inference.errors import InputError
 from conjury.inference.tables import require_columns
 
-from .metrics import Codes
+from .metrics import Codes, Floats
 from .missing import outcome
 from .resampling import cluster_codes
 from .scoring import Cell, Scored
@@ -28,7 +28,7 @@ UNIT = ("item_id", "line", "unit", "task")
 
 @dataclass(frozen=True)
 class Matched:
-    """Answers of two sides to the same units; every array has shape (n,).
+    """Answers of two sides to the same n units, or n units and samples.
 
     Attributes
     ----------
@@ -38,10 +38,12 @@ class Matched:
         What is compared.
     cell : Cell
         Classes and levels of the task.
-    left_frame, right_frame : DataFrame of n rows
-        The rows of `Scored.frame`, one unit and sample a row, in the same order.
+    left_frame, right_frame : DataFrame
+        The rows of `Scored.frame`, one answer a row, in the order of the pairs.
     predicted : pair of ndarray
-        Answers under the policy for missing ones.
+        Answers under the policy for missing ones, a row of either frame each.
+    pair : pair of ndarray
+        Which pair an answer of the left, and of the right belongs to: 0, 1, ..., n - 1, ascending.
     n_left_only, n_right_only : int
         Answers without a partner, which are left out.
     n_missing : int
@@ -55,12 +57,29 @@ class Matched:
     left_frame: pd.DataFrame
     right_frame: pd.DataFrame
     predicted: tuple[Codes, Codes]
+    pair: tuple[Codes, Codes]
     n_left_only: int
     n_right_only: int
     n_missing: int
 
     @cached_property
-    def correct(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def n(self) -> int:
+        """How many pairs there are."""
+        return int(self.pair[0][-1]) + 1 if len(self.pair[0]) else 0
+
+    @cached_property
+    def single(self) -> bool:
+        """Whether every pair is of two answers."""
+        return all(len(pair) == self.n for pair in self.pair)
+
+    @cached_property
+    def weights(self) -> tuple[Floats, Floats]:
+        """Weight of each answer, left and right: one over how many that side has in the pair."""
+        left, right = (1 / np.bincount(pair, minlength=self.n)[pair] for pair in self.pair)
+        return left, right
+
+    @cached_property
+    def right_answers(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which answers are right, left and right."""
         gold = (self.left_frame["gold"], self.right_frame["gold"])
         left, right = (
@@ -69,16 +88,37 @@ class Matched:
         )
         return left, right
 
+    @cached_property
+    def correct(self) -> tuple[Floats, Floats]:
+        """Share of right answers in each pair, left and right, shape (n,): 0 or 1 where there is one each."""
+        left, right = (
+            np.bincount(pair, weights=is_right, minlength=self.n) / np.bincount(pair, minlength=self.n)
+            for pair, is_right in zip(self.pair, self.right_answers, strict=True)
+        )
+        return left, right
+
+    @cached_property
+    def changed(self) -> float:
+        """Share of answers that differ, of each left with each right one in a pair, mean of the pairs."""
+        codes = np.unique(np.concatenate(self.predicted), return_inverse=True)[1]
+        own = np.split(codes, [len(self.predicted[0])])
+        shape = (self.n, int(codes.max(initial=0)) + 1)
+        shares = [np.zeros(shape), np.zeros(shape)]
+        for share, pair, code, weight in zip(shares, self.pair, own, self.weights, strict=True):
+            np.add.at(share, (pair, code), weight)
+        return float(1 - (shares[0] * shares[1]).sum(axis=1).mean())
+
     def clusters(self, column: str) -> tuple[Codes, int]:
-        """Cluster of each pair and how many there are, by a column of the left side."""
-        return cluster_codes(self.left_frame, column)
+        """Cluster of each pair and how many there are, by a column of the first left answer."""
+        first = np.unique(self.pair[0], return_index=True)[1]
+        return cluster_codes(self.left_frame.iloc[first], column)
 
     @cached_property
     def counts(self) -> dict[str, int]:
         """How much a row of a table rests on."""
         units = self.left_frame.drop_duplicates(["item_id", "line"])
         return {
-            "n_pairs": len(self.left_frame),
+            "n_pairs": self.n,
             "n_units": len(units),
             "n_items": int(units["item_id"].nunique()),
             "n_left_only": self.n_left_only,
@@ -87,13 +127,15 @@ class Matched:
         }
 
     def first_samples(self) -> Matched:
-        """The same with one pair a unit: the first sample that both have."""
+        """The same with one pair a unit: the first sample that both have; pairs are of two answers."""
         kept = (~self.left_frame.duplicated(["item_id", "line"])).to_numpy()
+        pair = np.arange(int(kept.sum()))
         return replace(
             self,
             left_frame=self.left_frame[kept],
             right_frame=self.right_frame[kept],
             predicted=(self.predicted[0][kept], self.predicted[1][kept]),
+            pair=(pair, pair),
         )
 
 
@@ -167,7 +209,11 @@ def sides_of(frame: pd.DataFrame, between: str) -> list[str]:
 def matched_pairs(
     scored: Scored, between: str, by: Sequence[str], against: str | None, missing: str
 ) -> Iterator[Matched]:
-    """Bring every two sides together, or each with ``against``, in order of appearance."""
+    """Bring every two sides together, or each with ``against``, in order of appearance.
+
+    A pair is a unit and sample; of conditions, whose samples have nothing in common, it is a unit, with all
+    answers that either side gave to it.
+    """
     check_against(scored.frame, between, against)
     for keys, cell in groups(scored, between, by):
         sides = sides_of(cell.frame, between)
@@ -177,8 +223,11 @@ def matched_pairs(
             else [(side, against) for side in sides if side != against]
         )
         text = as_text(cell.frame[between])
+        paired = [name for name in ("item_id", "line") if name != between]
+        paired += ["sample"] if between not in (CONDITION, "sample") else []
+        pair = cell.frame.groupby(paired, sort=False, observed=True, dropna=False).ngroup().to_numpy()
         for left, right in asked:
-            yield _matched(scored, keys, cell, (left, right), text, between, missing)
+            yield _matched(scored, keys, cell, (left, right), text, between, pair, missing)
 
 
 def check_against(frame: pd.DataFrame, between: str, against: str | None) -> None:
@@ -198,34 +247,41 @@ def _matched(
     sides: tuple[str, str],
     text: pd.Series[str],
     between: str,
+    pair: Codes,
     missing: str,
 ) -> Matched:
     unit = [name for name in ("item_id", "line", "sample") if name != between]
-    own = [cell.frame[(text == side).to_numpy(dtype=bool)] for side in sides]
-    for side, frame in zip(sides, own, strict=True):
+    own = [(text == side).to_numpy(dtype=bool) for side in sides]
+    frames = [cell.frame[held] for held in own]
+    pairs = [pair[held] for held in own]
+    answers, there = [], []
+    for side, frame in zip(sides, frames, strict=True):
         if frame.duplicated(unit).any():
             raise InputError(
                 f"scored judgments: '{side}' of column '{between}' has several answers to one unit; name "
                 "what tells them apart with by."
             )
-    left, right = (frame.set_index(unit, drop=False) for frame in own)
-    common = left.index.intersection(right.index, sort=False)
-    left, right = left.loc[common].reset_index(drop=True), right.loc[common].reset_index(drop=True)
-    answers, kept = [], np.ones(len(common), dtype=bool)
-    for frame in (left, right):
         status = frame["status"].astype(object).to_numpy()
         predicted = frame["predicted"].to_numpy(dtype=np.int64)
-        given, there = outcome(predicted, status, cell.classes, missing, scored.policy)
+        given, kept = outcome(predicted, status, cell.classes, missing, scored.policy)
         answers.append(given)
-        kept &= there
+        there.append(kept)
+    common = np.intersect1d(*pairs)
+    used = np.intersect1d(*(own_pair[kept] for own_pair, kept in zip(pairs, there, strict=True)))
+    rows = []
+    for own_pair, kept in zip(pairs, there, strict=True):
+        held = np.flatnonzero(kept & np.isin(own_pair, used))
+        rows.append(held[np.argsort(own_pair[held], kind="stable")])
+    left, right = (frame.iloc[row].reset_index(drop=True) for frame, row in zip(frames, rows, strict=True))
     return Matched(
         keys,
         *sides,
         cell,
-        left[kept].reset_index(drop=True),
-        right[kept].reset_index(drop=True),
-        (answers[0][kept], answers[1][kept]),
-        len(own[0]) - len(common),
-        len(own[1]) - len(common),
-        int((~kept).sum()),
+        left,
+        right,
+        (answers[0][rows[0]], answers[1][rows[1]]),
+        (np.searchsorted(used, pairs[0][rows[0]]), np.searchsorted(used, pairs[1][rows[1]])),
+        int((~np.isin(pairs[0], common)).sum()),
+        int((~np.isin(pairs[1], common)).sum()),
+        len(common) - len(used),
     )

@@ -14,6 +14,7 @@ from conjury.inference.errors import InputError
 from .adjusting import Multiplicity, check_adjust, with_adjusted
 from .comparisons import BOOTSTRAP as TEST
 from .comparisons import (
+    BY_UNIT,
     MISSING_RATE,
     check_one,
     difference_in,
@@ -44,8 +45,11 @@ def robustness(
 ) -> BenchmarkResult:
     """Compare every judge on perturbed items with the same judge on the same items as they were.
 
-    Only units that have an answer in both conditions count, sample by sample: the baseline of a condition
-    is of the items of that condition, and so differs between conditions that leave out different items.
+    Only units that have an answer in both conditions count: the baseline of a condition is of the items of
+    that condition, and so differs between conditions that leave out different items. Samples of an item
+    and of its copy have nothing in common, so that units are paired, not samples: either side counts all of
+    its answers to a unit, each with one over their number as weight. Accuracy is then the mean over units of
+    the share of right answers; other metrics pool the weighted answers.
 
     Parameters
     ----------
@@ -64,8 +68,9 @@ def robustness(
         Kind "robustness": ``judge, prompt, task, [by], condition, metric, baseline, perturbed, estimate``
         (perturbed minus baseline)``, std_error, lower, upper, p, p_adjusted, n_pairs, n_units, n_items,
         n_clusters, n_left_only, n_right_only`` (answers to perturbed items, and to items as they were,
-        without a partner)``, n_missing, only_left, only_right`` (pairs right only when perturbed, and only
-        as they were)``, changed`` (share of the pairs whose answers differ).
+        without a partner)``, n_missing, only_left, only_right`` (units right only, or more often, when
+        perturbed, and as they were)``, changed`` (share of answers that differ, of each perturbed with each
+        other answer to a unit, mean of the units). ``n_pairs`` are units.
 
     Raises
     ------
@@ -91,7 +96,9 @@ def robustness(
     prepared, _ = comparable(scored, CONDITION, strata)
     rows: list[dict[str, Any]] = []
     apart: list[str] = []
+    several = False
     for pair in matched_pairs(prepared, CONDITION, strata, baseline, policy):
+        several |= not pair.single
         if not pair.counts["n_pairs"]:
             apart.append(pair.left)
             continue
@@ -112,7 +119,7 @@ def robustness(
                     "n_clusters": n_clusters,
                     "only_left": parted.only_left,
                     "only_right": parted.only_right,
-                    "changed": float((pair.predicted[0] != pair.predicted[1]).mean()),
+                    "changed": pair.changed,
                 }
             )
     if not rows:
@@ -123,6 +130,7 @@ def robustness(
     frame = with_adjusted(pd.DataFrame(rows), ["metric"], adjust)
     told = frame.assign(left=frame["condition"], right=baseline, test=TEST)
     notes = [*unbalanced(told, "perturbed items", "items as they were"), *notes_of_tests(told, plan)]
+    notes += [BY_UNIT] if several else []
     if apart:
         notes.append(f"No item in common with '{baseline}': {listed(dict.fromkeys(apart))}.")
     return BenchmarkResult(

@@ -85,6 +85,55 @@ def test_items_without_a_condition_are_the_baseline() -> None:
     pd.testing.assert_frame_equal(robustness(again, draws=0).frame, robustness(scored, draws=0).frame)
 
 
+def sampled(originals: int, copies: int) -> Scored:
+    """Three items as they were and perturbed, answered several times."""
+    right = {("j0", "none"): 1.0, ("j1", "none"): 0.4, ("j2", "none"): 0.0, ("j0", "drift"): 1.0}
+    rows = []
+    for item in ("j0", "j1", "j2"):
+        for condition, n in (("none", originals), ("drift", copies)):
+            n_right = round(right.get((item, condition), 0.0) * n)
+            name = item if condition == "none" else f"{item}__drift"
+            rows += [(name, item, condition, k + 1, "x" if k < n_right else "y") for k in range(n)]
+    frame = pd.DataFrame(rows, columns=["item_id", "base_item_id", "condition", "sample", "value"])
+    frame = frame.assign(judge_id="a", judge_kind="model", dimension="joke")
+    gold = pd.DataFrame({"item_id": ["j0", "j1", "j2"], "label_set": "joke", "label": "x"})
+    return score(frame, gold, classes=["x", "y"])
+
+
+def test_all_samples_of_an_original_count_beside_one_of_its_copy() -> None:
+    found = robustness(sampled(5, 1), metrics=["accuracy"], draws=50)
+    row = found.frame.iloc[0]
+    assert row["baseline"] == pytest.approx((1.0 + 0.4 + 0.0) / 3)
+    assert row["perturbed"] == pytest.approx(1 / 3)
+    assert (row["n_pairs"], row["n_units"], row["n_left_only"], row["n_right_only"]) == (3, 3, 0, 0)
+    assert (row["only_left"], row["only_right"]) == (0, 1)
+    assert row["changed"] == pytest.approx((0 + 0.4 + 0) / 3)
+    assert any("pairs are units" in note for note in found.notes)
+
+
+def test_conditions_do_not_pair_by_the_number_of_a_sample() -> None:
+    scored = sampled(5, 5)
+    turned = scored.frame.assign(
+        sample=scored.frame["sample"].where(scored.frame["condition"] == "none", 6 - scored.frame["sample"])
+    )
+    again = type(scored)(**{**vars(scored), "frame": turned})
+    found, other = (robustness(one, draws=50).frame for one in (scored, again))
+    pd.testing.assert_frame_equal(found, other)
+
+
+def test_mcnemar_takes_no_conditions_with_several_samples() -> None:
+    tests = ["bootstrap", "mcnemar exact", "mixed logit"]
+    found = differences(sampled(5, 1), between="condition", metrics=["accuracy"], tests=tests, draws=50)
+    assert found.frame["test"].tolist() == ["bootstrap", "mixed logit"]
+    assert any("McNemar's tests are left out" in note for note in found.notes)
+    once = differences(sampled(1, 1), between="condition", metrics=["accuracy"], tests=tests, draws=50)
+    assert once.frame["test"].tolist() == tests
+    with pytest.raises(InputError, match="ask for bootstrap"):
+        differences(
+            sampled(5, 1), between="condition", metrics=["accuracy"], tests=["mcnemar exact"], draws=0
+        )
+
+
 def test_missing_rate_is_left_out_where_missing_answers_are() -> None:
     assert "missing_rate" in set(robustness(judged(n=5), draws=0).frame["metric"])
     assert "missing_rate" not in set(robustness(judged(n=5), draws=0, missing="missing").frame["metric"])

@@ -214,9 +214,20 @@ def test_a_difference_that_no_draw_moves_has_no_p_from_draws() -> None:
     rows = found.frame.set_index(["left", "right", "test"])
     assert np.isnan(rows.loc[("a", "b", "bootstrap"), "p"])
     assert rows.loc[("a", "b", "mcnemar exact"), "p"] < 1e-8
-    assert rows.loc[("b", "c", "bootstrap"), "p"] == 1
     without_draws = differences(scored, metrics=["accuracy"], tests=["bootstrap"], draws=0).frame
     assert without_draws["p"].isna().all()
+
+
+def test_judges_who_never_answer_make_no_comparison_harder_to_tell() -> None:
+    answers = draws_of(14, 2, 40)
+    silent = {"b": answers["b"], "c": [0] * 40, "d": [0] * 40, "e": [0] * 40}
+    tests = ["bootstrap", "mcnemar exact", "mcnemar clustered"]
+    found = differences(scored_of({"a": answers["a"], **silent}), metrics=["accuracy"], tests=tests, draws=50)
+    rows = found.frame.set_index(["left", "right"])
+    assert rows.loc[("c", "d"), ["p", "p_adjusted"]].isna().all(axis=None)
+    smallest = found.frame[found.frame["test"] == "mcnemar exact"].nsmallest(1, "p").iloc[0]
+    assert smallest["p_adjusted"] == pytest.approx(7 * smallest["p"])  # of 10 pairs, 3 are of the silent
+    assert any("9 of 30 comparisons have no p" in note for note in found.notes)
 
 
 def test_p_of_the_bootstrap_is_that_of_a_paired_t_test_of_items() -> None:
