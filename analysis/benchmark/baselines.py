@@ -1,5 +1,8 @@
 """What blind answering comes to: always the most frequent class, or a class drawn at random.
 
+The most frequent class may be that of all units, or of each stratum: who sees the language of an item and
+nothing else reaches the latter.
+
 Random answers have every class with the same probability. Their expectation is exact for every metric: over
 all splits of the units for F1, by exchangeability for the others.
 """
@@ -14,13 +17,29 @@ from scipy.special import gammaln, xlog1py, xlogy
 from .metrics import Codes, Floats
 
 MAJORITY, RANDOM = "majority class", "random"
-BASELINE = "baseline"  # judge_kind of both
+MAJORITY_BY_STRATUM = "majority class by stratum"
+BASELINE = "baseline"  # judge_kind of all
 REACH = 14.5  # counts beyond sqrt(n REACH) of their mean have a probability below 1e-12
 
 
 def majority_class(level: Codes, class_of: Codes, n_classes: int) -> int:
     """Most frequent class in gold; the first of several."""
     return int(np.bincount(class_of[level], minlength=n_classes).argmax())
+
+
+def majority_answers(level: Codes, class_of: Codes, n_classes: int, stratum: Codes) -> Codes:
+    """Most frequent class of the stratum of each unit, shape (n,); of several classes the first.
+
+    Examples
+    --------
+    >>> two = np.array([0, 1])
+    >>> majority_answers(np.array([0, 0, 1, 1]), two, 2, np.array([0, 0, 1, 1]))
+    array([0, 0, 1, 1])
+    """
+    counts = np.zeros((int(stratum.max(initial=-1)) + 1, n_classes), dtype=np.int64)
+    np.add.at(counts, (stratum, class_of[level]), 1)
+    found: Codes = counts.argmax(axis=1)[stratum].astype(np.int64)
+    return found
 
 
 def random_expectation(metric: str, gold: Floats, levels: tuple[str, ...], classes: tuple[str, ...]) -> float:

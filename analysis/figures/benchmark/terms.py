@@ -45,7 +45,11 @@ READINGS = {
     "neither": "Neither reads a label",
 }
 RULES = {"published": "as published", "published_v1": "as published (v1)"}
-BASELINES = {"majority class": "Always the most frequent label", "random": "Random label"}
+BASELINES = {
+    "majority class": "Always the most frequent label",
+    "majority class by stratum": "Always the most frequent label of each stratum",
+    "random": "Random label",
+}
 TESTS = {
     "bootstrap": "paired bootstrap",
     "mcnemar exact": "McNemar's exact test",
