@@ -137,7 +137,7 @@ def find_gold(study: ItemStudy, judged: Judged, given: Path | None) -> Gold:
     Those beside the data, NAME.labels.parquet, are of a simulation. The study's labels are taken where they
     are about the judged items; people's votes where there are three and more of them.
     """
-    from conjury.inference.labels import majority_labels, read_labels
+    from conjury.inference.labels import majority_labels, notes_of_majority, read_labels
 
     if given is None and (made := _labels_beside(study, judged)) is not None:
         return made
@@ -156,11 +156,10 @@ def find_gold(study: ItemStudy, judged: Judged, given: Path | None) -> Gold:
             f"or give judgments of at least {FEWEST_VOTES} people, whose majority counts."
         )
     tasks = [task for task in study.label_sets if task != LINE]
-    votes = pd.concat([majority_labels(people, task) for task in tasks], ignore_index=True)
-    tied = int(votes["tied"].sum())
+    covers = study.gold.covers if study.gold is not None else None
+    votes = pd.concat([majority_labels(people, task, covers=covers) for task in tasks], ignore_index=True)
     notes = [f"Gold labels are those of the majority of {people['judge_id'].nunique():,} people."]
-    if tied:
-        notes.append(f"{tied:,} of {len(votes):,} items have a tied vote and no gold label.")
+    notes += notes_of_majority(votes)
     return Gold(votes[votes["label"].notna()].reset_index(drop=True), None, tuple(notes))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -107,8 +107,14 @@ def labels_from_columns(
     return _by_id(validate(pd.concat(parts, ignore_index=True), "labels", source), study, source)
 
 
-def majority_labels(judgments: pd.DataFrame, dimension: str) -> pd.DataFrame:
-    """Find the label that most people gave each item, ties shown.
+def majority_labels(
+    judgments: pd.DataFrame, dimension: str, *, covers: Mapping[str, Sequence[str]] | None = None
+) -> pd.DataFrame:
+    """Find the label that more than half of the people gave each item.
+
+    Where several labels count as one class, the class needs the majority: an item is harmful if more than
+    half of the people say that it harms, whichever way. Its label is the one of that class with most votes;
+    if several have as many, the one that ``covers`` names first, and ``level_tied`` is true.
 
     Parameters
     ----------
@@ -116,32 +122,82 @@ def majority_labels(judgments: pd.DataFrame, dimension: str) -> pd.DataFrame:
         The judgments contract; rows of people with the status "ok" vote, each person once an item: of
         several samples the first counts.
     dimension : str
+    covers : mapping of class to sequence, optional
+        Labels that count as each class, such as ``{"harmful": ["implicit", "explicit"]}``; a label that is
+        not named is a class of its own.
 
     Returns
     -------
     DataFrame
-        One row an item in the order of first appearance: ``item_id, label_set, label`` (missing for ties),
-        ``n_votes`` (all votes), ``share`` (of the most frequent label), ``tied``.
+        One row an item in the order of first appearance: ``item_id, label_set, label`` (missing without a
+        majority), ``n_votes`` (all votes), ``share`` (of the class with most votes), ``tied`` (several
+        classes have most votes), ``level_tied``.
 
     Examples
     --------
-    >>> votes = pd.DataFrame({"judge_id": ["a", "b", "c"], "value": ["safe", "safe", "implicit"]})
+    >>> said = ["safe", "safe", "safe", "implicit", "implicit", "implicit", "explicit"]
+    >>> votes = pd.DataFrame({"judge_id": list("abcdefg"), "value": said})
     >>> votes = votes.assign(judge_kind="human", item_id="j1", sample=1, dimension="harm", status="ok")
-    >>> majority_labels(votes, "harm")[["label", "n_votes", "tied"]].values.tolist()
-    [['safe', 3, False]]
+    >>> majority_labels(votes, "harm", covers={"harmful": ["implicit", "explicit"]})["label"].item()
+    'implicit'
+    >>> majority_labels(votes, "harm")[["label", "tied"]].values.tolist()
+    [[<NA>, True]]
     """
     votes = _votes(judgments, dimension)
+    items = pd.Index(dict.fromkeys(votes["item_id"]), name="item_id")
     counts = votes.dropna(subset="value").groupby(["item_id", "value"], observed=True, sort=True).size()
     table = counts.rename("n").reset_index()
-    most = table.groupby("item_id", observed=True)["n"].transform("max")
-    leading = table[table["n"] == most].groupby("item_id", observed=True)
-    items = pd.Index(dict.fromkeys(votes["item_id"]), name="item_id")
+    owner = {level: name for name, levels in (covers or {}).items() for level in levels}
+    table["class"] = [owner.get(value, value) for value in table["value"]]
     total = table.groupby("item_id", observed=True)["n"].sum().reindex(items, fill_value=0)
-    tied = leading.size().reindex(items, fill_value=0) > 1
-    label = leading["value"].first().reindex(items).astype("string").mask(tied)
-    made = pd.DataFrame({"label_set": dimension, "label": label, "n_votes": total}, index=items)
-    made = made.assign(share=leading["n"].first().reindex(items) / total.where(total > 0), tied=tied)
+    classes = table.groupby(["item_id", "class"], observed=True)["n"].sum()
+    most = classes.groupby(level="item_id", observed=True).max()
+    leading = classes.eq(classes.groupby(level="item_id", observed=True).transform("max"))
+    tied = leading.groupby(level="item_id", observed=True).sum().reindex(items, fill_value=0) > 1
+    levels = _levels_of_majority(table, total, list(owner))
+    made = pd.DataFrame({"label_set": dimension, "label": levels["value"].reindex(items)}, index=items)
+    made = made.assign(
+        n_votes=total,
+        share=most.reindex(items) / total.where(total > 0),
+        tied=tied.to_numpy(dtype=bool),
+        level_tied=levels["tied"].reindex(items, fill_value=False).to_numpy(dtype=bool),
+    )
     return made.reset_index().astype(dict.fromkeys(("item_id", "label_set", "label"), "string"))
+
+
+def _levels_of_majority(table: pd.DataFrame, total: pd.Series[int], order: list[str]) -> pd.DataFrame:
+    """By item, the label with most votes in the class of more than half, and whether others have as many."""
+    of_class = table.groupby(["item_id", "class"], observed=True)["n"].transform("sum")
+    own = table[2 * of_class > table["item_id"].map(total)]
+    first = own[own["n"] == own.groupby("item_id", observed=True)["n"].transform("max")]
+    places = first["value"].map({level: place for place, level in enumerate(order)}).fillna(len(order))
+    first = first.assign(place=places, tied=first["item_id"].duplicated(keep=False))
+    return first.sort_values(["item_id", "place", "value"]).drop_duplicates("item_id").set_index("item_id")
+
+
+def notes_of_majority(votes: pd.DataFrame) -> list[str]:
+    """Say how many items have no majority, and in how many it has several labels with as many votes.
+
+    Parameters
+    ----------
+    votes : DataFrame
+        As `majority_labels` returns it.
+    """
+    without, tied = votes["label"].isna(), votes["tied"]
+    notes = []
+    if without.any():
+        notes.append(
+            f"{int(without.sum()):,} of {len(votes):,} items have no label of more than half of the votes, "
+            f"and no gold label: {int((without & tied).sum()):,} have a tied vote, "
+            f"{int((without & ~tied & (votes['n_votes'] > 0)).sum()):,} a label with most votes that is no "
+            "majority."
+        )
+    if votes["level_tied"].any():
+        notes.append(
+            f"{int(votes['level_tied'].sum()):,} of {len(votes):,} items have a majority for a class of "
+            "labels, but as many votes for several of its labels; the first that the study names is gold."
+        )
+    return notes
 
 
 def _votes(judgments: pd.DataFrame, dimension: str) -> pd.DataFrame:

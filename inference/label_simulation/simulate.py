@@ -246,8 +246,9 @@ def _by_task(world: World, panel: pd.DataFrame | None) -> Iterator[pd.DataFrame]
     for task, units in world.units.items():
         names = pd.array(list(world.study.gold_labels(task)), "string")
         if panel is not None and task in voted:
-            votes = majority_labels(panel, task)
-            yield votes.loc[~votes["tied"], ["item_id", "label_set", "label"]]
+            covers = world.study.gold.covers if world.study.gold is not None else None
+            votes = majority_labels(panel, task, covers=covers)
+            yield votes.loc[votes["label"].notna(), ["item_id", "label_set", "label"]]
             continue
         yield pd.DataFrame(
             {

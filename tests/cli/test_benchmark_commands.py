@@ -103,7 +103,8 @@ def test_votes_of_annotators_are_gold_where_no_labels_are_named(conjury: Run, tm
     assert (judged.loc[judged["metric"] == "recall_explicit", "estimate"] == 0).all()
     manifest = json.loads((tmp_path / "results" / "manifest.json").read_text())
     assert any("majority of 7 people" in note for note in manifest["notes"])
-    assert any("tied vote" in note for note in manifest["notes"])
+    assert any("empty: 'Harmful'" in note for note in manifest["notes"])
+    assert manifest["missing"]["refused"] == "wrong"
     assert (tmp_path / "results" / "tables" / "annotators.parquet").is_file()
 
 

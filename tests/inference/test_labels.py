@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from conjury.inference.errors import InputError
-from conjury.inference.labels import labels_from_columns, majority_labels, read_labels
+from conjury.inference.labels import labels_from_columns, majority_labels, notes_of_majority, read_labels
 from conjury.inference.study import ItemStudy, load_any_study
 
 LABEL_CSV = "item_id,label_set,label\n"
@@ -106,6 +106,37 @@ def test_the_label_of_most_people_is_gold_and_ties_are_shown() -> None:
     assert gold["tied"].tolist() == [False, True, False]
     assert gold["share"].round(4).fillna(-1).tolist() == [0.6667, 0.5, -1]
     assert set(gold["label_set"]) == {"harm"}
+
+
+@pytest.mark.parametrize(
+    ("said", "label", "share", "tied"),
+    [
+        ((3, 2, 2), "implicit", 4 / 7, (False, True)),
+        ((3, 1, 3), "explicit", 4 / 7, (False, False)),
+        ((4, 3, 0), "safe", 4 / 7, (False, False)),
+        ((3, 2, 1), None, 1 / 2, (True, False)),
+    ],
+)
+def test_the_class_of_more_than_half_decides_before_its_labels(
+    said: tuple[int, ...], label: str | None, share: float, tied: tuple[bool, bool]
+) -> None:
+    names = [name for name, n in zip(("safe", "implicit", "explicit"), said, strict=True) for _ in range(n)]
+    table = votes(*((f"p{place}", "x", name) for place, name in enumerate(names)))
+    covers = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
+    [gold] = majority_labels(table, "harm", covers=covers).to_dict("records")
+    assert (gold["label"] if label else pd.isna(gold["label"])) == (label or True)
+    assert gold["share"] == pytest.approx(share)
+    assert (gold["tied"], gold["level_tied"]) == tied
+
+
+def test_most_votes_are_no_majority_and_are_counted() -> None:
+    given = [(f"p{place}", "x", name) for place, name in enumerate(["a", "a", "b", "c", "d"])]
+    gold = majority_labels(votes(*given, ("p", "y", "a"), ("q", "y", "b"), ("p", "z", "a")), "harm")
+    assert gold["label"].fillna("none").tolist() == ["none", "none", "a"]
+    assert gold["tied"].tolist() == [False, True, False]
+    [note] = notes_of_majority(gold)
+    assert note.startswith("2 of 3 items have no label of more than half of the votes")
+    assert "1 have a tied vote, 1 a label with most votes" in note
 
 
 def test_a_person_votes_once_an_item_and_models_do_not() -> None:

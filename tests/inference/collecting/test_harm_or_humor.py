@@ -61,17 +61,18 @@ def test_files_are_the_ones_whose_hashes_the_items_name(study: ItemStudy, items:
     assert there == set(shown["media"])
 
 
-def test_gold_labels_are_those_of_the_majority_and_ties_have_none(
+def test_gold_labels_are_those_of_the_majority_for_harm_then_of_its_kind(
     study: ItemStudy, items: pd.DataFrame, annotations: pd.DataFrame
 ) -> None:
     assert annotations.groupby("item_id")["judge_id"].nunique().to_dict() == dict.fromkeys(
         items["item_id"], 7
     )
-    votes = majority_labels(annotations, "harm").set_index("item_id")
     assert study.gold is not None
+    votes = majority_labels(annotations, "harm", covers=study.gold.covers).set_index("item_id")
     gold = read_labels(study.folder / study.gold.file, study).set_index("item_id")["label"]
     assert votes["label"].dropna().to_dict() == gold.to_dict()
-    assert votes.index[votes["tied"]].tolist() == ["text_en_04", "image_un_implicit"]
+    assert gold[["text_en_04", "image_un_implicit"]].tolist() == ["implicit"] * 2
+    assert not votes["tied"].any()
     assert set(gold) == {"safe", "implicit", "explicit"}
 
 

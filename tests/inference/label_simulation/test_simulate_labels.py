@@ -163,11 +163,12 @@ def kappas(made: LabelSimulation) -> tuple[pd.Series[float], pd.Series[float], p
     return ours, truth(made, "fleiss_kappa", "modality", "gold").rename_axis(keys), beside
 
 
-def test_gold_is_the_majority_and_ties_have_none(harm: LabelSimulation) -> None:
-    votes = majority_labels(harm.judgments, "harm")
+def test_gold_is_the_majority_for_harm_then_of_its_kind(harm: LabelSimulation) -> None:
+    covers = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
+    votes = majority_labels(harm.judgments, "harm", covers=covers).set_index("item_id")
     gold = harm.labels.set_index("item_id")["label"]
-    assert 0 < votes["tied"].sum() == len(votes) - len(gold) < 25
-    assert (votes[~votes["tied"]].set_index("item_id")["label"] == gold).all()
+    assert len(votes) == len(gold)
+    assert (votes["label"] == gold).all()
 
 
 def test_passes_are_the_true_ones_and_rise_with_k(jokes: LabelSimulation) -> None:
