@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from .benchmark.baselines import BASELINE
+from .benchmark.confusion import FEWEST_GOLD, use_of_labels
 from .display import NO_BREAK, STAR_RULE, interval, number, p_value, stars, styled_table, whole
 from .figures.benchmark.annotators import distinction_in_words, rows_in_words, shown_agreement
 from .figures.benchmark.by_label import shown_labels
@@ -43,6 +44,8 @@ MOST_PAIRS = 6
 MOST_COLUMNS = 8
 MORE, LESS = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
 PLACE = "place"
+SURPLUS = "Surplus labels"
+SURPLUS_NOTE = "Surplus labels are of lines beyond those that were shown; they are not among the judgments."
 
 
 def lay_out(result: RaterResult, name: str, labels: Mapping[LabelKey, str]) -> list[GT]:
@@ -140,11 +143,13 @@ def confusion_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
 def label_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
     """How often labels are given, for every time they are gold, judges as columns."""
     frame, task = shown_labels(result, None)
-    gold = frame.groupby("label", sort=False, observed=True)["n_gold"].max()
+    frame = frame.assign(_use=use_of_labels(frame, float(result.settings.get("alpha", 0.05))))
+    by_label = frame.groupby(frame["label"].astype(str), sort=False)
     label = frame["label"].astype(str).map(lambda text: label_in_words(task, text, told))
-    judge, units = judges_in_words(frame, told), frame["label"].astype(str).map(gold).map(whole)
+    judge = judges_in_words(frame, told)
+    units, answers = (by_label[name].transform("max").map(whole) for name in ("n_gold", "n_answers"))
     wide = judge.nunique() > MOST_COLUMNS
-    rows = {"Judge": judge} if wide else {"Label": label, "Gold": units}
+    rows = {"Judge": judge} if wide else {"Label": label, "Gold units": units, "Answers": answers}
     shown = spread(
         frame,
         rows,
@@ -152,8 +157,10 @@ def label_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
         lambda row: number(row["ratio"], 2) + _arrow(row),
     )
     note = (
-        f"Answers with a label by units of which it is gold; {MORE} too often, {LESS} too rarely: the "
-        f"{_level(result)} interval does not hold 1. With the most such units of any judge."
+        f"Answers with a label by answers to units of which it is gold; {MORE} too often, {LESS} too rarely, "
+        f"of labels with at least {FEWEST_GOLD} gold units: adjusted p below "
+        f"{number(float(result.settings.get('alpha', 0.05)), 2)}, or never given. Units and answers are the "
+        "most of any judge."
     )
     return [styled_table(shown, name=name, note=note)]
 
@@ -175,14 +182,24 @@ def length_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
         frame,
         {PLACE: frame["_where"], "Judge": frame["_who"]},
         pd.Series([metric_in_words(kind) for kind in frame["metric"]]),
-        lambda row: f"{_signed(row['estimate'])}{NO_BREAK}{interval(row['lower'], row['upper'], 2)}",
+        lambda row: (
+            f"{_signed(row['estimate'])}{stars(row.get('p_adjusted'))}{NO_BREAK}"
+            f"{interval(row['lower'], row['upper'], 2)}"
+        ),
     )
     groups = int(result.settings.get("groups", 0))
-    spans = result.frame.groupby("length_group")[["shortest", "longest"]].first()
+    within = [told.column(name).lower() for name in result.settings.get("within") or []]
+    if within:
+        spans = f"; groups are made within each {' and '.join(within)}"
+    else:
+        ends = result.frame.groupby("length_group")[["shortest", "longest"]].first()
+        spans = (
+            f" ({whole(ends['shortest'].iloc[-1])} to {whole(ends['longest'].iloc[-1])} characters by up to "
+            f"{whole(ends['longest'].iloc[0])})"
+        )
     note = (
-        f"The longest of {groups} groups of items ({whole(spans['shortest'].iloc[-1])} to "
-        f"{whole(spans['longest'].iloc[-1])} characters) minus the shortest (up to "
-        f"{whole(spans['longest'].iloc[0])}); {_level(result)} intervals."
+        f"The longest of {groups} groups of items minus the shortest{spans}. {_level(result)} intervals; "
+        f"adjusted p: {STAR_RULE}"
     )
     return [_grouped(shown, name, note)]
 
@@ -341,13 +358,22 @@ def _shares(frame: pd.DataFrame, told: Names, names: Mapping[str, str], name: st
         lambda row: _percent(row["share"]),
     )
     shown = shown[[*rows, *(names[status] for status in known if names[status] in shown)]].fillna("0%")
+    if "n_surplus" in frame and frame["n_surplus"].any():
+        shown = shown.merge(_surplus(frame, rows), on=list(rows), how="left")
+        note += " " + SURPLUS_NOTE
     return _grouped(shown, name, note, left=len(rows) - 1)
 
 
+def _surplus(frame: pd.DataFrame, rows: Mapping[str, pd.Series[Any]]) -> pd.DataFrame:
+    """Labels beyond the lines that were shown, for each row of a table of readings."""
+    cells = frame.drop_duplicates(["judge", "prompt", "task", "rule"])
+    named = {name: texts[cells.index] for name, texts in rows.items()}
+    column = pd.Series(SURPLUS, index=cells.index)
+    return spread(cells, named, column, lambda row: whole(row["n_surplus"]))
+
+
 def _arrow(row: Mapping[Any, Any]) -> str:
-    if row["ratio_lower"] > 1:
-        return NO_BREAK + MORE
-    return NO_BREAK + LESS if row["ratio_upper"] < 1 else ""
+    return {1: NO_BREAK + MORE, -1: NO_BREAK + LESS}.get(row["_use"], "")
 
 
 def _signed(value: float) -> str:

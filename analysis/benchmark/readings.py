@@ -11,7 +11,7 @@ from conjury.inference.columns import as_text
 from conjury.inference.errors import InputError
 
 from .result import BenchmarkResult
-from .units import answers_table
+from .units import answers_table, is_surplus
 
 KEYS = ["judge", "prompt", "task"]
 UNIT = ["judge", "prompt", "task", "item_id", "line", "sample"]
@@ -37,10 +37,11 @@ def readings(judgments: pd.DataFrame, lenient: pd.DataFrame | None = None) -> Be
     Returns
     -------
     BenchmarkResult
-        Kind "readings": ``judge, prompt, task, rule, status, n, share``. With a second table its rows are
-        there too, and ``extra["compared"]`` holds, with the same columns, how many judgments the rules read
-        the same way (``agree``), ``different``, by one of them only (``only_strict``: the first,
-        ``only_lenient``: the second) or not at all (``neither``).
+        Kind "readings": ``judge, prompt, task, rule, status, n, share, n_surplus``. ``n`` and ``share`` are
+        of what was asked for; ``n_surplus``, the same for every status, counts labels of lines beyond those
+        that were shown. With a second table its rows are there too, and ``extra["compared"]`` holds, but for
+        ``n_surplus``, how many judgments the rules read the same way (``agree``), ``different``, by one of
+        them only (``only_strict``: the first, ``only_lenient``: the second) or not at all (``neither``).
 
     Examples
     --------
@@ -51,12 +52,12 @@ def readings(judgments: pd.DataFrame, lenient: pd.DataFrame | None = None) -> Be
     >>> found.extra["compared"][["status", "n", "share"]].to_numpy().tolist()
     [['agree', 1, 0.5], ['only_lenient', 1, 0.5]]
     """
-    tables = [answers_table(table) for table in (judgments, lenient) if table is not None]
-    frames = [_shares(table.assign(rule=_rule(table)), "status") for table in tables]
+    tables = [_shown(answers_table(table)) for table in (judgments, lenient) if table is not None]
+    frames = [_shares(table, "status").merge(surplus, on=[*KEYS, "rule"]) for table, surplus in tables]
     extra: dict[str, pd.DataFrame] = {}
     notes: tuple[str, ...] = ()
     if len(tables) == 2:
-        compared, notes = _compared(*tables)
+        compared, notes = _compared(*(table for table, _ in tables))
         extra["compared"] = _shares(compared, "status")
     return BenchmarkResult(pd.concat(frames, ignore_index=True), "readings", notes, {}, extra)
 
@@ -65,9 +66,16 @@ def _rule(table: pd.DataFrame) -> pd.Series[Any]:
     return as_text(table["rule"]).fillna("") if "rule" in table else pd.Series("", index=table.index)
 
 
+def _shown(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Judgments of what was asked for, and by judge, prompt, task and rule the number of further labels."""
+    ruled = table.assign(rule=_rule(table), n_surplus=is_surplus(table))
+    counted = ruled.groupby([*KEYS, "rule"], sort=False, observed=True)["n_surplus"].sum().reset_index()
+    return ruled[~ruled["n_surplus"]], counted
+
+
 def _compared(strict: pd.DataFrame, lenient: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Each judgment that is in both tables, and how its readings compare."""
-    left, right = (table.assign(rule=_rule(table))[[*UNIT, "value", "rule"]] for table in (strict, lenient))
+    left, right = (table[[*UNIT, "value", "rule"]] for table in (strict, lenient))
     both = left.merge(right, on=UNIT, suffixes=("", "_lenient"))
     if both.empty:
         raise InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import made_up_benchmark as made
@@ -95,6 +96,17 @@ def test_tables_name_judges_in_words(name: str) -> None:
     assert "qwen3_8b" not in tables[0].as_raw_html()
 
 
+def test_labels_beyond_the_lines_shown_are_a_column_of_readings() -> None:
+    plain = made.readings()
+    rule = plain.frame["rule"].iloc[-1]
+    frame = plain.frame.assign(n_surplus=(plain.frame["rule"] == rule) * 7)
+    [table, *_] = lay_out(replace(plain, frame=frame), "readings", made.WORDS)
+    assert "Surplus labels" in table.as_raw_html()
+    assert ">7</td>" in table.as_raw_html()
+    [table, *_] = lay_out(plain, "readings", made.WORDS)
+    assert "Surplus labels" not in table.as_raw_html()
+
+
 def test_scores_are_read_beside_the_most_frequent_label() -> None:
     told = reading(made.scores(by=()), Names(made.WORDS))
     below = made.scores(by=()).frame.query(
@@ -145,6 +157,23 @@ def test_numbers_of_judges_who_were_printed_stand_beside_print() -> None:
 def test_without_answers_by_published_rules_there_is_nothing_beside_print() -> None:
     with pytest.raises(InputError, match="no printed number"):
         jokes_beside({}, pd.DataFrame())
+
+
+def test_answers_to_perturbed_items_stand_beside_print_by_condition() -> None:
+    gold = pd.DataFrame({"item_id": ["j1", "j2", "j3"], "label_set": "joke_type", "label": ["Dry"] * 3})
+    plain = pd.DataFrame({"judge_id": "qwen3_8b", "judge_kind": "model", "item_id": gold["item_id"],
+                          "dimension": "joke_type", "value": "dry", "language": "en"})  # fmt: skip
+    copies = plain.assign(item_id=plain["item_id"] + "__drift", base_item_id=plain["item_id"], value="dark",
+                          condition="drift")  # fmt: skip
+    both = pd.concat([plain.assign(condition="none"), copies], ignore_index=True)
+    found = jokes_beside({"v1": both}, gold)
+    accuracy = found.frame[found.frame["metric"] == "accuracy"].set_index("condition")
+    assert accuracy["table"].to_dict() == {"none": 9, "drift": 15}
+    assert accuracy["aligned"].to_dict() == {"none": 1, "drift": 0}
+    assert any("252 printed numbers are not compared" in note and "cultural" in note for note in found.notes)
+    alone = jokes_beside({"v1": plain}, gold)
+    assert set(alone.frame["condition"]) == {"none"}
+    assert any("336 printed numbers" in note and "drift" in note for note in alone.notes)
 
 
 @pytest.fixture

@@ -217,6 +217,18 @@ def test_rules_are_compared_answer_by_answer() -> None:
     assert strict_rows.to_dict() == {"ok": 0.6, "missing": 0.4}
 
 
+def test_surplus_labels_are_no_judgments_and_have_a_number_of_their_own() -> None:
+    lenient = line_judgments(1, 2, 3, 4).assign(lines_shown=2, rule="line_labels/lenient@1")
+    strict = line_judgments(1, 2, value=None).assign(lines_shown=2, rule="line_labels/strict@1")
+    found = readings(strict, lenient)
+    assert found.frame[["status", "n", "share", "n_surplus"]].to_numpy().tolist() == [
+        ["missing", 2, 1.0, 0],
+        ["ok", 2, 1.0, 2],
+    ]
+    assert found.extra["compared"][["status", "n"]].to_numpy().tolist() == [["only_lenient", 2]]
+    assert found.notes == ()
+
+
 def test_same_seed_gives_the_same_numbers_and_another_seed_others() -> None:
     rng = np.random.default_rng(3)
     items = [f"j{number}" for number in range(40)]
@@ -235,7 +247,7 @@ def test_empty_conditions_of_judgments_are_those_of_the_items() -> None:
     found = score(answers, gold(j1="safe"), items=items).frame
     assert found[["condition", "base_item_id"]].to_numpy().tolist() == [["none", "j1"], ["drift", "j1"]]
     with pytest.raises(
-        InputError, match="judgments: row 2 of column 'condition' is .* in items; make them agree"
+        InputError, match=r"judgments: row 2 of column 'condition' is .* in items; make them agree"
     ):
         score(answers.assign(condition="none"), gold(j1="safe"), items=items)
 
@@ -252,7 +264,7 @@ def test_copies_are_drawn_with_their_originals_and_said_to_be_pooled() -> None:
         for table in (plain, pd.concat([plain, copies], ignore_index=True))
     )
     one, two = (result.frame.query("judge == 'gpt'").iloc[0] for result in (alone, both))
-    assert two["n_items"] == 120 and two["n_clusters"] == 60
+    assert [two["n_items"], two["n_clusters"]] == [120, 60]
     assert two["std_error"] == pytest.approx(one["std_error"], rel=1e-9)
     assert any("60 answers to perturbed copies are pooled" in note for note in both.notes)
     assert not any("pooled" in note for note in alone.notes)
