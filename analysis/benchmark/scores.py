@@ -11,15 +11,35 @@ from numpy.typing import NDArray
 
 from conjury.inference.columns import listed
 from conjury.inference.errors import InputError
+from conjury.inference.tables import require_columns
 
 from ..raters.descriptive.resample import few_clusters
-from .baselines import BASELINE, MAJORITY, RANDOM, majority_class, random_expectation
+from .baselines import (
+    BASELINE,
+    MAJORITY,
+    MAJORITY_BY_STRATUM,
+    RANDOM,
+    majority_answers,
+    random_expectation,
+)
 from .metrics import OVERALL, Codes, Floats, Margins, cluster_margins, is_share, margins_of, metric, rests_on
-from .missing import POLICIES, check_policies, outcome
+from .missing import POLICIES, WRONG, check_policies, outcome
 from .pooling import pooled_notes
-from .resampling import BOOTSTRAP, NONE, WILSON, Bounds, Plan, bounds_of, cluster_codes, n_distinct
+from .resampling import (
+    BOOTSTRAP,
+    NONE,
+    WILSON,
+    Bounds,
+    Plan,
+    bounds_of,
+    cluster_codes,
+    cluster_sums,
+    n_distinct,
+)
 from .result import BenchmarkResult
 from .scoring import Cell, Scored
+
+ACCURACY = "accuracy"
 
 
 def scores(
@@ -32,6 +52,7 @@ def scores(
     seed: int = 1,
     alpha: float = 0.05,
     cluster: str = "item_id",
+    strata: Sequence[str] = (),
 ) -> BenchmarkResult:
     """Score every judge with every prompt on every task.
 
@@ -55,13 +76,19 @@ def scores(
     cluster : str
         Column whose values are drawn again; all units of a value come together. Copies of an item are drawn
         with the item that they come from.
+    strata : sequence of str
+        Columns whose values may have different most frequent labels, such as language where ``by`` does not
+        name it: a further baseline gives the most frequent label of each.
 
     Returns
     -------
     BenchmarkResult
         Kind "scores": ``judge, judge_kind, prompt, task, [by], missing, metric, estimate, std_error, lower,
         upper, interval`` ("bootstrap", "wilson" at shares of 0 and 1, "none")``, n_answers, n_units,
-        n_items, n_clusters``. The baselines are judges of kind "baseline".
+        n_items, n_clusters``. The baselines are judges of kind "baseline"; they always answer, and stand
+        under the policy "wrong" only, since the others leave each judge with units of its own.
+        ``extra["over_baseline"]`` has the accuracy of each judge minus that of always giving the most
+        frequent label (of each stratum) to the same units, in the same draws.
 
     Raises
     ------
@@ -80,11 +107,16 @@ def scores(
     {'gpt': 0.667, 'majority class': 0.667, 'random': 0.5}
     """
     plan, policies = Plan(draws, seed, alpha, cluster), check_policies(missing)
+    require_columns(scored.frame, list(strata), "scored judgments")
     rows: list[dict[str, Any]] = []
+    over: list[dict[str, Any]] = []
     for cell in [*scored.cells(by), *scored.cells(by, judges=False)]:
         asked = default_metrics(cell) if metrics is None else metrics
-        made = _of_judge if cell.keys["judge"] else _of_baselines
-        rows += made(cell, scored, asked, policies, plan)
+        if not cell.keys["judge"]:
+            rows += _of_baselines(cell, asked, plan, strata) if WRONG in policies else []
+            continue
+        rows += _of_judge(cell, scored, asked, policies, plan)
+        over += _over_baseline(cell, scored, policies, plan, strata) if ACCURACY in asked else []
     if not rows:
         raise InputError("metrics: none is named; name some, or leave metrics out for all of them.")
     frame = pd.DataFrame(rows)
@@ -92,7 +124,8 @@ def scores(
         frame,
         "scores",
         (*scored.notes, *pooled_notes(scored, by), *interval_notes(frame, plan)),
-        {"by": list(by), "missing": list(policies), **vars(plan)},
+        {"by": list(by), "missing": list(policies), "strata": list(strata), **vars(plan)},
+        {"over_baseline": pd.DataFrame(over)} if over else {},
     )
 
 
@@ -136,29 +169,69 @@ def _of_judge(
             yield _row(cell.keys, policy, name, bounds, counts)
 
 
-def _of_baselines(
-    cell: Cell, scored: Scored, asked: Sequence[str], policies: Sequence[str], plan: Plan
+def _over_baseline(
+    cell: Cell, scored: Scored, policies: Sequence[str], plan: Plan, strata: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """Scores of both baselines on the units of a cell; they always answer."""
+    """Accuracy of a judge minus that of the most frequent label of each stratum, on the same units."""
+    codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
+    weights = plan.weights(n_clusters)
+    level, predicted = cell.codes("level"), cell.codes("predicted")
+    status = cell.frame["status"].astype(object).to_numpy()
+    stratum = _stratum(cell.frame, strata)
+    for policy in policies:
+        answers, kept = outcome(predicted, status, cell.classes, policy, scored.policy)
+        gold, own = cell.class_of[level[kept]], codes[kept]
+        always = majority_answers(level[kept], cell.class_of, len(cell.classes), stratum[kept])
+        gain = (answers[kept] == gold).astype(float) - (always == gold)
+        sums = weights @ cluster_sums(np.stack([gain, np.ones(len(gain))], axis=1), own, n_clusters)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            drawn = sums[:, 0] / sums[:, 1]
+        bounds = bounds_of(drawn, plan.alpha, share=False, n_clusters=n_distinct(own))
+        yield _row(cell.keys, policy, ACCURACY, bounds, counts_of(cell.frame, kept, codes))
+
+
+def _of_baselines(
+    cell: Cell, asked: Sequence[str], plan: Plan, strata: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """Scores of the baselines on the units of a cell; they always answer."""
     units = cell.frame.drop_duplicates("unit")
     level = units["level"].to_numpy(dtype=np.int64)
     codes, n_clusters = cluster_codes(units, plan.cluster)
-    always = np.full(len(level), majority_class(level, cell.class_of, len(cell.classes)))
-    margins = drawn_margins(level, always, cell, codes, plan.weights(n_clusters))
+    splits = {MAJORITY: (), MAJORITY_BY_STRATUM: strata} if strata else {MAJORITY: ()}
+    margins = {
+        judge: drawn_margins(
+            level,
+            majority_answers(level, cell.class_of, len(cell.classes), _stratum(units, split)),
+            cell,
+            codes,
+            plan.weights(n_clusters),
+        )
+        for judge, split in splits.items()
+    }
     gold = np.bincount(cell.class_of[level], minlength=len(cell.classes)).astype(float)
     counts = counts_of(units, np.ones(len(units), dtype=bool), codes)
     for name in asked:
-        drawn = metric(name, margins, cell.classes, cell.levels)
         expected = random_expectation(name, gold, cell.levels, cell.classes)
-        share = is_share(name) and not _fixed(name)
         found = {
-            MAJORITY: bounds_of(drawn, plan.alpha, share=share, n_clusters=n_clusters),
-            RANDOM: Bounds(expected, np.nan, np.nan, np.nan, NONE),
+            judge: bounds_of(
+                metric(name, own, cell.classes, cell.levels),
+                plan.alpha,
+                share=is_share(name) and not (judge == MAJORITY and _fixed(name)),
+                n_clusters=n_clusters,
+            )
+            for judge, own in margins.items()
         }
-        for policy in policies:
-            for judge, bounds in found.items():
-                keys = {**cell.keys, "judge": judge, "judge_kind": BASELINE}
-                yield _row(keys, policy, name, bounds, counts)
+        for judge, bounds in (found | {RANDOM: Bounds(expected, np.nan, np.nan, np.nan, NONE)}).items():
+            yield _row({**cell.keys, "judge": judge, "judge_kind": BASELINE}, WRONG, name, bounds, counts)
+
+
+def _stratum(frame: pd.DataFrame, strata: Sequence[str]) -> Codes:
+    """Number of the stratum of each row, shape (n,)."""
+    if not strata:
+        return np.zeros(len(frame), dtype=np.int64)
+    of_row = frame.groupby(list(strata), sort=False, observed=True, dropna=False).ngroup()
+    found: Codes = of_row.to_numpy(dtype=np.int64).astype(np.int64)
+    return found
 
 
 def _fixed(name: str) -> bool:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...benchmark.baselines import MAJORITY, MAJORITY_BY_STRATUM
 from ...raters.result import RaterResult
 from ..labels import LabelKey
 from ..raters.forest import Forest, draw_forest
@@ -35,6 +36,8 @@ def draw(
     missing: str | None = None,
 ) -> Figure:
     """Draw `scores`: a panel for each metric, task and stratum, a row for each judge.
+
+    Lines are baselines; where the most frequent label of each stratum is one, that of all is not drawn.
 
     Parameters
     ----------
@@ -74,6 +77,8 @@ def draw(
     panels = [_joined(metric_in_words(kind), place) for kind in kinds for place in places]
     panels = [name for name in panels if name in set(told["panel"])]
     trivial = trivial.assign(_panel=_panel(trivial)).dropna(subset="estimate")
+    if (trivial["judge"] == MAJORITY_BY_STRATUM).any():
+        trivial = trivial[trivial["judge"] != MAJORITY]
     lines = {
         str(panel): {BASELINES.get(str(row["judge"]), str(row["judge"])): float(row["estimate"])
                      for row in part.to_dict("records")}
