@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from conjury.inference.columns import as_text, listed
+from conjury.inference.conditions import UNPERTURBED
 from conjury.inference.errors import InputError
 from conjury.inference.files import read_table
 from conjury.inference.paths import PUBLISHED
@@ -43,21 +45,20 @@ def jokes_beside(
     ----------
     judgments : mapping of "v1" and "v2" to DataFrame
         Answers read by the rules ``published_v1``, of which tables 9 to 18 were made, and ``published``, of
-        which the others were made; either may lack. Of items that are not perturbed.
+        which the others were made; either may lack. With ``condition`` where items were perturbed.
     labels : DataFrame
         Gold labels as they were written, in the column ``raw`` where ``label`` holds ids.
     items : DataFrame, optional
-        With ``language``.
+        With ``language``, and ``base_item_id`` of perturbed copies.
 
     Returns
     -------
     BenchmarkResult
         Kind "beside_print": ``table, set, task, condition, judge, metric, k, printed``; ``recomputed`` by the
         published protocol, ``difference`` (recomputed minus printed), and ``aligned``, the same with every
-        answer on its own item.
+        answer on its own item. Printed numbers of conditions without answers are counted in a note.
     """
     printed = printed_numbers(JOKES).rename(columns={"subset": "set", "value": "printed"})
-    printed = printed[printed["condition"] == "none"]
     parts, notes = [], []
     for rules, tables in _by_rules(printed).items():
         if rules not in judgments:
@@ -66,14 +67,23 @@ def jokes_beside(
                 f"import the completions with --parser {READ_BY[rules]} too."
             )
             continue
-        found = tables
-        for column, shifted in (("recomputed", True), ("aligned", False)):
-            ours = published(judgments[rules], labels, items=items, rules=rules, shifted=shifted, k=K).frame
-            ours = ours.assign(
-                **{name: ours[name].astype(str) for name in ("set", "task", "judge", "metric")}
+        held = _by_condition(judgments[rules], items)
+        for condition, own in held.items():
+            found = tables[tables["condition"] == condition]
+            for column, shifted in (("recomputed", True), ("aligned", False)):
+                ours = published(own, labels, items=items, rules=rules, shifted=shifted, k=K).frame
+                ours = ours.assign(
+                    **{name: ours[name].astype(str) for name in ("set", "task", "judge", "metric")}
+                )
+                found = found.merge(ours[[*KEY, "estimate"]].rename(columns={"estimate": column}), on=KEY)
+            parts.append(found)
+        apart = tables[~tables["condition"].isin(held)]
+        if len(apart):
+            conditions = listed(apart["condition"].drop_duplicates())
+            notes.append(
+                f"{len(apart):,} printed numbers are not compared: there are no answers read by rules "
+                f"{rules} to items under these conditions: {conditions}."
             )
-            found = found.merge(ours[[*KEY, "estimate"]].rename(columns={"estimate": column}), on=KEY)
-        parts.append(found)
     table = pd.concat(parts, ignore_index=True) if parts else printed.iloc[:0]
     if table.empty:
         raise InputError(f"{JOKES}: no printed number is about these judges and languages.")
@@ -124,6 +134,21 @@ def harm_beside(results: Mapping[str, RaterResult], judge_labels: Mapping[str, s
         "difference",
     ]
     return BenchmarkResult(table[names].reset_index(drop=True), "beside_print", (), {"digits": 3})
+
+
+def _by_condition(judgments: pd.DataFrame, items: pd.DataFrame | None) -> dict[str, pd.DataFrame]:
+    """Judgments by condition; copies take the id of the item that they come from, which has the labels."""
+    if "condition" not in judgments:
+        return {UNPERTURBED: judgments}
+    source = judgments if "base_item_id" in judgments else items
+    base: dict[str, str] = {}
+    if source is not None and "base_item_id" in source:
+        each = source[["item_id", "base_item_id"]].dropna().drop_duplicates()
+        base = dict(zip(as_text(each["item_id"]), as_text(each["base_item_id"]), strict=True))
+    condition = as_text(judgments["condition"]).fillna(UNPERTURBED).replace("", UNPERTURBED)
+    item = as_text(judgments["item_id"])
+    named = judgments.assign(item_id=item.map(base).fillna(item))
+    return {str(name): named[(condition == name).to_numpy(dtype=bool)] for name in condition.unique()}
 
 
 def _by_rules(printed: pd.DataFrame) -> dict[str, pd.DataFrame]:

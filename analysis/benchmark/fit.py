@@ -102,11 +102,11 @@ class Answered:
 
     @property
     def by_published_rules(self) -> dict[str, pd.DataFrame]:
-        """Judgments of items as they were that hold the strings of a published evaluation, by its rules."""
+        """Judgments that hold the strings of a published evaluation, by its rules, with their condition."""
         named = {read_by: rules for rules, read_by in READ_BY.items()}
         tables = {rule_of(table): table for table in (*self.others, self.of_models)}
         return {
-            named[rule]: table[_unperturbed(table, self.items)]
+            named[rule]: table.assign(condition=condition_of(table, self.items))
             for rule, table in tables.items()
             if rule in named
         }
@@ -246,16 +246,21 @@ def strata_present(answered: Answered) -> list[str]:
     ]
 
 
-def _unperturbed(judgments: pd.DataFrame, items: pd.DataFrame | None) -> Any:
-    """Which judgments are of items as they were; the condition is a column of judgments, or of items."""
+def condition_of(judgments: pd.DataFrame, items: pd.DataFrame | None) -> pd.Series[str]:
+    """Condition of each judgment, a column of judgments or of items; "none" where there is none."""
     if "condition" in judgments:
         condition = as_text(judgments["condition"])
     elif items is not None and "condition" in items:
         known = dict(zip(as_text(items["item_id"]), as_text(items["condition"]), strict=True))
         condition = as_text(judgments["item_id"]).map(known).astype("string")
     else:
-        return slice(None)
-    return condition.fillna("").isin(["", UNPERTURBED]).to_numpy(dtype=bool)
+        condition = pd.Series(UNPERTURBED, index=judgments.index, dtype="string")
+    return condition.fillna(UNPERTURBED).replace("", UNPERTURBED)
+
+
+def _unperturbed(judgments: pd.DataFrame, items: pd.DataFrame | None) -> Any:
+    """Which judgments are of items as they were."""
+    return condition_of(judgments, items).eq(UNPERTURBED).to_numpy(dtype=bool)
 
 
 def _of_readings(answered: Answered) -> Iterator[Planned]:
@@ -282,6 +287,9 @@ def _of_scores(answered: Answered, options: BenchmarkOptions) -> Iterator[Planne
     if len(answered.of_models) > len(plain):
         whole = score_study(answered, answered.of_models)
         yield Planned("robustness", "What perturbations change", lambda: robustness(whole, **drawn))
+        for name, title, by in (split for split in splits if split[2]):
+            run = partial(robustness, whole, by=by, **drawn)
+            yield Planned(f"robustness_{name}", f"What perturbations change, by {title}", run)
     if scored.frame["sample"].nunique() > 1:
         yield Planned("passes", "Several answers to the same item", lambda: passes(scored, **drawn))
         for name, title, by in [split for split in splits if split[2]][:1]:

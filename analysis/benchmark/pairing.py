@@ -225,7 +225,8 @@ def matched_pairs(
         text = as_text(cell.frame[between])
         paired = [name for name in ("item_id", "line") if name != between]
         paired += ["sample"] if between not in (CONDITION, "sample") else []
-        pair = cell.frame.groupby(paired, sort=False, observed=True, dropna=False).ngroup().to_numpy()
+        grouped = cell.frame.groupby(paired, sort=False, observed=True, dropna=False)
+        pair = np.asarray(grouped.ngroup(), dtype=np.int64)
         for left, right in asked:
             yield _matched(scored, keys, cell, (left, right), text, between, pair, missing)
 
@@ -266,8 +267,8 @@ def _matched(
         given, kept = outcome(predicted, status, cell.classes, missing, scored.policy)
         answers.append(given)
         there.append(kept)
-    common = np.intersect1d(*pairs)
-    used = np.intersect1d(*(own_pair[kept] for own_pair, kept in zip(pairs, there, strict=True)))
+    common = np.intersect1d(pairs[0], pairs[1])
+    used = np.intersect1d(pairs[0][there[0]], pairs[1][there[1]])
     rows = []
     for own_pair, kept in zip(pairs, there, strict=True):
         held = np.flatnonzero(kept & np.isin(own_pair, used))

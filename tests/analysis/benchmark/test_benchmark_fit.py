@@ -135,9 +135,18 @@ def test_perturbed_items_are_compared_and_not_scored() -> None:
     plain = given.judgments.assign(condition="none", base_item_id=given.judgments["item_id"])
     both = replace(given, judgments=pd.concat([plain, copies], ignore_index=True))
     planned = {one.name: one for one in plan_benchmark(both, OPTIONS)}
-    assert "robustness" in planned
+    assert {"robustness", "robustness_language"} <= set(planned)
+    assert planned["robustness_language"].run.keywords["by"] == ("language",)  # type: ignore[attr-defined]
     kept = planned["scores"].run().frame.query("judge == 'one' and task == 'joke_type'")
     assert kept["n_items"].max() == given.labels["item_id"].nunique()
+
+
+def test_answers_by_published_rules_keep_their_condition() -> None:
+    given = answered("multiturn")
+    read = given.judgments.head(4).assign(rule="label/published@1")
+    copies = read.assign(item_id=read["item_id"] + "__drift", condition="drift")
+    kept = replace(given, judgments=pd.concat([read, copies], ignore_index=True)).by_published_rules["v2"]
+    assert kept["condition"].tolist() == ["none"] * 4 + ["drift"] * 4
 
 
 @pytest.mark.long

@@ -108,11 +108,51 @@ def test_labels_beyond_the_lines_shown_are_a_column_of_readings() -> None:
 
 
 def test_scores_are_read_beside_the_most_frequent_label() -> None:
-    told = reading(made.scores(by=()), Names(made.WORDS))
-    below = made.scores(by=()).frame.query(
-        "metric == 'accuracy' and missing == 'wrong' and task == 'line' and upper < 0.4"
+    result = made.scores(by=())
+    over = result.extra["over_baseline"].assign(lower=-0.3, upper=[-0.1, 0.1] * 6)
+    over.loc[over["task"] == "line", ["lower", "upper"]] = [0.1, 0.2]
+    pooled = replace(
+        result, extra={"over_baseline": over}, settings={**result.settings, "strata": ["language"]}
     )
-    assert f"{len(below)} of 3 judges are right less often" in told
+    told = reading(pooled, Names(made.WORDS))
+    below = over[(over["task"] == "joke_type") & (over["missing"] == "wrong") & (over["upper"] < 0)]
+    assert (
+        f"{len(below)} of 3 judges are right less often than always giving the most frequent label of each"
+        in told
+    )
+    assert "Purpose of a line: the highest share of right answers is that of" in told
+    assert "0 of 3 judges are right less often" in told
+    assert "3 more often" in told
+
+
+def test_labels_are_said_to_be_given_too_often_only_where_adjusted_p_and_gold_allow() -> None:
+    result = made.by_label(["setup", "tag", "timing"], ["gpt"])
+    frame = result.frame.assign(ratio=[3.0, 9.0, 5.0], n_predicted=[180, 45, 300], n_gold=[60, 5, 60],
+                                n_answers=[60, 5, 60], p_adjusted=[0.01, 0.01, 0.2])  # fmt: skip
+    told = reading(replace(result, frame=frame), Names(None))
+    assert "Setup (3.0 times" in told
+    assert "Tag" not in told
+    assert "Timing" not in told
+
+
+def test_labels_that_are_never_given_are_marked_in_the_table() -> None:
+    result = made.by_label(["setup", "tag"], ["gpt"])
+    frame = result.frame.assign(ratio=0.0, n_predicted=0, n_gold=[60, 5], n_answers=[120, 10], p_adjusted=0.9)
+    page = lay_out(replace(result, frame=frame), "by_label", {})[0].as_raw_html()
+    assert page.count("0.00\u00a0\N{DOWNWARDS ARROW}") == 1
+    assert "120" in page
+
+
+def test_lengths_are_read_once_a_task_with_what_cannot_be_computed() -> None:
+    ends = pd.DataFrame({"judge": list("abcd") * 2, "prompt": "p", "task": ["joke_type"] * 4 + ["line"] * 4,
+                         "metric": "accuracy", "estimate": [-0.2, -0.2, 0.3, 0.1] * 2,
+                         "p_adjusted": [0.01, 0.2, 0.01, float("nan")] + [0.5] * 4})  # fmt: skip
+    told = reading(RaterResult(ends, "errors", extra={"ends": ends}), Names(made.WORDS))
+    first, second = told.split(". ")
+    assert "in 1 of 4 judges, more often in 1" in first
+    assert "1 cannot be computed" in first
+    assert second.startswith("Purpose of a line: right less often")
+    assert "in 0 of 4 judges, more often in 0" in second
 
 
 def test_copies_among_answers_are_said_in_bold() -> None:
@@ -160,7 +200,7 @@ def test_without_answers_by_published_rules_there_is_nothing_beside_print() -> N
 
 
 def test_answers_to_perturbed_items_stand_beside_print_by_condition() -> None:
-    gold = pd.DataFrame({"item_id": ["j1", "j2", "j3"], "label_set": "joke_type", "label": ["Dry"] * 3})
+    gold = pd.DataFrame({"item_id": ["j1", "j2", "j3"], "label_set": "joke_type", "label": ["dry"] * 3})
     plain = pd.DataFrame({"judge_id": "qwen3_8b", "judge_kind": "model", "item_id": gold["item_id"],
                           "dimension": "joke_type", "value": "dry", "language": "en"})  # fmt: skip
     copies = plain.assign(item_id=plain["item_id"] + "__drift", base_item_id=plain["item_id"], value="dark",
