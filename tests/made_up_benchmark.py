@@ -63,7 +63,10 @@ def scores(by: Sequence[str] = ("language",), judges: Sequence[str] = FEW, seed:
                 "n_items": 285,
             }
         )
-    return RaterResult(pd.DataFrame(rows), "scores", settings=_settings(by))
+    frame = pd.DataFrame(rows)
+    over = frame[(frame["judge_kind"] == "model") & (frame["metric"] == "accuracy")]
+    over = over.assign(**{name: over[name] - 0.4 for name in ("estimate", "lower", "upper")})
+    return RaterResult(frame, "scores", settings=_settings(by), extra={"over_baseline": over})
 
 
 def passes(by: Sequence[str] = ("language",)) -> RaterResult:
@@ -105,8 +108,9 @@ def by_label(labels: Sequence[str] = LABELS, judges: Sequence[str] = JUDGES) -> 
         recall = float(random.uniform(0, 0.6))
         rows.append(
             {"judge": judge, "prompt": "lines", "task": "line", "label": label, "precision": recall}
-            | {"recall": recall, "f1": recall, "n_gold": 60, "n_predicted": int(60 * ratio), "ratio": ratio}
-            | {"ratio_lower": ratio * 0.7, "ratio_upper": ratio * 1.4}
+            | {"recall": recall, "f1": recall, "n_gold": 60, "n_answers": 60, "n_predicted": int(60 * ratio)}
+            | {"ratio": ratio, "ratio_lower": ratio * 0.7, "ratio_upper": ratio * 1.4}
+            | {"p": 0.01, "p_adjusted": 0.02 if abs(np.log(max(ratio, 0.01))) > 1 else 0.5}
         )
     return RaterResult(pd.DataFrame(rows), "by_label", settings=_settings(()))
 

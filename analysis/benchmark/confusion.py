@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .metrics import class_f1, class_precision, class_recall
+from ..results import inference
+from .adjusting import with_adjusted
+from .metrics import Codes, class_f1, class_precision, class_recall
 from .missing import NO_ANSWER
 from .pooling import pooled_notes
 from .resampling import Bounds, Plan, bounds_of, cluster_codes, n_distinct
@@ -18,6 +20,7 @@ from .scoring import Scored
 
 NONE_GIVEN, OTHER_LABEL = "no answer", "other label"
 SHARES = ("precision", "recall")
+FEWEST_GOLD = 10  # units with a label in gold, for it to be said that it is given too often or too rarely
 
 
 def confusion(scored: Scored, *, by: Sequence[str] = ()) -> BenchmarkResult:
@@ -92,10 +95,13 @@ def by_label(
     Returns
     -------
     BenchmarkResult
-        Kind "by_label": ``judge, judge_kind, prompt, task, [by], label, n_gold, n_predicted``, then
-        ``precision, recall, f1, ratio`` (``n_predicted`` by ``n_gold``), each also with ``_std_error, _lower,
-        _upper, _interval``. Precision of a class that is never given, and recall, F1 and the ratio of one
-        that is never gold, are missing.
+        Kind "by_label": ``judge, judge_kind, prompt, task, [by], label, n_gold`` (units whose gold label it
+        is), ``n_answers`` (answers to them, of all samples), ``n_predicted`` (answers with the label), then
+        ``precision, recall, f1, ratio`` (``n_predicted`` by ``n_answers``), each also with ``_std_error,
+        _lower, _upper, _interval``; these intervals are each for itself. Precision of a class that is never
+        given, and recall, F1 and the ratio of one that is never gold, are missing. ``p`` is that of
+        ``n_predicted`` minus ``n_answers``, by its bootstrap error; ``p_adjusted`` is Holm's over all rows of
+        a task.
 
     Examples
     --------
@@ -121,19 +127,53 @@ def by_label(
                 "f1": np.where(gold > 0, class_f1(margins), np.nan),
                 "ratio": np.where(gold > 0, given / gold, np.nan),
             }
-        of_gold, of_answers = cell.codes("gold"), cell.codes("predicted")
+        of_gold, of_answers, units = cell.codes("gold"), cell.codes("predicted"), cell.codes("unit")
+        surplus = given - gold
+        spread = surplus[1:].std(axis=0, ddof=1) if draws > 1 else np.full(len(cell.classes), np.nan)
+        p = inference(surplus[0], np.where(spread > 0, spread, np.nan), alpha).p
         for code, label in enumerate(cell.classes):
-            row = {"label": label, "n_gold": int(gold[0, code]), "n_predicted": int(given[0, code])}
+            row: dict[str, Any] = {
+                "label": label,
+                "n_gold": n_distinct(units[of_gold == code]),
+                "n_answers": int(gold[0, code]),
+                "n_predicted": int(given[0, code]),
+            }
             for name, values in drawn.items():
                 rests_on = of_answers == code if name == "precision" else of_gold == code
                 used = n_distinct(codes[rests_on])
                 bounds = bounds_of(values[:, code], alpha, share=name in SHARES, n_clusters=used)
                 row |= _named(name, bounds)
-            rows.append({**cell.keys, **row})
-    frame = pd.DataFrame(rows)
+            rows.append({**cell.keys, **row, "p": float(p[code])})
+    frame = with_adjusted(pd.DataFrame(rows), ["task"], "holm")
     drawn_by = f"Intervals are percentiles of {draws:,} draws of {cluster}; shares of 0 and 1 have Wilson's."
     notes = (*scored.notes, *pooled_notes(scored, by), *([drawn_by] if draws else []))
     return BenchmarkResult(frame, "by_label", notes, {"by": list(by), **vars(plan)})
+
+
+def use_of_labels(frame: pd.DataFrame, alpha: float) -> Codes:
+    """1 for labels that are given too often, -1 for those given too rarely, 0 for others, shape (n,).
+
+    Adjusted p values tell, of labels that are gold in at least `FEWEST_GOLD` units; one of these that is
+    never given is given too rarely.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows of `by_label`.
+    alpha : float
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"n_gold": [20, 20, 5], "n_answers": [20, 20, 5], "n_predicted": [40, 0, 30],
+    ...     "p_adjusted": [0.01, 0.2, 0.01]})
+    >>> use_of_labels(frame, 0.05).tolist()
+    [1, -1, 0]
+    """
+    given, gold = (frame[name].to_numpy(dtype=np.int64) for name in ("n_predicted", "n_answers"))
+    told = (frame["p_adjusted"].to_numpy(dtype=float) < alpha) | (given == 0)
+    enough = frame["n_gold"].to_numpy(dtype=np.int64) >= FEWEST_GOLD
+    found: Codes = np.where(told & enough, np.sign(given - gold), 0).astype(np.int64)
+    return found
 
 
 def _named(name: str, bounds: Bounds) -> dict[str, Any]:

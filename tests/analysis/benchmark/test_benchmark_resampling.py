@@ -182,3 +182,66 @@ def test_sums_by_cluster_are_those_of_its_rows() -> None:
     parts = np.arange(12.0).reshape(6, 2)
     found = cluster_sums(parts, np.array([2, 0, 2, 2, 0, 0]), 4)
     np.testing.assert_array_equal(found, [[2 + 8 + 10, 3 + 9 + 11], [0, 0], [0 + 4 + 6, 1 + 5 + 7], [0, 0]])
+
+
+def in_two_languages() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Gold mostly a in English and mostly b in Spanish; the judge is right in half of each."""
+    judged, labels = table(np.arange(80) % 2 == 0)
+    language = np.repeat(["en", "es"], 40)
+    rare = np.arange(80) % 10 == 0
+    labels["label"] = np.where((language == "en") != rare, "a", "b")
+    labels.loc[0, "label"] = "a"  # so that no label is as frequent as the other
+    judged["value"] = np.where(np.arange(80) % 2, labels["label"], np.where(labels["label"] == "a", "b", "a"))
+    return judged, labels, pd.DataFrame({"item_id": judged["item_id"], "language": language})
+
+
+def test_the_most_frequent_label_of_each_stratum_is_a_baseline_of_pooled_scores() -> None:
+    judged, labels, items = in_two_languages()
+    made = score(judged, labels, items=items)
+    found = scores(made, metrics=["accuracy"], strata=["language"], draws=200)
+    reached = found.frame[found.frame["missing"] == "wrong"].set_index("judge")["estimate"]
+    assert reached["majority class by stratum"] == 73 / 80
+    assert reached["majority class"] == 41 / 80
+    over = found.extra["over_baseline"].query("missing == 'wrong'").iloc[0]
+    assert over["estimate"] == pytest.approx(40 / 80 - 73 / 80)
+    alone = scores(made, metrics=["accuracy"], draws=0).frame["judge"]
+    assert "majority class by stratum" not in set(alone)
+
+
+def test_accuracy_over_the_baseline_is_drawn_with_the_same_units() -> None:
+    judged, labels = table(np.arange(90) % 3 > 0)
+    labels["label"] = np.where(np.arange(90) % 4 > 0, "a", "b")
+    judged["value"] = "a"
+    judged.loc[[1, 2], "value"] = "b"
+    found = scores(score(judged, labels), metrics=["accuracy"], missing=["wrong"], draws=500)
+    over, own = found.extra["over_baseline"].iloc[0], row(found.frame)
+    assert over["estimate"] == pytest.approx(-2 / 90)
+    assert over["std_error"] < own["std_error"] / 2  # all other answers are those of the baseline
+
+
+def test_baselines_stand_only_where_all_judges_have_the_same_units() -> None:
+    judged, labels = table(np.arange(60) % 3 > 0)
+    judged.loc[::5, "value"] = None
+    found = scores(score(judged, labels), metrics=["accuracy"], draws=0)
+    held = found.frame.groupby("judge_kind")["missing"].unique().map(list)
+    assert held["baseline"] == ["wrong"]
+    assert held["model"] == ["wrong", "missing", "study"]
+    over = found.extra["over_baseline"].set_index("missing")
+    assert over.loc["missing", "n_units"] == 48
+
+
+def test_gold_units_are_counted_once_and_answers_of_all_samples() -> None:
+    judged, labels = table(np.arange(40) % 3 > 0)
+    five = pd.concat([judged.assign(sample=number) for number in range(1, 6)])
+    found = by_label(score(five, labels), draws=50).frame.set_index("label")
+    assert found.loc["a", ["n_gold", "n_answers"]].to_list() == [20, 100]
+    assert found.loc["a", "ratio"] == found.loc["a", "n_predicted"] / 100
+
+
+def test_use_of_labels_is_tested_with_adjustment_for_all_labels_and_judges_of_a_task() -> None:
+    judged, labels = table(np.random.default_rng(5).random(100) < 0.6)
+    judged.loc[:20, "value"] = "a"
+    many = pd.concat([judged.assign(judge_id=f"m{number}") for number in range(10)])
+    one, ten = (by_label(score(given, labels), draws=400).frame for given in (judged, many))
+    assert one["p_adjusted"].tolist() == pytest.approx((one["p"] * 2).clip(upper=1).tolist())
+    assert ten["p_adjusted"].min() == pytest.approx(min(1, ten["p"].min() * 20))
