@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from numpy.typing import NDArray
 
 from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
+from conjury.inference.tables import require_columns
 
 from .baselines import BASELINE, MAJORITY, RANDOM, majority_class
 from .metrics import Codes, Floats
-from .missing import WRONG, check_policies, outcome
+from .missing import NO_ANSWER, WRONG, check_policies, outcome
+from .pooling import pooled_notes
 from .resampling import NONE, Bounds, Plan, bounds_of, cluster_codes, cluster_sums
 from .result import BenchmarkResult
 from .scores import counts_of, interval_notes
@@ -23,6 +26,7 @@ from .scoring import Cell, Scored
 
 MOST = 10  # so many k are shown one by one; beyond, powers of two
 PASS_AT, PASS_ALL, MAJORITY_OF, BEST_OF = "pass_at_k", "pass_all_k", "majority_of_k", "best_of_k"
+STRATA = ("language", "modality")
 LEFT_OUT = -2  # answer of a sample that was not drawn, or that a policy leaves out
 
 
@@ -122,6 +126,7 @@ def passes(
     seed: int = 1,
     alpha: float = 0.05,
     cluster: str = "item_id",
+    strata: Sequence[str] | None = None,
 ) -> BenchmarkResult:
     """Score k answers of a judge to each unit.
 
@@ -136,14 +141,17 @@ def passes(
     metrics : sequence of str
         ``pass_at_k`` (unbiased: the mean over all subsets of k samples), ``pass_all_k`` (pass^k, likewise),
         ``majority_of_k`` (of the first k), ``best_of_k`` (any of the first k).
+    strata : sequence of str, optional
+        Columns in whose values copies of samples are looked for too; by default language and modality where
+        they are there.
 
     Returns
     -------
     BenchmarkResult
         Kind "passes": ``judge, judge_kind, prompt, task, [by], missing, metric, k, estimate, std_error,
         lower, upper, interval, n_answers, n_units, n_items, n_clusters``. ``extra["samples"]`` says of each
-        cell how many samples there are, and which of them are the same answer by answer (``groups``:
-        samples with the same letter are copies of each other).
+        cell, and of each ``stratum`` of it ("" for the cell), how many samples there are, and which of them
+        are the same answer by answer: see `samples_alike`.
 
     Raises
     ------
@@ -164,14 +172,17 @@ def passes(
     for name in metrics:
         if name not in RULES:
             raise InputError(f"There is no metric '{name}'{did_you_mean(name, RULES)}; use {listed(RULES)}.")
+    looked = [name for name in STRATA if name in scored.frame] if strata is None else strata
+    require_columns(scored.frame, list(looked), "scored judgments")
+    within = [name for name in looked if name not in by]
     rows: list[dict[str, Any]] = []
     copies: list[dict[str, Any]] = []
     for cell in scored.cells(by):
-        alike = samples_alike(unit_answers(cell, WRONG, scored.policy)[1])
-        copies.append({**cell.keys, **alike})
+        alike = list(_alike(cell, within, scored.policy))
+        copies += alike
         for policy in policies:
             units, answers = unit_answers(cell, policy, scored.policy)
-            asked = _asked(k, alike["n_samples"])
+            asked = _asked(k, alike[0]["n_samples"])
             rows += _rows(cell.keys, policy, units, answers, asked, metrics, plan)
     most = max(copy["n_samples"] for copy in copies)
     if not rows:
@@ -182,7 +193,7 @@ def passes(
     return BenchmarkResult(
         frame,
         "passes",
-        (*scored.notes, *_notes(samples), *interval_notes(frame, plan)),
+        (*scored.notes, *_notes(samples, by), *pooled_notes(scored, by), *interval_notes(frame, plan)),
         {"by": list(by), "missing": list(policies), **vars(plan)},
         {"samples": samples},
     )
@@ -203,17 +214,49 @@ def unit_answers(cell: Cell, policy: str, study: Mapping[str, str]) -> tuple[pd.
 
 
 def samples_alike(answers: Answers) -> dict[str, Any]:
-    """How many samples there are, how many differ, and a letter a sample: the same for copies.
+    """How many samples there are, how many answered nothing, and which of the others are copies.
+
+    ``groups`` has letters for each sample, the same for copies: samples that answered the same units in the
+    same way. A sample without any answer is no copy, and has a dash.
 
     Examples
     --------
-    >>> samples_alike(Answers(np.array([0, 0]), np.array([[0, 0, 1], [1, 1, 1]])))
-    {'n_samples': 3, 'n_distinct': 2, 'groups': 'AAB'}
+    >>> samples_alike(Answers(np.array([0, 0]), np.array([[0, 0, 1, -1], [1, 1, 1, -1]])))
+    {'n_samples': 4, 'n_silent': 1, 'n_distinct': 2, 'n_answered': 2, 'groups': 'AAB-'}
     """
-    each = [column.tobytes() for column in answers.predicted.T]
-    place = {column: at for at, column in enumerate(dict.fromkeys(each))}
-    letters = [chr(ord("A") + place[column] % 26) for column in each]
-    return {"n_samples": len(each), "n_distinct": len(place), "groups": "".join(letters)}
+    given = np.maximum(answers.predicted, NO_ANSWER)
+    spoke = (given != NO_ANSWER).any(axis=0)
+    each = [column.tobytes() for column in given.T]
+    heard = dict.fromkeys(column for column, any_answer in zip(each, spoke, strict=True) if any_answer)
+    names = {column: _letters(at) for at, column in enumerate(heard)}
+    told = [names[column] if any_answer else "-" for column, any_answer in zip(each, spoke, strict=True)]
+    return {
+        "n_samples": len(each),
+        "n_silent": int((~spoke).sum()),
+        "n_distinct": len(names),
+        "n_answered": int((given != NO_ANSWER).any(axis=1).sum()),
+        "groups": ("" if len(names) <= len(ascii_uppercase) else " ").join(told),
+    }
+
+
+def with_copies(samples: pd.DataFrame) -> NDArray[np.bool_]:
+    """Where at least two samples are copies of each other, by row of `samples_alike`, shape (n,)."""
+    return np.asarray(samples["n_distinct"] < samples["n_samples"] - samples["n_silent"], dtype=bool)
+
+
+def _letters(at: int) -> str:
+    """Letters of a number from 0: A to Z, then AA, AB and so on."""
+    last = ascii_uppercase[at % len(ascii_uppercase)]
+    return (_letters(at // len(ascii_uppercase) - 1) if at >= len(ascii_uppercase) else "") + last
+
+
+def _alike(cell: Cell, strata: Sequence[str], study: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Which samples of a cell are copies, and which are in each stratum of it."""
+    yield {**cell.keys, "stratum": "", **samples_alike(unit_answers(cell, WRONG, study)[1])}
+    for name in strata:
+        for level, rows in cell.frame.groupby(name, sort=False, observed=True):
+            own = samples_alike(unit_answers(replace(cell, frame=rows), WRONG, study)[1])
+            yield {**cell.keys, "stratum": f"{name} {level}", **own}
 
 
 def _draws(good: Codes, n: Codes, k: int) -> Floats:
@@ -292,12 +335,23 @@ def _row(
     return {**keys, "missing": policy, "metric": name, "k": k, **vars(bounds), **counts}
 
 
-def _notes(alike: pd.DataFrame) -> list[str]:
-    copied = alike[(alike["n_distinct"] < alike["n_samples"]) & (alike["n_samples"] > 1)]
+def _notes(alike: pd.DataFrame, by: Sequence[str]) -> list[str]:
+    of_cell = alike["groups"].where(alike["stratum"] == "").ffill()
+    said = (alike["stratum"] != "") & (alike["groups"] == of_cell)
+    copied = alike[with_copies(alike) & ~said]
     if copied.empty:
         return []
-    told = [f"{row.judge}, {row.task} ({row.groups})" for row in copied.itertuples()]
-    return [
-        f"Samples that are copies of each other add nothing to k, here in {len(copied)} of {len(alike)} "
-        f"cells (the same letter for the same answers): {listed(told, 30)}."
+    told = [
+        f"{', '.join(filter(None, (row.judge, row.task, row.place, row.stratum)))} ({row.groups}; "
+        f"{row.n_answered:,} answered units)"
+        for row in copied.assign(place=_places(copied, by)).itertuples()
     ]
+    return [
+        "Samples that are copies of each other add nothing to k (the same letters for the same answers): "
+        f"{listed(told, 30)}."
+    ]
+
+
+def _places(alike: pd.DataFrame, by: Sequence[str]) -> list[str]:
+    """Stratum of each cell of a table by strata."""
+    return [", ".join(f"{name} {row[name]}" for name in by) for row in alike.to_dict("records")]

@@ -186,7 +186,7 @@ def test_most_scores_of_the_models_lie_below_the_majority_baseline() -> None:
 
 def test_runs_that_are_copies_of_each_other_are_found() -> None:
     made = scored("lenient")
-    alike = passes(made, by=["language"], k=[1], draws=0).extra["samples"]
+    alike = passes(made, by=["language"], k=[1], draws=0, strata=()).extra["samples"]
     files = pd.read_csv(FOLDER / "duplicate_runs.csv")
     files = files[files["perturbation"] == "none"].assign(task=files["task"].map(TASKS))
     both = beside(files.rename(columns={"lang": "language"}), alike)

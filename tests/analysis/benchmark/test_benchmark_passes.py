@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -131,7 +132,30 @@ def test_copies_of_a_sample_are_named() -> None:
     assert found.extra["samples"][["n_samples", "n_distinct", "groups"]].to_numpy().tolist() == [
         [3, 2, "AAB"]
     ]
-    assert any("gpt, harm (AAB)" in note for note in found.notes)
+    assert any("gpt, harm (AAB; 2 answered units)" in note for note in found.notes)
+
+
+def test_samples_without_any_answer_are_no_copies_of_each_other() -> None:
+    found = passes(scored([["a", None, None], ["b", None, None]], ["a", "a"]), draws=0)
+    alike = found.extra["samples"].iloc[0]
+    assert alike[["n_silent", "n_distinct", "groups"]].tolist() == [2, 1, "A--"]
+    assert not any("copies" in note for note in found.notes)
+
+
+def test_copies_within_a_stratum_are_named_in_the_pooled_table() -> None:
+    made = scored([["a", "a", "b"], ["a", "b", "b"]], ["a", "a"])
+    made = replace(
+        made, frame=made.frame.assign(language=made.frame["item_id"].map({"j0": "en", "j1": "es"}))
+    )
+    found = passes(made, draws=0)
+    assert found.extra["samples"][["stratum", "groups"]].to_numpy().tolist() == [
+        ["", "ABC"],
+        ["language en", "AAB"],
+        ["language es", "ABB"],
+    ]
+    told = next(note for note in found.notes if "copies" in note)
+    assert "gpt, harm, language en (AAB; 1 answered units)" in told
+    assert "gpt, harm (" not in told
 
 
 def test_many_samples_are_shown_at_powers_of_two() -> None:
@@ -143,6 +167,9 @@ def test_many_samples_are_shown_at_powers_of_two() -> None:
 def test_distinct_samples_have_distinct_letters() -> None:
     answers = Answers(np.array([0]), np.array([[0, 1, 2, 0]]))
     assert samples_alike(answers)["groups"] == "ABCA"
+    many = samples_alike(Answers(np.array([0]), np.arange(28)[None, :]))["groups"].split()
+    assert len(set(many)) == 28
+    assert many[25:] == ["Z", "AA", "AB"]
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_tables_name_judges_in_words(name: str) -> None:
 def test_labels_beyond_the_lines_shown_are_a_column_of_readings() -> None:
     plain = made.readings()
     rule = plain.frame["rule"].iloc[-1]
-    frame = plain.frame.assign(n_surplus=(plain.frame["rule"] == rule) * 7)
+    frame = plain.frame.assign(task="line", n_surplus=(plain.frame["rule"] == rule) * 7)
     [table, *_] = lay_out(replace(plain, frame=frame), "readings", made.WORDS)
     assert "Surplus labels" in table.as_raw_html()
     assert ">7</td>" in table.as_raw_html()
@@ -157,7 +157,14 @@ def test_lengths_are_read_once_a_task_with_what_cannot_be_computed() -> None:
 
 def test_copies_among_answers_are_said_in_bold() -> None:
     samples = pd.DataFrame(
-        {"judge": ["a", "b"], "n_samples": 5, "n_distinct": [5, 1], "groups": ["ABCDE", "AAAAA"]}
+        {
+            "judge": ["a", "b", "b"],
+            "stratum": ["", "", "language en"],
+            "n_samples": 5,
+            "n_silent": [0, 0, 1],
+            "n_distinct": [5, 5, 1],
+            "groups": ["ABCDE", "ABCDE", "AAAA-"],
+        }
     )
     result = RaterResult(made.passes().frame, "passes", extra={"samples": samples})
     assert "**Some answers are copies of each other**: in 1 of 2 cells" in reading(result, Names(None))
