@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from conjury.inference.errors import InputError
 
 from .benchmark.baselines import BASELINE, MAJORITY
+from .benchmark.passes import with_copies
 from .benchmark_cards import cards_markdown
 from .benchmark_layouts import lay_out
 from .blocks import captioned, picture, slug, table_blocks, table_references
@@ -160,13 +161,14 @@ def _read_passes(result: RaterResult, told: Names) -> str:
     samples = result.extra.get("samples")
     if samples is None:
         return ""
-    copied = samples[samples["n_distinct"] < samples["n_samples"]]
-    if copied.empty:
+    keys = samples.columns[: samples.columns.get_loc("stratum")].tolist()
+    cells = samples.assign(_copied=with_copies(samples)).groupby(keys, observed=True)["_copied"].any()
+    if not cells.any():
         return ""
     return (
-        f"**Some answers are copies of each other**: in {whole(len(copied))} of {whole(len(samples))} cells "
-        "of judge, task and stratum at least two runs are the same, answer by answer. There more answers add "
-        "less than they seem to; @sec-notes lists them."
+        f"**Some answers are copies of each other**: in {whole(int(cells.sum()))} of {whole(len(cells))} "
+        "cells at least two runs are the same, answer by answer, in all items or in those of a stratum. More "
+        "answers add less there than they seem to; @sec-notes lists them."
     )
 
 
