@@ -47,6 +47,9 @@ def perturb(
     allow_noops: Annotated[
         bool, typer.Option("--allow-noops", help="Keep pairs in which nothing changed.")
     ] = False,
+    allow_unmet: Annotated[
+        bool, typer.Option("--allow-unmet", help="Keep pairs in which the rate is not met.")
+    ] = False,
     allow_misaligned: Annotated[
         bool, typer.Option("--allow-misaligned", help="Use labels that are not as many as there are lines.")
     ] = False,
@@ -79,6 +82,7 @@ def perturb(
         seed=seed,
         dialects=read_pairs("--dialect", dialect),
         allow_noops=allow_noops,
+        allow_unmet=allow_unmet,
         allow_misaligned=allow_misaligned,
         originals=not without_originals,
     )
@@ -150,15 +154,17 @@ def _tell(made: Perturbed, out: Path, beside: dict[str, Path], page: str) -> Non
 
     for row in made.summary.to_dict("records"):
         mean = f"mean {row['mean_rate']:.3f}" if row["n_pairs"] else "none"
-        below = row["n_pairs"] - row["n_rate_met"]
+        below = row["n_unmet"] + row["n_pairs"] - row["n_rate_met"]
         console.print(
             f"  {row['condition']}, {row['language']}: {row['n_pairs']:,} pairs of {row['n_items']:,} items; "
-            f"rate {row['rate']:g} asked, {mean}; not reached in {below:,}; nothing to change in "
+            f"rate {row['rate']:g} asked, {mean}; not met in {below:,}; nothing to change in "
             f"{row['n_noops']:,}; no span in {row['n_other']:,}"
         )
     reasons = made.refused.drop_duplicates(["base_item_id", "reason"])["reason"].value_counts()
     for reason, n in reasons.items():
         console.print(f"  Not made: {reason} ({n:,} items)")
+    for note in made.notes:
+        console.print(f"  Note: {note}")
     console.print(f"{len(made.items):,} items in {out}")
     if made.labels is not None:
         console.print(f"{len(made.labels):,} labels in {beside['labels']}")

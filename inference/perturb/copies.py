@@ -18,6 +18,8 @@ from .perturb import RATES, TOLERANCE, Perturbation, as_records, perturb_text
 from .spans import EMPTY_SPAN, Span, span_of, target, texts_of
 
 NO_OP = "no-op"
+UNMET = "rate not met"
+FEW_PAIRS = 10  # fewer pairs of a condition and language tell little about judges
 
 
 @dataclass(frozen=True)
@@ -34,16 +36,27 @@ class Perturbed:
     labels : DataFrame or None
         Gold labels of all these items: copies have those of their original.
     refused : DataFrame
-        ``base_item_id, condition, reason`` of every pair that was not made.
+        ``base_item_id, condition, reason, n_changed_words`` (that could be changed), ``n_span_words`` of
+        every pair that was not made.
     summary : DataFrame
-        By condition and language: ``n_items, n_pairs, n_rate_met, n_noops, n_other, rate`` (asked),
-        ``mean_rate`` (of the pairs).
+        By condition and language: ``n_items, n_pairs, n_rate_met`` (of the pairs), ``n_noops, n_unmet`` (left
+        out, as the rate was not met), ``n_other, rate`` (asked), ``mean_rate`` (of the pairs).
     """
 
     items: pd.DataFrame
     labels: pd.DataFrame | None
     refused: pd.DataFrame
     summary: pd.DataFrame
+
+    @property
+    def notes(self) -> list[str]:
+        """Conditions and languages with fewer than `FEW_PAIRS` pairs, each in a sentence."""
+        few = self.summary[self.summary["n_pairs"] < FEW_PAIRS]
+        return [
+            f"{row['condition']}, {row['language']}: {row['n_pairs']:,} pairs are too few to tell much about "
+            f"judges; take items for {FEW_PAIRS:,} and more."
+            for row in few.to_dict("records")
+        ]
 
 
 @dataclass(frozen=True)
@@ -67,6 +80,7 @@ def perturb_items(
     seed: int = 1,
     dialects: Mapping[str, str] | None = None,
     allow_noops: bool = False,
+    allow_unmet: bool = False,
     allow_misaligned: bool = False,
     originals: bool = True,
 ) -> Perturbed:
@@ -97,6 +111,8 @@ def perturb_items(
         Variety that the dialect substitutions lead to; by default uk and latam.
     allow_noops : bool
         Keep pairs in which nothing changed.
+    allow_unmet : bool
+        Keep pairs in which too few or too many words changed for the rate; ``rate_met`` tells them apart.
     allow_misaligned : bool
         With ``only``: change items whose labels and lines differ in number.
     originals : bool
@@ -137,7 +153,7 @@ def perturb_items(
                 if span.problem
                 else _made(item, text, span, kind, languages[row], rates, tolerance, seed, spoken)
             )
-            pairs.append(_Pair(row, kind, made, _reason(span, made, allow_noops)))
+            pairs.append(_Pair(row, kind, made, _reason(span, made, allow_noops, allow_unmet)))
     summary = _summary(pairs, languages, rates)
     _check_made(summary)
     kept = [pair for pair in pairs if pair.reason is None]
@@ -163,12 +179,14 @@ def _made(
     )  # fmt: skip
 
 
-def _reason(span: Span, made: Perturbation | None, allow_noops: bool) -> str | None:
+def _reason(span: Span, made: Perturbation | None, allow_noops: bool, allow_unmet: bool) -> str | None:
     if made is None:
         return span.problem
     if made.n_words == 0:
         return EMPTY_SPAN
-    return None if made.changes or allow_noops else NO_OP
+    if not made.changes:
+        return None if allow_noops else NO_OP
+    return None if made.rate_met or allow_unmet else UNMET
 
 
 def _table(items: pd.DataFrame, pairs: Sequence[_Pair], originals: bool) -> pd.DataFrame:
@@ -218,8 +236,12 @@ def _carried(labels: pd.DataFrame | None, items: pd.DataFrame) -> pd.DataFrame |
 
 
 def _refused(pairs: Sequence[_Pair], ids: Sequence[str]) -> pd.DataFrame:
-    rows = [(ids[pair.row], pair.kind, pair.reason) for pair in pairs if pair.reason is not None]
-    frame = pd.DataFrame(rows, columns=["base_item_id", "condition", "reason"], dtype="string")
+    left = [pair for pair in pairs if pair.reason is not None]
+    rows = [(ids[pair.row], pair.kind, pair.reason) for pair in left]
+    frame = pd.DataFrame(rows, columns=["base_item_id", "condition", "reason"], dtype="string").assign(
+        n_changed_words=pd.array([pair.made.n_changed if pair.made else None for pair in left], "Int64"),
+        n_span_words=pd.array([pair.made.n_words if pair.made else None for pair in left], "Int64"),
+    )
     return frame.sort_values(["base_item_id", "condition"], kind="stable", ignore_index=True)
 
 
@@ -233,7 +255,8 @@ def _summary(pairs: Sequence[_Pair], languages: Sequence[str], rates: Mapping[st
             "noop": [
                 pair.made is not None and pair.made.n_words > 0 and not pair.made.changes for pair in pairs
             ],
-            "other": [pair.reason not in (None, NO_OP) for pair in pairs],
+            "unmet": [pair.reason == UNMET for pair in pairs],
+            "other": [pair.reason not in (None, NO_OP, UNMET) for pair in pairs],
             "reached": [pair.made.rate if pair.reason is None and pair.made else None for pair in pairs],
         }
     )
@@ -243,6 +266,7 @@ def _summary(pairs: Sequence[_Pair], languages: Sequence[str], rates: Mapping[st
         n_pairs=("pair", "sum"),
         n_rate_met=("met", "sum"),
         n_noops=("noop", "sum"),
+        n_unmet=("unmet", "sum"),
         n_other=("other", "sum"),
         mean_rate=("reached", "mean"),
     )
@@ -252,10 +276,11 @@ def _summary(pairs: Sequence[_Pair], languages: Sequence[str], rates: Mapping[st
 
 
 def _check_made(summary: pd.DataFrame) -> None:
-    by_kind = summary.groupby("condition", sort=False)[["n_pairs", "n_noops", "n_other"]].sum()
+    by_kind = summary.groupby("condition", sort=False)[["n_pairs", "n_noops", "n_unmet", "n_other"]].sum()
     for kind, row in by_kind.iterrows():
         if row["n_pairs"] == 0:
             raise InputError(
                 f"{kind}: no item could be changed ({row['n_noops']} with nothing to change in the span, "
-                f"{row['n_other']} without a span); leave that kind out, or change another span."
+                f"{row['n_unmet']} in which the rate was not met, {row['n_other']} without a span); leave "
+                "that kind out, change another span, or ask for another rate."
             )

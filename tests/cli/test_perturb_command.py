@@ -48,14 +48,17 @@ def command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.Captu
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 def test_pairs_labels_and_sheet_are_written(command: Command, suffix: str) -> None:
     given = ("--only", "punchline", "--labels", "labels.csv", "--rate", "0.5", "--rate", "dialect=0.2")
-    code, out, _ = command(f"items.{suffix}", *given)
+    assert command(f"items.{suffix}", *given)[0] == 0
+    assert set(read_table(f"items.perturbed.refused.{suffix}")["reason"]) == {"rate not met"}
+    code, out, _ = command(f"items.{suffix}", *given, "--allow-unmet")
     assert code == 0
     items = read_table(f"items.perturbed.{suffix}", "items")
     assert len(items) == 10
     assert all(text.startswith(("Hola.\n", "Hi.\n")) for text in items["text"])
     assert len(read_table(f"items.perturbed.labels.{suffix}", "labels")) == 20
     assert read_table(f"items.perturbed.refused.{suffix}").empty
-    assert "dialect, en: 1 pairs of 1 items; rate 0.2 asked, mean 0.200; not reached in 0" in out
+    assert "dialect, en: 1 pairs of 1 items; rate 0.2 asked, mean 0.200; not met in 0" in out
+    assert "Note: dialect, en: 1 pairs are too few" in out
     page = Path("items.perturbed.html").read_text(encoding="utf-8")
     assert "&lt;b&gt;" in page
     assert "<b>" not in page

@@ -9,6 +9,7 @@ from conjury.inference.building import Builder
 from conjury.inference.collecting_parts import Label, LineLabels
 from conjury.inference.files import read_table
 from conjury.inference.labels import read_labels
+from conjury.inference.perturb import perturb_items
 from conjury.inference.runs import RunFolder
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.templates import Templates
@@ -99,6 +100,18 @@ def test_prompts_show_the_lines_name_all_labels_and_say_which_language(
         assert "###END" in text
         assert ("in Spanish" in text) == (items.loc[name, "language"] == "es")
         assert material.lines("text", name) == items.loc[name, "n_lines"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "fewest"), [("orthographic", 8), ("drift", 6), ("preserving", 4), ("dialect", 6)]
+)
+def test_every_perturbation_has_pairs_in_both_languages(
+    items: pd.DataFrame, gold: pd.DataFrame, kind: str, fewest: int
+) -> None:
+    made = perturb_items(items.reset_index(), [kind], labels=gold, only=["punchline"])
+    by_language = made.summary.set_index("language")["n_pairs"]
+    assert set(by_language.index) == {"en", "es"}
+    assert (by_language >= fewest).all()
 
 
 def test_templates_say_nothing_that_a_joke_could_not(study: ItemStudy) -> None:

@@ -63,12 +63,24 @@ def test_pairs_without_a_change_are_left_out_and_counted() -> None:
     assert noop["text"] == "\n".join(JOKES["j2"])
 
 
-def test_pairs_below_the_rate_say_so() -> None:
-    text = " ".join(["Hmm"] * 19 + ["mom"])
-    made = perturb_items(items(text=text), ["dialect"], rates={"dialect": 0.5})
-    assert made.items["rate"].tolist()[1] == pytest.approx(1 / 20)
-    assert not made.items["rate_met"].iloc[1]
-    assert made.summary["n_rate_met"].tolist() == [0]
+def test_pairs_that_miss_the_rate_are_left_out_and_counted_unless_allowed() -> None:
+    text = [" ".join(["Hmm"] * 19 + ["mom"]), "My mom.", "Hmm mom"]
+    asked = {"items": items(text=text), "kinds": ["dialect"], "rates": {"dialect": 0.5}}
+    made = perturb_items(**asked)
+    assert "j1__dialect" not in set(made.items["item_id"])
+    assert made.refused.to_numpy().tolist() == [["j1", "dialect", "rate not met", 1, 20]]
+    assert made.summary[["n_pairs", "n_rate_met", "n_unmet"]].to_numpy().tolist() == [[2, 2, 1]]
+    kept = perturb_items(**asked, allow_unmet=True)
+    assert kept.items["rate"].tolist()[1] == pytest.approx(1 / 20)
+    assert not kept.items["rate_met"].iloc[1]
+    assert kept.summary[["n_pairs", "n_rate_met", "n_unmet"]].to_numpy().tolist() == [[3, 2, 0]]
+
+
+def test_few_pairs_are_told() -> None:
+    many = pd.DataFrame({"item_id": [f"j{n}" for n in range(10)], "language": "en", "text": "My mom."})
+    assert perturb_items(many, ["dialect"]).notes == []
+    [note] = perturb_items(many.head(9), ["dialect"]).notes
+    assert note.startswith("dialect, en: 9 pairs are too few")
 
 
 def test_originals_stand_first_and_keep_their_ids() -> None:
