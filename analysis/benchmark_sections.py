@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 
 from conjury.inference.errors import InputError
 
-from .benchmark.baselines import BASELINE, MAJORITY
+from .benchmark.baselines import BASELINE
+from .benchmark.confusion import FEWEST_GOLD, use_of_labels
 from .benchmark.passes import with_copies
 from .benchmark_cards import cards_markdown
 from .benchmark_layouts import lay_out
 from .blocks import captioned, picture, slug, table_blocks, table_references
-from .display import number, whole
+from .display import NO_BREAK, interval, number, whole
 from .figures.benchmark import alt_of, figure_of, further_figures, is_drawn
 from .figures.benchmark.by_label import shown_labels
 from .figures.benchmark.confusion import label_in_words
-from .figures.benchmark.panels import judges_in_words, placed
+from .figures.benchmark.curves import level_of
+from .figures.benchmark.panels import judges_in_words, panels_in_words, placed, strata_of
 from .figures.benchmark.scores import policy_of
 from .figures.labels import LabelKey
 from .figures.raters.naming import Names
@@ -31,7 +33,8 @@ LEADS = {
     "readings": "{figure} and {table} show what became of the answers when they were read.",
     "scores": (
         "{figure} shows scores with their intervals; lines mark what a judge reaches who always gives the "
-        "most frequent label, or a label at random. The numbers are in {table}."
+        "most frequent label (of each stratum, where strata are scored together), or a label at random. The "
+        "numbers are in {table}."
     ),
     "probabilities": "{figure} and {table} score the probabilities that judges gave the labels.",
     "passes": (
@@ -41,17 +44,17 @@ LEADS = {
     ),
     "confusion": "{figure} shows what is called what, and {table} the most frequent mistakes.",
     "by_label": "{figure} and {table} show which labels are given too often or too rarely.",
-    "errors": "{figure} shows scores over the length of the items, and {table} what length changes.",
+    "errors": (
+        "{figure} shows scores over the length of the items, and {table} how the longest differ from the "
+        "shortest."
+    ),
     "differences": "{figure} and {table} compare judges on the same items.",
     "mixed": (
         "{figure} and {table} compare the odds of a right answer with those of one judge, where items "
         "differ in how hard they are: each has an intercept of its own, drawn from a normal distribution."
     ),
     "robustness": "{figure} and {table} show what perturbed items change.",
-    "annotators": (
-        "{figure} and {table} show how far the people agree whose votes are the gold labels: no judge can be "
-        "expected to agree with them better than they do with each other."
-    ),
+    "annotators": ("{figure} and {table} show how far the people agree whose votes are the gold labels."),
 }
 MOST_PLACES = 4  # tasks and strata that are told one by one
 ONCE = ("policies",)  # further figures, and tables after the first, that the first result of a kind has
@@ -138,22 +141,36 @@ def _read_scores(result: RaterResult, told: Names) -> str:
     said = []
     for place in places:
         own = frame[frame["_where"] == place]
-        judges, trivial = own[own["judge_kind"] != BASELINE], own[own["judge"].astype(str) == MAJORITY]
-        judges = judges.dropna(subset="estimate")
+        judges = own[own["judge_kind"] != BASELINE].dropna(subset="estimate")
         if judges.empty:
             continue
         best = judges.iloc[int(judges["estimate"].to_numpy(float).argmax())]
-        text = f"{plain(place) + ': ' if place else ''}{plain(best['_who'])} is right most often"
-        text += f" ({number(best['estimate'], 2)})"
-        if len(trivial):
-            always = float(trivial["estimate"].iloc[0])
-            below = int((judges["upper"] < always).sum())
-            text += (
-                f"; {whole(below)} of {whole(len(judges))} judges are right less often than always giving "
-                f"the most frequent label would be ({number(always, 2)})"
-            )
-        said.append(f"{text}.")
+        share = f"{number(best['estimate'], 2)}{NO_BREAK}{interval(best['lower'], best['upper'], 2)}".strip()
+        text = f"{plain(place) + ': ' if place else ''}the highest share of right answers is that of "
+        text += f"{plain(best['_who'])} ({share})"
+        found = text + _beside_baseline(result, place, told)
+        said.append(f"{found[:1].upper()}{found[1:]}.")
+    if said and "over_baseline" in result.extra:
+        level = level_of(result.settings)
+        said.append(f"Counted are differences on the same items whose {level} interval does not hold 0.")
     return " ".join(said)
+
+
+def _beside_baseline(result: RaterResult, place: str, told: Names) -> str:
+    """How many judges are right less often, and more often, than the most frequent label would be."""
+    over = result.extra.get("over_baseline")
+    if over is None:
+        return ""
+    over = over[over["missing"].astype(str) == policy_of(over, None)]
+    over = placed(over, result.settings, told)[0]
+    own = over[over["_where"] == place]
+    strata = [told.column(name).lower() for name in result.settings.get("strata") or []]
+    always = f"the most frequent label{' of each ' + ' and '.join(strata) if strata else ''}"
+    below, above = int((own["upper"] < 0).sum()), int((own["lower"] > 0).sum())
+    return (
+        f"; {whole(below)} of {whole(len(own))} judges are right less often than always giving {always} "
+        f"would be, {whole(above)} more often"
+    )
 
 
 def _read_passes(result: RaterResult, told: Names) -> str:
@@ -173,19 +190,25 @@ def _read_passes(result: RaterResult, told: Names) -> str:
 
 
 def _read_labels(result: RaterResult, told: Names) -> str:
-    """The label that each judge gives far too often."""
+    """The label that each judge gives far too often, and how many labels are never given."""
     frame, task = shown_labels(result, None)
     frame = frame.assign(_who=judges_in_words(frame, told))
-    often = frame[(frame["ratio_lower"] > 1) & (frame["n_predicted"] > 0)]
+    often = frame[use_of_labels(frame, float(result.settings.get("alpha", 0.05))) > 0]
     if often.empty:
-        return "No judge gives a label too often, as far as intervals can tell."
+        return (
+            f"No judge gives a label too often, among labels that are gold in at least {FEWEST_GOLD} units "
+            "and after adjustment for the number of labels and judges."
+        )
     top = often.loc[often.groupby("_who", sort=False)["ratio"].idxmax()]
     said = [
         f"{plain(row['_who'])}: {plain(label_in_words(task, str(row['label']), told))} "
         f"({number(row['ratio'], 1)} times as often as it is gold)"
         for row in top.to_dict("records")
     ]
-    return f"Given too often, by judge: {'; '.join(said)}."
+    return (
+        f"Given too often, by judge, among labels that are gold in at least {FEWEST_GOLD} units and after "
+        f"adjustment for the number of labels and judges: {'; '.join(said)}."
+    )
 
 
 def _read_readings(result: RaterResult, told: Names) -> str:
@@ -218,20 +241,24 @@ def _rule(name: str) -> str:
 
 
 def _read_lengths(result: RaterResult, told: Names) -> str:
-    """How many judges answer less often, and are right less often, on the longest items."""
-    ends = result.extra["ends"].dropna(subset=["lower", "upper"])
+    """For each task, how many judges are right less often and more often on the longest items."""
+    ends = result.extra["ends"]
+    ends = ends[ends["metric"] == "accuracy"]
+    tasks = panels_in_words(ends, ["task"], told)
+    strata = [told.column(name).lower() for name in strata_of(result.settings, ends)]
+    compared = f"comparisons of a judge within a {' and '.join(strata)}" if strata else "judges"
     said = []
-    for metric, worse, text in (
-        ("accuracy", ends["upper"] < 0, "right less often"),
-        ("missing_rate", ends["lower"] > 0, "without an answer more often"),
-    ):
-        own = ends["metric"] == metric
-        if own.any():
-            cells = f"{whole(int((own & worse).sum()))} of {whole(int(own.sum()))}"
-            said.append(
-                f"{text} on the longest than on the shortest items in {cells} pairs of judge and task"
-            )
-    return f"Judges are {', and '.join(said)}." if said else ""
+    for task, own in ends.groupby(tasks, sort=False):
+        stands = own["p_adjusted"] < float(result.settings.get("alpha", 0.05))
+        less, more = (int((stands & side).sum()) for side in (own["estimate"] < 0, own["estimate"] > 0))
+        text = (
+            f"{plain(str(task)) + ': r' if task else 'R'}ight less often on the longest than on the shortest "
+            f"items in {whole(less)} of {whole(len(own))} {compared}, more often in {whole(more)}, after "
+            "adjustment for their number"
+        )
+        unknown = int(own["p_adjusted"].isna().sum())
+        said.append(f"{text}; {whole(unknown)} cannot be computed." if unknown else f"{text}.")
+    return " ".join(said)
 
 
 def _read_robustness(result: RaterResult, told: Names) -> str:

@@ -32,8 +32,10 @@ from .passes import passes
 from .probabilities import probabilities
 from .readings import readings
 from .robustness import robustness
+from .rules import by_rule, rule_of
 from .scores import scores
 from .scoring import Scored, score
+from .units import conditions_of
 
 PUBLISHED = "published"  # start of rules whose judgments hold the strings of a published evaluation
 
@@ -101,34 +103,44 @@ class Answered:
         return kept
 
     @property
+    def is_scored(self) -> bool:
+        """Whether judgments hold labels of the study, and no strings of a published evaluation."""
+        return not rule_of(self.of_models).startswith(PUBLISHED)
+
+    @property
     def by_published_rules(self) -> dict[str, pd.DataFrame]:
         """Judgments that hold the strings of a published evaluation, by its rules, with their condition."""
         named = {read_by: rules for rules, read_by in READ_BY.items()}
-        tables = {rule_of(table): table for table in (*self.others, self.of_models)}
         return {
-            named[rule]: table.assign(condition=condition_of(table, self.items))
-            for rule, table in tables.items()
+            named[rule]: table.assign(condition=conditions_of(table, self.items))
+            for rule, table in self.by_rule.items()
             if rule in named
         }
 
     @property
     def by_other_rule(self) -> pd.DataFrame | None:
         """The same answers read by another rule with labels of the study; None where there are none."""
-        return next((table for table in self.others if not rule_of(table).startswith(PUBLISHED)), None)
+        return next((table for rule, table in self.by_rule.items() if rule in self._other_rules), None)
 
+    @property
+    def left_aside(self) -> list[str]:
+        """Rules with labels of the study whose readings nothing is compared with."""
+        return self._other_rules[1:]
 
-def rule_of(judgments: pd.DataFrame) -> str:
-    """Name of the rule by which answers were read, without form and version; "" where it is not known.
+    @property
+    def _other_rules(self) -> list[str]:
+        own = rule_of(self.of_models)
+        return [rule for rule in self.by_rule if rule != own and not rule.startswith(PUBLISHED)]
 
-    Examples
-    --------
-    >>> rule_of(pd.DataFrame({"rule": ["label/strict@1", "line_labels/strict@1"]}))
-    'strict'
-    """
-    if "rule" not in judgments:
-        return ""
-    names = as_text(judgments["rule"]).dropna().str.extract(r"/(\w+)@", expand=False).dropna()
-    return str(names.mode().iloc[0]) if len(names) else ""
+    @cached_property
+    def by_rule(self) -> dict[str, pd.DataFrame]:
+        """Judgments by the rule that read them, of all files."""
+        return by_rule(self.of_models, self.others)
+
+    @cached_property
+    def scored(self) -> Scored:
+        """Judgments of items as they were beside gold labels."""
+        return score_study(self, self.as_they_were)
 
 
 def score_study(answered: Answered, judgments: pd.DataFrame) -> Scored:
@@ -161,7 +173,7 @@ def missing_in_words(study: ItemStudy) -> str:
 def plan_benchmark(answered: Answered, options: BenchmarkOptions) -> list[Planned]:
     """List the analyses that a study and its judgments allow, in the order of a report."""
     planned = list(_of_readings(answered))
-    if not rule_of(answered.of_models).startswith(PUBLISHED):
+    if answered.is_scored:
         planned += _of_scores(answered, options)
     planned += _of_people(answered, options)
     if answered.by_published_rules and answered.study.name == JOKES:
@@ -198,6 +210,10 @@ def fit_benchmark(
         found.notes.append("People are not scored: their votes make gold labels. Models are.")
     if told := missing_in_words(answered.study):
         found.notes.append(told)
+    if answered.left_aside:
+        found.notes.append(f"Readings by {listed(answered.left_aside)} are compared with nothing.")
+    if answered.is_scored:
+        found.notes += answered.scored.notes
     for planned in plan_benchmark(answered, options):
         if progress is not None:
             progress(planned.title)
@@ -246,25 +262,13 @@ def strata_present(answered: Answered) -> list[str]:
     ]
 
 
-def condition_of(judgments: pd.DataFrame, items: pd.DataFrame | None) -> pd.Series[str]:
-    """Condition of each judgment, a column of judgments or of items; "none" where there is none."""
-    if "condition" in judgments:
-        condition = as_text(judgments["condition"])
-    elif items is not None and "condition" in items:
-        known = dict(zip(as_text(items["item_id"]), as_text(items["condition"]), strict=True))
-        condition = as_text(judgments["item_id"]).map(known).astype("string")
-    else:
-        condition = pd.Series(UNPERTURBED, index=judgments.index, dtype="string")
-    return condition.fillna(UNPERTURBED).replace("", UNPERTURBED)
-
-
 def _unperturbed(judgments: pd.DataFrame, items: pd.DataFrame | None) -> Any:
     """Which judgments are of items as they were."""
-    return condition_of(judgments, items).eq(UNPERTURBED).to_numpy(dtype=bool)
+    return conditions_of(judgments, items).eq(UNPERTURBED).to_numpy(dtype=bool)
 
 
 def _of_readings(answered: Answered) -> Iterator[Planned]:
-    asked, other = answered.of_models, answered.by_other_rule
+    asked, other = answered.by_rule[rule_of(answered.of_models)], answered.by_other_rule
     pair = (other, asked) if other is not None and rule_of(other) == "strict" else (asked, other)
     yield Planned("readings", "What became of the answers", lambda: readings(*pair))
 
@@ -272,12 +276,14 @@ def _of_readings(answered: Answered) -> Iterator[Planned]:
 def _of_scores(answered: Answered, options: BenchmarkOptions) -> Iterator[Planned]:
     """Scores of all kinds, overall and by stratum."""
     drawn, plain = options.drawn, answered.as_they_were
-    scored = score_study(answered, plain)
-    splits = list(_splits(answered.study, strata_present(answered), scored))
+    scored = replace(answered.scored, notes=())  # said once, of all analyses
+    strata = strata_present(answered)
+    splits = list(_splits(answered.study, strata, scored))
     if splits and not splits[0][2]:
-        yield Planned("scores", "Scores of judges", lambda: scores(scored, **drawn))
+        yield Planned("scores", "Scores of judges", lambda: scores(scored, strata=strata, **drawn))
     for name, title, by in (split for split in splits if split[2]):
-        run = partial(scores, scored, by=by, **drawn)
+        rest = [stratum for stratum in strata if stratum not in by]
+        run = partial(scores, scored, by=by, strata=rest, **drawn)
         yield Planned(f"scores_{name}", f"Scores of judges by {title}", run)
     if "probability" in plain and plain["probability"].notna().any():
         yield Planned("probabilities", "Scores of probabilities", lambda: probabilities(scored, **drawn))
@@ -286,14 +292,16 @@ def _of_scores(answered: Answered, options: BenchmarkOptions) -> Iterator[Planne
         yield Planned("mixed", "Odds of a right answer", lambda: mixed_logit(scored, alpha=options.alpha))
     if len(answered.of_models) > len(plain):
         whole = score_study(answered, answered.of_models)
+        of_copies = tuple(note for note in whole.notes if note not in answered.scored.notes)
+        whole = replace(whole, notes=of_copies)
         yield Planned("robustness", "What perturbations change", lambda: robustness(whole, **drawn))
         for name, title, by in (split for split in splits if split[2]):
             run = partial(robustness, whole, by=by, **drawn)
             yield Planned(f"robustness_{name}", f"What perturbations change, by {title}", run)
     if scored.frame["sample"].nunique() > 1:
-        yield Planned("passes", "Several answers to the same item", lambda: passes(scored, **drawn))
+        yield Planned("passes", "Several answers to the same item", lambda: passes(scored, strata=strata, **drawn))
         for name, title, by in [split for split in splits if split[2]][:1]:
-            run = partial(passes, scored, by=by, **drawn)
+            run = partial(passes, scored, by=by, strata=strata, **drawn)
             yield Planned(f"passes_{name}", f"Several answers to the same item, by {title}", run)
     for task in scored.tasks:
         of_task = scored.of(task=task)
@@ -304,7 +312,9 @@ def _of_scores(answered: Answered, options: BenchmarkOptions) -> Iterator[Planne
     if answered.items is not None and "text" in answered.items:
         texts = answered.items
         yield Planned(
-            "lengths", "Scores by the length of items", lambda: length_effects(scored, texts, **drawn)
+            "lengths",
+            "Scores by the length of items",
+            lambda: length_effects(scored, texts, within=strata, **drawn),
         )
         yield Planned("cards", "Examples", lambda: cards(scored, texts, responses=answered.responses))
 

@@ -125,6 +125,14 @@ def test_a_rule_for_missing_answers_may_name_a_label_of_a_task_that_was_not_judg
     assert score_study(replace(given, study=known), asked).policy == {"empty": "punchline"}
 
 
+def test_pooled_scores_and_lengths_know_the_strata_that_they_pool() -> None:
+    planned = {one.name: one for one in plan_benchmark(answered("multiturn"), OPTIONS)}
+    pooled, split, lengths = (planned[name].run() for name in ("scores", "scores_language", "lengths"))
+    assert (pooled.frame["judge"] == "majority class by stratum").any()
+    assert not (split.frame["judge"] == "majority class by stratum").any()
+    assert lengths.settings["by"] == ["language"]
+
+
 def test_perturbed_items_are_compared_and_not_scored() -> None:
     given = answered("multiturn")
     copies = given.judgments.assign(

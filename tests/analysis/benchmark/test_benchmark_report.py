@@ -123,6 +123,7 @@ def test_scores_are_read_beside_the_most_frequent_label() -> None:
     assert "Purpose of a line: the highest share of right answers is that of" in told
     assert "0 of 3 judges are right less often" in told
     assert "3 more often" in told
+    assert told.endswith("on the same items whose 95% interval does not hold 0.")
 
 
 def test_labels_are_said_to_be_given_too_often_only_where_adjusted_p_and_gold_allow() -> None:
