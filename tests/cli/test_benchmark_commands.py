@@ -6,10 +6,13 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import get_type_hints
 
 import pandas as pd
 import pytest
 
+from conjury.analysis.render import reports
+from conjury.cli.main import report
 from conjury.inference.files import read_table, write_table
 from conjury.inference.study import ItemStudy, load_any_study
 
@@ -124,3 +127,8 @@ def test_options_of_other_studies_are_refused(
     found = conjury("fit", arguments[0], "--data", "data.csv", *arguments[1:], cwd=tmp_path)
     assert found.returncode == 2
     assert said in found.stderr
+
+
+def test_help_lists_every_report_that_ships() -> None:
+    told = str(get_type_hints(report, include_extras=True)["name"].__metadata__[0].help)
+    assert [name for name in reports() if name not in told] == []
