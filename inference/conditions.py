@@ -6,6 +6,7 @@ from typing import Any
 
 UNPERTURBED = "none"
 KINDS = ("orthographic", "drift", "preserving", "dialect")  # of perturbations
+FEW_PAIRS = 10  # fewer items and their copies tell little about judges
 
 
 def copy_id(item: Any, condition: Any) -> Any:

@@ -147,7 +147,7 @@ def _by_condition(judgments: pd.DataFrame, items: pd.DataFrame | None) -> dict[s
         base = dict(zip(as_text(each["item_id"]), as_text(each["base_item_id"]), strict=True))
     condition = as_text(judgments["condition"]).fillna(UNPERTURBED).replace("", UNPERTURBED)
     item = as_text(judgments["item_id"])
-    named = judgments.assign(item_id=item.map(base).fillna(item))
+    named = judgments.assign(item_id=item.map(base).astype("string").fillna(item))
     return {str(name): named[(condition == name).to_numpy(dtype=bool)] for name in condition.unique()}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.columns import listed
-from conjury.inference.conditions import UNPERTURBED
+from conjury.inference.conditions import FEW_PAIRS, UNPERTURBED
 from conjury.inference.errors import InputError
 
 from .adjusting import Multiplicity, check_adjust, with_adjusted
@@ -130,7 +130,7 @@ def robustness(
     frame = with_adjusted(pd.DataFrame(rows), ["metric"], adjust)
     told = frame.assign(left=frame["condition"], right=baseline, test=TEST)
     notes = [*unbalanced(told, "perturbed items", "items as they were"), *notes_of_tests(told, plan)]
-    notes += [BY_UNIT] if several else []
+    notes += [*_few(frame), *([BY_UNIT] if several else [])]
     if apart:
         notes.append(f"No item in common with '{baseline}': {listed(dict.fromkeys(apart))}.")
     return BenchmarkResult(
@@ -138,4 +138,16 @@ def robustness(
         "robustness",
         (*scored.notes, *notes),
         {"baseline": baseline, "by": strata, "missing": policy, "adjust": adjust, **vars(plan)},
+    )
+
+
+def _few(frame: pd.DataFrame) -> list[str]:
+    """Say which conditions rest on few perturbed items, with the fewest of a judge, task and stratum."""
+    fewest = frame.groupby("condition", sort=False, observed=True)["n_items"].min()
+    few = fewest[fewest < FEW_PAIRS]
+    told = listed(f"{name} ({n:,})" for name, n in few.items())
+    return (
+        [f"Fewer than {FEW_PAIRS} items and their copies tell little about what changes: {told}."]
+        if len(few)
+        else []
     )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..conditions import KINDS, UNPERTURBED, copy_id
+from ..conditions import FEW_PAIRS, KINDS, UNPERTURBED, copy_id
 from ..errors import InputError
 from ..tables import validate
 from .checks import check_kinds, check_originals, checked_rates, checked_varieties, languages_of
@@ -19,7 +19,6 @@ from .spans import EMPTY_SPAN, Span, span_of, target, texts_of
 
 NO_OP = "no-op"
 UNMET = "rate not met"
-FEW_PAIRS = 10  # fewer pairs of a condition and language tell little about judges
 
 
 @dataclass(frozen=True)

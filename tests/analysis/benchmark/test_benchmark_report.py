@@ -14,7 +14,8 @@ from conjury.analysis.benchmark.beside import harm_beside, jokes_beside, printed
 from conjury.analysis.benchmark.harm_checks import harm_checks, implied
 from conjury.analysis.benchmark_cards import LONGEST_ANSWER, card_markdown, shown
 from conjury.analysis.benchmark_layouts import lay_out
-from conjury.analysis.benchmark_sections import reading, section
+from conjury.analysis.benchmark_sections import LEADS, reading, section
+from conjury.analysis.figures.benchmark import figure_of
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.markup import to_html
 from conjury.analysis.raters.result import RaterResult
@@ -126,6 +127,20 @@ def test_scores_are_read_beside_the_most_frequent_label() -> None:
     assert told.endswith("on the same items whose 95% interval does not hold 0.")
 
 
+def test_the_dashed_line_of_pooled_scores_is_the_most_frequent_label_of_each_stratum() -> None:
+    frame = made.scores(by=()).frame
+    by_stratum = frame[frame["judge"] == "majority class"].assign(
+        judge="majority class by stratum", estimate=0.45
+    )
+    figure = figure_of(RaterResult(pd.concat([frame, by_stratum]), "scores", settings={"by": []}))
+    drawn = {text.get_text() for text in figure.legends[0].get_texts()}
+    assert drawn == {"Always the most frequent label of each stratum", "Random label"}
+
+
+def test_no_limit_of_agreement_with_gold_is_claimed() -> None:
+    assert "expected to agree" not in LEADS["annotators"]
+
+
 def test_labels_are_said_to_be_given_too_often_only_where_adjusted_p_and_gold_allow() -> None:
     result = made.by_label(["setup", "tag", "timing"], ["gpt"])
     frame = result.frame.assign(ratio=[3.0, 9.0, 5.0], n_predicted=[180, 45, 300], n_gold=[60, 5, 60],
@@ -222,6 +237,8 @@ def test_answers_to_perturbed_items_stand_beside_print_by_condition() -> None:
     alone = jokes_beside({"v1": plain}, gold)
     assert set(alone.frame["condition"]) == {"none"}
     assert any("336 printed numbers" in note and "drift" in note for note in alone.notes)
+    without_bases = jokes_beside({"v1": plain.assign(condition="none")}, gold)
+    assert without_bases.frame["aligned"].equals(alone.frame["aligned"])
 
 
 @pytest.fixture

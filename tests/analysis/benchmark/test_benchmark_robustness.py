@@ -48,6 +48,15 @@ def test_estimates_are_perturbed_minus_baseline_on_the_same_items() -> None:
     assert any("20 answers of items as they were have no partner" in note for note in found.notes)
 
 
+def test_few_perturbed_items_are_told() -> None:
+    found = robustness(judged(n=12, left_out=3), metrics=["accuracy"], draws=0)
+    assert [note for note in found.notes if "Fewer than 10 items" in note] == [
+        "Fewer than 10 items and their copies tell little about what changes: drift (9)."
+    ]
+    enough = robustness(judged(n=10), metrics=["accuracy"], draws=0)
+    assert not any("Fewer than" in note for note in enough.notes)
+
+
 def test_a_judge_that_does_not_change_has_a_difference_of_zero() -> None:
     found = robustness(judged(), metrics=["accuracy"], draws=200)
     row = found.frame.set_index(["judge", "condition"]).loc[("a", "orthographic")]
