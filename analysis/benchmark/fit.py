@@ -299,7 +299,9 @@ def _of_scores(answered: Answered, options: BenchmarkOptions) -> Iterator[Planne
             run = partial(robustness, whole, by=by, **drawn)
             yield Planned(f"robustness_{name}", f"What perturbations change, by {title}", run)
     if scored.frame["sample"].nunique() > 1:
-        yield Planned("passes", "Several answers to the same item", lambda: passes(scored, strata=strata, **drawn))
+        yield Planned(
+            "passes", "Several answers to the same item", lambda: passes(scored, strata=strata, **drawn)
+        )
         for name, title, by in [split for split in splits if split[2]][:1]:
             run = partial(passes, scored, by=by, strata=strata, **drawn)
             yield Planned(f"passes_{name}", f"Several answers to the same item, by {title}", run)

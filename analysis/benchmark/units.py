@@ -115,15 +115,15 @@ def with_origins(answers: pd.DataFrame, items: pd.DataFrame | None) -> pd.DataFr
     return made
 
 
-def conditions_of(judgments: pd.DataFrame, items: pd.DataFrame | None) -> pd.Series[str] | None:
-    """Condition of each judgment, `UNPERTURBED` where nothing says so; None where there are no conditions."""
+def conditions_of(judgments: pd.DataFrame, items: pd.DataFrame | None) -> pd.Series[str]:
+    """Condition of each judgment, by its own column or that of the items; "none" where neither says."""
     if CONDITION in judgments:
-        found = as_text(with_origins(judgments.reset_index(drop=True), items)[CONDITION])
+        found = as_text(with_origins(judgments, items)[CONDITION])
     elif items is not None and CONDITION in items:
         told = dict(zip(as_text(items["item_id"]), as_text(items[CONDITION]), strict=True))
         found = as_text(judgments["item_id"]).map(told).astype("string")
     else:
-        return None
+        found = pd.Series(UNPERTURBED, index=judgments.index, dtype="string")
     return filled_text(found).fillna(UNPERTURBED)
 
 

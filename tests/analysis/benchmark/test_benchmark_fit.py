@@ -191,6 +191,63 @@ def test_strings_of_a_published_evaluation_are_not_scored_as_labels() -> None:
     assert rule_of(given.judgments.drop(columns="rule")) == ""
 
 
+def by_language(rule: str, given: Answered) -> list[pd.DataFrame]:
+    """Judgments as a file for each language, read by a rule."""
+    language = given.judgments["item_id"].map(given.items.set_index("item_id")["language"])
+    ruled = given.judgments.assign(rule=f"label/{rule}@1")
+    return [ruled[language == level] for level in ("en", "es")]
+
+
+def test_files_of_one_rule_are_one_reading() -> None:
+    given = answered("multiturn")
+    lenient = replace(given, judgments=given.judgments.assign(rule="label/lenient@1"))
+    others = [*by_language("strict", given), *by_language("published", given)]
+    read = replace(lenient, others=others)
+    assert read.by_other_rule is not None
+    assert len(read.by_other_rule) == len(given.judgments)
+    assert [len(table) for table in read.by_published_rules.values()] == [len(given.judgments)]
+    first = plan_benchmark(read, OPTIONS)[0].run()
+    assert first.extra["compared"]["n"].sum() == len(given.judgments)
+    with pytest.raises(InputError, match=r"two tables hold the judgment of 'one' .* by rule 'strict'; give"):
+        plan_benchmark(replace(lenient, others=[*others, others[0]]), OPTIONS)
+
+
+def test_a_file_of_the_rule_of_the_data_is_read_with_them() -> None:
+    given = answered("multiturn")
+    english, spanish = by_language("strict", given)
+    read = replace(given, judgments=english, others=[spanish])
+    assert read.by_other_rule is None
+    assert plan_benchmark(read, OPTIONS)[0].run().frame["n"].sum() == len(given.judgments)
+
+
+def test_copies_whose_judgments_name_no_condition_are_those_of_the_items() -> None:
+    given = answered("multiturn", judges=("one",))
+    assert given.items is not None
+    plain = given.items.assign(item_id=given.items["item_id"].astype("string"))
+    copies = plain.assign(
+        base_item_id=plain["item_id"], item_id=plain["item_id"] + "-typos", condition="orthographic"
+    )
+    items = pd.concat([plain.assign(condition="none"), copies], ignore_index=True)
+    renamed = given.judgments.assign(item_id=given.judgments["item_id"] + "-typos")
+    both = pd.concat([given.judgments, renamed], ignore_index=True).assign(condition=pd.NA)
+    found = replace(given, items=items, judgments=both)
+    assert len(found.as_they_were) == len(given.judgments)
+    contrary = replace(found, judgments=both.assign(condition="none"))
+    with pytest.raises(InputError, match="is another than that of the item"):
+        plan_benchmark(contrary, OPTIONS)
+
+
+def test_what_scoring_left_out_is_said_once() -> None:
+    given = answered("multiturn", judges=("one",), samples=2)
+    surplus = given.judgments.iloc[[-1]].assign(dimension="line_99", lines_shown=3)
+    judgments = pd.concat([given.judgments.assign(lines_shown=3), surplus], ignore_index=True)
+    read = replace(given, judgments=judgments)
+    assert sum("beyond those that were shown" in note for note in read.scored.notes) == 1
+    results = {one.name: one for one in plan_benchmark(read, OPTIONS)}
+    for name in ("scores", "confusion_line"):
+        assert not set(results[name].run().notes) & set(read.scored.notes)
+
+
 def test_tasks_are_named_by_the_prompt_that_asks_for_them() -> None:
     assert task_in_words(study("multiturn"), "line") == "Purpose of lines"
     assert task_in_words(study("harm_or_humor"), "harm") == "Harm"
