@@ -70,8 +70,8 @@ def draw(
     level = level_of(result.settings)
     forest = Forest(
         told, panels, list(dict.fromkeys(told["row"])), [""], [0],
-        f"Times a label is given for every time it is gold ({level} intervals; 1/16 also stands for less, "
-        "16 for more)", dict.fromkeys(panels, 0.0), across=4,
+        f"Times a label is given for every time it is gold ({level} intervals, not adjusted; 1/16 also "
+        "stands for less, 16 for more)", dict.fromkeys(panels, 0.0), across=4,
     )  # fmt: skip
     figure = draw_forest(forest, theme=theme, title=title)
     for axes in figure.axes:
