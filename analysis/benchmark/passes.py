@@ -342,9 +342,8 @@ def _notes(alike: pd.DataFrame, by: Sequence[str]) -> list[str]:
     if copied.empty:
         return []
     told = [
-        f"{', '.join(filter(None, (row.judge, row.task, row.place, row.stratum)))} ({row.groups}; "
-        f"{row.n_answered:,} answered units)"
-        for row in copied.assign(place=_places(copied, by)).itertuples()
+        f"{_place(row, by)} ({row['groups']}; {row['n_answered']:,} answered units)"
+        for row in copied.to_dict("records")
     ]
     return [
         "Samples that are copies of each other add nothing to k (the same letters for the same answers): "
@@ -352,6 +351,7 @@ def _notes(alike: pd.DataFrame, by: Sequence[str]) -> list[str]:
     ]
 
 
-def _places(alike: pd.DataFrame, by: Sequence[str]) -> list[str]:
-    """Stratum of each cell of a table by strata."""
-    return [", ".join(f"{name} {row[name]}" for name in by) for row in alike.to_dict("records")]
+def _place(row: Mapping[Any, Any], by: Sequence[str]) -> str:
+    """Judge, task and strata of a row that says which samples are alike."""
+    parts = [row["judge"], row["task"], *(f"{name} {row[name]}" for name in by), row["stratum"]]
+    return ", ".join(str(part) for part in parts if part)

@@ -199,7 +199,7 @@ def by_language(rule: str, given: Answered) -> list[pd.DataFrame]:
 
 
 def test_files_of_one_rule_are_one_reading() -> None:
-    given = answered("multiturn")
+    given = answered("multiturn", judges=("one",))
     lenient = replace(given, judgments=given.judgments.assign(rule="label/lenient@1"))
     others = [*by_language("strict", given), *by_language("published", given)]
     read = replace(lenient, others=others)
@@ -213,7 +213,7 @@ def test_files_of_one_rule_are_one_reading() -> None:
 
 
 def test_a_file_of_the_rule_of_the_data_is_read_with_them() -> None:
-    given = answered("multiturn")
+    given = answered("multiturn", judges=("one",))
     english, spanish = by_language("strict", given)
     read = replace(given, judgments=english, others=[spanish])
     assert read.by_other_rule is None
