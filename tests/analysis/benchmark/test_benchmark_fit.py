@@ -191,6 +191,11 @@ def test_strings_of_a_published_evaluation_are_not_scored_as_labels() -> None:
     assert rule_of(given.judgments.drop(columns="rule")) == ""
 
 
+def of_every_seventh_item(given: Answered) -> Answered:
+    kept = given.labels["item_id"].unique()[::7]
+    return replace(given, judgments=given.judgments[given.judgments["item_id"].isin(kept)])
+
+
 def by_language(rule: str, given: Answered) -> list[pd.DataFrame]:
     """Judgments as a file for each language, read by a rule."""
     language = given.judgments["item_id"].map(given.items.set_index("item_id")["language"])
@@ -199,7 +204,7 @@ def by_language(rule: str, given: Answered) -> list[pd.DataFrame]:
 
 
 def test_files_of_one_rule_are_one_reading() -> None:
-    given = answered("multiturn", judges=("one",))
+    given = of_every_seventh_item(answered("multiturn", judges=("one",)))
     lenient = replace(given, judgments=given.judgments.assign(rule="label/lenient@1"))
     others = [*by_language("strict", given), *by_language("published", given)]
     read = replace(lenient, others=others)
@@ -213,7 +218,7 @@ def test_files_of_one_rule_are_one_reading() -> None:
 
 
 def test_a_file_of_the_rule_of_the_data_is_read_with_them() -> None:
-    given = answered("multiturn", judges=("one",))
+    given = of_every_seventh_item(answered("multiturn", judges=("one",)))
     english, spanish = by_language("strict", given)
     read = replace(given, judgments=english, others=[spanish])
     assert read.by_other_rule is None
@@ -221,7 +226,7 @@ def test_a_file_of_the_rule_of_the_data_is_read_with_them() -> None:
 
 
 def test_copies_whose_judgments_name_no_condition_are_those_of_the_items() -> None:
-    given = answered("multiturn", judges=("one",))
+    given = of_every_seventh_item(answered("multiturn", judges=("one",)))
     assert given.items is not None
     plain = given.items.assign(item_id=given.items["item_id"].astype("string"))
     copies = plain.assign(
@@ -238,7 +243,7 @@ def test_copies_whose_judgments_name_no_condition_are_those_of_the_items() -> No
 
 
 def test_what_scoring_left_out_is_said_once() -> None:
-    given = answered("multiturn", judges=("one",), samples=2)
+    given = of_every_seventh_item(answered("multiturn", judges=("one",), samples=2))
     surplus = given.judgments.iloc[[-1]].assign(dimension="line_99", lines_shown=3)
     judgments = pd.concat([given.judgments.assign(lines_shown=3), surplus], ignore_index=True)
     read = replace(given, judgments=judgments)
