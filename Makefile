@@ -52,8 +52,8 @@ test: $(READY) $(READY_BROWSER) ## run the tests of Python and of R
 test-bayes: $(READY) ## fit the Bayesian models, and compare them with clmm and with known truth
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "bayes and not slow" tests/analysis/raters tests/test_examples.py
 
-test-long: $(READY) ## run whole studies from the command line: simulate, fit, diagnose, report
-	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "long and not slow" tests/cli tests/inference
+test-long: $(READY) ## run whole studies from the command line, and the coverage of intervals
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "long and not slow" tests
 
 test-slow: $(READY) ## calibrate the Bayesian models by simulation, and recover truth at the size of the papers (an hour)
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -o timeout=3600 -m "slow and not vllm" tests

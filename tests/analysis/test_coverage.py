@@ -26,6 +26,8 @@ from conjury.inference.design import enumerate_profiles
 from conjury.inference.simulate import simulate
 from conjury.inference.study import Study, load_study
 
+pytestmark = pytest.mark.long
+
 FORMULA = "chosen ~ slur + identity + topic + reply + curse + engagement"
 WITHOUT_IDENTITY = "chosen ~ slur + topic + reply + curse + engagement"
 ERROR_RATE = 1e-4

@@ -20,7 +20,7 @@ KNOWN_CELL_OPTIONS = {"tags", "label", "tbl-cap", "output"}
 PRINTING = {
     "gt", "effects", "further_effects", "differences", "means", "prompts", "published", "truth",
     "frequencies", "data_and_versions", "disagreement", "estimates_by_engine", "summary", "checks",
-    "reliability", "stimuli", "power", "show", "both_answers", "commands",
+    "reliability", "stimuli", "power", "show", "show_if_any", "both_answers", "commands",
 }  # fmt: skip
 SOURCES = sorted(QUARTO.glob("[!_]*.qmd"))
 
@@ -199,9 +199,7 @@ def test_unknown_reports_and_formats_and_pdf_without_quarto_are_refused(
     results, tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(
-        InputError, match="no report 'novel'; use one of: conjoint, diagnostics, estimators, moderation"
-    ):
+    with pytest.raises(InputError, match="no report 'novel'; use one of: benchmark, conjoint, diagnostics"):
         render("novel", results, tmp_path)
     with pytest.raises(InputError, match="html or pdf"):
         render("moderation", results, tmp_path, to="docx")  # type: ignore[arg-type]

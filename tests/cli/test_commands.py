@@ -29,6 +29,8 @@ from conjury.inference.files import read_table
 from conjury.inference.simulate import simulate
 from conjury.inference.study import load_study
 
+pytestmark = pytest.mark.long
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 ESTIMATES = ["amce", "mm", "amce_speech", "amce_slur", "amce_by_identity"]
 FORMULA = "chosen ~ slur + identity + topic + reply + curse + engagement"
