@@ -14,7 +14,13 @@ from .figures.benchmark.annotators import distinction_in_words, rows_in_words, s
 from .figures.benchmark.by_label import shown_labels
 from .figures.benchmark.confusion import is_right, label_in_words, shown_confusion
 from .figures.benchmark.curves import level_of
-from .figures.benchmark.differences import one_test, pairs_in_words, pairs_placed
+from .figures.benchmark.differences import (
+    beside_the_best,
+    of_many_judges,
+    one_test,
+    pairs_in_words,
+    pairs_placed,
+)
 from .figures.benchmark.panels import judges_in_words, placed
 from .figures.benchmark.policies import policies_apart
 from .figures.benchmark.scores import policy_of
@@ -205,11 +211,13 @@ def length_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
 
 
 def difference_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
-    """Paired differences with their tests; of many pairs those of the first score."""
+    """Paired differences with their tests; of many pairs those of the first score, with the best judge."""
     own = one_test(result.frame)
     if len(own[["left", "right"]].drop_duplicates()) > MOST_PAIRS:
         own = own[own["metric"] == own["metric"].iloc[0]]
     frame, places = pairs_placed(own, result.settings, told)
+    many = of_many_judges(frame, result.settings)
+    frame = beside_the_best(frame) if many else frame
     frame = frame.iloc[_ranked(frame, places)]
     metric = pd.Series([metric_in_words(kind) for kind in frame["metric"]], index=frame.index)
     place = metric + frame["_where"].map(lambda text: f": {text}" if text else "")
@@ -230,6 +238,8 @@ def difference_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
     note = f"First minus second on the same units; {_level(result)} intervals; {' and '.join(tests)}."
     if len(own) < len(one_test(result.frame)):
         note += " The folder has the other scores."
+    if many:
+        note += " Everyone is compared with the judge who is best there; the folder has all pairs."
     return [_grouped(shown, name, note)]
 
 

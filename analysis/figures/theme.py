@@ -214,8 +214,11 @@ def _colors(theme: Theme) -> tuple[str, ...]:
 
 def _settle_layout(figure: Figure) -> None:
     """Lay the figure out once, with rounded positions: the layout solver is exact only to rounding error."""
+    import matplotlib
+
     figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    with matplotlib.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
+        figure.set_layout_engine(None)  # a figure with an engine, be it "none", is drawn twice for every file
     for axes in figure.axes:
         left, bottom, width, height = (round(float(edge), 5) for edge in axes.get_position().bounds)
         axes.set_position((left, bottom, width, height))

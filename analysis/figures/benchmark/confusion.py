@@ -85,7 +85,7 @@ def draw(
     high = layout.cell * len(golds) + max(lines_high(head, HEAD) for head in heads) + 0.2
     with styled(look):
         figure = new_figure(width, layout.down * high + layout.under + BAR + 0.3 + above)
-        grid = figure.subplots(layout.down, layout.across, squeeze=False, sharex=True, sharey=True)
+        grid = figure.subplots(layout.down, layout.across, squeeze=False, sharex="col", sharey="row")
         spare = layout.across * layout.down - len(
             shown
         )  # left free in the first row, so that all columns end

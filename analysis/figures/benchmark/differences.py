@@ -12,6 +12,7 @@ from ..labels import LabelKey
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names
 from .curves import level_of
+from .matrix import MOST_JUDGES, draw_matrices, matrix_of
 from .panels import in_order, names_of_judges, panels_in_words, strata_of
 from .robustness import shown_metric
 from .terms import metric_in_words
@@ -33,6 +34,8 @@ def draw(
 ) -> Figure:
     """Draw `differences`: a panel for each task and stratum, a row for each pair.
 
+    More than eight judges are drawn as matrices of judges by judges.
+
     Parameters
     ----------
     result : RaterResult
@@ -52,6 +55,10 @@ def draw(
     frame, kind = shown_metric(result, metric)
     frame = one_test(frame)
     frame, panels = pairs_placed(frame, result.settings, names)
+    if of_many_judges(frame, result.settings):
+        holds = [state == HOLDS for state in _states(frame, result.settings)]
+        what = metric_in_words(kind)
+        return draw_matrices(frame, holds, panels, names, what, theme=theme, title=title)
     told = pd.DataFrame(
         {
             "panel": frame["_where"],
@@ -69,6 +76,27 @@ def draw(
         dict.fromkeys(panels, 0.0), dodged=False,
     )  # fmt: skip
     return draw_forest(forest, theme=theme, title=title)
+
+
+def of_many_judges(frame: pd.DataFrame, settings: Mapping[str, Any]) -> bool:
+    """Whether so many judges are compared that their pairs make a matrix."""
+    between = str(settings.get("between", JUDGES))
+    judges = set(frame["left"].astype(str)) | set(frame["right"].astype(str))
+    return between == JUDGES and len(judges) > MOST_JUDGES
+
+
+def beside_the_best(frame: pd.DataFrame) -> pd.DataFrame:
+    """Of pairs in places (``_where``), those of the judge with the highest mean, who comes first."""
+    kept = []
+    for _, own in frame.groupby("_where", sort=False):
+        best = matrix_of(own, [False] * len(own)).judges[0]
+        turned = own["right"].astype(str) == best
+        back = own[turned].assign(
+            left=own["right"], right=own["left"], estimate=-own["estimate"], lower=-own["upper"],
+            upper=-own["lower"],
+        )  # fmt: skip
+        kept.append(pd.concat([own[own["left"].astype(str) == best], back]).sort_index())
+    return pd.concat(kept)
 
 
 def one_test(frame: pd.DataFrame) -> pd.DataFrame:

@@ -179,3 +179,40 @@ def test_what_is_not_there_is_refused_with_what_there_is() -> None:
     with pytest.raises(InputError, match="have no figure"):
         figure_of(RaterResult(pd.DataFrame(), "cards"))
     assert "cards" not in DRAWN
+
+
+def test_a_file_takes_one_drawing_after_the_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = figure_of(made.differences(made.JUDGES[:2]))
+    drawings = []
+    draw = type(figure).draw
+    monkeypatch.setattr(
+        type(figure), "draw", lambda self, renderer: drawings.append(1) or draw(self, renderer)
+    )
+    save(figure, tmp_path / "one", ("png", "svg", "pdf"))
+    assert len(drawings) == 4
+
+
+def test_many_judges_make_a_matrix_with_the_best_first_and_marks_where_differences_hold() -> None:
+    names = [f"judge_{k}" for k in range(10)]
+    rows = [
+        {"left": left, "right": right, "prompt": "joke", "task": "joke_type", "metric": "accuracy", "p": 0.5}
+        | {"estimate": 0.1 * (i - j), "lower": -1.0, "upper": 0.5, "p_adjusted": 0.01 if j == 9 else 0.9}
+        | {"test": "bootstrap", "n_pairs": 20}
+        for i, left in enumerate(names)
+        for j, right in enumerate(names)
+        if i < j
+    ]
+    result = RaterResult(pd.DataFrame(rows), "differences")
+    figure = figure_of(result, title="Judges")
+    matrix = figure.axes[0]
+    assert matrix.get_yticklabels()[0].get_text() == "Judge 9 1"
+    values = np.asarray(matrix.images[0].get_array().filled(0))
+    assert values[0, 9] == pytest.approx(0.9)
+    assert np.allclose(values, -values.T)
+    assert len(matrix.lines[0].get_xdata()) == 18
+    table = lay_out(result, "differences", {})[0].as_raw_html()
+    assert table.count("Judge 9 ") == 9
+    assert "+0.90" in table
+    assert "compared with the judge who is best there" in table
+    few = pd.DataFrame([row for row in rows if {row["left"], row["right"]} <= set(names[:8])])
+    assert not figure_of(RaterResult(few, "differences")).axes[0].images
