@@ -38,8 +38,14 @@ def _upper(text: object) -> str:
     return str(text)[:1].upper() + str(text)[1:]
 
 
-def truth(report: RatingsReport) -> str:
-    """Compare estimates with the true values that a simulation knows."""
+OF_RATINGS = (
+    "Intervals of means, biases and correlations take the people as they are; the truth is that of all "
+    "people who could have been drawn."
+)
+
+
+def truth(report: RatingsReport, note: str = OF_RATINGS) -> str:
+    """Compare estimates with the true values that a simulation knows; ``note`` ends that of the table."""
     if not report.manifest.get("simulated"):
         return "These judgments are not marked as simulated: no true values are known."
     if not report.has("recovery"):
@@ -68,10 +74,7 @@ def truth(report: RatingsReport) -> str:
             "Largest": summary["max_abs_error"].map(number),
         }
     )
-    note = (
-        "Errors are estimate minus truth. Intervals of means, biases and correlations take the people as "
-        "they are; the truth is that of all people who could have been drawn."
-    )
+    note = f"Errors are estimate minus truth. {note}"
     table = styled_table(shown, name="recovery", groups="quantity", note=note)
     drawn = RaterResult(found, "recovery")
     labels = report.words

@@ -6,7 +6,13 @@ from functools import partial
 
 from .benchmark_printed import printed, printed_checks
 from .benchmark_sections import section
+from .rating_comparisons import truth
 from .report_ratings import RatingsReport
+
+OF_LABELS = (
+    "The truth is about what items are; where votes are the gold labels, they err now and then, and tied "
+    "items have none, so that estimates can be off by more than chance."
+)
 
 
 class BenchmarkReport(RatingsReport):
@@ -27,6 +33,10 @@ class BenchmarkReport(RatingsReport):
     def published(self) -> None:
         """Print the comparison with printed numbers, or why there is none."""
         self.say(lambda: printed(self))
+
+    def truth(self) -> None:
+        """Print estimates beside the true values of a simulation, or why there are none."""
+        self.say(lambda: truth(self, OF_LABELS))
 
     def checks(self) -> None:
         """Print what the printed numbers of the study say of each other; no data are needed for it."""

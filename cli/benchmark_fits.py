@@ -82,7 +82,8 @@ def fit_benchmark_study(
             "results": fitted.records,
             "notes": [*source["notes"], *found.notes, *fitted.notes],
         }
-        draft.write(fitted.tables, manifest, kept=judged.kept | {"labels": found.labels})
+        tables = fitted.tables | beside_truth(judged, fitted)
+        draft.write(tables, manifest, kept=judged.kept | {"labels": found.labels})
         for name, result in fitted.results.items():
             console.print(f"  {name}: {len(result.frame):,} rows")
         undrawn = draw_figures(draft.path, fitted.results, manifest)
@@ -113,6 +114,16 @@ def beside_print(study: ItemStudy, judged: Judged, fitted: FittedRatings, source
         return
     fitted.results["beside_print"] = found
     fitted.records.append(record_of("beside_print", "Printed numbers beside ours", found, 0.0))
+
+
+def beside_truth(judged: Judged, fitted: FittedRatings) -> dict[str, pd.DataFrame]:
+    """True values that lie beside simulated judgments, and estimates beside them."""
+    from conjury.analysis.benchmark.recovery import label_recovery
+
+    if judged.truth is None:
+        return {}
+    made = label_recovery(fitted.results, judged.truth)
+    return {"truth": judged.truth} | ({} if made.empty else {"recovery": made})
 
 
 def describe_benchmark(study: ItemStudy) -> dict[str, Any]:
