@@ -97,7 +97,7 @@ def section(report: RatingsReport, name: str) -> str:
     tables = [] if result.kind in FIGURE_ONLY else lay_out(result, name, labels)
     lead = LEADS.get(result.kind, "{figure} and {table} show the results.")
     if "{figure}" in lead and not figure:
-        lead = "{table} has the numbers."
+        lead = "The numbers are in {table}."
     told = lead.format(
         intervals=intervals(result.settings) if "{intervals}" in lead else "",
         figure=f"@fig-{slug(name)}" if figure else "The figure",

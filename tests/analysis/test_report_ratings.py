@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from conjury.analysis import rating_sections
 from conjury.analysis.figures.raters import alt_of, figure_of, further_figures
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.raters.recovery import recovery, recovery_summary
@@ -218,3 +219,14 @@ def test_models_meet_the_truth_only_where_both_are_the_same_quantity() -> None:
     ]
     adjusted = RaterResult(pairs, "dimension_model", settings={"covariates": ["response_type"]})
     assert recovery({"dimensions": adjusted}, known).empty
+
+
+def test_tables_without_a_figure_are_led_to_in_a_sentence_for_one_and_for_several(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = RatingsReport(folder)
+    monkeypatch.setattr(report, "result", lambda name: RaterResult(biases().frame, "shares_of_nothing"))
+    two = lay_out(biases(alpha=0.05), "biases", {}) * 2
+    for tables, places in ((two[:1], "@tbl-biases."), (two[:2], "@tbl-biases and @tbl-biases-2.")):
+        monkeypatch.setattr(rating_sections, "lay_out", lambda *_, made=tables: made)
+        assert rating_sections.section(report, "biases").startswith(f"The numbers are in {places}")
