@@ -174,8 +174,9 @@ def test_all_commands_are_listed_in_order_and_each_file_once(
 
 
 def test_the_truth_is_summed_up_by_quantity_and_judge(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(folder)
     RatingsReport(folder).truth()
     page = capsys.readouterr().out
     assert "Higher than people 50%" in page
