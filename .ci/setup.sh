@@ -15,6 +15,7 @@ export UV_PROJECT_ENVIRONMENT=.venv
 R_FROM_APT="r-base-core r-cran-survey r-cran-testthat r-cran-sandwich r-cran-clubsandwich r-cran-lme4"
 # What R asks those to link with that embed it, as rpy2 does.
 BUILD_FROM_APT="gcc libc6-dev libblas-dev libpcre2-dev liblzma-dev libbz2-dev zlib1g-dev libtirpc-dev libicu-dev"
+PICTURES_FROM_APT="fonts-noto-color-emoji libfribidi0"
 BROWSER_FROM_APT="chromium chromium-driver"
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -134,7 +135,7 @@ prepare_r() {
 }
 
 sync() {
-    "$uv" sync --quiet --frozen --inexact --compile-bytecode --python "$uv_python" --extra openai --extra bayes --extra media "$@"
+    "$uv" sync --quiet --frozen --inexact --compile-bytecode --python "$uv_python" --extra openai --extra bayes --extra media --extra pictures --extra cjk "$@"
 }
 
 # Adds rpy2, compiled against R, else in the slower mode that needs no compiler.
@@ -164,6 +165,8 @@ base() {
     if prepare_r; then
         if sync_r; then with_r=yes; else say "rpy2 could not be installed: goes on without the R engines"; fi
     fi
+    # shellcheck disable=SC2086
+    apt_install $PICTURES_FROM_APT || say "no colour emoji or no text from right to left in pictures (Debian: $PICTURES_FROM_APT)"
     link_for_mypy
     say "ready: $(.venv/bin/python --version), R engines: $with_r"
 }

@@ -112,7 +112,11 @@ Date = Annotated[str, BeforeValidator(_as_date), Field(pattern=DATE)]
 
 
 class Roles(Part):
-    """Which attributes and stimuli of the design are which part of a post."""
+    """Which attributes and stimuli of the design are which part of a post.
+
+    ``anonymous`` is the level of the author's attribute whose names and faces tell nothing of identity; they
+    stand in where a name or a face is not to be shown.
+    """
 
     text: str = "text"
     author: str = "user"
@@ -122,17 +126,32 @@ class Roles(Part):
     with_intensifier: str = "curse"
     reply: str = "reply"
     likes: str = "engagement"
+    anonymous: str = "anonymous"
 
 
 class Content(Part):
-    """What the levels of a design look like: files of texts, people and insults beside the study file."""
+    """What the levels of a design look like: files of texts, people and insults beside the study file.
+
+    ``faces`` is a file that says how faces are drawn, or a folder with a folder of images for each group.
+    """
 
     texts: Text
     people: Text
     insults: Text
+    faces: Text | None = None
     likes: dict[str, list[int]]
     posted: list[Date] = Field(min_length=2, max_length=2)
     roles: Roles = Roles()
+
+
+class Vignette(Part):
+    """How a profile is drawn as a picture: a layout that ships, or a file beside the study, and its theme."""
+
+    layout: Text
+    theme: Text = "light"
+
+
+Cues = Literal["both", "name", "face", "none"]  # what of an author's identity a picture shows
 
 
 class Video(Part):

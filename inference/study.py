@@ -18,6 +18,7 @@ from .collecting_parts import (
     Ratings,
     Response,
     Scale,
+    Vignette,
     with_answer,
 )
 from .columns import listed
@@ -110,6 +111,7 @@ class Study(AnyStudy):
     derived: list[Derived] = Field(default_factory=list)
     stimuli: list[Stimulus] = Field(default_factory=list)
     content: Content | None = None
+    vignette: Vignette | None = None
     design: Design
     response: Response = Choice(form="choice")
     refusal: Literal["missing", "not_chosen"] = "missing"

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import pandas as pd
 from pydantic import Field
 
-from .collecting_parts import LabelLevel, Response, Sampling
+from .collecting_parts import Cues, LabelLevel, Response, Sampling
 from .study_base import Amount, Count, Identifier, Part, Probability, Share, Text
 
 
@@ -70,7 +70,8 @@ class Prompt(Part):
     """An instruction given to models; ``aliases`` are names it carries in raw data.
 
     ``template`` is the file of the system message, ``user`` that of the user message; a prompt with
-    ``stimuli: images`` differs from others in the pictures alone and is left out where text is shown.
+    ``stimuli: images`` differs from others in the pictures alone and is left out where text is shown;
+    ``cues`` says what of an author's identity its pictures show.
     ``response`` is what it asks for where that is not the study's own; ``only`` names columns of items with
     the values of those to which it is put.
     """
@@ -80,6 +81,7 @@ class Prompt(Part):
     template: str | None = None
     user: str | None = None
     stimuli: Literal["any", "images"] = "any"
+    cues: Cues = "both"
     response: Response | None = None
     only: dict[str, list[str]] = Field(default_factory=dict)
     aliases: list[str] = Field(default_factory=list)

@@ -1,0 +1,1 @@
+"""Vignettes drawn as pictures: layouts, text in many scripts, faces, and the files that judges are sent."""
