@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from conjury.inference.collect import Budget, Order, Plan, Tally
     from conjury.inference.collecting_parts import Response, Sampling
     from conjury.inference.ledger import Ledger
+    from conjury.inference.pictures import Pictures
     from conjury.inference.prices import Prices
     from conjury.inference.runs import Material, RunFolder
     from conjury.inference.study_parts import Prompt
@@ -52,6 +53,8 @@ class Running:
 
     pairs: int | None = None
     images: bool = False
+    links: bool = False
+    pictures: Path = Path("stimuli")
     concurrency: int = 64
     max_cost: float | None = None
     prices: Path | None = None
@@ -106,12 +109,14 @@ def collect_judgments(
             f"--max-cost needs the price of {ask.model}, which is not in "
             f"{running.prices or 'the price table'}; add it to a table of your own, named with --prices."
         )
-    material = folder.material(known, running.pairs, running.images, keep=not running.dry_run)
-    facts = run_facts(known, judge, ask, chosen, material.facts)
+    pictures = _find_pictures(known, folder, chosen, running)
+    material = folder.material(known, running.pairs, running.images, not running.dry_run, pictures)
+    facts = run_facts(known, judge, ask, chosen, material.facts, pictures.drawn if pictures else None)
     if running.dry_run:
         begun = folder.ledger.is_file()
         order = Order(
-            *(known, judge, ask, chosen, material.subjects, material.count, folder.media(known, None)),
+            *(known, judge, ask, chosen, material.subjects, material.count),
+            folder.media(known, None, pictures),
             put_to=material.put_to,
         )
         with Ledger.open(folder.ledger, write=False) if begun else nullcontext() as opened:
@@ -123,7 +128,7 @@ def collect_judgments(
     with Ledger.open(folder.ledger) as ledger:
         before = begun_facts(ledger.get("inputs"), ledger.counts())
         ledger.set("inputs", merged_facts(before, facts, folder.path))
-        media = folder.media(known, ledger)
+        media = folder.media(known, ledger, pictures)
         order = Order(
             *(known, judge, ask, chosen, material.subjects, material.count, media), put_to=material.put_to
         )
@@ -165,6 +170,18 @@ def _run(
         backend = choose_backend(order, folder, route)
         remember_engine(ledger, order.judge_id, backend.settings())
         return collect(order, ledger, backend, budget, planned, watch)
+
+
+def _find_pictures(
+    study: Study | ItemStudy, folder: RunFolder, prompts: Sequence[Prompt], running: Running
+) -> Pictures | None:
+    """Find the pictures of a conjoint's profiles, where these are shown."""
+    from conjury.inference.pictures import find_pictures
+
+    if not running.images or isinstance(study, ItemStudy):
+        return None
+    design = folder.design or folder.draw(study, None, None, None, keep=not running.dry_run)
+    return find_pictures(study, design, prompts, running.pictures, pairs=running.pairs, links=running.links)
 
 
 def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
@@ -262,8 +279,10 @@ def asked_material(study: Study | ItemStudy, folder: RunFolder, ledger: Ledger) 
     from conjury.inference.facts import check_answers, check_study, study_facts
 
     inputs = ledger.get("inputs") or {}
-    images = inputs.get("subjects", {}).get("stimuli") == "images"
-    material = folder.material(study, images=images)
+    stimuli = inputs.get("subjects", {}).get("stimuli")
+    material = folder.material(study)
+    if stimuli is not None:
+        material = replace(material, facts=material.facts | {"stimuli": stimuli})
     check_study(inputs, study_facts(study, material.facts), folder.path)
     check_answers(inputs, study, folder.path)
     return material

@@ -137,7 +137,10 @@ def collect(
     pairs: Annotated[
         int | None, typer.Option(min=1, help="Only the first pairs of the design, or the first items.")
     ] = None,
-    stimuli: Annotated[str, typer.Option(help="text or images.")] = "text",
+    stimuli: Annotated[
+        str, typer.Option(help="text; images (files of `conjury render`); or links (their addresses).")
+    ] = "text",
+    pictures: Annotated[Path, typer.Option(help="Where `conjury render` keeps pictures.")] = Path("stimuli"),
     backend: Annotated[
         str | None, typer.Option(help="openai (and what speaks its protocol), vllm, ray, simulated, replay.")
     ] = None,
@@ -167,12 +170,14 @@ def collect(
     """Ask a model what it has not answered yet; run it again to go on."""
     from .collecting import Asking, Running, collect_judgments
 
-    if stimuli not in ("text", "images"):
-        raise InputError(f"--stimuli {stimuli}: posts are shown as text or images; write one of the two.")
+    if stimuli not in ("text", "images", "links"):
+        raise InputError(f"--stimuli {stimuli}: posts are shown as text, images or links; write one of them.")
     asking = Asking(backend, model, base_url, key_variable, answer, samples)
     running = Running(
         pairs,
-        stimuli == "images",
+        stimuli != "text",
+        stimuli == "links",
+        pictures,
         concurrency,
         max_cost,
         prices,

@@ -131,7 +131,7 @@ class Builder:
     def _user_content(
         self, subject: Subject, prompt: Prompt, order: list[str], values: dict[str, Any]
     ) -> Any:
-        pictured = [shown for shown in subject.shown if shown.media is not None]
+        pictured = [shown.under(prompt) for shown in subject.shown if shown.media is not None]
         parts: list[dict[str, Any]] = []
         if prompt.user is not None:
             text = self._fill(prompt, prompt.user, order, values)

@@ -26,6 +26,7 @@ def run_facts(
     ask: Sampling,
     prompts: Sequence[Prompt],
     subjects: Mapping[str, Any],
+    drawn: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """State all that requests of a run depend on.
 
@@ -33,6 +34,8 @@ def run_facts(
     ----------
     subjects : mapping
         What identifies the design or the items, such as their hash.
+    drawn : mapping of str to str, optional
+        What identifies the pictures of profiles, by the cues that they show.
 
     Returns
     -------
@@ -47,6 +50,7 @@ def run_facts(
             if name is not None
         }
         | ({} if prompt.response is None else {"response": prompt.response.model_dump(exclude_none=True)})
+        | ({"pictures": drawn[prompt.cues]} if drawn else {})
         for prompt in prompts
     }
     return {
@@ -148,5 +152,5 @@ def _differences(before: Any, now: Any, place: str) -> Iterator[str]:
                 yield inside
     elif before != now:
         short = all(len(repr(value)) <= 40 for value in (before, now))
-        hashed = place.endswith(("sha256", "template", "user"))
+        hashed = place.endswith(("sha256", "template", "user", "pictures"))
         yield f"{place} (from {before!r} to {now!r})" if short and not hashed else place

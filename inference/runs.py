@@ -19,6 +19,7 @@ from .files import read_table
 from .item_columns import judged_texts, lines_of, strata_of, with_texts
 from .ledger import Ledger
 from .media_parts import MediaParts
+from .pictures import Pictures
 from .study import ItemStudy, Study
 from .subjects import Shelf, Subject, is_single, pair_subjects, single_subjects, takes
 
@@ -121,24 +122,31 @@ class RunFolder:
         pairs: int | None = None,
         images: bool = False,
         keep: bool = True,
+        pictures: Pictures | None = None,
     ) -> Material:
         """Gather what models are shown; a conjoint without a design gets the one its study file describes.
 
-        Nothing is written unless ``keep`` is True.
+        Nothing is written unless ``keep`` is True. Where ``images`` of profiles are shown, ``pictures`` says
+        which; without them it is the column ``media`` of the posts.
         """
         if isinstance(study, ItemStudy):
             return _items(study, pairs, images)
         design = self.design or self.draw(study, None, None, None, keep)
-        return _profiles(study, design, pairs, images)
+        return _profiles(study, design, pairs, images, pictures)
 
-    def media(self, study: Study | ItemStudy, ledger: Ledger | None) -> MediaParts:
+    def media(
+        self, study: Study | ItemStudy, ledger: Ledger | None, pictures: Pictures | None = None
+    ) -> MediaParts:
         """Return what turns images and clips of subjects into parts of messages; files are stored by hash."""
-        return MediaParts(study.folder, study.collect, ledger, self.path / "cuts")
+        folder = study.folder if pictures is None else pictures.root
+        return MediaParts(folder, study.collect, ledger, self.path / "cuts")
 
 
-def _profiles(study: Study, design: DrawnDesign, pairs: int | None, images: bool) -> Material:
+def _profiles(
+    study: Study, design: DrawnDesign, pairs: int | None, images: bool, pictures: Pictures | None
+) -> Material:
     tasks = design.first_pairs(pairs)
-    if images and "media" not in design.posts:
+    if images and pictures is None and "media" not in design.posts:
         raise InputError(
             "The posts of the design have no pictures; collect with --stimuli text, or add a column 'media' "
             "to posts.parquet in the folder of the design."
@@ -146,8 +154,12 @@ def _profiles(study: Study, design: DrawnDesign, pairs: int | None, images: bool
     fields = study.collect.fields
     if fields is not None and study.content is None:
         fields = [study.feature_labels.get(name, name) for name in fields]
-    shelf = Shelf(design.posts, "profile_id", fields, ["image"] * len(design.posts) if images else None)
+    kinds = ["image"] * len(design.posts) if images else None
+    versions = pictures.of(design.posts["profile_id"]) if pictures is not None else None
+    shelf = Shelf(design.posts, "profile_id", fields, kinds, versions=versions)
     facts = design_facts(design, images)
+    if pictures is not None and pictures.links:
+        facts["stimuli"] = "links"
     if is_single(study):
         names = sorted(set(tasks["profile_id"].tolist()))
         return Material(

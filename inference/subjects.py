@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,20 @@ UNSHOWN = ("profile_id", "item_id", "modality", "media", "media_sha256", "alt")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One profile or item: its position ("A", "B", or empty), the fields shown, its image or clip if any."""
+    """One profile or item: its position ("A", "B", or empty), the fields shown, its image or clip if any.
+
+    ``versions`` are its pictures by the cues that they show, where there are several.
+    """
 
     position: str
     fields: Mapping[str, Any]
     media: str | None = None
     kind: str = "image"
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def under(self, prompt: Prompt) -> Shown:
+        """Return this with the picture that a prompt shows."""
+        return replace(self, media=self.versions[prompt.cues]) if self.versions else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,7 @@ class Shelf:
     fields : the columns that are shown, in this order; by default all but numbers and media
     kinds : what each row is shown as: "image", "video", or "" for its fields alone; by default these
     beside : whether the fields are shown with an image or clip; else it takes their place
+    versions : pictures of each row by the cues that they show, instead of a column ``media``
     """
 
     def __init__(
@@ -59,6 +68,7 @@ class Shelf:
         fields: Sequence[str] | None = None,
         kinds: Sequence[str] | None = None,
         beside: bool = False,
+        versions: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         names = [str(name) for name in table if name not in UNSHOWN] if fields is None else list(fields)
         for name in names:
@@ -70,13 +80,18 @@ class Shelf:
         self._rows = {name: row for row, name in enumerate(table[key].tolist())}
         self._columns = {name: _shared(table[name]) for name in names}
         self._kinds = list(kinds) if kinds is not None else [""] * len(table)
-        self._media = _shared(table["media"]) if any(self._kinds) else [None] * len(table)
+        self._versions = {cues: list(files) for cues, files in (versions or {}).items()}
+        by_column = any(self._kinds) and not self._versions
+        self._media = _shared(table["media"]) if by_column else [None] * len(table)
         self._beside = beside
 
     def show(self, name: Any, position: str = "") -> Shown:
         """Return what is shown of one of them."""
         row = self._rows[name]
         kind = self._kinds[row]
+        if self._versions:
+            versions = {cues: files[row] for cues, files in self._versions.items()}
+            return Shown(position, {}, next(iter(versions.values())), kind, versions)
         media = self._media[row] if kind else None
         if media is not None and not self._beside:
             return Shown(position, {}, media, kind)

@@ -1,0 +1,103 @@
+"""Pictures of a design's profiles: which file, or which address, a prompt shows for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from .designing import DrawnDesign
+from .errors import InputError
+from .study import Study
+from .study_parts import Prompt
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Pictures by the cues that they show.
+
+    Attributes
+    ----------
+    root : Path
+        Folder inside which files lie.
+    media : mapping of str to Series
+        For each kind of cues the file or address of each profile, by ``profile_id``.
+    drawn : mapping of str to str
+        For each kind of cues the hash of what its pictures were drawn with; empty for pictures of the user.
+    links : bool
+        Whether judges get the addresses of pictures instead of the files.
+    """
+
+    root: Path
+    media: Mapping[str, pd.Series[str]]
+    drawn: Mapping[str, str] = field(default_factory=dict)
+    links: bool = False
+
+    def of(self, profile_ids: pd.Series[int]) -> dict[str, list[str]]:
+        """Return the picture of each profile, by cues, in the given order; "" where it has none."""
+        return {cues: media.reindex(profile_ids).fillna("").tolist() for cues, media in self.media.items()}
+
+
+def find_pictures(
+    study: Study,
+    design: DrawnDesign,
+    prompts: Sequence[Prompt],
+    root: Path,
+    *,
+    pairs: int | None = None,
+    links: bool = False,
+) -> Pictures:
+    """Find the pictures of a design, or of its first ``pairs``, under each of the prompts.
+
+    They are those of a column ``media`` of the posts, inside the folder of the study, or those that
+    ``conjury render`` has drawn.
+
+    Parameters
+    ----------
+    root : Path
+        Where ``conjury render`` keeps pictures.
+    links : bool
+        Whether judges get the addresses of pictures that were uploaded instead of the files.
+
+    Raises
+    ------
+    InputError
+        A profile has no picture, or no address, with the cues that a prompt shows.
+    """
+    wanted = list(dict.fromkeys(prompt.cues for prompt in prompts))
+    if "media" in design.posts:
+        other = next((prompt for prompt in prompts if prompt.cues != "both"), None)
+        if other is not None:
+            raise InputError(
+                f"Prompt {other.id} shows the cues '{other.cues}', and the column 'media' of the posts names "
+                "one picture a profile; leave the prompt out with --prompt, or remove the column and run "
+                f"`conjury render {study.argument} --cues {other.cues}`."
+            )
+        return Pictures(study.folder, {"both": design.posts.set_index("profile_id")["media"]})
+    from .vignettes.manifest import job_hash, read_manifest
+
+    shown = design.first_pairs(pairs)["profile_id"].drop_duplicates()
+    media: dict[str, pd.Series[str]] = {}
+    for cues in wanted:
+        manifest = read_manifest(root, study.name, cues).set_index("profile_id")
+        column = manifest["url" if links else "file"]
+        _check_complete(study, column.dropna(), shown, cues, root, links)
+        media[cues] = column
+    return Pictures(root, media, {cues: job_hash(root, study.name, cues) for cues in wanted}, links)
+
+
+def _check_complete(
+    study: Study, known: pd.Series[str], profile_ids: pd.Series[int], cues: str, root: Path, links: bool
+) -> None:
+    missing = profile_ids[~profile_ids.isin(known.index)]
+    if missing.empty:
+        return
+    what = "address" if links else "picture"
+    remedy = " --upload ... --address ..." if links else ""
+    raise InputError(
+        f"{root}: {len(missing):,} of {len(profile_ids):,} profiles have no {what} with the cues "
+        f"'{cues}', the first is profile {missing.iloc[0]}; run `conjury render {study.argument} "
+        f"--cues {cues} --out {root}{remedy}`."
+    )
