@@ -11,10 +11,10 @@ import pandas as pd
 from ...raters.result import RaterResult
 from ..labels import LabelKey
 from ..raters.forest import Forest, draw_forest
-from ..raters.naming import Names, chosen
+from ..raters.naming import Names
 from .confusion import label_in_words
 from .curves import level_of
-from .panels import judges_in_words
+from .panels import judges_in_words, of_judges, of_task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,8 +54,7 @@ def draw(
     """
     names = Names(labels)
     frame, name = shown_labels(result, task)
-    wanted = chosen(frame["judge"], judges, "judge")
-    frame = frame[frame["judge"].astype(str).isin(wanted)]
+    frame = of_judges(frame, judges)
     told = pd.DataFrame(
         {
             "panel": judges_in_words(frame, names),
@@ -82,8 +81,7 @@ def draw(
 
 def shown_labels(result: RaterResult, task: str | None) -> tuple[pd.DataFrame, str]:
     """Rows of one task, by default the first, and its name."""
-    name = chosen(result.frame["task"], [task] if task else None, "task")[0]
-    frame = result.frame[result.frame["task"].astype(str) == name]
+    frame, name = of_task(result.frame, task)
     return frame[frame["ratio"].notna()], name
 
 

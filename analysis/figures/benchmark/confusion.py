@@ -12,9 +12,9 @@ import pandas as pd
 from ...raters.result import RaterResult
 from ..fitting import ColumnLabels, column_labels, inches, lines_high, wrap
 from ..labels import LabelKey, display_order
-from ..raters.naming import Names, add_legend, chosen, room_above
+from ..raters.naming import Names, add_legend, room_above
 from ..theme import PAGE_HEIGHT, TWO_COLUMNS, Theme, new_figure, styled, theme_named
-from .panels import judges_in_words
+from .panels import judges_in_words, of_judges, of_task
 from .terms import NO_ANSWER, OTHER_LABEL
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ def draw(
     """
     look, names = theme_named(theme), Names(labels)
     frame, name = shown_confusion(result, task)
-    wanted = chosen(frame["judge"], judges, "judge")
-    frame = frame[frame["judge"].astype(str).isin(wanted)]
+    frame = of_judges(frame, judges)
     frame = frame.assign(_who=judges_in_words(frame, names))
     shown = list(dict.fromkeys(frame["_who"]))
     golds, answers = classes_of(frame, result.settings)
@@ -119,8 +118,7 @@ def draw(
 
 def shown_confusion(result: RaterResult, task: str | None) -> tuple[pd.DataFrame, str]:
     """Rows of one task, pooled over strata, and its name."""
-    name = chosen(result.frame["task"], [task] if task else None, "task")[0]
-    frame = result.frame[result.frame["task"].astype(str) == name]
+    frame, name = of_task(result.frame, task)
     keys = [key for key in ("judge", "prompt", "task", "gold", "predicted") if key in frame]
     counts = frame.groupby(keys, sort=False, observed=True)["n"].sum().reset_index()
     total = counts.groupby(keys[:-1], sort=False, observed=True)["n"].transform("sum")

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ..labels import display_order
-from ..raters.naming import Names
+from ..raters.naming import Names, chosen
 from .terms import BASELINES
 
 BASELINE = "baseline"
@@ -18,6 +18,23 @@ OVERALL = "overall"
 def strata_of(settings: Mapping[str, Any], frame: pd.DataFrame) -> list[str]:
     """Columns of strata of a result, from its settings."""
     return [str(name) for name in settings.get("by") or [] if name in frame.columns]
+
+
+def of_task(frame: pd.DataFrame, task: str | None) -> tuple[pd.DataFrame, str]:
+    """Rows of one task, by default the first, and its name; InputError for one that is not there.
+
+    Examples
+    --------
+    >>> of_task(pd.DataFrame({"task": ["joke", "line"]}), "line")[1]
+    'line'
+    """
+    name = chosen(frame["task"], [task] if task else None, "task")[0]
+    return frame[frame["task"].astype(str) == name], name
+
+
+def of_judges(frame: pd.DataFrame, judges: Sequence[str] | None) -> pd.DataFrame:
+    """Rows of the judges that are asked for, by default of all; InputError for one that is not there."""
+    return frame[frame["judge"].astype(str).isin(chosen(frame["judge"], judges, "judge"))]
 
 
 def panels_in_words(frame: pd.DataFrame, columns: Sequence[str], names: Names) -> pd.Series[Any]:
