@@ -15,7 +15,7 @@ from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names
 from ..raters.terms import COEFFICIENTS
 from .curves import level_of
-from .panels import strata_of
+from .panels import intervals_of, strata_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,7 +48,7 @@ def draw(
             "panel": [distinction_in_words(name, names) for name in frame["dimension"]],
             "row": rows_in_words(frame, result, names),
             "series": frame["coefficient"].map(lambda kind: COEFFICIENTS.get(kind, kind)),
-            **{name: frame[name].astype(float) for name in ("estimate", "lower", "upper")},
+            **intervals_of(frame),
         }
     )
     forest = Forest(

@@ -13,7 +13,7 @@ from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names
 from .curves import level_of
 from .matrix import MOST_JUDGES, draw_matrices, matrix_of
-from .panels import in_order, names_of_judges, panels_in_words, strata_of
+from .panels import in_order, intervals_of, names_of_judges, panels_in_words, strata_of
 from .robustness import shown_metric
 from .terms import metric_in_words
 
@@ -64,7 +64,7 @@ def draw(
             "panel": frame["_where"],
             "row": pairs_in_words(frame, result.settings, names),
             "series": _states(frame, result.settings),
-            **{name: frame[name].astype(float) for name in ("estimate", "lower", "upper")},
+            **intervals_of(frame),
         }
     )
     series = [name for name in (HOLDS, OPEN) if name in set(told["series"])]

@@ -11,7 +11,7 @@ from ...raters.result import RaterResult
 from ..labels import LabelKey, display_order
 from ..raters.naming import Names
 from .curves import Curves, draw_curves, level_of
-from .panels import placed
+from .panels import intervals_of, placed
 from .terms import metric_in_words
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def draw(
             "across": frame["_where"],
             "series": frame["_who"],
             "x": frame["length"],
-            **{name: frame[name].astype(float) for name in ("estimate", "lower", "upper")},
+            **intervals_of(frame),
         }
     )
     curves = Curves(

@@ -16,6 +16,7 @@ from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names
 from .curves import level_of
 from .differences import pairs_in_words, pairs_placed
+from .panels import intervals_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,7 +50,7 @@ def draw(
             "panel": frame["_where"],
             "row": pairs_in_words(frame, result.settings, names, " by "),
             "series": "",
-            **{name: frame[name].astype(float) for name in ("estimate", "lower", "upper")},
+            **intervals_of(frame),
         }
     )
     forest = Forest(

@@ -37,6 +37,18 @@ def of_judges(frame: pd.DataFrame, judges: Sequence[str] | None) -> pd.DataFrame
     return frame[frame["judge"].astype(str).isin(chosen(frame["judge"], judges, "judge"))]
 
 
+def intervals_of(frame: pd.DataFrame) -> dict[str, pd.Series[float]]:
+    """Columns of a drawing that hold estimates and the ends of their intervals.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"estimate": [1], "lower": [0], "upper": [None], "p": 0.5})
+    >>> pd.DataFrame({"series": "", **intervals_of(frame)}).iloc[0].tolist()
+    ['', 1.0, 0.0, nan]
+    """
+    return {name: frame[name].astype(float) for name in ("estimate", "lower", "upper")}
+
+
 def panels_in_words(frame: pd.DataFrame, columns: Sequence[str], names: Names) -> pd.Series[Any]:
     """Task and strata of each row in words, without columns that hold one value only.
 

@@ -13,7 +13,7 @@ from ...raters.result import RaterResult
 from ..labels import LabelKey
 from ..raters.naming import Names, chosen
 from .curves import Curves, draw_curves, level_of
-from .panels import placed
+from .panels import intervals_of, placed
 from .scores import policy_of
 from .terms import BASELINES, PASSES, metric_in_words
 
@@ -58,7 +58,7 @@ def draw(
             "across": frame["_where"],
             "series": frame["_who"],
             "x": frame["k"],
-            **{name: frame[name].astype(float) for name in ("estimate", "lower", "upper")},
+            **intervals_of(frame),
         }
     )
     curves = Curves(

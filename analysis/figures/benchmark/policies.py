@@ -12,7 +12,7 @@ from ..labels import LabelKey, display_order
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names
 from .curves import level_of
-from .panels import BASELINE, placed, strata_of
+from .panels import BASELINE, intervals_of, placed, strata_of
 from .scores import shown_scores
 from .terms import metric_in_words, policy_in_words
 
@@ -58,7 +58,7 @@ def draw(
             "panel": frame["_where"],
             "row": frame["_who"],
             "series": [policy_in_words(name) for name in frame["missing"].astype(str)],
-            **{name: frame[name].astype(float) for name in ("estimate", "lower", "upper")},
+            **intervals_of(frame),
         }
     )
     series = [policy_in_words(name) for name in policies_apart(frame)]

@@ -12,7 +12,7 @@ from ..labels import LabelKey, display_order
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names
 from .curves import level_of
-from .panels import BASELINE, placed
+from .panels import BASELINE, intervals_of, placed
 from .scores import policy_of
 from .terms import MISSING
 
@@ -55,7 +55,7 @@ def draw(
             "panel": frame["_where"],
             "row": frame["_who"],
             "series": frame["_level"].map(lambda name: names.of("gold", name)),
-            **{name: frame[name].astype(float) for name in ("estimate", "lower", "upper")},
+            **intervals_of(frame),
         }
     )
     series = [names.of("gold", name) for name in display_order(frame["_level"])]

@@ -12,7 +12,7 @@ from ..labels import LabelKey, display_order
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names, chosen
 from .curves import level_of
-from .panels import placed
+from .panels import intervals_of, placed
 from .terms import metric_in_words
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def draw(
             "panel": frame["_where"],
             "row": frame["_who"],
             "series": names.all("condition", frame["condition"]),
-            **{name: frame[name].astype(float) for name in ("estimate", "lower", "upper")},
+            **intervals_of(frame),
         }
     )
     series = names.all("condition", display_order(frame["condition"]))

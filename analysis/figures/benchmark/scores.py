@@ -15,7 +15,7 @@ from ..labels import LabelKey
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names, chosen
 from .curves import level_of
-from .panels import BASELINE, placed
+from .panels import BASELINE, intervals_of, placed
 from .terms import BASELINES, MISSING, metric_in_words
 
 if TYPE_CHECKING:
@@ -69,9 +69,7 @@ def draw(
             "panel": _panel(real),
             "row": real["_who"],
             "series": "",
-            "estimate": real["estimate"].astype(float),
-            "lower": real["lower"].astype(float),
-            "upper": real["upper"].astype(float),
+            **intervals_of(real),
         }
     )
     panels = [_joined(metric_in_words(kind), place) for kind in kinds for place in places]
