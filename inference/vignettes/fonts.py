@@ -1,0 +1,262 @@
+"""The fonts that text is drawn with: found, loaded once, and asked which characters they have."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+
+import regex
+import yaml
+from PIL import ImageFont, features
+
+from ..errors import InputError, MissingDependency
+from ..paths import ROOT
+from .directions import NEEDS_FRIBIDI, fribidi
+from .emoji import EmojiFont, find_emoji
+
+FONTS = ROOT / "data" / "fonts.yaml"
+BOLD = 600  # the lightest weight that a bold file is taken for
+EMOJI = -1  # in place of the number of a family
+INVISIBLE = regex.compile(r"[\p{Default_Ignorable_Code_Point}\p{White_Space}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A family of the stack: its files, and how its weight and optical size are set.
+
+    Attributes
+    ----------
+    name : str
+    regular, bold : Path
+        The same file for a variable font.
+    axes : tuple
+        Of a variable font, in the order of the file: ``"size"``, ``"weight"`` or a number; empty for others.
+    """
+
+    name: str
+    regular: Path
+    bold: Path
+    axes: tuple[str | float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A family that is not installed: the scripts it is for, and the extra that brings it."""
+
+    name: str
+    scripts: tuple[str, ...]
+    extra: str
+
+
+class Fonts:
+    """A stack of font families and an emoji font.
+
+    Parameters
+    ----------
+    families : in the order in which they are tried
+    emoji : None if there is none; text with emoji is then refused
+    shaping : whether text can be shaped (Raqm and FriBidi are there)
+    shaped : scripts that are unreadable without shaping
+    absent : families that are not installed, for the sentence that says what to install
+    pixels_per_point : pixels of a picture for one typographic point, for the optical size
+
+    Examples
+    --------
+    >>> fonts = Fonts.find()
+    >>> fonts.families[fonts.family_of("\N{LATIN SMALL LETTER A}")].name
+    'Inter'
+    """
+
+    def __init__(
+        self,
+        families: Sequence[Family],
+        emoji: EmojiFont | None,
+        shaping: bool = True,
+        shaped: Sequence[str] = (),
+        absent: Sequence[Absent] = (),
+        pixels_per_point: float = 2.0,
+    ) -> None:
+        self.families = tuple(families)
+        self.emoji = emoji
+        self.shaping = shaping
+        self._shaped = regex.compile("|".join(rf"\p{{Script={script}}}" for script in shaped) or "(?!)")
+        self.absent = tuple(absent)
+        self.pixels_per_point = pixels_per_point
+        self._faces: dict[tuple[int, int, int], ImageFont.FreeTypeFont] = {}
+        self._characters: dict[int, frozenset[int]] = {}
+        self._family_of: dict[str, int] = {}
+
+    @classmethod
+    def find(cls, emoji: Path | None = None) -> Fonts:
+        """Find the fonts of ``data/fonts.yaml``, and the emoji font in the usual folders or the file named.
+
+        Raises
+        ------
+        MissingDependency
+            A package of fonts is not installed.
+        InputError
+            The emoji font named cannot be read, or has no colours that can be drawn.
+        """
+        content = yaml.safe_load(FONTS.read_text(encoding="utf-8"))
+        families, absent = _installed(content["families"])
+        return cls(
+            families,
+            find_emoji(content["emoji"]["files"], content["emoji"]["folders"], emoji),
+            can_shape(),
+            content["shaped"],
+            absent,
+            content["pixels_per_point"],
+        )
+
+    @cached_property
+    def sha256(self) -> dict[str, str]:
+        """SHA-256 of every font file, by file name."""
+        files = [path for family in self.families for path in (family.regular, family.bold)]
+        files += [self.emoji.path] if self.emoji else []
+        return {path.name: _digest(path) for path in dict.fromkeys(files)}
+
+    def family_of(self, cluster: str) -> int:
+        """Return the number of the first family with all visible characters of a cluster, or ``EMOJI``.
+
+        Raises
+        ------
+        InputError
+            No font has one of the characters; the sentence names it.
+        MissingDependency
+            The cluster needs shaping, which is not to be had.
+        """
+        if cluster not in self._family_of:
+            self._family_of[cluster] = self._first_with(cluster)
+        return self._family_of[cluster]
+
+    def emoji_font(self, cluster: str) -> EmojiFont:
+        """Return the font for an emoji.
+
+        Raises
+        ------
+        InputError
+            There is no emoji font, or it lacks the emoji.
+        MissingDependency
+            The emoji is made of several characters, and text cannot be shaped.
+        """
+        visible = INVISIBLE.sub("", cluster)
+        if self.emoji is None:
+            raise InputError(
+                f"The text has the emoji {_named(cluster[0])}, and no font with emoji was found; install one "
+                "(Debian and Ubuntu: apt install fonts-noto-color-emoji), or name its file."
+            )
+        if not self.emoji.covers(visible):
+            raise InputError(
+                f"{self.emoji.path.name} lacks the emoji {_named(cluster[0])}; "
+                "install a newer font with emoji, or take it out of the text."
+            )
+        if len(visible) > 1 and not self.shaping:
+            raise MissingDependency(NEEDS_FRIBIDI)
+        return self.emoji
+
+    def covers(self, family: int, cluster: str) -> bool:
+        """Say whether a family has all visible characters of a cluster, as they are or composed."""
+        if family not in self._characters:
+            self._characters[family] = _coverage(self.families[family].regular)
+        characters = self._characters[family]
+        visible = INVISIBLE.sub("", cluster)
+        return all(ord(character) in characters for character in visible) or all(
+            ord(character) in characters for character in unicodedata.normalize("NFC", visible)
+        )
+
+    def face(self, family: int, size: int, weight: int) -> ImageFont.FreeTypeFont:
+        """Return the face of a family at a size in pixels and a weight, loaded once."""
+        key = (family, size, weight)
+        if key not in self._faces:
+            self._faces[key] = _face(self.families[family], size, weight, size / self.pixels_per_point)
+        return self._faces[key]
+
+    def _first_with(self, cluster: str) -> int:
+        if not self.shaping and self._shaped.search(cluster):
+            raise MissingDependency(NEEDS_FRIBIDI)
+        for number in range(len(self.families)):
+            if self.covers(number, cluster):
+                return number
+        if self.emoji and self.emoji.covers(INVISIBLE.sub("", cluster)):
+            return EMOJI
+        raise InputError(self._why_not(cluster))
+
+    def _why_not(self, cluster: str) -> str:
+        alone = [
+            character
+            for character in INVISIBLE.sub("", cluster)
+            if not any(self.covers(number, character) for number in range(len(self.families)))
+        ]
+        character = (alone or [cluster[0]])[0]
+        named = _named(character)
+        for family in self.absent:
+            if any(regex.match(rf"\p{{Script={script}}}", character) for script in family.scripts):
+                return f"{named} needs the font {family.name}; pip install 'conjury[{family.extra}]'."
+        return f"No font has {named}; take it out of the text, or write it in another way."
+
+
+def can_shape() -> bool:
+    """Say whether Pillow can shape text here: it has Raqm, and FriBidi is installed."""
+    return bool(features.check("raqm") and features.check("fribidi") and fribidi())
+
+
+def _named(character: str) -> str:
+    return f"U+{ord(character):04X} ({unicodedata.name(character, 'a character without a name')})"
+
+
+def _installed(listed: Sequence[Mapping[str, object]]) -> tuple[list[Family], list[Absent]]:
+    families, absent, missing = [], [], []
+    for entry in listed:
+        name, file = str(entry["name"]), _file(entry)
+        bold = _file(entry["bold"]) if isinstance(entry.get("bold"), Mapping) else file  # type: ignore[arg-type]
+        if file and bold:
+            axes = tuple(dict(entry.get("axes", {})).values())  # type: ignore[call-overload]
+            families.append(Family(name, file, bold, axes))
+        elif "extra" in entry:
+            absent.append(Absent(name, tuple(entry["scripts"]), str(entry["extra"])))  # type: ignore[arg-type]
+        else:
+            missing.append(str(entry["package"]).replace("_", "-"))
+    if missing:
+        raise MissingDependency(
+            f"Drawing pictures needs {', '.join(missing)}, not installed here; "
+            "install with `pip install 'conjury[pictures]'`."
+        )
+    return families, absent
+
+
+def _file(entry: Mapping[str, object]) -> Path | None:
+    spec = find_spec(str(entry["package"]))
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    path = Path(spec.submodule_search_locations[0]) / str(entry["file"])
+    return path if path.is_file() else None
+
+
+def _face(family: Family, size: int, weight: int, points: float) -> ImageFont.FreeTypeFont:
+    face = ImageFont.truetype(family.bold if weight >= BOLD else family.regular, size)
+    if family.axes:
+        wanted: dict[str | float, float] = {"size": points, "weight": weight}
+        face.set_variation_by_axes(
+            [
+                min(max(wanted.get(axis, axis), bounds["minimum"] or 0), bounds["maximum"] or 0)  # type: ignore[arg-type, type-var]
+                for axis, bounds in zip(family.axes, face.get_variation_axes(), strict=True)
+            ]
+        )
+    return face
+
+
+def _coverage(path: Path) -> frozenset[int]:
+    from fontTools.ttLib import TTFont
+
+    with TTFont(path, lazy=True) as font:
+        return frozenset(font.getBestCmap())
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
