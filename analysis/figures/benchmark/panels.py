@@ -43,8 +43,8 @@ def intervals_of(frame: pd.DataFrame) -> dict[str, pd.Series[float]]:
     Examples
     --------
     >>> frame = pd.DataFrame({"estimate": [1], "lower": [0], "upper": [None], "p": 0.5})
-    >>> pd.DataFrame({"series": "", **intervals_of(frame)}).iloc[0].tolist()
-    ['', 1.0, 0.0, nan]
+    >>> {name: column.tolist() for name, column in intervals_of(frame).items()}
+    {'estimate': [1.0], 'lower': [0.0], 'upper': [nan]}
     """
     return {name: frame[name].astype(float) for name in ("estimate", "lower", "upper")}
 
