@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..collecting_parts import Roles
+from ..collecting_parts import Cues, Roles
 from ..columns import did_you_mean, listed
 from ..errors import InputError
 from .draws import Integers, draw_below
@@ -25,6 +25,11 @@ COLUMNS = (
     *("profile_id", "name", "handle", "text", "likes", "posted"),
     *("reply_name", "reply_handle", "reply_text", "alt"),
 )
+WITH_FACES = (
+    *("profile_id", "name", "handle", "face", "text", "likes", "posted"),
+    *("reply_name", "reply_handle", "reply_face", "reply_text"),
+)
+REPLIER = "replier"
 
 
 @dataclass(frozen=True)
@@ -74,29 +79,79 @@ class PostKit:
         InputError
             A column is missing, or holds a value that the kit does not know.
         """
+        table = self.signed(profiles, seed)
+        told = ("likes", "name", "handle", "text", "posted", "reply_name", "reply_handle", "reply_text")
+        rows = zip(*(table[name].to_numpy(dtype=object, na_value=None) for name in told), strict=True)
+        alt = pd.array([_alt(*row) for row in rows], dtype="string")
+        return table.assign(alt=alt)[list(COLUMNS)]
+
+    def signed(self, profiles: pd.DataFrame, seed: int, cues: Cues = "both") -> pd.DataFrame:
+        """Write the post of each profile, with the ids of the faces of those who write and reply.
+
+        Parameters
+        ----------
+        profiles, seed
+            As for :meth:`posts`, whose draws are those made here.
+        cues : {"both", "name", "face", "none"}
+            What is shown of an author's identity. The face, or the name and the handle, that are not shown
+            are those of the anonymous author of the same number; all else stays as it is.
+
+        Returns
+        -------
+        DataFrame
+            One row a profile in the given order: the columns of :meth:`posts` but ``alt``, and ``face`` and
+            ``reply_face``, such as ``black_male_03`` and ``replier_04``.
+
+        Raises
+        ------
+        InputError
+            As :meth:`posts`, or an author that is to be hidden has no anonymous one to stand in.
+        """
         ids = _column(profiles, "profile_id").to_numpy(dtype=np.int64)
         authors = list(self.people.authors.values())
         author = _codes(profiles, self.roles.author, list(self.people.authors))
+        hidden = author if cues == "both" else self._stand_ins()[author]
+        named, seen = (author if cues in ("both", cue) else hidden for cue in ("name", "face"))
         replier = draw_below(len(self.people.repliers), ids, seed, "replier")
         replies = self._replies(profiles)
         unanswered = pd.isna(replies)
         columns: dict[str, Strings] = {
-            "name": _objects([person.name for person in authors])[author],
-            "handle": _handles(authors, author, ids, seed, "author"),
+            "name": _objects([person.name for person in authors])[named],
+            "handle": _handles(authors, named, ids, seed, "author"),
+            "face": _objects(list(self.people.authors))[seen],
             "text": self._texts(profiles),
             "posted": self._times(ids, seed),
             "reply_name": _objects([person.name for person in self.people.repliers])[replier],
             "reply_handle": _handles(self.people.repliers, replier, ids, seed, "replier"),
+            "reply_face": _objects(self.replier_ids)[replier],
             "reply_text": replies,
         }
-        for name in ("reply_name", "reply_handle"):
+        for name in ("reply_name", "reply_handle", "reply_face"):
             columns[name][unanswered] = None
-        likes = self._counts(profiles, ids, seed)
-        rows = zip(likes, *columns.values(), strict=True)
-        columns["alt"] = _objects([_alt(*row) for row in rows])
         table: dict[str, object] = {name: pd.array(texts, dtype="string") for name, texts in columns.items()}
+        likes = self._counts(profiles, ids, seed)
         numbers = {"profile_id": pd.array(ids, dtype="Int64"), "likes": pd.array(likes, dtype="Int64")}
-        return pd.DataFrame(table | numbers, index=profiles.index)[list(COLUMNS)]
+        return pd.DataFrame(table | numbers, index=profiles.index)[list(WITH_FACES)]
+
+    @property
+    def replier_ids(self) -> list[str]:
+        """Ids of those who reply, such as ``replier_04``."""
+        return [f"{REPLIER}_{number:02d}" for number in range(len(self.people.repliers))]
+
+    def _stand_ins(self) -> Integers:
+        """Position of the anonymous author who stands in for each author, shape (authors,)."""
+        ids = list(self.people.authors)
+        positions = {name: position for position, name in enumerate(ids)}
+        numbers = [name.rpartition("_")[2] for name in ids]
+        stand_ins = [positions.get(f"{self.roles.anonymous}_{number}") for number in numbers]
+        if None in stand_ins:
+            lacking = ids[stand_ins.index(None)]
+            raise InputError(
+                f"{lacking} has no anonymous author of its number, '{self.roles.anonymous}_"
+                f"{lacking.rpartition('_')[2]}', to stand in where its name or face is hidden; give the group "
+                "of content.roles.anonymous as many authors as the others, or show both cues."
+            )
+        return np.array(stand_ins, dtype=np.int64)
 
     def _texts(self, profiles: pd.DataFrame) -> Strings:
         kinds = [self.roles.no_insult, *self.insults]

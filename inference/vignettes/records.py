@@ -1,0 +1,161 @@
+"""What each picture of a profile shows, row by row, under the cues of identity that are asked for."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ..collecting_parts import Content, Cues
+from ..columns import did_you_mean, listed
+from ..errors import InputError
+from ..stimuli import load_posts, profile_values
+from ..study import Study
+from ..subjects import label_fields
+from .faces import Faces, load_faces
+
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+TOLD = ("name", "handle", "face", "text", "likes", "posted")
+REPLY_TOLD = ("reply_name", "reply_handle", "reply_face", "reply_text")
+
+
+def vignette_records(
+    study: Study, profiles: pd.DataFrame, cues: Cues, seed: int, faces: Faces | None = None
+) -> pd.DataFrame:
+    """Tell what the picture of each profile shows.
+
+    Nothing but the cues differs between the rows of one profile and seed, and a row does not depend on which
+    others are asked for.
+
+    Parameters
+    ----------
+    study : Study
+    profiles : DataFrame
+        Rows of ``design.enumerate_profiles``, in any number and order.
+    cues : {"both", "name", "face", "none"}
+        What is shown of an author's identity; what is hidden is replaced by the name and handle, or by the
+        face, of the anonymous author of the same number.
+    seed : int
+    faces : Faces, optional
+        As from :func:`study_faces`, by default read anew.
+
+    Returns
+    -------
+    DataFrame
+        One row a profile, with ``profile_id`` and ``alt``, the picture in one or two sentences. For a study
+        with ``content`` also ``name, handle, face, text, likes, posted, reply_name, reply_handle, reply_face,
+        reply_text`` (the last four missing without a reply); for others the attributes and levels in words.
+
+    Raises
+    ------
+    InputError
+        The study has no anonymous authors to stand in, or its files do not hold what it asks for.
+
+    Examples
+    --------
+    >>> from conjury.inference.design import enumerate_profiles
+    >>> from conjury.inference.study import load_study
+    >>> study = load_study("moderation")
+    >>> profiles = enumerate_profiles(study).query("user == 'black_female_04'").head(1)
+    >>> for cues in ("both", "name", "face", "none"):
+    ...     print(*vignette_records(study, profiles, cues, seed=1)[["name", "face"]].iloc[0], sep=", ")
+    Shanice Gadson, black_female_04
+    Shanice Gadson, anonymous_04
+    HN, black_female_04
+    HN, anonymous_04
+    """
+    if study.content is None:
+        return _labelled(study, profiles, cues)
+    if cues != "both":
+        _check_anonymous(study, study.content, cues)
+    kit = load_posts(study.folder, study.content, profile_values(study))
+    table = kit.signed(profiles, seed, cues)
+    return table.assign(alt=_alt_texts(table, faces or study_faces(study)))
+
+
+def study_faces(study: Study) -> Faces:
+    """Read the pictures of a study's authors and repliers; of none where the study has no posts.
+
+    Raises
+    ------
+    InputError
+        The study names no faces, or the file or folder does not hold what the study asks for.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_study
+    >>> study_faces(load_study("moderation")).describe("black_male_03")
+    'a drawn face of a Black man'
+    """
+    content = study.content
+    if content is None:
+        return Faces({}, {})
+    if content.faces is None:
+        raise InputError(
+            f"The study {study.name} names no faces; write under content `faces:` with a file of drawn faces "
+            "or a folder that has a folder of pictures for each group."
+        )
+    kit = load_posts(study.folder, content, profile_values(study))
+    return load_faces(
+        study.folder / content.faces,
+        list(kit.people.authors),
+        len(kit.people.repliers),
+        content.roles.anonymous,
+        study.level_labels[_author_attribute(study, content)],
+    )
+
+
+def _author_attribute(study: Study, content: Content) -> str:
+    return next(stimulus.attribute for stimulus in study.stimuli if stimulus.id == content.roles.author)
+
+
+def _check_anonymous(study: Study, content: Content, cues: Cues) -> None:
+    attribute, anonymous = _author_attribute(study, content), content.roles.anonymous
+    levels = study.levels(attribute)
+    if anonymous not in levels:
+        raise InputError(
+            f"Cues '{cues}' need anonymous authors, and content.roles.anonymous of the study file is "
+            f"'{anonymous}'{did_you_mean(anonymous, levels)}; name the level of {attribute} that tells nothing "
+            f"of identity ({listed(levels)}), or show both cues."
+        )
+
+
+def _labelled(study: Study, profiles: pd.DataFrame, cues: Cues) -> pd.DataFrame:
+    if cues != "both":
+        raise InputError(
+            f"The study {study.name} has no content with names and faces, so cues '{cues}' cannot be shown; "
+            "ask for both."
+        )
+    table = label_fields(study, profiles)
+    fields = [str(name) for name in table if name != "profile_id"]
+    rows = zip(*(table[name] for name in fields), strict=True)
+    alt = ["; ".join(map(": ".join, zip(fields, row, strict=True))) + "." for row in rows]
+    return table.assign(alt=pd.array(alt, dtype="string"))
+
+
+def _alt_texts(table: pd.DataFrame, faces: Faces) -> pd.api.extensions.ExtensionArray:
+    pictures = {name: faces.describe(name) for name in faces.shown}
+    columns = (table[name].to_numpy(dtype=object, na_value=None) for name in (*TOLD, *REPLY_TOLD))
+    alt = [
+        _post_alt(pictures, *row[:6]) + _reply_alt(pictures, *row[6:]) for row in zip(*columns, strict=True)
+    ]
+    return pd.array(alt, dtype="string")
+
+
+def _post_alt(
+    pictures: dict[str, str], name: str, handle: str, face: str, text: str, likes: int, posted: str
+) -> str:
+    day = f"{int(posted[8:10])} {MONTHS[int(posted[5:7]) - 1]} {posted[:4]}"
+    return (
+        f"Post by {name} (@{handle}), with {pictures[face]}, on {day} at {posted[11:16]}, saying “{text}”, with "
+        f"{likes} {'like' if likes == 1 else 'likes'}."
+    )
+
+
+def _reply_alt(
+    pictures: dict[str, str], name: str | None, handle: str | None, face: str | None, text: str | None
+) -> str:
+    if face is None:
+        return ""
+    return f" Reply by {name} (@{handle}), with {pictures[face]}, saying “{text}”."
