@@ -1,4 +1,4 @@
-"""A short study, and the command as a process."""
+"""A short study, and the command: as a process, and in this one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from conjury.cli.main import main
 from conjury.inference.study import load_study
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
+Told = Callable[..., tuple[int, str]]
 
 
 def command() -> str:
@@ -30,6 +32,21 @@ def conjury() -> Run:
         return subprocess.run(
             [command(), *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=200
         )
+
+    return run
+
+
+@pytest.fixture
+def conjury_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Told:
+    """Run the command in this process, in an empty folder; return its exit code and what it printed."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["conjury", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        return int(ended.value.code or 0), printed.out + printed.err
 
     return run
 

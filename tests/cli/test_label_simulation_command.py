@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,28 +12,12 @@ from conjury.analysis.benchmark import scores
 from conjury.analysis.benchmark.fit import Answered, score_study
 from conjury.analysis.raters.fit import FittedRatings
 from conjury.cli.benchmark_fits import beside_print, find_gold
-from conjury.cli.main import main
 from conjury.cli.rating import read_judged
 from conjury.inference.files import read_table
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import validate
 
 Told = Callable[..., tuple[int, str]]
-
-
-@pytest.fixture
-def conjury_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Told:
-    """Run the command in this process, in an empty folder; return its exit code and what it printed."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: object) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["conjury", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        return int(ended.value.code or 0), printed.out + printed.err
-
-    return run
 
 
 def test_simulated_labels_come_with_items_gold_labels_and_truth(conjury_here: Told) -> None:

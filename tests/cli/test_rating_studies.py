@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from conjury.cli.main import main
 from conjury.inference.files import read_table
 from conjury.inference.tables import validate
 
 Told = Callable[..., tuple[int, str]]
-
-
-@pytest.fixture
-def conjury_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Told:
-    """Run the command in this process, in an empty folder; return its exit code and what it printed."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: object) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["conjury", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        return int(ended.value.code or 0), printed.out + printed.err
-
-    return run
 
 
 def test_simulated_judgments_come_with_items_and_truth(conjury_here: Told, tmp_path: Path) -> None:
