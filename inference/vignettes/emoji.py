@@ -78,7 +78,7 @@ class EmojiFont:
 
 
 def find_emoji(files: Sequence[str], folders: Sequence[str], named: Path | None) -> EmojiFont | None:
-    """Load the emoji font named, or the first of ``files`` that lies in one of ``folders``; None without one."""
+    """Load the emoji font named, or the first of ``files`` in or below one of ``folders``; None without."""
     if named is not None:
         return EmojiFont(named)
     for folder in (Path(name).expanduser() for name in folders):

@@ -1,4 +1,4 @@
-"""Text cut into what is drawn in one go: clusters with a font and a direction, and places where lines break."""
+"""Text cut into what is drawn in one go: clusters with a font and a direction, words between line breaks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
 
 import regex
 
@@ -64,10 +63,21 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """Clusters between two places where a line may break, and the white space behind them."""
+    """What stands between two places where a line may break.
+
+    Attributes
+    ----------
+    clusters : tuple
+        What is seen of it; empty for white space that begins a paragraph.
+    pieces : tuple
+        The same, as it is shaped.
+    blanks : tuple
+        The white space behind it.
+    """
 
     clusters: tuple[Cluster, ...]
-    blanks: tuple[Cluster, ...]
+    pieces: tuple[Piece, ...]
+    blanks: tuple[Piece, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,21 +107,10 @@ def paragraphs(text: str, fonts: Fonts) -> list[Paragraph]:
     return [_paragraph(part, fonts) for part in NEWLINES.split(text)]
 
 
-def pieces(clusters: Sequence[Cluster]) -> list[Piece]:
-    """Join neighbouring clusters of one font and direction; each emoji stays alone."""
-    joined = []
-    for (family, level, space, number), group in groupby(
-        enumerate(clusters),
-        lambda item: (
-            item[1].family,
-            item[1].level,
-            item[1].space,
-            item[0] if item[1].family == EMOJI else -1,
-        ),
-    ):
-        joined.append(Piece("".join(cluster.text for _, cluster in group), family, level, space))
-        del number
-    return joined
+def split(word: Word, count: int) -> tuple[Word, Word]:
+    """Cut a word after a number of clusters."""
+    head, tail = word.clusters[:count], word.clusters[count:]
+    return Word(head, _pieces(head), ()), Word(tail, _pieces(tail), word.blanks)
 
 
 @lru_cache(maxsize=65_536)
@@ -175,12 +174,32 @@ def _words(clusters: Sequence[Cluster]) -> Iterator[Word]:
     start = 0
     for end in range(1, len(clusters) + 1):
         if end == len(clusters) or _breaks(clusters, end):
-            part = clusters[start:end]
-            visible = len(part)
-            while visible and part[visible - 1].space:
+            visible = end
+            while visible > start and clusters[visible - 1].space:
                 visible -= 1
-            yield Word(tuple(part[:visible]), tuple(part[visible:]))
+            seen = tuple(clusters[start:visible])
+            yield Word(seen, _pieces(seen), _pieces(clusters[visible:end]))
             start = end
+
+
+def _pieces(clusters: Sequence[Cluster]) -> tuple[Piece, ...]:
+    """Join neighbouring clusters of one font and direction; each emoji stays alone."""
+    joined: list[Piece] = []
+    start = 0
+    for end in range(1, len(clusters) + 1):
+        first = clusters[start]
+        if end < len(clusters) and first.family != EMOJI:
+            following = clusters[end]
+            if (following.family, following.level, following.space) == (
+                first.family,
+                first.level,
+                first.space,
+            ):
+                continue
+        text = "".join([cluster.text for cluster in clusters[start:end]])
+        joined.append(Piece(text, first.family, first.level, first.space))
+        start = end
+    return tuple(joined)
 
 
 def _breaks(clusters: Sequence[Cluster], position: int) -> bool:

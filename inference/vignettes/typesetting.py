@@ -1,6 +1,6 @@
 """Text set in lines of a width, and drawn.
 
-Words are shaped one by one, as browsers do, so what was measured is what is drawn, and a word that comes again
+Words are shaped one by one, as browsers do: what was measured is what is drawn, and a word that comes again
 costs nothing.
 """
 
@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from typing import Literal
 
 from PIL import Image, ImageDraw, ImageFont
 
 from ..errors import InputError
+from .colours import RGB
 from .directions import visual_order
 from .fonts import EMOJI, Fonts
-from .segments import Cluster, Paragraph, Piece, Word, paragraphs, pieces
+from .segments import Paragraph, Piece, Word, paragraphs, split
 
-RGB = tuple[int, int, int]
 KEPT = 4096  # words whose pictures are kept
 TAB = "    "
+WIDE_SPACE = "\N{IDEOGRAPHIC SPACE}"
 WHITE = 255
 
 
@@ -70,7 +72,7 @@ class Sprite:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line: its text as in the source, without white space at its end, and its place in the block in pixels."""
+    """A line: its text as in the source, without white space at its end, and its pixels in the block."""
 
     text: str
     x: int
@@ -87,7 +89,7 @@ class TextBlock:
     ----------
     lines : tuple
     width, height : int
-        Pixels. The height is that of the lines, and more where letters reach above the first or below the last.
+        Pixels. The height is that of the lines, and more where ink reaches above the first or below the last.
     baseline : int
         Pixels from the upper edge to the baseline of the first line.
     rtl : bool
@@ -114,6 +116,10 @@ class _Row:
     left: int
     right: int
     rtl: bool
+
+    @property
+    def width(self) -> int:
+        return self.right - self.left
 
 
 class Typesetter:
@@ -169,75 +175,95 @@ class Typesetter:
     def _rows(self, paragraph: Paragraph, style: TextStyle, width: int | None) -> list[_Row]:
         waiting, rows = deque(paragraph.words), []
         while waiting or not rows:
-            words: list[Word] = []
-            row = self._row(words, style, paragraph.rtl)
-            while waiting:
-                longer = self._row([*words, waiting[0]], style, paragraph.rtl)
-                if width is not None and longer.right - longer.left > width:
-                    break
-                words.append(waiting.popleft())
-                row = longer
-            if waiting and not words:
-                head, tail = self._split(waiting.popleft(), style, width or 0, paragraph.rtl)
-                waiting.appendleft(tail)
-                row = self._row([head], style, paragraph.rtl)
+            count = len(waiting) if width is None else self._count_that_may_fit(waiting, style, width)
+            row = self._row(list(islice(waiting, count)), style, paragraph.rtl)
+            while width is not None and row.width > width and count > 1:
+                count -= 1
+                row = self._row(list(islice(waiting, count)), style, paragraph.rtl)
+            if width is not None and row.width > width:
+                waiting.extendleft(reversed(self._split(waiting.popleft(), style, width, paragraph.rtl)))
+                continue
             rows.append(row)
+            for _ in range(count):
+                waiting.popleft()
         return rows
 
+    def _count_that_may_fit(self, words: Iterable[Word], style: TextStyle, width: int) -> int:
+        """Count the words, at least one, whose pens together move no further than a line is wide."""
+        pen, count = 0.0, 0
+        for word in words:
+            pen += self._advance(word.pieces, style)
+            if count and pen > width:
+                break
+            pen += self._advance(word.blanks, style)
+            count += 1
+        return count
+
+    def _advance(self, parts: Sequence[Piece], style: TextStyle) -> float:
+        return sum([self._of(piece, style).advance for piece in parts])
+
+    def _of(self, piece: Piece, style: TextStyle) -> Sprite:
+        return self._sprite(piece.text, piece.family, piece.level % 2, piece.space, style.size, style.weight)
+
     def _row(self, words: Sequence[Word], style: TextStyle, rtl: bool) -> _Row:
-        clusters = [cluster for word in words for cluster in (*word.clusters, *word.blanks)]
-        while clusters and clusters[-1].space:
-            clusters.pop()
-        parts = [piece for word in words for piece in (*pieces(word.clusters), *pieces(word.blanks))]
+        parts = [piece for word in words for piece in (*word.pieces, *word.blanks)]
         while parts and parts[-1].space:
             parts.pop()
-        pen, sprites = 0.0, []
+        pen, sprites, left, right = 0.0, [], 0, 0
         for piece in visual_order(parts, [piece.level for piece in parts]):
-            sprite = self._sprite(piece, style.size, style.weight)
-            sprites.append((sprite, round(pen)))
+            sprite, at = self._of(piece, style), round(pen)
             pen += sprite.advance
-        inked = [(sprite.image, at + sprite.left) for sprite, at in sprites if sprite.image]
-        left = min([0, *(edge for _, edge in inked)])
-        right = max([math.ceil(pen), *(edge + image.width for image, edge in inked)])
-        return _Row("".join(cluster.text for cluster in clusters), tuple(sprites), left, right, rtl)
+            if sprite.image:
+                sprites.append((sprite, at))
+                left = min(left, at + sprite.left)
+                right = max(right, at + sprite.left + sprite.image.width)
+        text = "".join([piece.text for piece in parts])
+        return _Row(text, tuple(sprites), left, max(right, math.ceil(pen)), rtl)
 
     def _split(self, word: Word, style: TextStyle, width: int, rtl: bool) -> tuple[Word, Word]:
         """Cut a word that is wider than a line after the last cluster that fits."""
-
-        def fits(count: int) -> bool:
-            row = self._row([Word(word.clusters[:count], ())], style, rtl)
-            return row.right - row.left <= width
-
         fitting, beyond = 0, 1
-        while beyond < len(word.clusters) and fits(beyond):
+        while beyond < len(word.clusters) and self._fits(word, beyond, style, width, rtl):
             fitting, beyond = beyond, beyond * 2
         beyond = min(beyond, len(word.clusters))
         while beyond - fitting > 1:
             middle = (fitting + beyond) // 2
-            fitting, beyond = (middle, beyond) if fits(middle) else (fitting, middle)
+            fits = self._fits(word, middle, style, width, rtl)
+            fitting, beyond = (middle, beyond) if fits else (fitting, middle)
         if not fitting:
             raise InputError(
                 f"The text has '{word.clusters[0].text}', which at {style.size} pixels is wider than the "
                 f"{width} pixels it is given; make the box wider or the text smaller."
             )
-        return Word(word.clusters[:fitting], ()), Word(word.clusters[fitting:], word.blanks)
+        return split(word, fitting)
 
-    def _draw_piece(self, piece: Piece, size: int, weight: int) -> Sprite:
-        if piece.family == EMOJI:
-            return Sprite(*self.fonts.emoji_font(piece.text).draw(piece.text, size))
-        face = self.fonts.face(piece.family, size, weight)
-        if piece.space:
-            blank = "".join(each if each == "\u3000" else " " for each in piece.text.replace("\t", TAB))
+    def _fits(self, word: Word, count: int, style: TextStyle, width: int, rtl: bool) -> bool:
+        return self._row([split(word, count)[0]], style, rtl).width <= width
+
+    def _draw_piece(self, text: str, family: int, odd: int, space: bool, size: int, weight: int) -> Sprite:
+        if family == EMOJI:
+            return Sprite(*self.fonts.emoji_font(text).draw(text, size))
+        face = self.fonts.face(family, size, weight)
+        if space:
+            blank = "".join(each if each == WIDE_SPACE else " " for each in text.replace("\t", TAB))
             return Sprite(None, 0, 0, face.getlength(blank))
-        direction = ("rtl" if piece.level % 2 else "ltr") if self.fonts.shaping else None
-        return _ink(piece.text, face, direction)
+        direction = None if not self.fonts.shaping else "rtl" if odd else "ltr"
+        return _inked(text, face, direction)
 
 
-def _ink(text: str, face: ImageFont.FreeTypeFont, direction: str | None) -> Sprite:
-    left, top, right, bottom = (round(edge) for edge in face.getbbox(text, direction=direction, anchor="ls"))
-    image = Image.new("L", (max(right - left, 1), max(bottom - top, 1)))
-    ImageDraw.Draw(image).text((-left, -top), text, WHITE, face, anchor="ls", direction=direction)
-    return Sprite(image, left, top, face.getlength(text, direction=direction))
+def _inked(text: str, face: ImageFont.FreeTypeFont, direction: str | None) -> Sprite:
+    """Draw a text alone, with all that reaches over its advance, above or below."""
+    advance = face.getlength(text, direction=direction)
+    margin = math.ceil(face.size)
+    while True:
+        canvas = Image.new("L", (math.ceil(advance) + 2 * margin, 4 * margin))
+        ImageDraw.Draw(canvas).text((margin, 2 * margin), text, WHITE, face, anchor="ls", direction=direction)
+        ink = canvas.getbbox()
+        if ink is None:
+            return Sprite(None, 0, 0, advance)
+        if ink[0] > 0 and ink[1] > 0 and ink[2] < canvas.width and ink[3] < canvas.height:
+            return Sprite(canvas.crop(ink), ink[0] - margin, ink[1] - 2 * margin, advance)
+        margin *= 2
 
 
 def _block(rows: Sequence[_Row], style: TextStyle, width: int | None, rtl: bool, fonts: Fonts) -> TextBlock:
@@ -252,12 +278,12 @@ def _block(rows: Sequence[_Row], style: TextStyle, width: int | None, rtl: bool,
     ]
     above = max([0, *(-top for top, _ in inked)])
     below = max([0, *(top + image.height - len(rows) * height for top, image in inked)])
-    room = max(row.right - row.left for row in rows) if width is None else width
+    room = max(row.width for row in rows) if width is None else width
     lines = []
     for number, row in enumerate(rows):
         x = _start(row, style, room)
         placed = tuple((sprite, x - row.left + at) for sprite, at in row.sprites)
-        lines.append(Line(row.text, x, above + number * height, row.right - row.left, placed))
+        lines.append(Line(row.text, x, above + number * height, row.width, placed))
     return TextBlock(
         lines=tuple(lines),
         width=room,
@@ -270,7 +296,7 @@ def _block(rows: Sequence[_Row], style: TextStyle, width: int | None, rtl: bool,
 
 
 def _start(row: _Row, style: TextStyle, room: int) -> int:
-    free = room - (row.right - row.left)
+    free = room - (row.width)
     if style.align == "center":
         return free // 2
     return free if (style.align == "end") != row.rtl else 0
