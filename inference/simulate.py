@@ -34,6 +34,7 @@ from .stimulus_effects import stimulus_effects, stimulus_utility
 from .study import Study
 from .tables import JUDGE_KINDS, STATUSES
 from .truth import true_values
+from .truth_files import require_samples
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -188,8 +189,7 @@ def _truth_table(study: Study) -> Path:
 def _check_repeats(swapped_share: float, samples: int, noise: float | None) -> None:
     if not 0 <= swapped_share <= 1:
         raise InputError(f"The share of swapped pairs is {swapped_share:g}; give a number from 0 to 1.")
-    if samples < 1:
-        raise InputError(f"The number of samples is {samples}; ask each model at least once.")
+    require_samples(samples)
     if noise is not None and not 0 <= noise <= 0.5:
         raise InputError(f"The noise is {noise:g}; give a probability from 0 to 0.5.")
 

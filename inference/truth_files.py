@@ -1,4 +1,4 @@
-"""Truth tables as text: the columns that a simulation reads, one parameter a row; and the judges it draws."""
+"""Truth tables as text: the columns that a simulation reads, one parameter a row; whom it asks, how often."""
 
 from __future__ import annotations
 
@@ -70,3 +70,17 @@ def selected_judges(known: Collection[str], judges: Sequence[str] | None) -> lis
     if judges is not None and not judges:
         raise InputError(f"No judge is named; name some of {', '.join(known)}.")
     return [name for name in known if judges is None or name in judges]
+
+
+def require_samples(samples: int) -> None:
+    """Refuse to ask models less than once.
+
+    Examples
+    --------
+    >>> require_samples(0)
+    Traceback (most recent call last):
+        ...
+    conjury.inference.errors.InputError: The number of samples is 0; ask each model at least once.
+    """
+    if samples < 1:
+        raise InputError(f"The number of samples is {samples}; ask each model at least once.")

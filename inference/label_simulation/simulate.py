@@ -21,7 +21,7 @@ from ..labels import majority_labels
 from ..streams import stream
 from ..study import LINE, ItemStudy
 from ..tables import JUDGE_KINDS, STATUSES
-from ..truth_files import selected_judges, truth_path
+from ..truth_files import require_samples, selected_judges, truth_path
 from .asking import Question, World, answering, statuses_of, under
 from .draws import Floats, Integers, categories, persistent, uniforms
 from .items import Units, make_up, perturbed
@@ -102,8 +102,8 @@ def simulate_labels(
     >>> made.judgments.query("prompt_id == 'joke'").groupby("condition").size().to_dict()
     {'drift': 9, 'none': 45, 'orthographic': 9, 'preserving': 9}
     """
-    if samples is not None and samples < 1:
-        raise InputError(f"The number of samples is {samples}; ask each model at least once.")
+    if samples is not None:
+        require_samples(samples)
     if people is not None and people < 2:
         raise InputError(f"The number of people is {people}; gold labels by majority need two at least.")
     source = truth_path(study, FILE, "labels", columns_of(study)) if table is None else table

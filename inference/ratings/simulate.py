@@ -22,7 +22,7 @@ from ..streams import stream
 from ..study import ItemStudy
 from ..study_checks import suggestion
 from ..tables import JUDGE_KINDS, STATUSES, require_columns
-from ..truth_files import selected_judges, truth_path
+from ..truth_files import require_samples, selected_judges, truth_path
 from .assignment import assign_raters
 from .draws import (
     Cells,
@@ -117,8 +117,7 @@ def simulate_ratings(
     >>> len(made.judgments) == 10 * 8 * (4 + 3) * 6
     True
     """
-    if samples < 1:
-        raise InputError(f"The number of samples is {samples}; ask each model at least once.")
+    require_samples(samples)
     if repeats is not None and not 0 <= repeats <= 1:
         raise InputError(f"The share of repeats is {repeats:g}; give a number from 0 to 1.")
     source = truth_path(study, FILE, "ratings", COLUMNS) if raters is None else raters
