@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -25,7 +27,8 @@ SAMPLED = "conjury.analysis.raters.models."
     "name",
     [pytest.param(name, marks=pytest.mark.bayes if name.startswith(SAMPLED) else ()) for name in MODULES],
 )
-def test_examples_in_docstrings_are_true(name: str) -> None:
+def test_examples_in_docstrings_are_true(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # pytest clears up what examples write
     result = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert result.failed == 0
 
