@@ -156,6 +156,7 @@ def detectable(
     planned = plan_power(
         study,
         features=analysis.features,
+        restrictions=analysis.joined if study.design.restrictions else (),
         power=wanted,
         alpha=alpha,
         pairs=None if human else pairs,

@@ -123,7 +123,7 @@ def choice_at_hand(study: Study, rater: RaterModel, seed: int) -> CellChoice | N
     )
     total = probability * (1 - probability)
     sizes = [len(attribute.levels) for attribute in study.attributes]
-    cell = np.ravel_multi_index(tuple(codes.T), sizes)
+    _, cell = np.unique(np.ravel_multi_index(tuple(codes.T), sizes), return_inverse=True)
     share, first, second = (np.bincount(cell, part).astype(float) for part in (total, in_a, in_b))
     split = float(abs(in_a.sum() - in_b.sum()))
     return _observed(rater, share, (first + second) / (2 * share), first.sum(), split)

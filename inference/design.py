@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .design_rules import drawn_shares, left_in, share_left, shown_shares
 from .errors import InputError
 from .streams import stream
 from .study import Study
@@ -20,10 +21,12 @@ Seed = int | np.random.SeedSequence | np.random.Generator
 
 
 def level_probabilities(study: Study) -> pd.DataFrame:
-    """Probability with which each level of each attribute is drawn.
+    """Probability with which each level of each attribute is shown.
 
     Derived attributes get the probability of the source levels that imply them: where
-    benign speech is one of seven kinds of speech, it has probability 1/7, not 1/2.
+    benign speech is one of seven kinds of speech, it has probability 1/7, not 1/2. Where the design has
+    restrictions these are the shares that they leave: levels are drawn independently, and a combination
+    that is left out is drawn again, so levels that it names become rarer than the study file says.
 
     Returns
     -------
@@ -37,22 +40,24 @@ def level_probabilities(study: Study) -> pd.DataFrame:
     >>> shares.loc[shares["feature"] == "speech", "probability"].round(3).tolist()
     [0.143, 0.857]
     """
-    drawn = {
-        (attribute.id, level.id): level.probability or 1 / len(attribute.levels)
-        for attribute in study.attributes
-        for level in attribute.levels
+    shown = {
+        (name, level): float(share)
+        for name, shares in shown_shares(study).items()
+        for level, share in zip(study.levels(name), shares, strict=True)
     }
     implied = {
-        (derived.id, level.id): sum(drawn[derived.source, name] for name in level.covers)
+        (derived.id, level.id): sum(shown[derived.source, name] for name in level.covers)
         for derived in study.derived
         for level in derived.levels
     }
-    rows = [(feature, level, probability) for (feature, level), probability in (drawn | implied).items()]
+    rows = [(feature, level, probability) for (feature, level), probability in (shown | implied).items()]
     return pd.DataFrame(rows, columns=["feature", "level", "probability"])
 
 
 def attribute_cells(study: Study) -> pd.DataFrame:
     """All combinations of attribute levels, with derived attributes and their probability.
+
+    Combinations that the design's restrictions name have no row.
 
     Returns
     -------
@@ -63,11 +68,13 @@ def attribute_cells(study: Study) -> pd.DataFrame:
     sizes = [len(attribute.levels) for attribute in study.attributes]
     grid = np.indices(sizes).reshape(len(sizes), -1)
     codes = {attribute.id: grid[index] for index, attribute in enumerate(study.attributes)}
-    return _cells(study, codes)
+    return _left(study, _cells(study, codes))
 
 
 def enumerate_profiles(study: Study) -> pd.DataFrame:
     """All distinct profiles of a study: attribute cells times the stimuli that render them.
+
+    Profiles keep their numbers when a restriction leaves others out, so that numbers then have gaps.
 
     Returns
     -------
@@ -94,7 +101,7 @@ def enumerate_profiles(study: Study) -> pd.DataFrame:
         )
         probability = probability / stimulus.count
     profiles.insert(0, "profile_id", np.arange(1, len(profiles) + 1))
-    return profiles.assign(probability=probability)
+    return _left(study, profiles.assign(probability=probability))
 
 
 def stimulus_ids(study: Study, stimulus: Stimulus) -> list[str]:
@@ -289,14 +296,22 @@ def factor(codes: Integers, categories: Iterable[str]) -> pd.Categorical[str]:
 
 
 def _cells(study: Study, codes: dict[str, Integers]) -> pd.DataFrame:
-    chance = level_probabilities(study).set_index(["feature", "level"])["probability"]
-    cells: dict[str, pd.Categorical[str]] = {}
+    """Attributes of profiles in categories, with their probability, 0 for those that restrictions name."""
+    drawn = drawn_shares(study)
+    cells = {name: factor(codes[name], study.levels(name)) for name in drawn}
     probability = np.ones(1)
-    for attribute in study.attributes:
-        levels = study.levels(attribute.id)
-        cells[attribute.id] = factor(codes[attribute.id], levels)
-        probability = probability * chance[attribute.id][levels].to_numpy()[codes[attribute.id]]
+    for name, shares in drawn.items():
+        probability = probability * shares[codes[name]]
+    if study.design.restrictions:
+        probability = np.where(left_in(study, codes), probability, 0.0) / share_left(study)
     return add_derived(study, pd.DataFrame(cells)).assign(probability=probability)
+
+
+def _left(study: Study, table: pd.DataFrame) -> pd.DataFrame:
+    """Rows that restrictions leave."""
+    if not study.design.restrictions:
+        return table
+    return table[table["probability"] > 0].reset_index(drop=True)
 
 
 def _probabilities(profiles: pd.DataFrame) -> NDArray[np.float64]:

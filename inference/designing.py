@@ -35,7 +35,7 @@ class DrawnDesign:
     posts : DataFrame
         ``profile_id`` and the fields that a judge is shown.
     drawn : dict
-        ``pairs, swapped_share, seed``.
+        ``pairs, swapped_share, seed``, and ``restrictions`` where there are any.
     """
 
     tasks: pd.DataFrame
@@ -83,8 +83,23 @@ def draw_design(study: Study, pairs: int, swapped_share: float, seed: int) -> Dr
     rows, swapped = draw_shared_pairs(everything, pairs, swapped_share, seed)
     tasks = shared_table(everything["profile_id"].to_numpy()[rows], swapped)
     used = everything.iloc[np.unique(rows)].drop(columns="probability").reset_index(drop=True)
-    drawn = {"pairs": pairs, "swapped_share": swapped_share, "seed": seed}
+    drawn = {"pairs": pairs, "swapped_share": swapped_share, "seed": seed, **restrictions_of(study)}
     return DrawnDesign(tasks, used, _posts(study, used, seed), drawn)
+
+
+def restrictions_of(study: Study) -> dict[str, Any]:
+    """State the combinations that a design leaves out; empty where there are none."""
+    named = [part.levels for part in study.design.restrictions]
+    return {"restrictions": named} if named else {}
+
+
+def check_restrictions(study: Study, design: DrawnDesign, run: Path) -> None:
+    """Refuse a design that was drawn under other restrictions than those of the study file."""
+    if design.drawn.get("restrictions") != restrictions_of(study).get("restrictions"):
+        raise InputError(
+            f"{run}: the design was drawn under other restrictions than the study file has now; restore "
+            "them, or draw a new design into another folder with --out."
+        )
 
 
 def _posts(study: Study, profiles: pd.DataFrame, seed: int) -> pd.DataFrame:

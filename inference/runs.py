@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .designing import DrawnDesign, draw_design, load_design, save_design
+from .designing import (
+    DrawnDesign,
+    check_restrictions,
+    draw_design,
+    load_design,
+    restrictions_of,
+    save_design,
+)
 from .errors import InputError
 from .facts import design_facts
 from .files import read_table
@@ -103,9 +110,10 @@ class RunFolder:
             "seed": collect.seed if seed is None else seed,
         }
         if before is not None:
-            if before.drawn == wanted:
+            check_restrictions(study, before, self.path)
+            if before.drawn == wanted | restrictions_of(study):
                 return before
-            said = ", ".join(f"{name} {value}" for name, value in before.drawn.items())
+            said = ", ".join(f"{name} {value}" for name, value in before.drawn.items() if name in wanted)
             raise InputError(
                 f"{self.path}: there is another design already ({said}); draw the new one into another "
                 "folder with --out."
@@ -132,6 +140,7 @@ class RunFolder:
         if isinstance(study, ItemStudy):
             return _items(study, pairs, images)
         design = self.design or self.draw(study, None, None, None, keep)
+        check_restrictions(study, design, self.path)
         return _profiles(study, design, pairs, images, pictures)
 
     def media(

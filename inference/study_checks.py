@@ -49,7 +49,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 def first_problem(study: Study, line: Callable[[Location], int]) -> Problem | None:
     """Return the problem that stands first in the file, or None."""
-    checks = (_names, _probabilities, _derived, _stimuli, _units, _costs, _content, _analyses)
+    checks = (_names, _probabilities, _derived, _stimuli, _design, _units, _costs, _content, _analyses)
     found = [problem for check in checks for problem in check(study)]
     return min(found, key=lambda problem: line(problem.location), default=None)
 
@@ -146,6 +146,13 @@ def _stimuli(study: Study) -> Iterator[Problem]:
                 ("stimuli", position, "attribute"),
                 f"{stimulus.id}: {suggestion(stimulus.attribute, known)}",
             )
+
+
+def _design(study: Study) -> Iterator[Problem]:
+    from .study_design_checks import design_problems
+
+    unsound = [problem for check in (_names, _probabilities, _derived) for problem in check(study)]
+    yield from design_problems(study, sound=not unsound)
 
 
 def _content(study: Study) -> Iterator[Problem]:

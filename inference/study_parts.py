@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Literal
 
 import pandas as pd
@@ -57,13 +58,28 @@ class Stimulus(Part):
     number_column: str | None = None
 
 
+class Combination(Part):
+    """Levels of several attributes that meet in one profile, any of those listed for each.
+
+    ``because`` says why they never occur, or why they should be looked at.
+    """
+
+    levels: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(min_length=2)
+    because: Text | None = None
+
+
 class Design(Part):
-    """How many pairs models see, and how many tasks how many respondents answer."""
+    """How many pairs models see, and how many tasks how many respondents answer.
+
+    ``restrictions`` are combinations of levels that never occur; ``implausible`` ones may, and are warned of.
+    """
 
     pairs: Count
     respondents: Count
     tasks: Count
     repeat_first: bool = False
+    restrictions: list[Combination] = Field(default_factory=list)
+    implausible: list[Combination] = Field(default_factory=list)
 
 
 class Prompt(Part):
@@ -178,6 +194,13 @@ class Analysis(Part):
         """The names on the right of the formula."""
         _, _, right = self.formula.partition("~")
         return [name.strip() for name in right.replace("*", "+").replace(":", "+").split("+")]
+
+    @property
+    def joined(self) -> list[tuple[str, str]]:
+        """Pairs of names that stand next to each other with ``*`` in the formula."""
+        _, _, right = self.formula.partition("~")
+        terms = [[name.strip() for name in term.split("*")] for term in right.split("+")]
+        return [pair for names in terms for pair in pairwise(names)]
 
     def select(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of a choices table that this analysis uses, without the levels it excludes."""

@@ -1,13 +1,16 @@
 """What estimators of simulated choices should find: the exact estimands of a rater model.
 
 Marginal means are means of the cells' choice probabilities, as in ``choice_probabilities``; AMCEs are the
-coefficients of the least-squares regression of these probabilities on the levels.
+coefficients of the least-squares regression of these probabilities on the levels. Where the formula joins
+two features by ``*``, an AMCE averages with equal weight over the levels of the other feature that occur both
+with the level and with the reference, as the estimator does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -86,24 +89,68 @@ def true_values(
     return values.assign(estimate_at_hand=realised) if at_hand else values
 
 
-def level_effects(cells: pd.DataFrame, choice: CellChoice, features: Sequence[str]) -> dict[str, Floats]:
-    """Regress choice probabilities on levels: effects against the first level, by feature."""
-    design = [np.ones((len(cells), 1))]
-    design += [np.eye(len(cells[name].cat.categories))[cells[name].cat.codes][:, 1:] for name in features]
+def level_effects(
+    cells: pd.DataFrame,
+    choice: CellChoice,
+    features: Sequence[str],
+    joined: Sequence[tuple[str, str]] = (),
+) -> dict[str, Floats]:
+    """Regress choice probabilities on levels: effects against the first level that occurs, by feature.
+
+    Features of a pair in ``joined`` depend on each other. Effects that the cells do not tell are missing.
+    """
+    levels = {name: range(len(cells[name].cat.categories)) for name in features}
+    codes = {name: cells[name].cat.codes.to_numpy() for name in features}
+    terms: list[set[tuple[str, int]]] = [set()]
+    terms += [{(name, level)} for name in features for level in levels[name][1:]]
+    terms += [{(one, i), (two, j)} for one, two in joined for i in levels[one][1:] for j in levels[two][1:]]
+    design = np.ones((len(cells), len(terms)))
+    for column, term in enumerate(terms):
+        for name, level in term:
+            design[:, column] *= codes[name] == level
     root = np.sqrt(choice.weight)
-    coefficients = np.linalg.lstsq(np.hstack(design) * root[:, None], choice.chosen * root)[0]
-    sizes = [block.shape[1] for block in design]
-    parts = np.split(coefficients, np.cumsum(sizes)[:-1])[1:]
-    return {name: np.append(0.0, part) for name, part in zip(features, parts, strict=True)}
+    weighted = design * root[:, None]
+    coefficients, _, rank, _ = np.linalg.lstsq(weighted, choice.chosen * root)
+    told = np.linalg.pinv(weighted) @ weighted if rank < len(terms) else np.eye(len(terms))
+    partner = {name: other for pair in joined for name, other in (pair, pair[::-1])}
+
+    def effect(name: str, level: int, base: int) -> float:
+        near = [{}] if name not in partner else [{partner[name]: other} for other in levels[partner[name]]]
+        compared = [
+            _row(terms, {name: level} | beside) - _row(terms, {name: base} | beside)
+            for beside in near
+            if all(_occurs(codes, root, {name: own} | beside) for own in (level, base))
+        ]
+        contrast = np.mean(compared, axis=0) if compared else np.full(len(terms), np.nan)
+        known = np.allclose(contrast @ told, contrast, atol=1e-8)
+        return float(contrast @ coefficients) if known else np.nan
+
+    found = {}
+    for name in features:
+        base = next((level for level in levels[name] if _occurs(codes, root, {name: level})), 0)
+        found[name] = np.array(
+            [0.0 if level == base else effect(name, level, base) for level in levels[name]]
+        )
+    return found
+
+
+def _row(terms: Sequence[set[tuple[str, int]]], profile: dict[str, int]) -> Floats:
+    return np.array([float(term <= profile.items()) for term in terms])
+
+
+def _occurs(codes: Mapping[str, Integers], weight: Floats, profile: dict[str, int]) -> bool:
+    shown = np.logical_and.reduce([codes[name] == level for name, level in profile.items()])
+    return bool((shown & (weight > 0)).any())
 
 
 def level_means(cells: pd.DataFrame, choice: CellChoice, features: Sequence[str]) -> dict[str, Floats]:
-    """Mean choice probability at each level, by feature."""
+    """Mean choice probability at each level, by feature; missing where it never occurs."""
     means = {}
     for name in features:
         codes, size = cells[name].cat.codes, len(cells[name].cat.categories)
         total = np.bincount(codes, choice.weight * choice.chosen, size)
-        means[name] = total / np.bincount(codes, choice.weight, size)
+        weight = np.bincount(codes, choice.weight, size)
+        means[name] = np.divide(total, weight, out=np.full(size, np.nan), where=weight > 0)
     return means
 
 
@@ -123,15 +170,17 @@ def _estimands(
 
 
 def _of_analysis(analysis: Analysis, cells: pd.DataFrame, choice: CellChoice) -> list[tuple[Key, float]]:
-    if "*" in analysis.formula or ":" in analysis.formula or len(analysis.by) > 1:
+    named = [name for pair in analysis.joined for name in pair]
+    if len(set(named)) < len(named) or ":" in analysis.formula or len(analysis.by) > 1:
         raise InputError(
-            f"Analysis {analysis.name}: true values are known for additive formulas and one 'by' column; "
-            "simplify it or simulate with truth=False."
+            f"Analysis {analysis.name}: true values are known where each feature is joined with one other at "
+            "most, by *, and for one 'by' column; simplify it or simulate with truth=False."
         )
     used = analysis.select(cells)
     chosen = _rows(choice, used.index.to_numpy())
     used = used.reset_index(drop=True)
-    measure = level_effects if analysis.verb.startswith("amce") else level_means
+    effects = partial(level_effects, joined=analysis.joined)
+    measure = effects if analysis.verb.startswith("amce") else level_means
     if not analysis.by:
         return _keyed(analysis, analysis.verb, "", measure(used, chosen, analysis.features), used)
     groups = used[analysis.by[0]].cat

@@ -8,11 +8,22 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from conjury.inference.design_rules import joint_shares
 from conjury.inference.study import Study
 
 from .check import Check, Question, Verdict, adjusted, lowest, many, said_p, who
 from .judged import Judged, codes, designs, tidy
-from .randomness import DRAWS, Against, Draw, against, dependence, draw_counts, how_drawn, probabilities
+from .randomness import (
+    DRAWS,
+    Against,
+    Draw,
+    against,
+    dependence,
+    draw_counts,
+    how_drawn,
+    misfit,
+    probabilities,
+)
 
 QUESTION = Question(
     "attribute_independence",
@@ -52,6 +63,26 @@ def independence_of(
     return against(float(dependence(table)), dependence(drawn), df, draw.variance_factor)
 
 
+def agreement_of(table: np.ndarray, probability: np.ndarray, draw: Draw, rng: np.random.Generator) -> Against:
+    """Test a table of two attributes that restrictions tie, shape (a, b), against its design.
+
+    Parameters and result are those of `independence_of`; combinations of probability 0 are left out.
+
+    Examples
+    --------
+    >>> tied = np.array([[0.4, 0.2], [0.4, 0.0]])
+    >>> rng = np.random.default_rng(1)
+    >>> agreement_of(np.array([[10, 50], [40, 0]]), tied, Draw(100, None), rng).p < 0.001
+    True
+    """
+    possible = probability > 0
+    counts, shares = table[possible], probability[possible] / probability.sum()
+    drawn = draw_counts(shares, Draw(int(counts.sum()), draw.population), DRAWS, rng)
+    return against(
+        float(misfit(counts, shares)), misfit(drawn, shares), len(shares) - 1, draw.variance_factor
+    )
+
+
 def attribute_independence(study: Study, judged: Sequence[Judged], alpha: float, seed: int) -> Check:
     """Test every pair of attributes in every design."""
     if len(study.attributes) < 2:
@@ -74,6 +105,9 @@ def attribute_independence(study: Study, judged: Sequence[Judged], alpha: float,
         f"({furthest['feature']} and {furthest['partner']}, {who(furthest)}; Cramer's V "
         f"{furthest['cramers_v']:.3f})."
     )
+    tied = len(table.loc[table["restricted"], ["feature", "partner"]].drop_duplicates())
+    if tied:
+        finding += f" Of pairs that restrictions tie ({tied}) the shares of the design were tested."
     closer = furthest["p_closer"] < furthest["p_worse"]
     if p < alpha and closer:
         finding += " They are more evenly crossed than random draws would be."
@@ -83,7 +117,7 @@ def attribute_independence(study: Study, judged: Sequence[Judged], alpha: float,
 
 def _remedy(pair: pd.Series) -> str:
     """What to do about two dependent attributes; where combinations never occur, a formula with both."""
-    if not pair["empty_cells"]:
+    if not pair["empty_cells"] or pair["restricted"]:
         return QUESTION.remedy
     return (
         f"Combinations of {pair['feature']} and {pair['partner']} that never occur were probably "
@@ -107,7 +141,11 @@ def _of_design(study: Study, group: Judged, rng: np.random.Generator) -> pd.Data
         joint = level[one][known] * b + level[two][known]
         table = np.bincount(joint, minlength=a * b).reshape(a, b)
         n = int(table.sum())
-        found = independence_of(table, np.outer(shares[one], shares[two]), Draw(n, draw.population), rng)
+        free = np.outer(shares[one], shares[two])
+        joint = joint_shares(study, [one, two]) if study.design.restrictions else free
+        restricted = not np.allclose(joint, free)
+        test = agreement_of if restricted else independence_of
+        found = test(table, joint if restricted else free, Draw(n, draw.population), rng)
         rows.append(
             {
                 "feature": one,
@@ -115,7 +153,8 @@ def _of_design(study: Study, group: Judged, rng: np.random.Generator) -> pd.Data
                 "estimate": found.statistic / found.expected,
                 "lower": found.lower / found.expected,
                 "upper": found.upper / found.expected,
-                "cramers_v": float(np.sqrt(found.statistic / n / (min(a, b) - 1))),
+                "restricted": restricted,
+                "cramers_v": float(np.sqrt(dependence(table) / n / (min(a, b) - 1))),
                 "empty_cells": int((table == 0).sum()),
                 "statistic": found.statistic,
                 "p_worse": found.p_worse,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 import numpy as np
 import pandas as pd
 
+from conjury.inference.design_rules import count_cells
 from conjury.inference.study import Study
 
 from ..conjoint import amce
@@ -33,14 +33,15 @@ def design_card(study: Study, judged: Sequence[Judged]) -> Check:
     table = tidy(done)
     sizes = " x ".join(str(len(a.levels)) for a in study.attributes)
     implied = "".join(f"; {part.label.lower()} follows from {part.source}" for part in study.derived)
+    left, total = count_cells(study)
+    excluded = "no combination is excluded" if left == total else f"restrictions exclude {total - left:,}"
     stimuli = "".join(f", {s.count} of {s.id} for each {s.attribute}" for s in study.stimuli)
     contrasts = table[~table["reference"]]
     never = table[table["rows"] == 0]
     small = lowest(contrasts, contrasts["estimate"].fillna(0))
     finding = (
-        f"{sizes} = {prod(len(a.levels) for a in study.attributes):,} combinations of levels"
-        f"{stimuli}{implied}; "
-        f"no combination is excluded. The contrast on the fewest effective rows is {small['feature']} = "
+        f"{sizes} = {total:,} combinations of levels{stimuli}{implied}; {excluded}. "
+        f"The contrast on the fewest effective rows is {small['feature']} = "
         f"{small['level']} ({0 if np.isnan(small['estimate']) else small['estimate']:,.0f} of "
         f"{small['contrast_rows']:,}, {who(small)})."
     )

@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 from scipy.stats import poisson
 
+from conjury.inference.design import attribute_cells
+from conjury.inference.design_rules import left_in
 from conjury.inference.study import Study
 
 from .check import Check, Question, adjusted, highest, many, said_p, who
-from .judged import Judged, designs, tidy
+from .judged import Judged, codes, designs, tidy
 from .randomness import probabilities
 
 QUESTION = Question(
@@ -24,10 +26,13 @@ RARE = 0.001  # a larger share of broken pairs, beyond what chance gives, fails
 UNKNOWN = "attribute missing or of an unknown level"
 SAME = "both profiles of a pair the same"
 VARIES = "profile_id with differing attributes"
+EXCLUDED = "combination that the design excludes"
 REMEDIES = {
     UNKNOWN: "Correct the reading of the file, or add the level to the study.",
     SAME: "Report AMCEs without these pairs, which tell nothing about attributes, and look for what makes "
     "them more frequent than independent draws: rows that were joined to themselves, or a fault in the draw.",
+    EXCLUDED: "Look in the program that drew the profiles for why it did not observe the restrictions of the "
+    "study file, or correct these.",
     VARIES: "Correct the join of attributes to profiles, or give every presentation a profile_id of its own.",
 }
 STIMULUS = "Correct the join of texts and authors to profiles, or their ids, which begin with the level."
@@ -79,7 +84,10 @@ def expected_same(study: Study, stimuli: Sequence[str]) -> float:
     >>> round(1 / expected_same(load_study("moderation"), ["text", "user"]))
     210000
     """
-    same = [sum(share**2 for share in each.values()) for each in probabilities(study).values()]
+    if study.design.restrictions:
+        same = [float((attribute_cells(study)["probability"] ** 2).sum())]
+    else:
+        same = [sum(share**2 for share in each.values()) for each in probabilities(study).values()]
     return float(np.prod(same + [1 / s.count for s in study.stimuli if s.id in stimuli]))
 
 
@@ -103,6 +111,12 @@ def rules_broken(study: Study, shown: pd.DataFrame) -> dict[str, np.ndarray]:
     for name in names:
         unknown |= ~shown[name].astype("string").isin(study.levels(name)).to_numpy(dtype=bool)
     broken = {UNKNOWN: unknown}
+    if study.design.restrictions:
+        level = {
+            name: codes(shown[name].astype("string").astype(pd.CategoricalDtype(study.levels(name))))
+            for name in names
+        }
+        broken[EXCLUDED] = ~left_in(study, level) & ~unknown
     same = np.ones(len(shown) // 2, dtype=bool)
     for name in [*names, *stimuli]:
         number = pd.factorize(shown[name])[0].reshape(-1, 2)

@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.stats import chi2
 
 from conjury.inference.design import level_probabilities
+from conjury.inference.design_rules import count_cells, drawn_shares
 from conjury.inference.study import Study
 
 DRAWS = 4_999
@@ -70,10 +71,10 @@ def how_drawn(study: Study, shown: pd.DataFrame) -> Draw:
     """
     n = len(shown)
     names = [*(a.id for a in study.attributes), *(s.id for s in study.stimuli)]
-    uniform = all(np.ptp(list(shares.values())) < 1e-9 for shares in probabilities(study).values())
+    uniform = all(np.ptp(shares) < 1e-9 for shares in drawn_shares(study).values())
     if not uniform or any(name not in shown or shown[name].isna().any() for name in names):
         return Draw(n, None)
-    population = prod(len(a.levels) for a in study.attributes) * prod(s.count for s in study.stimuli)
+    population = count_cells(study)[0] * prod(s.count for s in study.stimuli)
     came = shown.groupby(names, observed=True, sort=False).size()
     fewest = int(came.min()) if len(came) == population else 0
     in_rounds = fewest >= n // population and came.max() <= -(-n // population)

@@ -75,7 +75,8 @@ def pamce(
         ``False`` keeps the design's opponents, and is for profiles judged alone.
     design : as target, optional
         Probabilities by which profiles were drawn; by default each attribute's shares in
-        the data, attributes being independent. They are taken as known.
+        the data, attributes being independent. They are taken as known. Where restrictions
+        keep levels apart, give `conjury.inference.design.attribute_cells` of the study.
     by : str or sequence of str, optional
         Groups, as in `cj`.
     **options

@@ -84,7 +84,8 @@ def target_weights(
         Whether the other profile of the choice follows the target too.
     design : as target, optional
         Probabilities by which profiles were drawn; by default each attribute's shares in
-        the data, attributes being independent.
+        the data, attributes being independent. Where some levels never meet, it is the table
+        `conjury.inference.design.attribute_cells` of the study.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError
 from .check import check_setting, one_question
 from .design import ByFeature, Design, Shares, as_levels, contrasts, level_shares
 from .model import Setting, Target
-from .restricted import cell_contrasts, design_cells
+from .restricted import cell_contrasts, design_cells, is_restricted
 from .result import Numbers, Power, answer, numbers, two_of_three
 
 
@@ -56,8 +56,8 @@ def power(
     Parameters
     ----------
     design : Study, mapping, DataFrame or int
-        A study (its level probabilities, derived attributes and stimuli are used); a mapping from
-        attributes to numbers of levels or level probabilities, the reference first; a table
+        A study (its level probabilities, restrictions, derived attributes and stimuli are used); a mapping
+        from attributes to numbers of levels or level probabilities, the reference first; a table
         of cells or profiles, where features do not combine freely; or the number of levels of one attribute.
         A table has a column for each attribute and may have ``probability``, to which the chance of a row is
         proportional; combinations without a row never occur. `conjury.inference.design.attribute_cells`
@@ -193,7 +193,7 @@ def power(
         explained=explained,
         cjpowr=convention == "cjpowr",
     )
-    by_cells = bool(restrictions) or isinstance(design, pd.DataFrame)
+    by_cells = bool(restrictions) or isinstance(design, pd.DataFrame) or is_restricted(design)
     check_setting(setting, estimand, convention, stimulus_sd is not None, by_cells)
     size = _size(pairs, profiles, respondents, tasks)
     given = two_of_three(effect, size, power)

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 Compared = tuple[Group | None, ...]
 
 
+def is_restricted(design: object) -> bool:
+    """Whether a design is a study in which some levels never meet."""
+    return hasattr(design, "attributes") and bool(design.design.restrictions)  # type: ignore[attr-defined]
+
+
 def design_cells(design: object) -> pd.DataFrame:
     """The table of a design's cells: as it was given, or that of a study.
 
