@@ -24,6 +24,12 @@ BY_FIRST_STRONG = 0x40  # FRIBIDI_PAR_ON
 RIGHT_TO_LEFT = regex.compile(
     r"[\p{Bidi_Class=R}\p{Bidi_Class=AL}\p{Bidi_Class=AN}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]"
 )
+AGAINST = (  # characters that run the other way by themselves, for even and for odd levels
+    regex.compile(r"[\p{Bidi_Class=R}\p{Bidi_Class=AL}]"),
+    regex.compile(r"[\p{Bidi_Class=L}\p{Bidi_Class=EN}\p{Bidi_Class=AN}]"),
+)
+OVERRIDES = ("\N{LEFT-TO-RIGHT OVERRIDE}", "\N{RIGHT-TO-LEFT OVERRIDE}")
+END = "\N{POP DIRECTIONAL FORMATTING}"
 NEEDS_FRIBIDI = (
     "Text in Arabic, Hebrew or an Indic script, and emoji made of several characters, need FriBidi, which is "
     "not installed; install it (Debian and Ubuntu: apt install libfribidi0, macOS: brew install fribidi)."
@@ -73,6 +79,18 @@ def levels(paragraph: str) -> tuple[list[int], bool]:
     library.fribidi_get_bracket_types(characters, length, types, brackets)
     library.fribidi_get_par_embedding_levels_ex(types, brackets, length, ctypes.byref(base), result)
     return list(result), bool(base.value & 1)
+
+
+def as_at_level(text: str, level: int) -> str:
+    """Return a text of one level so that it is shaped in the direction of that level, whatever it holds.
+
+    Examples
+    --------
+    >>> as_at_level("abc", 0), len(as_at_level("abc", 1))
+    ('abc', 5)
+    """
+    odd = level % 2
+    return f"{OVERRIDES[odd]}{text}{END}" if AGAINST[odd].search(text) else text
 
 
 def visual_order(pieces: Sequence[T], piece_levels: Sequence[int]) -> list[T]:

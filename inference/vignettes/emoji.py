@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from contextlib import suppress
 from pathlib import Path
 
 from fontTools.ttLib import TTFont, TTLibError
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageChops, ImageDraw, ImageFont
 
 from ..errors import InputError
 
@@ -40,20 +40,16 @@ class EmojiFont:
                 self._characters = frozenset(font.getBestCmap())
                 self._native = _native_size(font)
             self._face = ImageFont.truetype(path, self._native)
-            colours = self.draw(PROBE, self._native)[0].convert("RGB").getcolors(maxcolors=2)
+            red, _, blue, _ = self.draw(PROBE, self._native)[0].split()
         except (OSError, TTLibError, TypeError):
             raise InputError(
                 f"{path}: this is no font with emoji; name one such as NotoColorEmoji.ttf."
             ) from None
-        if colours is not None:
+        if ImageChops.difference(red, blue).getbbox() is None:
             raise InputError(
                 f"{path}: the font has no colour emoji that can be drawn; name one with bitmaps, such as "
                 "NotoColorEmoji.ttf of Debian's fonts-noto-color-emoji."
             )
-
-    @cached_property
-    def _canvas(self) -> ImageDraw.ImageDraw:
-        return ImageDraw.Draw(Image.new("RGBA", (1, 1)))
 
     def covers(self, characters: str) -> bool:
         """Say whether the font has all the characters, signs that only join others apart."""
@@ -82,10 +78,9 @@ def find_emoji(files: Sequence[str], folders: Sequence[str], named: Path | None)
     if named is not None:
         return EmojiFont(named)
     for folder in (Path(name).expanduser() for name in folders):
-        for file in files:
-            found = next(iter(sorted(folder.rglob(file))), None)
-            if found is not None:
-                return EmojiFont(found)
+        for path in (path for file in files for path in sorted(folder.rglob(file))):
+            with suppress(InputError):
+                return EmojiFont(path)
     return None
 
 

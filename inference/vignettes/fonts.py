@@ -22,6 +22,7 @@ from .emoji import EmojiFont, find_emoji
 FONTS = ROOT / "data" / "fonts.yaml"
 BOLD = 600  # the lightest weight that a bold file is taken for
 EMOJI = -1  # in place of the number of a family
+PRIVATE = "Co"  # characters that every font means something else by
 INVISIBLE = regex.compile(r"[\p{Default_Ignorable_Code_Point}\p{White_Space}]")
 
 
@@ -173,7 +174,9 @@ class Fonts:
         """Return the face of a family at a size in pixels and a weight, loaded once."""
         key = (family, size, weight)
         if key not in self._faces:
-            self._faces[key] = _face(self.families[family], size, weight, size / self.pixels_per_point)
+            self._faces[key] = _face(
+                self.families[family], size, weight, size / self.pixels_per_point, self.shaping
+            )
         return self._faces[key]
 
     def _first_with(self, cluster: str) -> int:
@@ -187,17 +190,23 @@ class Fonts:
         raise InputError(self._why_not(cluster))
 
     def _why_not(self, cluster: str) -> str:
-        alone = [
-            character
-            for character in INVISIBLE.sub("", cluster)
-            if not any(self.covers(number, character) for number in range(len(self.families)))
-        ]
-        character = (alone or [cluster[0]])[0]
-        named = _named(character)
+        visible = INVISIBLE.sub("", cluster) or cluster
+        for character in visible:
+            if not any(self.covers(number, character) for number in range(len(self.families))):
+                return self._why_not_alone(character)
+        together = " with ".join(_named(character) for character in visible)
+        return (
+            f"No font has {together} in one place; take them out of the text, or write them in another way."
+        )
+
+    def _why_not_alone(self, character: str) -> str:
         for family in self.absent:
             if any(regex.match(rf"\p{{Script={script}}}", character) for script in family.scripts):
-                return f"{named} needs the font {family.name}; pip install 'conjury[{family.extra}]'."
-        return f"No font has {named}; take it out of the text, or write it in another way."
+                return (
+                    f"{_named(character)} needs the font {family.name}, which is not installed; "
+                    f"install with `pip install 'conjury[{family.extra}]'`."
+                )
+        return f"No font has {_named(character)}; take it out of the text, or write it in another way."
 
 
 def can_shape() -> bool:
@@ -237,8 +246,9 @@ def _file(entry: Mapping[str, object]) -> Path | None:
     return path if path.is_file() else None
 
 
-def _face(family: Family, size: int, weight: int, points: float) -> ImageFont.FreeTypeFont:
-    face = ImageFont.truetype(family.bold if weight >= BOLD else family.regular, size)
+def _face(family: Family, size: int, weight: int, points: float, shaping: bool) -> ImageFont.FreeTypeFont:
+    layout = ImageFont.Layout.RAQM if shaping else ImageFont.Layout.BASIC
+    face = ImageFont.truetype(family.bold if weight >= BOLD else family.regular, size, layout_engine=layout)
     if family.axes:
         wanted: dict[str | float, float] = {"size": points, "weight": weight}
         face.set_variation_by_axes(
@@ -254,7 +264,7 @@ def _coverage(path: Path) -> frozenset[int]:
     from fontTools.ttLib import TTFont
 
     with TTFont(path, lazy=True) as font:
-        return frozenset(font.getBestCmap())
+        return frozenset(code for code in font.getBestCmap() if unicodedata.category(chr(code)) != PRIVATE)
 
 
 def _digest(path: Path) -> str:

@@ -107,10 +107,16 @@ def paragraphs(text: str, fonts: Fonts) -> list[Paragraph]:
     return [_paragraph(part, fonts) for part in NEWLINES.split(text)]
 
 
+def beginning(word: Word, count: int) -> Word:
+    """Return the first clusters of a word as a word without white space behind it."""
+    clusters = word.clusters[:count]
+    return Word(clusters, _pieces(clusters), ())
+
+
 def split(word: Word, count: int) -> tuple[Word, Word]:
     """Cut a word after a number of clusters."""
-    head, tail = word.clusters[:count], word.clusters[count:]
-    return Word(head, _pieces(head), ()), Word(tail, _pieces(tail), word.blanks)
+    rest = word.clusters[count:]
+    return beginning(word, count), Word(rest, _pieces(rest), word.blanks)
 
 
 @lru_cache(maxsize=65_536)

@@ -7,25 +7,20 @@ costs nothing.
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import islice
 from typing import Literal
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
 
 from ..errors import InputError
 from .colours import RGB
 from .directions import visual_order
-from .fonts import EMOJI, Fonts
-from .segments import Paragraph, Piece, Word, paragraphs, split
+from .fonts import Fonts
+from .segments import Paragraph, Piece, Word, beginning, paragraphs, split
+from .sprites import Sprite, Sprites
 
-KEPT = 4096  # words whose pictures are kept
-TAB = "    "
-WIDE_SPACE = "\N{IDEOGRAPHIC SPACE}"
-WHITE = 255
+LONG = 32  # clusters of a word that is measured in parts first
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +43,6 @@ class TextStyle:
     weight: int = 400
     leading: float = 1.3
     align: Literal["start", "center", "end"] = "start"
-
-
-@dataclass(frozen=True, slots=True)
-class Sprite:
-    """A word, or a part of one, as a picture.
-
-    Attributes
-    ----------
-    image : PIL.Image.Image or None
-        Mode ``L`` for letters (how much of the colour), ``RGBA`` for emoji, None for space.
-    left, top : int
-        Pixels from the pen, and from the baseline, to its corner.
-    advance : float
-        Pixels that the pen moves on.
-    """
-
-    image: Image.Image | None
-    left: int
-    top: int
-    advance: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +90,6 @@ class _Row:
     sprites: tuple[tuple[Sprite, int], ...]
     left: int
     right: int
-    rtl: bool
 
     @property
     def width(self) -> int:
@@ -141,7 +115,7 @@ class Typesetter:
 
     def __init__(self, fonts: Fonts) -> None:
         self.fonts = fonts
-        self._sprite = lru_cache(maxsize=KEPT)(self._draw_piece)
+        self._sprites = Sprites(fonts)
 
     def set(self, text: str, style: TextStyle, width: int | None) -> TextBlock:
         """Break a text into lines no wider than ``width`` pixels, or only at its newlines if that is None.
@@ -153,154 +127,132 @@ class Typesetter:
         MissingDependency
             The text needs shaping, which is not to be had.
         """
-        set_paragraphs = paragraphs(text, self.fonts)
-        rows = [row for paragraph in set_paragraphs for row in self._rows(paragraph, style, width)]
-        return _block(rows, style, width, set_paragraphs[0].rtl, self.fonts)
+        width = None if width is None else max(width, 0)
+        parts = paragraphs(text, self.fonts)
+        rows = [(row, part.rtl) for part in parts for row in self._rows(part, style, width)]
+        return _block(rows, style, width, self.fonts)
 
     def draw(self, block: TextBlock, colour: RGB, background: RGB) -> Image.Image:
         """Draw a block on a flat background; the image (RGB) has the block's width and height."""
         image = Image.new("RGB", (block.width, block.height), background)
-        baseline = block.baseline - block.lines[0].y
         for line in block.lines:
+            baseline = line.y + block.baseline - block.lines[0].y
             for sprite, pen in line.sprites:
-                if sprite.image is None:
-                    continue
-                corner = (pen + sprite.left, line.y + baseline + sprite.top)
-                if sprite.image.mode == "L":
-                    image.paste(colour, _box(corner, sprite.image), sprite.image)
-                else:
-                    image.paste(sprite.image, corner, sprite.image)
+                if sprite.image is not None:
+                    letters = sprite.image.mode == "L"
+                    x, y = pen + sprite.left, baseline + sprite.top
+                    corners = (x, y, x + sprite.image.width, y + sprite.image.height)
+                    image.paste(colour if letters else sprite.image, corners, sprite.image)
         return image
 
     def _rows(self, paragraph: Paragraph, style: TextStyle, width: int | None) -> list[_Row]:
-        waiting, rows = deque(paragraph.words), []
-        while waiting or not rows:
-            count = len(waiting) if width is None else self._count_that_may_fit(waiting, style, width)
-            row = self._row(list(islice(waiting, count)), style, paragraph.rtl)
-            while width is not None and row.width > width and count > 1:
+        if width is None:
+            return [self._row(paragraph.words, style)]
+        words = [part for word in paragraph.words for part in self._cut(word, style, width)]
+        rows, start = [], 0
+        while start < len(words) or not rows:
+            count = self._count_that_may_fit(words, start, style, width)
+            row = self._row(words[start : start + count], style)
+            while row.width > width:
                 count -= 1
-                row = self._row(list(islice(waiting, count)), style, paragraph.rtl)
-            if width is not None and row.width > width:
-                waiting.extendleft(reversed(self._split(waiting.popleft(), style, width, paragraph.rtl)))
-                continue
+                row = self._row(words[start : start + count], style)
             rows.append(row)
-            for _ in range(count):
-                waiting.popleft()
+            start += count
         return rows
 
-    def _count_that_may_fit(self, words: Iterable[Word], style: TextStyle, width: int) -> int:
-        """Count the words, at least one, whose pens together move no further than a line is wide."""
-        pen, count = 0.0, 0
-        for word in words:
-            pen += self._advance(word.pieces, style)
-            if count and pen > width:
-                break
-            pen += self._advance(word.blanks, style)
-            count += 1
-        return count
+    def _count_that_may_fit(self, words: Sequence[Word], start: int, style: TextStyle, width: int) -> int:
+        """Count the words whose pens together move no further than a line is wide."""
+        pen = 0.0
+        for position in range(start, len(words)):
+            pen += self._advance(words[position].pieces, style)
+            if pen > width:
+                return max(position - start, 1)
+            pen += self._advance(words[position].blanks, style)
+        return len(words) - start
 
-    def _advance(self, parts: Sequence[Piece], style: TextStyle) -> float:
-        return sum([self._of(piece, style).advance for piece in parts])
+    def _cut(self, word: Word, style: TextStyle, width: int) -> Iterator[Word]:
+        """Cut a word into parts that fit in a line: whole if it does, else after as many clusters as do."""
+        while (fitting := self._fitting(word, style, width)) < len(word.clusters):
+            if not fitting:
+                raise InputError(
+                    f"The text has '{word.clusters[0].text}', which at {style.size} pixels is wider than the "
+                    f"{width} pixels it is given; make the box wider or the text smaller."
+                )
+            head, word = split(word, fitting)
+            yield head
+        yield word
 
-    def _of(self, piece: Piece, style: TextStyle) -> Sprite:
-        return self._sprite(piece.text, piece.family, piece.level % 2, piece.space, style.size, style.weight)
+    def _fitting(self, word: Word, style: TextStyle, width: int) -> int:
+        """Count the clusters at the beginning of a word that fit in a line."""
+        length = len(word.clusters)
+        fitting, beyond = 0, min(LONG, length)
+        while self._fits(word, beyond, style, width):
+            if beyond == length:
+                return length
+            fitting, beyond = beyond, min(2 * beyond, length)
+        while beyond - fitting > 1:
+            middle = (fitting + beyond) // 2
+            if self._fits(word, middle, style, width):
+                fitting = middle
+            else:
+                beyond = middle
+        return fitting
 
-    def _row(self, words: Sequence[Word], style: TextStyle, rtl: bool) -> _Row:
-        parts = [piece for word in words for piece in (*word.pieces, *word.blanks)]
-        while parts and parts[-1].space:
-            parts.pop()
+    def _fits(self, word: Word, count: int, style: TextStyle, width: int) -> bool:
+        head = word if count == len(word.clusters) else beginning(word, count)
+        return self._row([head], style).width <= width
+
+    def _row(self, words: Sequence[Word], style: TextStyle) -> _Row:
+        pieces = [piece for word in words for piece in (*word.pieces, *word.blanks)]
+        while pieces and pieces[-1].space:
+            pieces.pop()
         pen, sprites, left, right = 0.0, [], 0, 0
-        for piece in visual_order(parts, [piece.level for piece in parts]):
-            sprite, at = self._of(piece, style), round(pen)
+        for piece in visual_order(pieces, [piece.level for piece in pieces]):
+            sprite, at = self._sprites.of(piece, style.size, style.weight), round(pen)
             pen += sprite.advance
-            if sprite.image:
+            if sprite.image is not None:
                 sprites.append((sprite, at))
                 left = min(left, at + sprite.left)
                 right = max(right, at + sprite.left + sprite.image.width)
-        text = "".join([piece.text for piece in parts])
-        return _Row(text, tuple(sprites), left, max(right, math.ceil(pen)), rtl)
+        text = "".join([piece.text for piece in pieces])
+        return _Row(text, tuple(sprites), left, max(right, math.ceil(pen)))
 
-    def _split(self, word: Word, style: TextStyle, width: int, rtl: bool) -> tuple[Word, Word]:
-        """Cut a word that is wider than a line after the last cluster that fits."""
-        fitting, beyond = 0, 1
-        while beyond < len(word.clusters) and self._fits(word, beyond, style, width, rtl):
-            fitting, beyond = beyond, beyond * 2
-        beyond = min(beyond, len(word.clusters))
-        while beyond - fitting > 1:
-            middle = (fitting + beyond) // 2
-            fits = self._fits(word, middle, style, width, rtl)
-            fitting, beyond = (middle, beyond) if fits else (fitting, middle)
-        if not fitting:
-            raise InputError(
-                f"The text has '{word.clusters[0].text}', which at {style.size} pixels is wider than the "
-                f"{width} pixels it is given; make the box wider or the text smaller."
-            )
-        return split(word, fitting)
-
-    def _fits(self, word: Word, count: int, style: TextStyle, width: int, rtl: bool) -> bool:
-        return self._row([split(word, count)[0]], style, rtl).width <= width
-
-    def _draw_piece(self, text: str, family: int, odd: int, space: bool, size: int, weight: int) -> Sprite:
-        if family == EMOJI:
-            return Sprite(*self.fonts.emoji_font(text).draw(text, size))
-        face = self.fonts.face(family, size, weight)
-        if space:
-            blank = "".join(each if each == WIDE_SPACE else " " for each in text.replace("\t", TAB))
-            return Sprite(None, 0, 0, face.getlength(blank))
-        direction = None if not self.fonts.shaping else "rtl" if odd else "ltr"
-        return _inked(text, face, direction)
+    def _advance(self, pieces: Sequence[Piece], style: TextStyle) -> float:
+        return sum([self._sprites.of(piece, style.size, style.weight).advance for piece in pieces])
 
 
-def _inked(text: str, face: ImageFont.FreeTypeFont, direction: str | None) -> Sprite:
-    """Draw a text alone, with all that reaches over its advance, above or below."""
-    advance = face.getlength(text, direction=direction)
-    margin = math.ceil(face.size)
-    while True:
-        canvas = Image.new("L", (math.ceil(advance) + 2 * margin, 4 * margin))
-        ImageDraw.Draw(canvas).text((margin, 2 * margin), text, WHITE, face, anchor="ls", direction=direction)
-        ink = canvas.getbbox()
-        if ink is None:
-            return Sprite(None, 0, 0, advance)
-        if ink[0] > 0 and ink[1] > 0 and ink[2] < canvas.width and ink[3] < canvas.height:
-            return Sprite(canvas.crop(ink), ink[0] - margin, ink[1] - 2 * margin, advance)
-        margin *= 2
-
-
-def _block(rows: Sequence[_Row], style: TextStyle, width: int | None, rtl: bool, fonts: Fonts) -> TextBlock:
+def _block(rows: Sequence[tuple[_Row, bool]], style: TextStyle, width: int | None, fonts: Fonts) -> TextBlock:
     height = round(style.size * style.leading)
     ascent, descent = fonts.face(0, style.size, style.weight).getmetrics()
     baseline = round((height - ascent - descent) / 2) + ascent
     inked = [
         (number * height + baseline + sprite.top, sprite.image)
-        for number, row in enumerate(rows)
+        for number, (row, _) in enumerate(rows)
         for sprite, _ in row.sprites
-        if sprite.image
+        if sprite.image is not None
     ]
     above = max([0, *(-top for top, _ in inked)])
     below = max([0, *(top + image.height - len(rows) * height for top, image in inked)])
-    room = max(row.width for row in rows) if width is None else width
-    lines = []
-    for number, row in enumerate(rows):
-        x = _start(row, style, room)
-        placed = tuple((sprite, x - row.left + at) for sprite, at in row.sprites)
-        lines.append(Line(row.text, x, above + number * height, row.width, placed))
+    room = max(row.width for row, _ in rows) if width is None else width
     return TextBlock(
-        lines=tuple(lines),
+        lines=tuple(
+            _line(row, _start(room - row.width, style, rtl), above + number * height)
+            for number, (row, rtl) in enumerate(rows)
+        ),
         width=room,
         height=above + len(rows) * height + below,
         baseline=above + baseline,
-        rtl=rtl,
+        rtl=rows[0][1],
         style=style,
         has_emoji=any(image.mode == "RGBA" for _, image in inked),
     )
 
 
-def _start(row: _Row, style: TextStyle, room: int) -> int:
-    free = room - (row.width)
+def _line(row: _Row, x: int, y: int) -> Line:
+    return Line(row.text, x, y, row.width, tuple((sprite, x - row.left + pen) for sprite, pen in row.sprites))
+
+
+def _start(free: int, style: TextStyle, rtl: bool) -> int:
     if style.align == "center":
         return free // 2
-    return free if (style.align == "end") != row.rtl else 0
-
-
-def _box(corner: tuple[int, int], image: Image.Image) -> tuple[int, int, int, int]:
-    return (*corner, corner[0] + image.width, corner[1] + image.height)
+    return free if (style.align == "end") != rtl else 0

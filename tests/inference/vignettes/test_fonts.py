@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from fontTools.ttLib import TTFont
+
+from conjury.inference.errors import InputError, MissingDependency
+from conjury.inference.vignettes import directions
+from conjury.inference.vignettes import fonts as module
+from conjury.inference.vignettes.emoji import EmojiFont, find_emoji
+from conjury.inference.vignettes.fonts import EMOJI, FONTS, Fonts
+
+
+def name_of(fonts: Fonts, cluster: str) -> str:
+    return fonts.families[fonts.family_of(cluster)].name
+
+
+def without(fonts: Fonts, **changed: object) -> Fonts:
+    kept = {"families": fonts.families, "emoji": fonts.emoji, "shaping": True, "shaped": ("Arabic", "Hebrew")}
+    return Fonts(**{**kept, **changed})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "family"),
+    [
+        ("a", "Inter"),
+        ("ж", "Inter"),
+        ("Ω", "Inter"),
+        ("ế", "Inter"),
+        ("س", "Noto Sans Arabic"),
+        ("ש", "Heebo"),
+        ("क्षि", "Noto Sans Devanagari"),
+    ],
+)
+def test_a_cluster_goes_to_the_first_family_that_has_it(fonts: Fonts, cluster: str, family: str) -> None:
+    assert name_of(fonts, cluster) == family
+
+
+def test_japanese_goes_to_the_font_of_the_extra(fonts: Fonts) -> None:
+    pytest.importorskip("noto_cjk_sans_jp_regular")
+    assert {name_of(fonts, each) for each in "日本語ひらカタ한"} == {"Noto Sans CJK JP"}
+
+
+def test_a_decomposed_letter_is_had_if_the_composed_one_is(fonts: Fonts) -> None:
+    assert not fonts.covers(0, "\u030b")
+    assert name_of(fonts, "o\u030b") == name_of(fonts, "ő") == "Inter"
+
+
+def test_latin_text_opens_no_other_fonts_table(fonts: Fonts, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    coverage = module._coverage
+    monkeypatch.setattr(module, "_coverage", lambda path: opened.append(path.name) or coverage(path))
+    fresh = without(fonts)
+    for letter in "Naïve 2024!":
+        fresh.family_of(letter)
+    assert opened == ["Inter[opsz,wght].ttf"]
+
+
+def test_a_face_is_loaded_once_and_weights_differ(fonts: Fonts) -> None:
+    assert fonts.face(0, 30, 400) is fonts.face(0, 30, 400)
+    for number in range(len(fonts.families)):
+        cluster = next(
+            each for each in "aسשक日" if fonts.covers(number, each) and (each != "a" or not number)
+        )
+        regular, bold = (fonts.face(number, 60, weight).getmask(cluster) for weight in (400, 700))
+        assert sum(bytes(bold)) > 1.1 * sum(bytes(regular)), fonts.families[number].name
+
+
+def test_axes_are_listed_in_the_order_of_the_files(fonts: Fonts) -> None:
+    listed = {entry["name"]: entry.get("axes", {}) for entry in yaml.safe_load(FONTS.read_text())["families"]}
+    for family in fonts.families:
+        with TTFont(family.regular, lazy=True) as font:
+            axes = [axis.axisTag for axis in font["fvar"].axes] if "fvar" in font else []
+        assert list(listed[family.name]) == axes, family.name
+
+
+def test_letters_are_cut_wider_for_small_text(fonts: Fonts) -> None:
+    small, large = (fonts.face(0, size, 400).getlength("handgloves") / size for size in (28, 64))
+    assert small > 1.02 * large
+
+
+@pytest.mark.parametrize(
+    ("cluster", "named"),
+    [
+        ("ก", "U+0E01 (THAI CHARACTER KO KAI)"),
+        ("\x07", "U+0007 (a character without a name)"),
+        ("\u05e9\u093f", "U+05E9 (HEBREW LETTER SHIN) with U+093F (DEVANAGARI VOWEL SIGN I)"),
+        ("\ue000", "U+E000"),
+    ],
+)
+def test_a_character_in_no_font_is_named(fonts: Fonts, cluster: str, named: str) -> None:
+    with pytest.raises(InputError, match=r"take (it|them) out of the text") as caught:
+        fonts.family_of(cluster)
+    assert named in str(caught.value)
+
+
+def test_missing_japanese_font_names_the_extra(fonts: Fonts, monkeypatch: pytest.MonkeyPatch) -> None:
+    find = module.find_spec
+    monkeypatch.setattr(module, "find_spec", lambda name: None if "cjk" in name else find(name))
+    poorer = Fonts.find()
+    assert poorer.family_of("a") == 0
+    with pytest.raises(InputError, match=r"U\+65E5 .* Noto Sans CJK JP.*pip install 'conjury\[cjk\]'"):
+        poorer.family_of("日")
+
+
+def test_missing_packages_are_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(MissingDependency, match=r"fontpkg-inter.*pip install 'conjury\[pictures\]'"):
+        Fonts.find()
+
+
+def test_without_fribidi_latin_is_taken_and_arabic_refused(
+    fonts: Fonts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "fribidi", lambda: None)
+    poorer = Fonts.find()
+    assert not poorer.shaping
+    assert poorer.family_of("é") == 0
+    for cluster in "سשक":
+        with pytest.raises(MissingDependency, match=r"need FriBidi.*libfribidi0"):
+            poorer.family_of(cluster)
+    with pytest.raises(MissingDependency, match="need FriBidi"):
+        poorer.emoji_font("🇩🇪")
+    assert poorer.emoji_font("❤️") is poorer.emoji
+
+
+def test_emoji_without_a_font_say_what_to_install(fonts: Fonts) -> None:
+    with pytest.raises(InputError, match=r"U\+1F600 \(GRINNING FACE\).*fonts-noto-color-emoji"):
+        without(fonts, emoji=None).emoji_font("😀")
+
+
+def test_emoji_that_the_font_lacks_are_named(fonts: Fonts) -> None:
+    older = without(fonts, emoji=_shortened(fonts))
+    with pytest.raises(InputError, match=r"lacks the emoji U\+1FAF9"):
+        older.emoji_font("\U0001faf9")
+
+
+def _shortened(fonts: Fonts) -> EmojiFont:
+    assert fonts.emoji is not None
+    shortened = EmojiFont(fonts.emoji.path)
+    shortened._characters -= {0x1FAF9}
+    return shortened
+
+
+def test_signs_without_a_letter_form_go_to_the_emoji_font(fonts: Fonts) -> None:
+    assert fonts.family_of("\N{PILE OF POO}\ufe0e") == EMOJI
+
+
+def test_an_emoji_font_is_found_below_a_folder_and_a_file_can_be_named(fonts: Fonts, tmp_path: Path) -> None:
+    assert fonts.emoji is not None
+    below = tmp_path / "truetype" / "noto" / "Some Emoji.ttf"
+    below.parent.mkdir(parents=True)
+    shutil.copy(fonts.emoji.path, below)
+    found = find_emoji(["Some Emoji.ttf"], ["/no/such/folder", str(tmp_path)], None)
+    assert found is not None
+    assert found.path == below
+    assert find_emoji(["Other.ttf"], [str(tmp_path)], None) is None
+    named = Fonts.find(below).emoji
+    assert named is not None
+    assert named.path == below
+
+
+def test_a_font_that_cannot_be_drawn_is_passed_over_unless_named(fonts: Fonts, tmp_path: Path) -> None:
+    broken = tmp_path / "Broken.ttf"
+    broken.write_text("no font")
+    assert find_emoji(["Broken.ttf"], [str(tmp_path)], None) is None
+    for path in (broken, tmp_path / "absent.ttf"):
+        with pytest.raises(InputError, match="no font with emoji"):
+            Fonts.find(path)
+    with pytest.raises(InputError, match="no colour emoji that can be drawn"):
+        Fonts.find(fonts.families[0].regular)
+
+
+def test_emoji_are_as_large_beside_any_text(fonts: Fonts) -> None:
+    assert fonts.emoji is not None
+    for size in (12, 35, 70):
+        image, left, top, advance = fonts.emoji.draw("😀", size)
+        assert image.mode == "RGBA"
+        assert image.height == pytest.approx(1.17 * size, abs=1)
+        assert -top == pytest.approx(0.93 * size, abs=1)
+        assert left + image.width == pytest.approx(advance, abs=1.5)
+
+
+def test_hashes_are_those_of_the_files(fonts: Fonts) -> None:
+    inter = fonts.families[0].regular
+    assert fonts.sha256[inter.name] == hashlib.sha256(inter.read_bytes()).hexdigest()
+    assert fonts.emoji is not None
+    assert fonts.emoji.path.name in fonts.sha256
+    assert len(fonts.sha256) >= len(fonts.families) + 1
+
+
+def test_fribidi_is_looked_for_under_its_usual_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+
+    def refuse(name: str) -> None:
+        tried.append(name)
+        raise OSError
+
+    monkeypatch.setattr(directions.ctypes, "CDLL", refuse)
+    monkeypatch.setattr(directions.sys, "platform", "linux")
+    assert directions.fribidi.__wrapped__() is None
+    assert tried == ["libfribidi.so.0", "libfribidi.so"]
