@@ -63,17 +63,20 @@ def duplicates(names: Sequence[str], location: Location, what: str, field: str =
             )
 
 
-def missing_file(study: Study | ItemStudy, at: Location, what: str, name: str | None) -> Iterator[Problem]:
-    """Report a file that the study names and that is not in its folder."""
+def missing_file(
+    study: Study | ItemStudy, at: Location, what: str, name: str | None, or_folder: bool = False
+) -> Iterator[Problem]:
+    """Report a file, ``or_folder``, that the study names and that is not in its folder."""
     if name is None:
         return
     path = (study.folder / name).resolve()
     if not path.is_relative_to(study.folder.resolve()):
         yield Problem(at, f"{what}: {name} lies outside the folder of the study; move it there.")
-    elif not path.is_file():
+    elif not (path.is_file() or (or_folder and path.is_dir())):
+        sort = "file or folder" if or_folder else "file"
         yield Problem(
             at,
-            f"{what}: there is no file {name} beside the study file; write it or correct the path.",
+            f"{what}: there is no {sort} {name} beside the study file; write it or correct the path.",
         )
 
 
@@ -156,24 +159,9 @@ def _design(study: Study) -> Iterator[Problem]:
 
 
 def _content(study: Study) -> Iterator[Problem]:
-    content = study.content
-    if content is None:
-        shown = [attribute.id for attribute in study.attributes]
-        for position, name in enumerate(study.collect.fields or ()):
-            if name not in shown:
-                yield Problem(("collect", "fields", position), f"fields: {suggestion(name, shown)}")
-        return
-    for field in ("texts", "people", "insults"):
-        yield from missing_file(study, ("content", field), "content", getattr(content, field))
-    at: Location = ("content", "roles")
-    stimuli = [stimulus.id for stimulus in study.stimuli]
-    known = [attribute.id for attribute in study.attributes]
-    for role in ("text", "author"):
-        if getattr(content.roles, role) not in stimuli:
-            yield Problem((*at, role), f"content: {suggestion(getattr(content.roles, role), stimuli)}")
-    for role in ("insult", "intensifier", "reply", "likes"):
-        if getattr(content.roles, role) not in known:
-            yield Problem((*at, role), f"content: {suggestion(getattr(content.roles, role), known)}")
+    from .study_content_checks import content_problems
+
+    yield from content_problems(study)
 
 
 def _units(study: Study) -> Iterator[Problem]:

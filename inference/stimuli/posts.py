@@ -146,10 +146,11 @@ class PostKit:
         stand_ins = [positions.get(f"{self.roles.anonymous}_{number}") for number in numbers]
         if None in stand_ins:
             lacking = ids[stand_ins.index(None)]
+            number = lacking.rpartition("_")[2]
             raise InputError(
-                f"{lacking} has no anonymous author of its number, '{self.roles.anonymous}_"
-                f"{lacking.rpartition('_')[2]}', to stand in where its name or face is hidden; give the group "
-                "of content.roles.anonymous as many authors as the others, or show both cues."
+                f"No author {self.roles.anonymous}_{number} is there to stand in for {lacking} whose name or "
+                "face is hidden; give the group of content.roles.anonymous as many authors as the others, or "
+                "show both cues."
             )
         return np.array(stand_ins, dtype=np.int64)
 

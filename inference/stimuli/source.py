@@ -13,6 +13,7 @@ from ..marked_yaml import MarkedYaml, read_marked_yaml
 from ..study_checks import suggestion
 
 REMEDIES = {"missing": "add it", "string_type": "put words in quotes"}
+TOLD = "told"  # type of a problem whose sentence says what to do
 File = TypeVar("File", bound=BaseModel)
 
 
@@ -27,6 +28,8 @@ def read_checked(path: Path, model: type[File]) -> tuple[File, MarkedYaml]:
         if first["type"] == "unknown_field":
             at = (*first["loc"], first["ctx"]["field"])
             raise marked.error(at, f"{place}: {first['msg']}") from None
+        if first["type"] == TOLD:
+            raise marked.error(first["loc"], f"{place}: {first['msg']}") from None
         remedy = REMEDIES.get(first["type"], "correct it")
         raise marked.error(first["loc"], f"{place}: {first['msg'].rstrip('.')}; {remedy}.") from None
 

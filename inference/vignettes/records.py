@@ -17,7 +17,9 @@ MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 TOLD = ("name", "handle", "face", "text", "likes", "posted")
+
 REPLY_TOLD = ("reply_name", "reply_handle", "reply_face", "reply_text")
+CHUNK = 10_000  # rows described at a time
 
 
 def vignette_records(
@@ -116,8 +118,8 @@ def _check_anonymous(study: Study, content: Content, cues: Cues) -> None:
     if anonymous not in levels:
         raise InputError(
             f"Cues '{cues}' need anonymous authors, and content.roles.anonymous of the study file is "
-            f"'{anonymous}'{did_you_mean(anonymous, levels)}; name the level of {attribute} that tells nothing "
-            f"of identity ({listed(levels)}), or show both cues."
+            f"'{anonymous}'{did_you_mean(anonymous, levels)}; name the level of {attribute} that tells no "
+            f"identity ({listed(levels)}), or show both cues."
         )
 
 
@@ -134,13 +136,18 @@ def _labelled(study: Study, profiles: pd.DataFrame, cues: Cues) -> pd.DataFrame:
     return table.assign(alt=pd.array(alt, dtype="string"))
 
 
-def _alt_texts(table: pd.DataFrame, faces: Faces) -> pd.api.extensions.ExtensionArray:
+def _alt_texts(table: pd.DataFrame, faces: Faces) -> pd.Series[str]:
     pictures = {name: faces.describe(name) for name in faces.shown}
-    columns = (table[name].to_numpy(dtype=object, na_value=None) for name in (*TOLD, *REPLY_TOLD))
-    alt = [
-        _post_alt(pictures, *row[:6]) + _reply_alt(pictures, *row[6:]) for row in zip(*columns, strict=True)
-    ]
-    return pd.array(alt, dtype="string")
+    alt = []
+    for start in range(0, len(table), CHUNK):
+        rows = table.iloc[start : start + CHUNK]
+        columns = (rows[name].to_numpy(dtype=object, na_value=None) for name in (*TOLD, *REPLY_TOLD))
+        texts = [
+            _post_alt(pictures, *row[: len(TOLD)]) + _reply_alt(pictures, *row[len(TOLD) :])
+            for row in zip(*columns, strict=True)
+        ]
+        alt.append(pd.Series(texts, rows.index, dtype="string"))
+    return pd.concat(alt) if alt else pd.Series(dtype="string")
 
 
 def _post_alt(
@@ -148,8 +155,8 @@ def _post_alt(
 ) -> str:
     day = f"{int(posted[8:10])} {MONTHS[int(posted[5:7]) - 1]} {posted[:4]}"
     return (
-        f"Post by {name} (@{handle}), with {pictures[face]}, on {day} at {posted[11:16]}, saying “{text}”, with "
-        f"{likes} {'like' if likes == 1 else 'likes'}."
+        f"Post by {name} (@{handle}), with {pictures[face]}, on {day} at {posted[11:16]}, saying “{text}”, "
+        f"with {likes} {'like' if likes == 1 else 'likes'}."
     )
 
 
@@ -158,4 +165,4 @@ def _reply_alt(
 ) -> str:
     if face is None:
         return ""
-    return f" Reply by {name} (@{handle}), with {pictures[face]}, saying “{text}”."
+    return f" A reply by {name} (@{handle}), with {pictures[face]}, says “{text}”"

@@ -17,9 +17,10 @@ from ...stimuli.source import read_checked, stimulus_counts
 from ...streams import stream
 from ...study_base import Part, Text
 from ...study_checks import suggestion
+from .beards import BEARDS
 from .clothing import CLOTHES
 from .hair import HAIR
-from .portraits import BEARDS, EARRINGS, GLASSES, JAWS, MOUTHS, Figure, Portrait
+from .portraits import EARRINGS, GLASSES, JAWS, MOUTHS, Figure, Portrait
 
 Colour = Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$")]
 Colours = Annotated[list[Colour], Field(min_length=1)]
@@ -45,8 +46,8 @@ class Group(Part):
     eyes: Colours
     hair: Names
     hair_colour: Colours
-    beard: Names = ["none"]
-    earrings: Names = ["none"]
+    beard: Names = Field(default=["none"])
+    earrings: Names = Field(default=["none"])
 
 
 class FacesFile(Part):
@@ -98,7 +99,7 @@ def read_drawn_faces(path: Path, authors: Iterable[str]) -> dict[str, Portrait]:
             if face in faces.values():
                 raise marked.error(
                     ("groups", group),
-                    f"{group} has fewer than {count} different faces; write more kinds of hair, skin or eyes.",
+                    f"{group} has fewer than {count} different faces; write more kinds of hair or skin.",
                 )
             faces[f"{group}_{number:02d}"] = face
     return faces

@@ -57,8 +57,8 @@ def read_folder(folder: Path, authors: Iterable[str], optional: str) -> dict[str
     for group in sorted(path.name for path in folder.iterdir() if path.is_dir() and not _ignored(path)):
         if group not in wanted:
             raise InputError(
-                f"{folder / group}: '{group}' is no group of the study{did_you_mean(group, wanted)}; name the "
-                f"folder after one of {listed(wanted)}."
+                f"{folder / group}: '{group}' is no group of the study{did_you_mean(group, wanted)}; name it "
+                f"after one of {listed(wanted)}."
             )
     photos: dict[str, Photo] = {}
     for group, count in wanted.items():

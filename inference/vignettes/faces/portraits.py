@@ -8,29 +8,36 @@ from typing import Literal
 import numpy as np
 from PIL import Image
 
-from .canvas import Canvas, Points, blob, curve, mixed, oval, ribbon, symmetrical
+from .beards import BEARDS
+from .canvas import (
+    Canvas,
+    Points,
+    arch,
+    blob,
+    curve,
+    mirrored,
+    mixed,
+    moved,
+    outline,
+    oval,
+    ribbon,
+    symmetrical,
+)
 from .clothing import clothe
-from .hair import HAIR, Hair
+from .hair import HAIR
+from .hair_tools import Hair
 
 Figure = Literal["man", "woman"]
 
+FRAME = (20, 4, 360)  # left, top and side of what is shown
 INK = "#2a211f"  # pupils and lids
 WHITE = "#fbf7f2"  # of eyes
-EARS = 64  # from the middle of the face
-EYES = (27, 186)  # from the middle of the face, from the top
-MOUTH = 236
-
-JAWS = {  # of a man's and a woman's head: x of the right half at three heights, and the chin's height
+GOLD = "#e3b34d"
+JAWS = {  # x of cheek, jaw and chin on the right, and y below the chin
     "man": {"oval": (262, 246, 221, 274), "round": (265, 252, 224, 271), "square": (263, 254, 228, 273)},
     "woman": {"oval": (259, 241, 216, 268), "round": (262, 246, 219, 265), "square": (260, 247, 221, 267)},
 }
-MOUTHS = {
-    "neutral": (0, 0),
-    "soft": (3, 3),
-    "smile": (6, 6),
-    "crooked": (1, 6),
-}  # corners of the mouth, raised
-BEARDS = ("none", "stubble", "short", "full", "goatee", "moustache")
+MOUTHS = {"neutral": (1, 1), "soft": (3, 3), "smile": (6, 6), "crooked": (1, 5)}  # how far corners are raised
 GLASSES = ("none", "round", "square")
 EARRINGS = ("none", "studs", "hoops")
 
@@ -53,197 +60,110 @@ class Portrait:
     clothes_colour: str
     background: str
 
+    @property
+    def shade(self) -> str:
+        """Colour of skin in shade."""
+        return mixed(self.skin, "#4a1710", 0.17)
+
     def picture(self, size: int) -> Image.Image:
-        """Draw the face as a square of ``size`` pixels."""
-        return draw_portrait(self, size)
+        """Draw the face as a square of ``size`` pixels, RGBA, of which a circle cuts nothing of the head."""
+        canvas = Canvas(size, self.background, FRAME)
+        head = _head_outline(self)
+        hair = Hair(canvas, self.hair_colour, self.skin)
+        behind, before = HAIR[self.hair]
+        behind(hair)
+        _neck(canvas, self, head)
+        clothe(canvas, self.clothes, self.clothes_colour, self.skin, self.figure == "man")
+        _head(canvas, self, head)
+        BEARDS[self.beard](hair, head)
+        _nose_and_mouth(canvas, self)
+        _eyes(canvas, self)
+        _earrings(canvas, self)
+        before(hair)
+        _brows(canvas, self)
+        _glasses(canvas, self)
+        return canvas.finished()
 
 
-def draw_portrait(face: Portrait, size: int) -> Image.Image:
-    """Draw a face.
-
-    Parameters
-    ----------
-    face : Portrait
-    size : int
-        Pixels along the side.
-
-    Returns
-    -------
-    RGBA image
-        The background fills the square; a circle that touches its sides cuts nothing of the head off.
-    """
-    canvas = Canvas(size, face.background)
-    head = head_outline(face)
-    hair = Hair(canvas, face.hair_colour, face.skin, head)
-    back, front = HAIR[face.hair]
-    back(hair)
-    _neck(canvas, face, head)
-    clothe(canvas, face.clothes, face.clothes_colour, face.skin, face.figure == "man")
-    _head(canvas, face, head)
-    if face.beard != "none":
-        _beard(canvas, face, head)
-    _features(canvas, face)
-    front(hair)
-    _brows(canvas, face)
-    if face.glasses != "none":
-        _glasses(canvas, face)
-    if face.earrings != "none":
-        _earrings(canvas, face)
-    return canvas.finished()
+def _pair(canvas: Canvas, shape: Points, colour: str, *within: Points) -> None:
+    canvas.fill(shape, colour, *within)
+    canvas.fill(mirrored(shape), colour, *within)
 
 
-def head_outline(face: Portrait) -> Points:
-    """Outline of the head without its ears."""
+def _head_outline(face: Portrait) -> Points:
     cheek, jaw, chin, bottom = JAWS[face.figure][face.jaw]
     top = 90 if face.figure == "man" else 93
-    return symmetrical(
-        *((200, top), (245, top + 17), (cheek + 2, top + 60), (cheek, 196), (jaw, 238)),
-        *((chin, bottom - 7), (200, bottom)),
-    )
-
-
-def _shade(face: Portrait) -> str:
-    return mixed(face.skin, "#4a1710", 0.17)
+    upper = (200, top), (245, top + 17), (cheek + 2, top + 60), (cheek, 196)
+    return symmetrical(*upper, (jaw, 238), (chin, bottom - 7), (200, bottom))
 
 
 def _neck(canvas: Canvas, face: Portrait, head: Points) -> None:
-    half = 36 if face.figure == "man" else 29
-    neck = np.vstack(
-        [
-            curve((200 - half, 230), (200 - half, 285), (200 - half - 20, 318)),
-            curve((200, 350), (200 + half + 20, 318)),
-            curve((200 + half, 285), (200 + half, 230)),
-        ]
-    )
+    side = 236 if face.figure == "man" else 229
+    neck = arch((side, 230), (side, 282), (side + 11, 314), (200, 346))
     canvas.fill(neck, face.skin)
-    canvas.fill(head + (0, 22), _shade(face), neck)
+    canvas.fill(moved(head, 0, 22), face.shade, neck)
 
 
 def _head(canvas: Canvas, face: Portrait, head: Points) -> None:
-    for side in (-1, 1):
-        canvas.fill(oval(200 + side * EARS, 190, 12, 19), face.skin)
-        inner = oval(200 + side * (EARS + 1), 191, 6, 11)
-        canvas.fill(inner, _shade(face))
+    _pair(canvas, oval(264, 190, 12, 19), face.skin)
+    _pair(canvas, oval(265, 191, 6, 11), face.shade)
     canvas.fill(head, face.skin)
-    rosy = mixed(face.skin, "#e0513f", 0.16 if face.figure == "woman" else 0.09)
-    for side in (-1, 1):
-        canvas.fill(oval(200 + side * 40, 217, 16, 11), rosy, head)
+    rosy = mixed(face.skin, "#e0513f", 0.12 if face.figure == "woman" else 0.06)
+    _pair(canvas, oval(241, 217, 15, 10), rosy, head)
 
 
-def _features(canvas: Canvas, face: Portrait) -> None:
-    shade = _shade(face)
-    nose = curve((190, 211), (194, 217), (200, 215), (206, 217), (210, 211))
-    canvas.fill(ribbon(nose, 2.5, 2.5, 5), shade)
-    _mouth(canvas, face)
-    for side in (-1, 1):
-        _eye(canvas, face, side)
-
-
-def _eye(canvas: Canvas, face: Portrait, side: int) -> None:
-    away, y = EYES
-    x = 200 + side * away
-    white = blob(
-        (x - 14, y + 1), (x - 6, y - 7), (x + 6, y - 7), (x + 14, y + 1), (x + 6, y + 7), (x - 6, y + 7)
-    )
-    canvas.fill(white, WHITE)
-    canvas.fill(oval(x, y - 0.5, 8), face.eyes, white)
-    canvas.fill(oval(x, y - 0.5, 4.2), INK, white)
-    canvas.fill(oval(x + 2.6, y - 3.4, 2.2), "#ffffff")
-    lid = curve((x - side * 14, y + 1), (x - side * 7, y - 7), (x + side * 6, y - 8), (x + side * 15, y))
-    if face.figure == "woman":
-        lid = curve(
-            (x - side * 14, y + 1), (x - side * 7, y - 7), (x + side * 6, y - 8), (x + side * 19, y - 4)
-        )
-    canvas.fill(ribbon(lid, 2, 3 if face.figure == "man" else 2, 3.6 if face.figure == "man" else 5.6), INK)
-
-
-def _mouth(canvas: Canvas, face: Portrait) -> None:
-    left, right = MOUTHS[face.mouth]
-    y = MOUTH if face.figure == "man" else MOUTH - 2
-    half = 19 if face.figure == "man" else 18
+def _nose_and_mouth(canvas: Canvas, face: Portrait) -> None:
     woman = face.figure == "woman"
-    lips = mixed(face.skin, "#a8323a", 0.46 if woman else 0.24)
-    ends = (200 - half, y - left), (200 + half, y - right)
-    full = 9 if woman else 6
-    upper = curve(ends[0], (192, y - full * 0.55), (200, y - full * 0.3), (208, y - full * 0.55), ends[1])
-    lower = curve(ends[1], (210, y + full), (200, y + full + 1), (190, y + full), ends[0])
+    nose = curve((190, 211), (194, 217), (200, 215), (206, 217), (210, 211))
+    canvas.fill(ribbon(nose, 2.5, 2.5, 5), mixed(face.skin, "#4a1710", 0.21))
+    left, right = MOUTHS[face.mouth]
+    y, half, full = (235, 18, 8) if woman else (237, 19, 5.5)
+    lips = mixed(face.skin, "#a8323a", 0.44 if woman else 0.24)
+    start, end = (200 - half, y - left), (200 + half, y - right)
+    upper = curve(start, (193, y - full * 0.5), (200, y - full * 0.25), (207, y - full * 0.5), end)
+    lower = curve(end, (211, y + full * 0.8), (200, y + full + 1), (189, y + full * 0.8), start)
     canvas.fill(np.vstack([upper, lower]), lips)
-    line = curve(ends[0], (200, y + (left + right) / 3), ends[1])
-    canvas.fill(ribbon(line, 2, 2, 3.4), mixed(lips, "#3a0f10", 0.45))
+    line = curve(start, (200, y + (left + right) / 3), end)
+    canvas.fill(ribbon(line, 1.6, 1.6, 3.2), mixed(lips, "#3a0f10", 0.45))
+
+
+def _eyes(canvas: Canvas, face: Portrait) -> None:
+    white = blob((213, 187), (221, 179), (233, 179), (241, 187), (233, 193), (221, 193))
+    for side, light in ((white, 229.6), (mirrored(white), 175.6)):
+        x = light - 2.6
+        canvas.fill(side, WHITE)
+        canvas.fill(oval(x, 185.5, 8), face.eyes, side)
+        canvas.fill(oval(x, 185.5, 4.2), INK, side)
+        canvas.fill(oval(light, 182.6, 2.2), "#ffffff")
+    if face.figure == "woman":
+        lid = ribbon(curve((213, 187), (220, 179), (233, 178), (246, 182)), 2, 2, 5.4)
+    else:
+        lid = ribbon(curve((213, 187), (220, 179), (233, 178), (242, 186)), 2, 3, 3.6)
+    _pair(canvas, lid, INK)
 
 
 def _brows(canvas: Canvas, face: Portrait) -> None:
-    colour = mixed(face.hair_colour, INK, 0.35)
-    for side in (-1, 1):
-        if face.figure == "man":
-            brow = curve((200 + side * 13, 166), (200 + side * 28, 160), (200 + side * 44, 166))
-            shape = ribbon(brow, 8, 4, 8)
-        else:
-            brow = curve((200 + side * 13, 165), (200 + side * 31, 157), (200 + side * 46, 166))
-            shape = ribbon(brow, 5, 2, 5)
-        canvas.fill(shape, colour)
-
-
-def _beard(canvas: Canvas, face: Portrait, head: Points) -> None:
-    hair = mixed(face.hair_colour, INK, 0.15)
-    if face.beard == "stubble":
-        hair = mixed(face.skin, hair, 0.3)
-    moustache = blob(
-        (200, 219), (216, 222), (227, 236), (212, 229), (200, 230), (188, 229), (173, 236), (184, 222)
-    )
-    if face.beard in ("full", "stubble", "short"):
-        depth = {"full": 222, "stubble": 222, "short": 236}[face.beard]
-        low = {"full": 9, "stubble": 0, "short": 3}[face.beard]
-        jaw = np.vstack(
-            [
-                curve((132, 196), (141, 204), (156, depth), (176, depth + 6), (200, depth + 10)),
-                curve((200, depth + 10), (224, depth + 6), (244, depth), (259, 204), (268, 196)),
-                [(280, 300), (120, 300)],
-            ]
-        )
-        canvas.fill((head - (200, 180)) * (1 + low / 300) + (200, 180 + low * 0.8), hair, jaw)
-    if face.beard in ("goatee",):
-        canvas.fill(symmetrical((200, 252), (216, 247), (222, 262), (214, 277), (200, 281)), hair)
-    if face.beard in ("full", "stubble", "moustache", "goatee", "short"):
-        canvas.fill(moustache, hair)
-    if face.beard in ("full", "goatee", "short"):
-        for side in (-1, 1):
-            canvas.fill(
-                ribbon(curve((200 + side * 22, 230), (200 + side * 25, 244), (200 + side * 18, 258)), 6, 8),
-                hair,
-            )
+    if face.figure == "woman":
+        brow = ribbon(curve((213, 164), (224, 160), (236, 159), (246, 166)), 4.5, 2, 5)
+    else:
+        brow = ribbon(curve((212, 166), (224, 161), (236, 161), (245, 167)), 7, 4, 8)
+    _pair(canvas, brow, mixed(face.hair_colour, INK, 0.35))
 
 
 def _glasses(canvas: Canvas, face: Portrait) -> None:
-    frame = "#3b3431"
-    away, y = EYES
-    for side in (-1, 1):
-        x = 200 + side * (away + 1)
-        if face.glasses == "round":
-            outer = oval(x, y, 22.5)
-        else:
-            outer = blob(
-                *(
-                    (x - 20, y - 15),
-                    (x, y - 17),
-                    (x + 20, y - 15),
-                    (x + 23, y),
-                    (x + 17, y + 16),
-                    (x, y + 18),
-                ),
-                *((x - 17, y + 16), (x - 23, y)),
-            )
-        canvas.fill(ribbon(np.vstack([outer, outer[:2]]), 4.4), frame)
-        canvas.fill(ribbon(curve((x + side * 22, y - 5), (200 + side * (EARS + 2), y - 8)), 4.4), frame)
-    canvas.fill(ribbon(curve((194, y - 3), (200, y - 6), (206, y - 3)), 4.4), frame)
+    if face.glasses == "none":
+        return
+    frame = "#a9772c"
+    rounded = oval(228, 186, 22.5)
+    upper = (208, 171), (228, 169), (248, 171), (251, 186), (245, 202), (228, 204), (211, 202), (205, 186)
+    lens = rounded if face.glasses == "round" else blob(*upper)
+    _pair(canvas, outline(lens, 4.2), frame)
+    _pair(canvas, ribbon(curve((250, 181), (266, 178)), 4.2), frame)
+    canvas.fill(ribbon(arch((206, 183), (200, 180)), 4.2), frame)
 
 
 def _earrings(canvas: Canvas, face: Portrait) -> None:
-    gold = "#e3b34d"
-    for side in (-1, 1):
-        x = 200 + side * (EARS + 3)
-        if face.earrings == "studs":
-            canvas.fill(oval(x, 211, 4.5), gold)
-        else:
-            ring = oval(x, 224, 12)
-            canvas.fill(ribbon(np.vstack([ring, ring[:2]]), 4), gold)
+    if face.earrings == "studs":
+        _pair(canvas, oval(267, 211, 4.5), GOLD)
+    elif face.earrings == "hoops":
+        _pair(canvas, outline(oval(267, 224, 12), 4), GOLD)

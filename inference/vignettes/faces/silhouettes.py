@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 from PIL import Image
 
-from .canvas import Canvas, curve, mirrored, mixed, oval
+from .canvas import Canvas, arch, mixed, oval
 
 COLOURS = {  # neighbours in this order differ clearly, since few people are shown beside each other
     "teal": "#2a8c82",
@@ -62,8 +61,7 @@ class Silhouette:
         """Draw it as a square of ``size`` pixels."""
         canvas = Canvas(size, self.colour)
         person = mixed(self.colour, "#ffffff", 0.86)
-        right = curve((200, 262), (262, 270), (316, 304), (340, 362), (344, 404))
-        canvas.fill(np.vstack([mirrored(right)[::-1], right]), person)
+        canvas.fill(arch((346, 408), (340, 358), (314, 302), (258, 268), (200, 260)), person)
         canvas.fill(oval(200, 166, 80, 84), self.colour)
         canvas.fill(oval(200, 162, 68, 72), person)
         return canvas.finished()
