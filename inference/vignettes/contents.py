@@ -80,7 +80,7 @@ def _filled(
     elif piece.parts:
         shown = tuple(part for one in piece.parts for part in _filled(layout, one, record, cue, field))
         if shown:
-            yield Content(piece, piece.name or "fill", cue, inside=shown)
+            yield Content(piece, piece.name or piece.KIND, cue, inside=shown)
     else:
         name = piece.icon if type(piece) is IconPiece else piece.KIND
         yield Content(piece, piece.name or name, cue)

@@ -156,6 +156,8 @@ def _theme_problems(file: LayoutFile) -> Iterator[tuple[Location, str]]:
 
 def _name_problems(file: LayoutFile, icons: Mapping[str, Icon]) -> Iterator[tuple[Location, str]]:
     colours = next(iter(file.themes.values()))
+    if not isinstance(file.content, Container):
+        yield ("content",), f"content is one {file.content.KIND}; put it into a column."
     for name, style in file.styles.items():
         if style.colour not in colours:
             yield ("styles", name, "colour"), f"colour: {suggestion(style.colour, colours)}"

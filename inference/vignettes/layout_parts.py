@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from ..columns import listed
 from ..marked_yaml import Location
+from ..stimuli.source import TOLD
 from ..study_base import Amount, Count, Part, Text
 from ..study_checks import suggestion
 from .wording import Template, parse_template
@@ -23,7 +24,7 @@ BoxKind = Literal["text", "picture", "icon", "rule", "fill"]
 
 
 def parsed_by(parse: Callable[[str], object]) -> PlainValidator:
-    """Read a value from words; ``parse`` raises ValueError with a sentence that says what to write instead."""
+    """Read a value from words; a ValueError of ``parse`` says what to write instead."""
 
     def read(value: object) -> object:
         if not isinstance(value, str):
@@ -31,7 +32,7 @@ def parsed_by(parse: Callable[[str], object]) -> PlainValidator:
         try:
             return parse(value)
         except ValueError as problem:
-            raise PydanticCustomError("value", "{problem}", {"problem": str(problem)}) from None
+            raise PydanticCustomError(TOLD, "{problem}", {"problem": str(problem)}) from None
 
     return PlainValidator(read)
 
@@ -41,8 +42,9 @@ def _as_sides(value: object) -> Sides:
     sides = [side for side in given if type(side) is int and side >= 0]
     if len(sides) != len(given) or len(sides) not in (1, 2, 4):
         raise PydanticCustomError(
-            "sides",
-            "padding is one number of pixels, two (above and below, at the sides) or four (top, right, bottom, left)",
+            TOLD,
+            "this is no padding; write one number of pixels, two (above and below, at the sides), "
+            "or four (top, right, bottom, left).",
         )
     top, right, bottom, left = sides * (4 // len(sides))
     return top, right, bottom, left
@@ -170,8 +172,8 @@ class Container(Piece):
         least = min(self.padding)
         if (self.fill or self.border) and 10 * least < 3 * self.radius:
             raise PydanticCustomError(
-                "corners",
-                "what stands in it would cover the round corners; give a padding of at least {least}",
+                TOLD,
+                "what stands in it would cover the round corners; give it a padding of at least {least}.",
                 {"least": -(-3 * self.radius // 10)},
             )
         return self
@@ -230,12 +232,12 @@ def _as_piece(value: object) -> Any:
     if len(kinds) == 1:
         return KINDS[kinds[0]].model_validate(value)
     if len(kinds) > 1:
-        problem = f"one part cannot be {listed(kinds)} at once; make them parts of their own"
+        problem = f"one part cannot be {listed(kinds)} at once; make them parts of their own."
     elif strange := [key for key in keys if not any(key in kind.model_fields for kind in KINDS.values())]:
         problem = f"this is no part of a layout: {suggestion(strange[0], KINDS)}"
     else:
-        problem = f"a part of a layout is one of {listed(KINDS)} with its attributes"
-    raise PydanticCustomError("part", "{problem}", {"problem": problem})
+        problem = f"a part of a layout is one of {listed(KINDS)} with its attributes."
+    raise PydanticCustomError(TOLD, "{problem}", {"problem": problem})
 
 
 AnyPiece = Annotated[
