@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TypeVar
 
-import regex
-
 from ..errors import MissingDependency
+from .characters import AGAINST_LEVEL, NEEDS_LEVELS
 
 LIBRARIES = {
     "win32": ("fribidi", "fribidi-0", "libfribidi-0"),
@@ -21,13 +20,6 @@ LIBRARIES = {
 }
 ELSEWHERE = ("libfribidi.so.0", "libfribidi.so")
 BY_FIRST_STRONG = 0x40  # FRIBIDI_PAR_ON
-RIGHT_TO_LEFT = regex.compile(
-    r"[\p{Bidi_Class=R}\p{Bidi_Class=AL}\p{Bidi_Class=AN}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]"
-)
-AGAINST = (  # characters that run the other way by themselves, for even and for odd levels
-    regex.compile(r"[\p{Bidi_Class=R}\p{Bidi_Class=AL}]"),
-    regex.compile(r"[\p{Bidi_Class=L}\p{Bidi_Class=EN}\p{Bidi_Class=AN}]"),
-)
 OVERRIDES = ("\N{LEFT-TO-RIGHT OVERRIDE}", "\N{RIGHT-TO-LEFT OVERRIDE}")
 END = "\N{POP DIRECTIONAL FORMATTING}"
 NEEDS_FRIBIDI = (
@@ -66,7 +58,7 @@ def levels(paragraph: str) -> tuple[list[int], bool]:
     >>> levels("abc")
     ([0, 0, 0], False)
     """
-    if not RIGHT_TO_LEFT.search(paragraph):
+    if not NEEDS_LEVELS.search(paragraph):
         return [0] * len(paragraph), False
     library = fribidi()
     if library is None:
@@ -90,7 +82,7 @@ def as_at_level(text: str, level: int) -> str:
     ('abc', 5)
     """
     odd = level % 2
-    return f"{OVERRIDES[odd]}{text}{END}" if AGAINST[odd].search(text) else text
+    return f"{OVERRIDES[odd]}{text}{END}" if AGAINST_LEVEL[odd].search(text) else text
 
 
 def visual_order(pieces: Sequence[T], piece_levels: Sequence[int]) -> list[T]:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from fontTools.ttLib import TTFont, TTLibError
 from PIL import Image, ImageChops, ImageDraw, ImageFont
 
 from ..errors import InputError
+from .font_tables import read_font_tables
 
 SCALABLE = 160  # pixels at which a font of outlines is drawn before it is scaled down
 PROBE = "\N{GRINNING FACE}"
@@ -36,12 +36,12 @@ class EmojiFont:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            with TTFont(path, lazy=True, fontNumber=0) as font:
-                self._characters = frozenset(font.getBestCmap())
-                self._native = _native_size(font)
+            tables = read_font_tables(path)
+            self._characters = tables.characters | SIGNS
+            self._native = tables.bitmaps or SCALABLE
             self._face = ImageFont.truetype(path, self._native)
             red, _, blue, _ = self.draw(PROBE, self._native)[0].split()
-        except (OSError, TTLibError, TypeError):
+        except (OSError, ValueError):
             raise InputError(
                 f"{path}: this is no font with emoji; name one such as NotoColorEmoji.ttf."
             ) from None
@@ -53,7 +53,7 @@ class EmojiFont:
 
     def covers(self, characters: str) -> bool:
         """Say whether the font has all the characters, signs that only join others apart."""
-        return all(ord(character) in self._characters | SIGNS for character in characters)
+        return all(ord(character) in self._characters for character in characters)
 
     def draw(self, cluster: str, size: int) -> tuple[Image.Image, int, int, float]:
         """Draw one emoji beside text of a size.
@@ -82,11 +82,3 @@ def find_emoji(files: Sequence[str], folders: Sequence[str], named: Path | None)
             with suppress(InputError):
                 return EmojiFont(path)
     return None
-
-
-def _native_size(font: TTFont) -> int:
-    if "CBLC" in font:
-        return int(font["CBLC"].strikes[0].bitmapSizeTable.ppemY)
-    if "sbix" in font:
-        return int(max(font["sbix"].strikes))
-    return SCALABLE

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypedDict
 
-import regex
 import yaml
 from PIL import ImageFont, features
 
 from ..errors import InputError, MissingDependency
 from ..paths import ROOT
+from .characters import INVISIBLE, is_of, named
 from .directions import NEEDS_FRIBIDI, fribidi
 from .emoji import EmojiFont, find_emoji
+from .font_tables import read_font_tables
 
 FONTS = ROOT / "data" / "fonts.yaml"
 BOLD = 600  # the lightest weight that a bold file is taken for
 EMOJI = -1  # in place of the number of a family
-PRIVATE = "Co"  # characters that every font means something else by
-INVISIBLE = regex.compile(r"[\p{Default_Ignorable_Code_Point}\p{White_Space}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,18 @@ class Absent:
 
     name: str
     scripts: tuple[str, ...]
+    extra: str
+
+
+class _Listed(TypedDict, total=False):
+    """An entry of the file of fonts."""
+
+    name: str
+    package: str
+    file: str
+    axes: dict[str, str | float]
+    bold: _Listed
+    scripts: list[str]
     extra: str
 
 
@@ -85,7 +97,7 @@ class Fonts:
         self.families = tuple(families)
         self.emoji = emoji
         self.shaping = shaping
-        self._shaped = regex.compile("|".join(rf"\p{{Script={script}}}" for script in shaped) or "(?!)")
+        self._shaped = tuple(shaped)
         self.absent = tuple(absent)
         self.pixels_per_point = pixels_per_point
         self._faces: dict[tuple[int, int, int], ImageFont.FreeTypeFont] = {}
@@ -148,12 +160,12 @@ class Fonts:
         visible = INVISIBLE.sub("", cluster)
         if self.emoji is None:
             raise InputError(
-                f"The text has the emoji {_named(cluster[0])}, and no font with emoji was found; install one "
+                f"The text has the emoji {named(cluster[0])}, and no font with emoji was found; install one "
                 "(Debian and Ubuntu: apt install fonts-noto-color-emoji), or name its file."
             )
         if not self.emoji.covers(visible):
             raise InputError(
-                f"{self.emoji.path.name} lacks the emoji {_named(cluster[0])}; "
+                f"{self.emoji.path.name} lacks the emoji {named(cluster[0])}; "
                 "install a newer font with emoji, or take it out of the text."
             )
         if len(visible) > 1 and not self.shaping:
@@ -163,7 +175,7 @@ class Fonts:
     def covers(self, family: int, cluster: str) -> bool:
         """Say whether a family has all visible characters of a cluster, as they are or composed."""
         if family not in self._characters:
-            self._characters[family] = _coverage(self.families[family].regular)
+            self._characters[family] = read_font_tables(self.families[family].regular).characters
         characters = self._characters[family]
         visible = INVISIBLE.sub("", cluster)
         return all(ord(character) in characters for character in visible) or all(
@@ -180,7 +192,7 @@ class Fonts:
         return self._faces[key]
 
     def _first_with(self, cluster: str) -> int:
-        if not self.shaping and self._shaped.search(cluster):
+        if not self.shaping and any(is_of(script, cluster[0]) for script in self._shaped):
             raise MissingDependency(NEEDS_FRIBIDI)
         for number in range(len(self.families)):
             if self.covers(number, cluster):
@@ -194,19 +206,19 @@ class Fonts:
         for character in visible:
             if not any(self.covers(number, character) for number in range(len(self.families))):
                 return self._why_not_alone(character)
-        together = " with ".join(_named(character) for character in visible)
+        together = " with ".join(named(character) for character in visible)
         return (
             f"No font has {together} in one place; take them out of the text, or write them in another way."
         )
 
     def _why_not_alone(self, character: str) -> str:
         for family in self.absent:
-            if any(regex.match(rf"\p{{Script={script}}}", character) for script in family.scripts):
+            if any(is_of(script, character) for script in family.scripts):
                 return (
-                    f"{_named(character)} needs the font {family.name}, which is not installed; "
+                    f"{named(character)} needs the font {family.name}, which is not installed; "
                     f"install with `pip install 'conjury[{family.extra}]'`."
                 )
-        return f"No font has {_named(character)}; take it out of the text, or write it in another way."
+        return f"No font has {named(character)}; take it out of the text, or write it in another way."
 
 
 def can_shape() -> bool:
@@ -214,35 +226,30 @@ def can_shape() -> bool:
     return bool(features.check("raqm") and features.check("fribidi") and fribidi())
 
 
-def _named(character: str) -> str:
-    return f"U+{ord(character):04X} ({unicodedata.name(character, 'a character without a name')})"
-
-
-def _installed(listed: Sequence[Mapping[str, object]]) -> tuple[list[Family], list[Absent]]:
+def _installed(listed: Sequence[_Listed]) -> tuple[list[Family], list[Absent]]:
     families, absent, missing = [], [], []
     for entry in listed:
-        name, file = str(entry["name"]), _file(entry)
-        bold = _file(entry["bold"]) if isinstance(entry.get("bold"), Mapping) else file  # type: ignore[arg-type]
-        if file and bold:
-            axes = tuple(dict(entry.get("axes", {})).values())  # type: ignore[call-overload]
-            families.append(Family(name, file, bold, axes))
+        regular, bold = _file(entry), _file(entry.get("bold", entry))
+        if regular and bold:
+            axes = tuple(entry.get("axes", {}).values())
+            families.append(Family(entry["name"], regular, bold, axes))
         elif "extra" in entry:
-            absent.append(Absent(name, tuple(entry["scripts"]), str(entry["extra"])))  # type: ignore[arg-type]
+            absent.append(Absent(entry["name"], tuple(entry["scripts"]), entry["extra"]))
         else:
-            missing.append(str(entry["package"]).replace("_", "-"))
+            missing.append(entry["package"].replace("_", "-"))
     if missing:
         raise MissingDependency(
-            f"Drawing pictures needs {', '.join(missing)}, not installed here; "
+            f"Drawing pictures needs the fonts {', '.join(missing)}, which are not installed; "
             "install with `pip install 'conjury[pictures]'`."
         )
     return families, absent
 
 
-def _file(entry: Mapping[str, object]) -> Path | None:
-    spec = find_spec(str(entry["package"]))
+def _file(entry: _Listed) -> Path | None:
+    spec = find_spec(entry["package"])
     if spec is None or not spec.submodule_search_locations:
         return None
-    path = Path(spec.submodule_search_locations[0]) / str(entry["file"])
+    path = Path(spec.submodule_search_locations[0]) / entry["file"]
     return path if path.is_file() else None
 
 
@@ -250,21 +257,17 @@ def _face(family: Family, size: int, weight: int, points: float, shaping: bool) 
     layout = ImageFont.Layout.RAQM if shaping else ImageFont.Layout.BASIC
     face = ImageFont.truetype(family.bold if weight >= BOLD else family.regular, size, layout_engine=layout)
     if family.axes:
-        wanted: dict[str | float, float] = {"size": points, "weight": weight}
-        face.set_variation_by_axes(
-            [
-                min(max(wanted.get(axis, axis), bounds["minimum"] or 0), bounds["maximum"] or 0)  # type: ignore[arg-type, type-var]
-                for axis, bounds in zip(family.axes, face.get_variation_axes(), strict=True)
-            ]
-        )
+        ranges = [(axis["minimum"] or 0, axis["maximum"] or 0) for axis in face.get_variation_axes()]
+        wanted = [_value(axis, weight, points) for axis in family.axes]
+        limited = [min(max(each, low), high) for each, (low, high) in zip(wanted, ranges, strict=True)]
+        face.set_variation_by_axes(limited)
     return face
 
 
-def _coverage(path: Path) -> frozenset[int]:
-    from fontTools.ttLib import TTFont
-
-    with TTFont(path, lazy=True) as font:
-        return frozenset(code for code in font.getBestCmap() if unicodedata.category(chr(code)) != PRIVATE)
+def _value(axis: str | float, weight: int, points: float) -> float:
+    if isinstance(axis, str):
+        return points if axis == "size" else weight
+    return axis
 
 
 def _digest(path: Path) -> str:

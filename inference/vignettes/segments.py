@@ -2,43 +2,15 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-import regex
-
+from .characters import CLUSTERS, NEWLINES, traits
 from .directions import levels
 from .fonts import EMOJI, Fonts
 
-NEWLINES = regex.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-CLUSTERS = regex.compile(r"\X")
-SPACE = regex.compile(r"[\p{White_Space}--[\u00A0\u2007\u202F]]|\u200B", regex.V1)
-PICTURE = regex.compile(  # flags, keycaps, what is shown as a picture by itself or is asked to be
-    r"\p{Regional_Indicator}{2}|[0-9#*]\uFE0F?\u20E3|\p{Emoji_Presentation}(?!\uFE0E)"
-    r"|\p{Emoji}(?:\uFE0F|\p{Emoji_Modifier})|\p{Extended_Pictographic}\uFE0F?\u200D\p{Emoji}"
-)
-COMMON = regex.compile(r"[\p{Script=Common}\p{Script=Inherited}]+")
-OPENER = regex.compile(r"[\p{Line_Break=OP}\p{Line_Break=PR}\p{Pi}]")
-CLOSER = regex.compile(
-    r"[\p{LB=CL}\p{LB=CP}\p{LB=EX}\p{LB=IS}\p{LB=NS}\p{LB=CJ}\p{LB=IN}\p{LB=PO}\p{LB=SY}\p{Pf}\"']"
-)
-HANGUL = regex.compile(r"\p{Hangul}")
 HYPHENS = "-\N{HYPHEN}"
 DASHES = "\N{EN DASH}\N{EM DASH}"
-
-
-@dataclass(frozen=True, slots=True)
-class Traits:
-    """What a cluster is, whatever stands around it."""
-
-    space: bool
-    emoji: bool
-    common: bool
-    wide: bool
-    opener: bool
-    closer: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,26 +89,6 @@ def split(word: Word, count: int) -> tuple[Word, Word]:
     """Cut a word after a number of clusters."""
     rest = word.clusters[count:]
     return beginning(word, count), Word(rest, _pieces(rest), word.blanks)
-
-
-@lru_cache(maxsize=65_536)
-def traits(cluster: str) -> Traits:
-    """Look a cluster up in the tables of Unicode.
-
-    Examples
-    --------
-    >>> traits("\N{REGIONAL INDICATOR SYMBOL LETTER D}\N{REGIONAL INDICATOR SYMBOL LETTER E}").emoji
-    True
-    """
-    emoji = bool(PICTURE.match(cluster))
-    return Traits(
-        space=bool(SPACE.match(cluster)),
-        emoji=emoji,
-        common=bool(COMMON.fullmatch(cluster)),
-        wide=not emoji and unicodedata.east_asian_width(cluster[0]) in "WF" and not HANGUL.match(cluster),
-        opener=bool(OPENER.match(cluster)),
-        closer=bool(CLOSER.match(cluster)),
-    )
 
 
 def _paragraph(text: str, fonts: Fonts) -> Paragraph:

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-import regex
 from PIL import Image, ImageDraw, ImageFont
 
+from .characters import UNDRAWN
 from .directions import as_at_level
 from .fonts import EMOJI, Fonts
 from .segments import Piece
@@ -16,7 +16,6 @@ from .segments import Piece
 KEPT = 4096  # words
 TAB = "    "
 WIDE_SPACE = "\N{IDEOGRAPHIC SPACE}"
-UNDRAWN = regex.compile(r"\p{Default_Ignorable_Code_Point}")
 WHITE = 255
 
 

@@ -149,7 +149,8 @@ class Typesetter:
         if width is None:
             return [self._row(paragraph.words, style)]
         words = [part for word in paragraph.words for part in self._cut(word, style, width)]
-        rows, start = [], 0
+        rows: list[_Row] = []
+        start = 0
         while start < len(words) or not rows:
             count = self._count_that_may_fit(words, start, style, width)
             row = self._row(words[start : start + count], style)

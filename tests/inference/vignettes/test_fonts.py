@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,8 +54,8 @@ def test_a_decomposed_letter_is_had_if_the_composed_one_is(fonts: Fonts) -> None
 
 def test_latin_text_opens_no_other_fonts_table(fonts: Fonts, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    coverage = module._coverage
-    monkeypatch.setattr(module, "_coverage", lambda path: opened.append(path.name) or coverage(path))
+    read = module.read_font_tables
+    monkeypatch.setattr(module, "read_font_tables", lambda path: opened.append(path.name) or read(path))
     fresh = without(fonts)
     for letter in "Naïve 2024!":
         fresh.family_of(letter)
@@ -183,6 +185,18 @@ def test_emoji_are_as_large_beside_any_text(fonts: Fonts) -> None:
         assert image.height == pytest.approx(1.17 * size, abs=1)
         assert -top == pytest.approx(0.93 * size, abs=1)
         assert left + image.width == pytest.approx(advance, abs=1.5)
+
+
+@pytest.mark.parametrize(("package", "module"), [("regex", "characters"), ("fontTools", "font_tables")])
+def test_missing_packages_of_the_extra_are_named(
+    monkeypatch: pytest.MonkeyPatch, package: str, module: str
+) -> None:
+    name = f"conjury.inference.vignettes.{module}"
+    for loaded in [each for each in sys.modules if each == name or each.split(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, loaded)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingDependency, match=r"Drawing pictures needs .* 'conjury\[pictures\]'"):
+        importlib.import_module(name)
 
 
 def test_hashes_are_those_of_the_files(fonts: Fonts) -> None:

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.vignettes import directions
+from conjury.inference.vignettes.characters import NEWLINES, traits
 from conjury.inference.vignettes.directions import levels, visual_order
 from conjury.inference.vignettes.fonts import EMOJI, Fonts
-from conjury.inference.vignettes.segments import NEWLINES, Paragraph, paragraphs, traits
+from conjury.inference.vignettes.segments import Paragraph, paragraphs
 
 ZWJ = "\N{ZERO WIDTH JOINER}"
 FAMILY = ZWJ.join("👨👩👧👦")

@@ -13,8 +13,8 @@ from PIL import Image, ImageDraw
 
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.vignettes import fonts as fonts_module
+from conjury.inference.vignettes.characters import NEWLINES, SPACE
 from conjury.inference.vignettes.fonts import Fonts
-from conjury.inference.vignettes.segments import NEWLINES, SPACE
 from conjury.inference.vignettes.typesetting import Line, TextBlock, TextStyle, Typesetter
 
 BLACK, WHITE = (0, 0, 0), (255, 255, 255)
