@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from PIL import Image, ImageDraw, ImageFont
 
+from ..errors import InputError
 from .characters import UNDRAWN
 from .directions import as_at_level
 from .fonts import EMOJI, Fonts
@@ -62,9 +63,13 @@ class Sprites:
         if space:
             blanks = "".join([each if each == WIDE_SPACE else " " for each in text.replace("\t", TAB)])
             return Sprite(None, 0, 0, face.getlength(blanks))
-        if not self._fonts.shaping:
-            return _drawn(UNDRAWN.sub("", text), face, None)
-        return _drawn(as_at_level(text, odd), face, "rtl" if odd else "ltr")
+        direction = None if not self._fonts.shaping else "rtl" if odd else "ltr"
+        try:
+            return _drawn(as_at_level(text, odd) if direction else UNDRAWN.sub("", text), face, direction)
+        except OSError as failure:  # FreeType gives up on outlines with very many crossings
+            raise InputError(
+                f"'{text}' cannot be drawn at weight {weight} ({failure}); write it otherwise or lighter."
+            ) from None
 
 
 def _drawn(text: str, face: ImageFont.FreeTypeFont, direction: str | None) -> Sprite:

@@ -163,6 +163,17 @@ def test_no_ink_is_cut_off(typesetter: Typesetter, text: str) -> None:
     assert ink(typesetter.draw(block, BLACK, WHITE)).sum() == pytest.approx(ink(paper).sum(), rel=1e-3)
 
 
+def test_outlines_that_freetype_gives_up_on_are_refused(
+    typesetter: Typesetter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def give_up(*_: object, **__: object) -> None:
+        raise OSError("raster overflow")
+
+    monkeypatch.setattr(ImageDraw.ImageDraw, "text", give_up)
+    with pytest.raises(InputError, match=r"'unseenword' cannot be drawn at weight 400 \(raster overflow\)"):
+        typesetter.set("unseenword", STYLE, None)
+
+
 def test_words_set_apart_are_those_of_the_whole_line(typesetter: Typesetter) -> None:
     text = "AVATAR To the quick brown fox"
     face = typesetter.fonts.face(0, 30, 400)
