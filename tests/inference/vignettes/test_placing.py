@@ -1,0 +1,361 @@
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_up_vignettes import ARABIC, ARABIC_POST, POST, PROFILE, RECORDS, TABLE
+
+from conjury.inference.errors import InputError
+from conjury.inference.stimuli import load_posts, profile_values
+from conjury.inference.stimuli.wording import fill
+from conjury.inference.study import load_study
+from conjury.inference.vignettes.arranging import SetText, fair_shares
+from conjury.inference.vignettes.layout_file import Layout, load_layout
+from conjury.inference.vignettes.layout_parts import IconPiece, TextPiece
+from conjury.inference.vignettes.placing import Box, Size, place
+from conjury.inference.vignettes.typesetting import Line, TextBlock, TextStyle, Typesetter
+
+REWORDED = ("likes", "posted", "reviews")  # shown otherwise than they stand in the record
+REPLY = ("reply_name", "reply_handle", "reply_face", "reply_text")
+SCRIPTS = (
+    "word long antidisestablishmentarianism a. 42",
+    "كلمة طويلة جدا لا",
+    "שלום עולם",
+    "नमस्ते दुनिया",
+    "😩 👩🏽‍🚀 🇳🇴",
+)
+POST_LAYOUT = load_layout("post")
+
+
+def set_in_blocks(text: str, style: TextStyle, width: int | None) -> TextBlock:
+    """Break text in which every character is a square, as many to a line as there is room for."""
+    letters = len(text) if width is None else width // style.size
+    lines = [text[start : start + letters] for start in range(0, len(text), letters)] or [""]
+    set_lines = tuple(Line(line, 0, 0, len(line) * style.size, ()) for line in lines)
+    across = max(line.width for line in set_lines) if width is None else width
+    return TextBlock(
+        set_lines, across, len(lines) * round(style.size * style.leading), 0, False, style, False
+    )
+
+
+def written(folder: Path, content: str, width: int = 300) -> Layout:
+    head = (
+        f"width: {width}\nthemes:\n  light: {{background: '#ffffff', ink: '#111111'}}\n"
+        "styles:\n  words: {size: 10, leading: 1, colour: ink}\ncontent:\n"
+    )
+    (folder / "made.yaml").write_text(head + content, encoding="utf-8")
+    return load_layout("made.yaml", folder)
+
+
+def boxes_of(
+    layout: Layout, record: Mapping[str, object], set_text: SetText
+) -> tuple[dict[str, Box], tuple[Box, ...], Size]:
+    placed, size = place(layout, record, set_text)
+    boxes = tuple(one.box for one in placed)
+    return {box.name: box for box in boxes}, boxes, size
+
+
+def at(box: Box) -> tuple[int, int, int, int]:
+    return box.x, box.y, box.width, box.height
+
+
+def overlap(one: Box, other: Box) -> bool:
+    across = one.x < other.x + other.width and other.x < one.x + one.width
+    return across and one.y < other.y + other.height and other.y < one.y + one.height
+
+
+def letters(parts: Iterable[str]) -> str:
+    return "".join("".join(parts).split())
+
+
+def random_text(draw: random.Random, length: int) -> str:
+    """Write words of many scripts, long and short, with and without space between them."""
+    pieces = [""]
+    while sum(map(len, pieces)) < length or not "".join(pieces).strip():
+        script = draw.choice(SCRIPTS)
+        word = draw.choice([*script.split(), script.replace(" ", "")])
+        pieces += [word, draw.choice([" ", " ", "  ", "\n", ""])]
+    return "".join(pieces).strip()
+
+
+def check(layout: Layout, record: Mapping[str, object], set_text: SetText) -> None:
+    """Everything lies in the picture, no words on others, and all that the record says is written."""
+    _, boxes, (width, height) = boxes_of(layout, record, set_text)
+    assert all(box.x >= 0 and box.y >= 0 and box.width > 0 and box.height > 0 for box in boxes)
+    assert all(box.x + box.width <= width and box.y + box.height <= height for box in boxes)
+    solid = [box for box in boxes if box.kind != "fill"]
+    assert not [(one.name, two.name) for one, two in itertools.combinations(solid, 2) if overlap(one, two)]
+    for box in boxes:
+        assert letters(box.lines) == letters([box.text or ""] if box.kind == "text" else [])
+    shown = {field for box in boxes for field in box.fields}
+    assert shown == {name for name, value in record.items() if value is not None} - {"profile_id", "alt"}
+    for box in boxes:
+        if box.kind == "text" and box.fields == (box.name,) and box.name not in REWORDED:
+            assert letters(box.lines).endswith(letters([str(record[box.name])]))
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_what_ships_places_all_that_a_record_says(name: str, typesetter: Typesetter) -> None:
+    check(load_layout(name), RECORDS[name], typesetter.set)
+
+
+def test_no_text_of_the_corpus_is_cut_off(typesetter: Typesetter) -> None:
+    study = load_study("moderation")
+    assert study.content is not None
+    kit = load_posts(study.folder, study.content, profile_values(study))
+    kinds = [None, *kit.insults.values()]
+    words = (None, kit.texts.intensifier)
+    posts = [
+        {**POST, "text": fill(template.text, kind, word), "reply_text": reply}
+        for template in kit.texts.templates.values()
+        for kind, word, reply in itertools.product(kinds, words, (template.agree, template.disagree))
+    ]
+    assert len(posts) == 50 * 7 * 2 * 2
+    set_text = lru_cache(maxsize=None)(typesetter.set)
+    for post in posts:
+        check(POST_LAYOUT, post, set_text)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32), length=st.integers(1, 2000))
+def test_no_random_text_is_cut_off(typesetter: Typesetter, seed: int, length: int) -> None:
+    draw = random.Random(seed)
+    text, reply = random_text(draw, length), random_text(draw, length // 4)
+    name, handle = random_text(draw, 60), random_text(draw, 40)
+    record = {**POST, "text": text, "name": name, "reply_handle": handle, "reply_text": reply}
+    check(POST_LAYOUT, record, typesetter.set)
+
+
+def test_a_post_without_its_reply_is_the_upper_part_of_the_post(typesetter: Typesetter) -> None:
+    _, whole, (_, height) = boxes_of(POST_LAYOUT, POST, typesetter.set)
+    _, alone, (_, lower) = boxes_of(POST_LAYOUT, {**POST, **dict.fromkeys(REPLY)}, typesetter.set)
+    assert not {field for box in alone for field in box.fields} & set(REPLY)
+    assert whole[: len(alone)] == alone
+    assert lower < height
+
+
+def test_columns_that_a_record_lacks_are_missing_values(typesetter: Typesetter) -> None:
+    without = {name: value for name, value in POST.items() if name not in REPLY}
+    assert (
+        place(POST_LAYOUT, without, typesetter.set)[1]
+        == place(POST_LAYOUT, {**POST, **dict.fromkeys(REPLY)}, typesetter.set)[1]
+    )
+
+
+@pytest.mark.parametrize("lack", [{"likes": None}, {"name": None}])
+def test_a_missing_value_is_told_by_record_and_field(lack: dict[str, None], typesetter: Typesetter) -> None:
+    (field,) = lack
+    with pytest.raises(InputError, match=f"'{field}' is shown, and profile 7 has none; fill it in"):
+        place(POST_LAYOUT, {**POST, **lack}, typesetter.set)
+
+
+def test_a_value_that_cannot_be_written_is_told_by_record(typesetter: Typesetter) -> None:
+    with pytest.raises(InputError, match=r"post\.yaml: profile 7: posted is 'noon', which is no date"):
+        place(POST_LAYOUT, {**POST, "posted": "noon"}, typesetter.set)
+
+
+def test_a_record_of_which_nothing_is_shown_is_refused(tmp_path: Path) -> None:
+    layout = written(tmp_path, "  column:\n    - {text: '{a}', style: words, when: a}\n")
+    with pytest.raises(InputError, match="nothing of the record is shown"):
+        place(layout, {"a": None}, set_in_blocks)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"name": "VM", "handle": "vm1"},
+        {"name": "Shaniqua Washington-Broadnax", "handle": "shaniqua_washington_broadnax9999"},
+        {"name": "ليلى", "handle": "layla77"},
+        {"face": "anonymous_03"},
+    ],
+)
+def test_cues_move_nothing(changed: dict[str, str], typesetter: Typesetter) -> None:
+    _, before, size = boxes_of(POST_LAYOUT, POST, typesetter.set)
+    _, after, size_after = boxes_of(POST_LAYOUT, {**POST, **changed}, typesetter.set)
+    cue = "face" if "face" in changed else "name"
+    assert [at(box) for box in before] == [at(box) for box in after]
+    assert size == size_after
+    assert {box.cue for box, other in zip(before, after, strict=True) if box != other} == {cue}
+
+
+def test_cues_are_all_boxes_with_the_author_and_no_other() -> None:
+    _, boxes, _ = boxes_of(POST_LAYOUT, POST, set_in_blocks)
+    told = {box.name: box.cue for box in boxes if {"name", "handle", "face"} & set(box.fields)}
+    assert told == {"name": "name", "handle": "name", "replying_to_handle": "name", "face": "face"}
+    assert {box.name for box in boxes if box.cue} == set(told)
+
+
+def test_right_to_left_text_begins_on_the_right(typesetter: Typesetter) -> None:
+    placed, _ = place(POST_LAYOUT, ARABIC_POST, typesetter.set)
+    block = next(one.block for one in placed if one.box.name == "text")
+    assert block is not None
+    assert block.rtl
+    assert all(line.x + line.width == block.width for line in block.lines)
+    assert block.lines[-1].x > 0
+    assert letters(line.text for line in block.lines) == letters([ARABIC])
+
+
+def test_a_name_from_right_to_left_stays_beside_its_picture(typesetter: Typesetter) -> None:
+    placed, _ = place(POST_LAYOUT, {**POST, "name": "ليلى"}, typesetter.set)
+    name = next(one for one in placed if one.box.name == "name")
+    assert name.block is not None
+    assert name.block.width < name.box.width / 2
+
+
+def test_fields_become_rows_in_the_order_of_the_record(typesetter: Typesetter) -> None:
+    _, boxes, _ = boxes_of(load_layout("table"), TABLE, typesetter.set)
+    shown = [name for name, value in TABLE.items() if value is not None and name not in ("profile_id", "alt")]
+    values = [box for box in boxes if box.fields]
+    assert [box.text for box in boxes if box.kind == "text" and not box.fields] == shown
+    assert [box.fields for box in values] == [(name,) for name in shown]
+    assert [box.text for box in values] == [TABLE[name] for name in shown]
+    assert sorted(values, key=lambda box: box.y) == values
+
+
+def test_fields_that_a_card_names_get_no_row(typesetter: Typesetter) -> None:
+    _, boxes, _ = boxes_of(load_layout("profile"), PROFILE, typesetter.set)
+    assert [box.text for box in boxes if box.kind == "text" and not box.fields] == [
+        "Party",
+        "Age",
+        "Education",
+    ]
+
+
+def test_fields_can_be_passed_over(tmp_path: Path) -> None:
+    layout = written(
+        tmp_path, "  column:\n    - {each: {text: '{field}: {value}', style: words}, without: [b]}\n"
+    )
+    _, boxes, _ = boxes_of(layout, {"a": "x", "b": "y", "c": None, "field": "z"}, set_in_blocks)
+    assert [(box.text, box.fields) for box in boxes] == [("a: x", ("a",)), ("field: z", ("field",))]
+
+
+def test_columns_stack_their_parts(tmp_path: Path) -> None:
+    layout = written(
+        tmp_path,
+        "  column:\n    - {text: '{a}', style: words}\n    - {icon: star, size: 20, colour: ink}\n"
+        "    - {rule: ink}\n    - {space: 9}\n    - {text: b, style: words, width: natural, name: b}\n"
+        "  padding: [1, 2, 3, 4]\n  gap: 5\n  align: end\n",
+    )
+    boxes, _, size = boxes_of(layout, {"a": "m" * 30}, set_in_blocks)
+    assert size == (300, 1 + 20 + 5 + 20 + 5 + 2 + 5 + 9 + 5 + 10 + 3)
+    assert at(boxes["a"]) == (4, 1, 294, 20)
+    assert at(boxes["star"]) == (278, 26, 20, 20)
+    assert at(boxes["rule"]) == (4, 51, 294, 2)
+    assert at(boxes["b"]) == (288, 72, 10, 10)
+
+
+def test_rows_share_their_width(tmp_path: Path) -> None:
+    layout = written(
+        tmp_path,
+        "  row:\n    - {text: '{a}', style: words}\n    - {icon: star, size: 20, colour: ink}\n"
+        "    - {text: '{b}', style: words, width: fill}\n    - {space: 6}\n    - {rule: ink, thickness: 4}\n"
+        "  gap: 2\n  align: center\n",
+    )
+    boxes, _, size = boxes_of(layout, {"a": "aaa", "b": "bbb"}, set_in_blocks)
+    assert size == (300, 20)
+    assert at(boxes["a"]) == (0, 5, 30, 10)
+    assert at(boxes["star"]) == (32, 0, 20, 20)
+    assert at(boxes["b"]) == (54, 5, 118, 10)
+    assert at(boxes["rule"]) == (182, 8, 118, 4)
+
+
+def test_open_spaces_push_parts_apart(tmp_path: Path) -> None:
+    layout = written(
+        tmp_path,
+        "  row:\n    - {icon: like, size: 20, colour: ink}\n    - {space: fill}\n"
+        "    - {icon: star, size: 20, colour: ink}\n    - {space: fill}\n"
+        "    - {text: '{a}', style: words}\n",
+    )
+    boxes, _, _ = boxes_of(layout, {"a": "mm"}, set_in_blocks)
+    assert (boxes["like"].x, boxes["star"].x, boxes["a"].x) == (0, 140, 280)
+    long, _, _ = boxes_of(layout, {"a": "m" * 99}, set_in_blocks)
+    assert (long["star"].x, at(long["a"])) == (20, (40, 0, 260, 40))
+
+
+def test_the_longest_words_of_a_row_give_way_first(tmp_path: Path) -> None:
+    layout = written(
+        tmp_path, "  row:\n    - {text: '{a}', style: words}\n    - {text: '{b}', style: words}\n"
+    )
+    boxes, _, _ = boxes_of(layout, {"a": "mm", "b": "m" * 60}, set_in_blocks)
+    assert (at(boxes["a"]), at(boxes["b"])) == ((0, 0, 20, 10), (20, 0, 280, 30))
+
+
+def test_nothing_stands_where_parts_vanished(tmp_path: Path) -> None:
+    layout = written(
+        tmp_path,
+        "  column:\n    - {icon: star, size: 20, colour: ink}\n"
+        "    - {column: [{text: '{a}', style: words, when: a}], padding: 9, fill: ink}\n"
+        "    - {icon: like, size: 20, colour: ink}\n  gap: 5\n",
+    )
+    boxes, _, size = boxes_of(layout, {"a": None}, set_in_blocks)
+    assert sorted(boxes) == ["like", "star"]
+    assert (boxes["like"].y, size) == (25, (300, 45))
+
+
+@pytest.mark.parametrize(
+    ("part", "sentence"),
+    [
+        ("{picture: '{a}', size: 301}", "'a' needs 301 pixels across and has 300; make it smaller"),
+        ("{row: [{icon: star, size: 200, colour: ink}, {space: 200}]}", "'row' needs 400 pixels"),
+        (
+            "{column: [{text: '{a}', style: words}], padding: 145}",
+            "'a' needs 20 pixels across and has 10",
+        ),
+        (
+            "{column: [{text: '{a}', style: words}], padding: 170}",
+            "'a' needs 20 pixels across and has 0",
+        ),
+    ],
+)
+def test_a_part_without_room_is_refused(tmp_path: Path, part: str, sentence: str) -> None:
+    layout = written(tmp_path, f"  column:\n    - {part}\n")
+    with pytest.raises(InputError) as refusal:
+        place(layout, {"a": "mm"}, set_in_blocks)
+    assert f"made.yaml: {sentence}" in str(refusal.value)
+
+
+@given(wants=st.lists(st.none() | st.integers(0, 900), max_size=8), room=st.integers(0, 2000))
+def test_shares_are_fair(wants: list[int | None], room: int) -> None:
+    shares = fair_shares(wants, room)
+    pairs = list(zip(shares, wants, strict=True))
+    assert all(0 <= share <= (room if want is None else want) for share, want in pairs)
+    short = [share for share, want in pairs if want is None or share < want]
+    assert sum(shares) == room if short else sum(shares) <= room
+    assert max(short, default=0) - min(short, default=0) <= 1
+    assert all(share <= min(short, default=share) + 1 for share in shares)
+
+
+def luminance(colour: tuple[int, int, int]) -> float:
+    """Relative luminance after WCAG 2.2."""
+    linear = [c / 12.92 if (c := part / 255) <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for part in colour]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("name", RECORDS)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_words_and_icons_stand_out_from_what_is_behind_them(name: str, theme: str) -> None:
+    layout = load_layout(name)
+    colours = layout.themes[theme]
+    placed, _ = place(layout, RECORDS[name], set_in_blocks)
+    for one in placed:
+        if isinstance(one.piece, TextPiece):
+            ink = layout.styles[one.piece.style].colour
+            assert contrast(colours[ink], colours[one.background]) >= 4.5, (one.box.name, ink)
+        elif isinstance(one.piece, IconPiece):
+            assert contrast(colours[one.piece.colour], colours[one.background]) >= 3, one.box.name
+
+
+def test_contrast_is_that_of_the_standard() -> None:
+    assert contrast((0, 0, 0), (255, 255, 255)) == pytest.approx(21)
+    assert contrast((119, 119, 119), (255, 255, 255)) == pytest.approx(4.48, abs=0.005)
