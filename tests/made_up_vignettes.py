@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 
 from PIL import Image, ImageDraw
 
@@ -79,3 +80,12 @@ def picture(name: str, size: int) -> Image.Image:
     image = Image.new("RGBA", (size, size), ground)
     ImageDraw.Draw(image).ellipse((size // 4, size // 4, 3 * size // 4, 3 * size // 4), fill=disc)
     return image
+
+
+GOLDEN: dict[str, tuple[str, str, Mapping[str, object]]] = {  # file, layout, theme and record
+    "post_light": ("post", "light", POST),
+    "post_dark": ("post", "dark", ARABIC_POST),
+    "profile": ("profile", "light", PROFILE),
+    "product": ("product", "dark", PRODUCT),
+    "table": ("table", "light", TABLE),
+}

@@ -92,6 +92,11 @@ class Painter:
         self._pictures = pictures
         self._stamps = Stamps(kept_bytes)
 
+    @property
+    def kept(self) -> int:
+        """Bytes of pixels that are kept to be pasted again."""
+        return self._stamps.size
+
     def place(self, record: Record) -> tuple[tuple[Box, ...], Size]:
         """Return what stands where in the picture of a record, and its width and height, without drawing it.
 

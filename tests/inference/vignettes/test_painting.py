@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_up_vignettes import ARABIC_POST, POST, RECORDS, picture
+from numpy.typing import NDArray
+from PIL import Image
+
+from conjury.inference.errors import InputError
+from conjury.inference.vignettes.icons import ICONS, draw_icon, parse_icon
+from conjury.inference.vignettes.layout_file import load_layout
+from conjury.inference.vignettes.painting import Drawing, Painter
+from conjury.inference.vignettes.placing import Box
+from conjury.inference.vignettes.stamps import corner, rounded
+from conjury.inference.vignettes.typesetting import Typesetter
+
+WHITE, BLACK, RED = (255, 255, 255), (0, 0, 0), (255, 0, 0)
+
+
+@pytest.fixture(scope="module")
+def painter(typesetter: Typesetter) -> Painter:
+    return Painter(load_layout("post"), "light", typesetter, picture)
+
+
+def pixels(image: Image.Image) -> NDArray[np.uint8]:
+    return np.asarray(image)
+
+
+def inside(boxes: tuple[Box, ...], shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    mask = np.zeros(shape[:2], dtype=bool)
+    for box in boxes:
+        mask[box.y : box.y + box.height, box.x : box.x + box.width] = True
+    return mask
+
+
+def changed(one: Drawing, other: Drawing) -> NDArray[np.bool_]:
+    assert one.image.size == other.image.size
+    return (pixels(one.image) != pixels(other.image)).any(axis=2)
+
+
+@pytest.mark.parametrize("name", RECORDS)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_same_record_gives_the_same_bytes(name: str, theme: str, typesetter: Typesetter) -> None:
+    layout = load_layout(name)
+    painters = [Painter(layout, theme, typesetter, picture) for _ in range(2)]
+    drawn = [painter.draw(RECORDS[name]) for painter in (*painters, painters[0])]
+    assert drawn[0].image.mode == "RGB"
+    assert drawn[0].image.tobytes() == drawn[1].image.tobytes() == drawn[2].image.tobytes()
+    assert drawn[0].boxes == drawn[1].boxes == painters[1].place(RECORDS[name])[0]
+
+
+def test_placing_draws_nothing(typesetter: Typesetter, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> Image.Image:
+        raise AssertionError("something was drawn")
+
+    drawn = Painter(load_layout("post"), "light", typesetter, picture).draw(POST)
+    monkeypatch.setattr(typesetter, "draw", refuse)
+    boxes, size = Painter(load_layout("post"), "light", typesetter, refuse).place(POST)
+    assert (boxes, size) == (drawn.boxes, drawn.image.size)
+
+
+@pytest.mark.parametrize("record", [POST, ARABIC_POST])
+def test_each_box_is_painted_and_nothing_beside_them(record: Mapping[str, object], painter: Painter) -> None:
+    drawing = painter.draw(record)
+    painted = (pixels(drawing.image) != WHITE).any(axis=2)
+    assert not painted[~inside(drawing.boxes, painted.shape)].any()
+    for box in drawing.boxes:
+        assert painted[inside((box,), painted.shape)].any(), box.name
+
+
+@pytest.mark.parametrize(
+    ("cue", "other"),
+    [
+        ("name", {"name": "VM", "handle": "vm_4420"}),
+        ("name", {"name": "Shaniqua Washington", "handle": "shaniqua_washington9999"}),
+        ("name", {"name": "عمر", "handle": "omar_1"}),
+        ("face", {"face": "anonymous_03"}),
+    ],
+)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_cue_changes_its_own_boxes_only(
+    cue: str, other: dict[str, str], theme: str, typesetter: Typesetter
+) -> None:
+    painter = Painter(load_layout("post"), theme, typesetter, picture)
+    before, after = painter.draw(POST), painter.draw({**POST, **other})
+    differs = changed(before, after)
+    own = tuple(box for box in before.boxes if box.cue == cue)
+    assert not differs[~inside(own, differs.shape)].any()
+    assert all(differs[inside((box,), differs.shape)].any() for box in own)
+
+
+def test_without_a_reply_the_post_is_painted_the_same(painter: Painter) -> None:
+    whole = painter.draw(POST)
+    alone = painter.draw(
+        {**POST, **dict.fromkeys(("reply_name", "reply_handle", "reply_face", "reply_text"))}
+    )
+    rule = next(box.y for box in whole.boxes if box.kind == "rule" and box.x == 0)
+    assert (pixels(whole.image)[:rule] == pixels(alone.image)[:rule]).all()
+
+
+def test_arabic_is_painted_from_the_right(painter: Painter) -> None:
+    drawing = painter.draw({**ARABIC_POST, "text": "صباح الخير"})
+    box = next(box for box in drawing.boxes if box.name == "text")
+    ink = (pixels(drawing.image) != WHITE).any(axis=2)[box.y : box.y + box.height, box.x : box.x + box.width]
+    columns = np.flatnonzero(ink.any(axis=0))
+    assert columns.min() > box.width / 2
+    assert columns.max() > box.width - 10
+
+
+def test_what_is_kept_takes_no_more_than_it_may(typesetter: Typesetter) -> None:
+    roomy = Painter(load_layout("post"), "light", typesetter, picture)
+    tight = Painter(load_layout("post"), "light", typesetter, picture, kept_bytes=400_000)
+    draw = random.Random(1)
+    for number in range(30):
+        words = " ".join(draw.choices(str(POST["text"]).split(), k=20))
+        post = {**POST, "handle": f"ann_{number}", "text": words}
+        assert tight.draw(post).image.tobytes() == roomy.draw(post).image.tobytes()
+        assert tight.kept <= 400_000
+    assert roomy.kept > 1_000_000
+
+
+def test_a_post_is_drawn_in_milliseconds_once_its_parts_are_known(painter: Painter) -> None:
+    times = []
+    for _ in range(40):
+        start = time.process_time()
+        painter.draw(POST)
+        times.append(time.process_time() - start)
+    assert min(times) < 0.005
+
+
+def test_an_unknown_theme_is_refused(typesetter: Typesetter) -> None:
+    with pytest.raises(InputError, match=r"post\.yaml: theme 'drak' is unknown here; did you mean 'dark'"):
+        Painter(load_layout("post"), "drak", typesetter, picture)
+
+
+def test_a_painter_tells_the_columns_it_reads(painter: Painter) -> None:
+    assert set(painter.fields) == set(POST) - {"profile_id", "alt"}
+
+
+def test_areas_are_filled_framed_and_rounded(tmp_path: Path, typesetter: Typesetter) -> None:
+    (tmp_path / "card.yaml").write_text(
+        "width: 200\nthemes: {light: {background: '#ffffff', inner: '#ff0000', edge: '#000000'}}\n"
+        "content:\n  column:\n    - column: [{space: 60}]\n      fill: inner\n      border: edge\n"
+        "      thickness: 4\n      radius: 20\n      padding: 10\n  padding: 10\n",
+        encoding="utf-8",
+    )
+    image = Painter(load_layout("card.yaml", tmp_path), "light", typesetter, picture).draw({}).image
+    assert image.size == (200, 100)
+    assert (pixels(image) == pixels(image)[::-1, ::-1]).all()
+    assert (pixels(image) == pixels(image)[:, ::-1]).all()
+    points = {(10, 10): WHITE, (13, 13): WHITE, (100, 9): WHITE, (100, 10): BLACK, (100, 13): BLACK}
+    points |= {(100, 14): RED, (30, 50): RED, (17, 17): BLACK, (22, 22): RED, (10, 50): BLACK}
+    assert {point: image.getpixel(point) for point in points} == points
+
+
+def test_pictures_are_cut_round_and_laid_on_what_is_behind_them() -> None:
+    half = Image.new("RGBA", (40, 40), (255, 0, 0, 255))
+    half.paste((0, 0, 0, 0), (0, 20, 40, 40))
+    disc = rounded(half, 20, WHITE)
+    assert [disc.getpixel(point) for point in ((0, 0), (20, 5), (20, 30))] == [WHITE, RED, WHITE]
+    assert rounded(half, 0, WHITE).getpixel((0, 0)) == RED
+
+
+def test_corners_run_smoothly_from_border_to_ground() -> None:
+    drawn = pixels(corner(40, 3, RED, BLACK, WHITE))
+    along = drawn[np.arange(40), np.arange(40)].astype(int)
+    assert tuple(along[0]) == WHITE
+    assert tuple(along[-1]) == RED
+    assert len({tuple(colour) for colour in along}) > 3
+
+
+@pytest.mark.parametrize("name", ICONS)
+def test_icons_are_drawn_within_their_square(name: str) -> None:
+    image = pixels(draw_icon(parse_icon(ICONS[name]), 44, 1.75, BLACK, WHITE)).astype(int)
+    ink = 255 - image[..., 0]
+    assert ink.max() == 255
+    assert 0.01 < ink.mean() / 255 < 0.4
+    edges = (ink[0], ink[-1], ink[:, 0], ink[:, -1])
+    assert max(edge.max() for edge in edges) < 128
+
+
+def test_no_two_icons_look_the_same() -> None:
+    drawn = {draw_icon(parse_icon(path), 44, 1.75, BLACK, WHITE).tobytes() for path in ICONS.values()}
+    assert len(drawn) == len(ICONS)
