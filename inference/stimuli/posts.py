@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -80,9 +81,8 @@ class PostKit:
             A column is missing, or holds a value that the kit does not know.
         """
         table = self.signed(profiles, seed)
-        told = ("likes", "name", "handle", "text", "posted", "reply_name", "reply_handle", "reply_text")
-        rows = zip(*(table[name].to_numpy(dtype=object, na_value=None) for name in told), strict=True)
-        alt = pd.array([_alt(*row) for row in rows], dtype="string")
+        told = ["likes", "name", "handle", "text", "posted", "reply_name", "reply_handle", "reply_text"]
+        alt = pd.array([_alt(*row) for row in rows_of(table[told])], dtype="string")
         return table.assign(alt=alt)[list(COLUMNS)]
 
     def signed(self, profiles: pd.DataFrame, seed: int, cues: Cues = "both") -> pd.DataFrame:
@@ -188,6 +188,12 @@ class PostKit:
         minutes = ((last - first).days + 1) * MINUTES_A_DAY
         times = np.datetime64(first, "m") + draw_below(minutes, ids, seed, "posted").astype("timedelta64[m]")
         return np.datetime_as_string(times).astype(object)
+
+
+def rows_of(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+    """Rows of a table, with None for missing values."""
+    columns = (table[name].astype(object) for name in table)
+    return zip(*(column.where(column.notna(), None) for column in columns), strict=True)
 
 
 def _handles(people: Sequence[Person], who: Integers, ids: Integers, seed: int, role: str) -> Strings:

@@ -8,6 +8,7 @@ from ..collecting_parts import Content, Cues
 from ..columns import did_you_mean, listed
 from ..errors import InputError
 from ..stimuli import load_posts, profile_values
+from ..stimuli.posts import rows_of
 from ..study import Study
 from ..subjects import label_fields
 from .faces import Faces, load_faces
@@ -95,8 +96,8 @@ def study_faces(study: Study) -> Faces:
         return Faces({}, {})
     if content.faces is None:
         raise InputError(
-            f"The study {study.name} names no faces; write under content `faces:` with a file of drawn faces "
-            "or a folder that has a folder of pictures for each group."
+            f"The study {study.name} names no faces; write `faces:` under content, with a file that says how "
+            "faces are drawn, or with a folder that has a folder of pictures for each group."
         )
     kit = load_posts(study.folder, content, profile_values(study))
     return load_faces(
@@ -141,10 +142,9 @@ def _alt_texts(table: pd.DataFrame, faces: Faces) -> pd.Series[str]:
     alt = []
     for start in range(0, len(table), CHUNK):
         rows = table.iloc[start : start + CHUNK]
-        columns = (rows[name].to_numpy(dtype=object, na_value=None) for name in (*TOLD, *REPLY_TOLD))
         texts = [
             _post_alt(pictures, *row[: len(TOLD)]) + _reply_alt(pictures, *row[len(TOLD) :])
-            for row in zip(*columns, strict=True)
+            for row in rows_of(rows[[*TOLD, *REPLY_TOLD]])
         ]
         alt.append(pd.Series(texts, rows.index, dtype="string"))
     return pd.concat(alt) if alt else pd.Series(dtype="string")

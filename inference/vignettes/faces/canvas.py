@@ -12,7 +12,10 @@ Points = NDArray[np.float64]  # shape (n, 2), in units
 UNITS = 400  # along the side of the plane on which shapes lie
 FINER = 4  # pixels drawn along each pixel kept
 LARGEST = 2048  # pixels along the side of a picture
-STEPS = 12  # points drawn between two given ones
+SPLINE = np.array([[0, 2, 0, 0], [-1, 0, 1, 0], [2, -5, 4, -1], [-1, 3, -3, 1]]) / 2  # of Catmull and Rom
+WEIGHTS = np.vander(np.arange(12) / 12, 4, increasing=True) @ SPLINE  # of four points, for twelve drawn ones
+HALF_TURN = np.linspace(0, np.pi, 9)[1:-1, None]
+TURN = np.linspace(0, 2 * np.pi, 64, endpoint=False)
 
 
 class Canvas:
@@ -79,15 +82,13 @@ def curve(*points: tuple[float, float]) -> Points:
     """
     given = np.array(points, dtype=float)
     padded = np.vstack([2 * given[0] - given[1], given, 2 * given[-1] - given[-2]])
-    pieces = [_piece(padded[start : start + 4]) for start in range(len(given) - 1)]
-    return np.vstack([*pieces, given[-1:]])
+    return np.vstack([_spline(padded), given[-1:]])
 
 
 def blob(*points: tuple[float, float]) -> Points:
     """Smooth closed shape through n points, of shape (12 n, 2)."""
     given = np.array(points, dtype=float)
-    padded = np.vstack([given[-1:], given, given[:2]])
-    return np.vstack([_piece(padded[start : start + 4]) for start in range(len(given))])
+    return _spline(np.vstack([given[-1:], given, given[:2]]))
 
 
 def symmetrical(*points: tuple[float, float]) -> Points:
@@ -107,13 +108,13 @@ def mirrored(shape: Points) -> Points:
 
 def moved(shape: Points, x: float, y: float) -> Points:
     """Move a shape to the right and down."""
-    return shape + np.array([x, y])
+    there: Points = shape + np.array([x, y])
+    return there
 
 
 def oval(x: float, y: float, width: float, height: float | None = None) -> Points:
     """Ellipse about a point, with its half width and half height (by default a circle)."""
-    turn = np.linspace(0, 2 * np.pi, 64, endpoint=False)
-    return np.column_stack([x + width * np.cos(turn), y + (height or width) * np.sin(turn)])
+    return np.column_stack([x + width * np.cos(TURN), y + (height or width) * np.sin(TURN)])
 
 
 def ribbon(line: Points, start: float, end: float | None = None, middle: float | None = None) -> Points:
@@ -121,12 +122,11 @@ def ribbon(line: Points, start: float, end: float | None = None, middle: float |
     last = start if end is None else end
     widths = [start, (start + last) / 2 if middle is None else middle, last]
     half = np.interp(np.linspace(0, 2, len(line)), [0, 1, 2], widths)[:, None] / 2
-    along = np.gradient(line, axis=0)
+    along = np.diff(line, axis=0, prepend=2 * line[:1] - line[1:2])
     along = along / np.hypot(*along.T)[:, None]
     across = np.column_stack([-along[:, 1], along[:, 0]])
-    turn = np.linspace(0, np.pi, 9)[1:-1, None]
     ends = [
-        line[at] + sign * half[at] * (np.cos(turn) * across[at] + np.sin(turn) * along[at])
+        line[at] + sign * half[at] * (np.cos(HALF_TURN) * across[at] + np.sin(HALF_TURN) * along[at])
         for at, sign in ((-1, 1), (0, -1))
     ]
     return np.vstack([line + half * across, ends[0], (line - half * across)[::-1], ends[1]])
@@ -164,14 +164,8 @@ def _left_of(points: tuple[tuple[float, float], ...]) -> list[tuple[float, float
     return [(UNITS - x, y) for x, y in points[::-1] if x != UNITS / 2]
 
 
-def _piece(four: Points) -> Points:
-    """Return the spline between the second and the third of four points, of shape (12, 2)."""
-    t = np.linspace(0, 1, STEPS, endpoint=False)[:, None]
-    before, first, second, after = four
-    cubic: Points = 0.5 * (
-        2 * first
-        + (second - before) * t
-        + (2 * before - 5 * first + 4 * second - after) * t**2
-        + (3 * first - before - 3 * second + after) * t**3
-    )
-    return cubic
+def _spline(points: Points) -> Points:
+    """Return the spline between the second and the last point but one, of shape (12 (n - 3), 2)."""
+    fours = np.stack([points[start : len(points) - 3 + start] for start in range(4)], axis=1)
+    smooth: Points = (WEIGHTS @ fours).reshape(-1, 2)
+    return smooth

@@ -12,6 +12,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from ...columns import did_you_mean
 from ...marked_yaml import Location, MarkedYaml
 from ...stimuli.source import read_checked, stimulus_counts
 from ...streams import stream
@@ -55,7 +56,7 @@ class FacesFile(Part):
 
     seed: Annotated[int, Field(ge=0)]
     by_number: ByNumber
-    groups: dict[str, Group] = Field(min_length=1)
+    groups: dict[str, Group] = Field(default_factory=dict)
 
 
 DEALT = ("skin", "eyes", "hair", "hair_colour", "beard", "earrings")
@@ -75,25 +76,25 @@ def read_drawn_faces(path: Path, authors: Iterable[str]) -> dict[str, Portrait]:
 
     Parameters
     ----------
-    path : a YAML file with ``seed``, ``by_number`` and ``groups``
+    path : a YAML file with ``seed``, ``by_number`` and ``groups``, which may hold more groups than asked for
     authors : ids such as ``black_male_03``
 
     Raises
     ------
     InputError
-        The file is malformed, holds other groups than those of the authors, a form that is not drawn here, or
-        too little to tell the faces of a group apart.
+        The file is malformed, lacks a group, holds a form that is not drawn here, or too little to tell the
+        faces of a group apart.
     """
     file, marked = read_checked(path, FacesFile)
     wanted = stimulus_counts(authors)
-    for group in file.groups:
-        if group not in wanted:
-            raise marked.error(("groups", group), f"groups: {suggestion(group, wanted)}")
     _check_names(file.by_number, ("by_number",), marked)
     faces: dict[str, Portrait] = {}
     for group, count in wanted.items():
         if group not in file.groups:
-            raise marked.error(("groups",), f"{group} is missing from groups; add what its faces look like.")
+            meant = did_you_mean(group, set(file.groups) - set(wanted))
+            raise marked.error(
+                ("groups",), f"{group} is missing from groups{meant}; add what its faces look like."
+            )
         _check_names(file.groups[group], ("groups", group), marked)
         for number, face in enumerate(_deal(file, file.groups[group], count)):
             if face in faces.values():

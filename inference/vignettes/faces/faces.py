@@ -111,4 +111,4 @@ def load_faces(
             "fewer, or give pictures of anonymous authors."
         )
     shown |= {name: Silhouette(number) for number, name in enumerate(hidden)}
-    return Faces(shown, labels)
+    return Faces(shown, {**labels, anonymous: "anonymous person"})

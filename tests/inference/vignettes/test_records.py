@@ -1,0 +1,273 @@
+"""What pictures of profiles show: fields, faces and alternative texts, under each kind of cues."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from fakes.studies import towns, write_study
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from conjury.inference.collecting_parts import Content
+from conjury.inference.design import enumerate_profiles
+from conjury.inference.errors import InputError
+from conjury.inference.stimuli import load_posts, profile_values
+from conjury.inference.stimuli.people import People
+from conjury.inference.study import Study, load_study
+from conjury.inference.vignettes.faces import Faces
+from conjury.inference.vignettes.records import study_faces, vignette_records
+
+CUES = ("both", "name", "face", "none")
+GROUPS = ("black_male", "black_female", "white_male", "white_female")
+REPLY = ["reply_name", "reply_handle", "reply_face", "reply_text"]
+STUDY = load_study("moderation")
+
+
+@cache
+def profiles() -> pd.DataFrame:
+    return enumerate_profiles(STUDY)
+
+
+@cache
+def some() -> pd.DataFrame:
+    return profiles().sample(1500, random_state=4)
+
+
+@cache
+def faces() -> Faces:
+    return study_faces(STUDY)
+
+
+def authors() -> pd.Series[str]:
+    return some()["user"].astype("string")
+
+
+def anonymous() -> NDArray[np.bool_]:
+    """Which of the profiles have an anonymous author."""
+    return authors().str.startswith("anonymous").to_numpy(dtype=bool)
+
+
+def content() -> Content:
+    assert STUDY.content is not None
+    return STUDY.content
+
+
+@pytest.fixture(scope="module")
+def shown() -> dict[str, pd.DataFrame]:
+    return {cues: vignette_records(STUDY, some(), cues, 1, faces()) for cues in CUES}
+
+
+def changed(folder: Path, change: dict[str, Any]) -> Study:
+    """Return the moderation study with fields of its content replaced, or removed where they are None."""
+    shutil.copytree(STUDY.folder, folder / "study", dirs_exist_ok=True)
+    path = folder / "study" / "study.yaml"
+    text = yaml.safe_load(path.read_text(encoding="utf-8"))
+    text["content"] = {key: value for key, value in (text["content"] | change).items() if value is not None}
+    text["prompts"] = [prompt for prompt in text["prompts"] if "cues" not in prompt]
+    path.write_text(yaml.safe_dump(text, sort_keys=False), encoding="utf-8")
+    return load_study(path)
+
+
+def test_records_show_the_posts_of_the_study(shown: dict[str, pd.DataFrame]) -> None:
+    posts = load_posts(STUDY.folder, content(), profile_values(STUDY)).posts(some(), 1)
+    both = shown["both"]
+    assert list(both) == [
+        *("profile_id", "name", "handle", "face", "text", "likes", "posted"),
+        *("reply_name", "reply_handle", "reply_face", "reply_text", "alt"),
+    ]
+    common = [name for name in both if name in posts and name != "alt"]
+    pd.testing.assert_frame_equal(both[common], posts[common])
+    assert (both["face"] == authors()).all()
+
+
+@pytest.mark.parametrize(
+    ("cues", "hidden"),
+    [("name", {"face"}), ("face", {"name", "handle"}), ("none", {"name", "handle", "face"})],
+)
+def test_cues_change_nothing_but_what_they_hide(
+    shown: dict[str, pd.DataFrame], cues: str, hidden: set[str]
+) -> None:
+    both, ablated = shown["both"], shown[cues]
+    for column in both.columns.drop("alt"):
+        same = (both[column] == ablated[column]) | (both[column].isna() & ablated[column].isna())
+        assert same[anonymous()].all(), column
+        assert same[~anonymous()].all() if column not in hidden else not same[~anonymous()].any(), column
+    assert (both["alt"][anonymous()] == ablated["alt"][anonymous()]).all()
+    assert (both["alt"][~anonymous()] != ablated["alt"][~anonymous()]).all()
+
+
+def test_the_anonymous_author_of_the_same_number_stands_in(shown: dict[str, pd.DataFrame]) -> None:
+    numbers = authors().str[-2:]
+    assert (shown["name"]["face"] == "anonymous_" + numbers).all()
+    names = load_posts(STUDY.folder, content(), profile_values(STUDY)).people.authors
+    stand_ins = [names[f"anonymous_{number}"].name for number in numbers]
+    for cues in ("face", "none"):
+        assert shown[cues]["name"].tolist() == stand_ins
+        owned = [
+            name.lower() in handle for name, handle in zip(stand_ins, shown[cues]["handle"], strict=True)
+        ]
+        assert all(owned)
+    pd.testing.assert_series_equal(shown["face"]["handle"], shown["none"]["handle"])
+
+
+def test_accounts_that_stand_in_keep_the_number_and_pattern_drawn(shown: dict[str, pd.DataFrame]) -> None:
+    own, stand_in = shown["both"]["handle"], shown["none"]["handle"]
+    assert (own.str.extract(r"(\d+)$")[0] == stand_in.str.extract(r"(\d+)$")[0]).all()
+    its = own[~anonymous()].str.startswith("its_")
+    assert (its == stand_in[~anonymous()].str.startswith("its_")).all()
+
+
+def test_what_is_hidden_no_longer_depends_on_the_group(shown: dict[str, pd.DataFrame]) -> None:
+    twins = profiles()[
+        (profiles()["text"] == "work_03") & (profiles()["user"].astype(str).str.endswith("_06"))
+    ]
+    by_group = {
+        group: vignette_records(STUDY, rows.assign(profile_id=7), "none", 1, faces())
+        for group, rows in twins.groupby("identity", observed=True)
+    }
+    assert set(by_group) == {"anonymous", *GROUPS}
+    first = by_group["anonymous"].reset_index(drop=True)
+    for rows in by_group.values():
+        pd.testing.assert_frame_equal(rows.reset_index(drop=True), first)
+
+
+@pytest.mark.parametrize("cues", CUES)
+def test_faces_can_be_drawn_and_replies_have_one(shown: dict[str, pd.DataFrame], cues: str) -> None:
+    table = shown[cues]
+    assert set(table["face"]) | set(table["reply_face"].dropna()) <= set(faces().shown)
+    assert (table["reply_face"].isna() == table["reply_text"].isna()).all()
+    assert table["reply_face"].dropna().str.fullmatch(r"replier_\d\d").all()
+    assert (
+        not table.drop(columns=["reply_name", "reply_handle", "reply_face", "reply_text"])
+        .isna()
+        .any(axis=None)
+    )
+
+
+@given(st.lists(st.integers(0, 209_999), max_size=30), st.sampled_from(CUES), st.integers(0, 9))
+@settings(max_examples=15, deadline=None)
+def test_a_row_depends_on_no_other(rows: list[int], cues: str, seed: int) -> None:
+    asked = profiles().iloc[rows]
+    together = vignette_records(STUDY, asked, cues, seed, faces())
+    assert together["profile_id"].tolist() == asked["profile_id"].tolist()
+    parts = [
+        vignette_records(STUDY, asked.iloc[at : at + 7], cues, seed, faces()) for at in range(0, len(rows), 7)
+    ]
+    if parts:
+        pd.testing.assert_frame_equal(pd.concat(parts), together)
+
+
+def test_no_profile_gives_no_record_with_the_same_columns(shown: dict[str, pd.DataFrame]) -> None:
+    nothing = vignette_records(STUDY, profiles().head(0), "name", 1, faces())
+    assert len(nothing) == 0
+    assert nothing.dtypes.equals(shown["name"].dtypes)
+
+
+def test_alternative_text_says_what_the_picture_shows(shown: dict[str, pd.DataFrame]) -> None:
+    for table in shown.values():
+        for row in table.head(300).itertuples():
+            alt = str(row.alt)
+            said = [row.name, row.handle, row.text, faces().describe(str(row.face)), str(row.posted)[11:]]
+            if not pd.isna(row.reply_text):
+                said += [
+                    row.reply_name,
+                    row.reply_handle,
+                    row.reply_text,
+                    faces().describe(str(row.reply_face)),
+                ]
+            assert all(str(words) in alt for words in said), alt
+            assert f"with {row.likes} like{'s' if row.likes != 1 else ''}." in alt
+            outside = re.sub("“[^”]*”", "", alt)
+            assert outside.count(".") == 1
+            assert ("reply" in outside) == (not pd.isna(row.reply_text))
+
+
+def test_alternative_text_tells_no_identity_that_is_hidden(shown: dict[str, pd.DataFrame]) -> None:
+    labels = "|".join(STUDY.level_labels["identity"][group] for group in GROUPS)
+    told = {cues: table["alt"].str.contains(labels).to_numpy(dtype=bool) for cues, table in shown.items()}
+    assert (told["both"] == ~anonymous()).all()
+    assert (told["face"] == ~anonymous()).all()
+    assert not told["name"].any()
+    assert not told["none"].any()
+    names = shown["both"]["name"]
+    for cues in ("face", "none"):
+        hidden = zip(names[~anonymous()], shown[cues]["alt"][~anonymous()], strict=True)
+        assert not any(
+            name in alt or name.split()[0].lower() in alt.split("saying")[0] for name, alt in hidden
+        )
+
+
+def test_one_record_reads_as_written_here() -> None:
+    profile = profiles()[(profiles()["user"] == "white_female_02") & (profiles()["text"] == "sport_09")]
+    profile = profile.query("slur == 'none' and curse == 'no_curse' and engagement == 'low'")
+    quiet, agreed = (
+        vignette_records(STUDY, profile[profile["reply"] == reply], "both", 1, faces())["alt"].item()
+        for reply in ("no_reply", "agree")
+    )
+    pattern = (
+        r"Post by Claire Kowalski \(@\w+\), with a drawn face of a White woman, on \d+ \w+ 2025 at "
+        r"\d\d:\d\d, saying “Taught my niece to ride a bike this weekend 🚲 Some driver honked at us for "
+        r"being slow, but she made it to the corner and back!”, with \d likes?\."
+    )
+    assert re.fullmatch(pattern, quiet)
+    reply = r" A reply by [A-Z]{2} \(@\w+\), with a white silhouette on [a-z ]+, says “That is adorable, "
+    assert re.fullmatch(pattern + reply + "she will remember it forever.”", agreed)
+
+
+def test_posts_without_any_reply_are_told_as_well() -> None:
+    lonely = some()[some()["reply"] == "no_reply"].head(20)
+    table = vignette_records(STUDY, lonely, "face", 1, faces())
+    assert table[REPLY].isna().all(axis=None)
+    assert not table["alt"].str.contains("reply by").any()
+
+
+def test_faces_are_read_where_they_are_not_given(shown: dict[str, pd.DataFrame]) -> None:
+    pd.testing.assert_frame_equal(vignette_records(STUDY, some(), "both", 1), shown["both"])
+
+
+def test_profiles_without_content_are_told_by_their_levels(tmp_path: Path) -> None:
+    study = load_study(write_study(tmp_path, towns()))
+    table = vignette_records(study, enumerate_profiles(study), "both", 1)
+    assert list(table) == ["profile_id", *study.feature_labels.values(), "alt"]
+    assert table["alt"].iloc[1] == "Size: Small; Place: Inland; Age: Old; River: Dry; Trains: Often."
+    assert study_faces(study) == Faces({}, {})
+    with pytest.raises(
+        InputError, match=r"^The study towns has no content .*cues 'face' .*; ask for both\.$"
+    ):
+        vignette_records(study, enumerate_profiles(study), "face", 1)
+
+
+def test_cues_without_anonymous_authors_are_refused(tmp_path: Path) -> None:
+    study = changed(tmp_path, {"roles": {"anonymous": "anonymus"}})
+    sentence = (
+        r"^Cues 'name' need .* 'anonymus' \(did you mean 'anonymous'\?\); name the level of identity .*\.$"
+    )
+    with pytest.raises(InputError, match=sentence):
+        vignette_records(study, some(), "name", 1, faces())
+    assert len(vignette_records(study, some(), "both", 1, faces())) == len(some())
+
+
+def test_a_study_that_names_no_faces_is_refused(tmp_path: Path) -> None:
+    study = changed(tmp_path, {"faces": None})
+    with pytest.raises(InputError, match=r"^The study moderation names no faces; write `faces:`"):
+        vignette_records(study, some(), "both", 1)
+
+
+def test_groups_of_different_size_have_no_stand_ins() -> None:
+    kit = load_posts(STUDY.folder, content(), profile_values(STUDY))
+    fewer = {name: person for name, person in kit.people.authors.items() if name != "anonymous_09"}
+    lacking = type(kit)(
+        kit.texts, People(fewer, kit.people.repliers), kit.insults, kit.likes, kit.days, kit.roles
+    )
+    with pytest.raises(InputError, match=r"^No author anonymous_09 .* for black_male_09 .*both cues\.$"):
+        lacking.signed(some()[~anonymous()], 1, "name")
+    assert len(lacking.signed(some()[~anonymous()], 1, "both")) == (~anonymous()).sum()
