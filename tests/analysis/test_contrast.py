@@ -298,6 +298,7 @@ def noise(clusters: int, levels: int, random: np.random.Generator) -> pd.DataFra
     return pd.DataFrame({"tone": tone, "y": outcome, "id": cluster})
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Few clusters")
 def test_joint_tests_of_cr2_fits_hold_their_level_with_ten_clusters() -> None:
     random = np.random.default_rng(10)

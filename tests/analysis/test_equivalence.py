@@ -77,6 +77,7 @@ def test_asymmetric_bounds_and_another_level() -> None:
     assert row["equivalence_upper"] - row["estimate"] == pytest.approx(stats.norm.ppf(0.9) * row["std_error"])
 
 
+@pytest.mark.long
 def test_an_effect_at_the_bound_is_called_equivalent_at_rate_alpha() -> None:
     called = 0
     for seed in range(200):

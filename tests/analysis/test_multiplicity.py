@@ -151,6 +151,7 @@ def correlated(tests: int, rho: float, rng: np.random.Generator, samples: int) -
     return np.asarray(np.sqrt(rho) * shared + np.sqrt(1 - rho) * rng.normal(size=(samples, tests)))
 
 
+@pytest.mark.long
 def test_familywise_error_is_near_alpha_and_power_above_holm() -> None:
     rng = np.random.default_rng(4)
     samples, ratios = correlated(30, 0.8, rng, 1000), correlated(30, 0.8, rng, 999)
@@ -164,6 +165,7 @@ def test_familywise_error_is_near_alpha_and_power_above_holm() -> None:
     assert found.mean() > known.mean() + 0.1
 
 
+@pytest.mark.long
 def test_familywise_error_of_correlated_judges_is_near_alpha() -> None:
     rejected = 0
     for seed in range(60):
@@ -185,6 +187,7 @@ def few_clusters(clusters: int, random: np.random.Generator) -> pd.DataFrame:
     return pd.DataFrame(columns).assign(y=outcome, id=cluster)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Few clusters")
 @pytest.mark.parametrize("vcov", ["CR2", "survey"])
 def test_familywise_error_is_near_alpha_with_ten_clusters(vcov: str) -> None:

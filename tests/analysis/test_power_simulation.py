@@ -84,6 +84,7 @@ def agree(found: SimulatedPower, level: str, planned: pd.DataFrame) -> None:
     assert row["std_error"] == pytest.approx(expected["std_error"], rel=0.05)
 
 
+@pytest.mark.long
 def test_a_model_finds_an_effect_as_often_as_the_closed_form_says(study: Study) -> None:
     found = power_by_simulation(
         study, "machine", feature="topic", level="b", effect=0.08, pairs=500, n_sims=120, truth=MACHINE
@@ -95,6 +96,7 @@ def test_a_model_finds_an_effect_as_often_as_the_closed_form_says(study: Study) 
     assert idle["effect"] == pytest.approx(0, abs=0.01)
 
 
+@pytest.mark.long
 def test_a_panel_with_errors_and_tastes_of_its_own_is_planned_right(study: Study) -> None:
     n_sims = 120
     found = power_by_simulation(

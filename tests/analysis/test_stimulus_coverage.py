@@ -53,12 +53,14 @@ def coverage(draws: int, pairs: int, **options: object) -> pd.Series:
     return pd.concat(held, axis=1).mean(axis=1)
 
 
+@pytest.mark.long
 def test_intervals_by_pair_miss_effects_that_differ_between_texts() -> None:
     found = coverage(40, 6000, id="pair_id")
     assert found["topic"].mean() < 0.8
     assert found["slur", "sexism"] < 0.8
 
 
+@pytest.mark.long
 def test_intervals_by_crossed_stimuli_cover() -> None:
     found = coverage(40, 6000, id=["pair_id", "text", "user"], vcov="CR1")
     assert found["topic"].mean() > NOMINAL - 3 * monte_carlo_error(40)

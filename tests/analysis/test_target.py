@@ -135,6 +135,7 @@ def test_the_designs_own_distribution_changes_nothing() -> None:
     assert (found.provenance.n_rows, found.provenance.n_used) == (800, 800)
 
 
+@pytest.mark.long
 def test_intervals_cover_the_enumerated_effect() -> None:
     truth = true_mean("a", "y") - true_mean("a", "x")
     inside = 0
@@ -160,6 +161,7 @@ def test_sensitivity_is_the_difference_of_both_fits_with_their_covariance() -> N
     assert (joint["tested"], joint["df"]) == (4, 4)
 
 
+@pytest.mark.long
 def test_sensitivity_keeps_its_size_where_effects_do_not_interact() -> None:
     random = np.random.default_rng(3)
     rejected = 0

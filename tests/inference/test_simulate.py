@@ -139,6 +139,7 @@ def test_true_amces_and_means_lie_within_monte_carlo_error(study: Study, full: S
     assert 0.6 < z.std() < 1.3
 
 
+@pytest.mark.long
 def test_true_differences_by_identity_lie_within_monte_carlo_error(
     study: Study, profiles: pd.DataFrame
 ) -> None:
