@@ -13,6 +13,7 @@ from conjury.inference.errors import ConjuryError, InputError
 from .import_command import import_
 from .perturbing import perturb
 from .rating_commands import register
+from .rendering import render
 
 INTERRUPTED = 130  # what typer exits with, in silence, after Ctrl-C
 
@@ -88,6 +89,7 @@ def simulate(
 
 app.command("import")(import_)
 app.command()(perturb)
+app.command()(render)
 
 
 Out = Annotated[Path | None, typer.Option("--out", help="Folder of the run; by default runs/STUDY.")]

@@ -11,11 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import yaml
 
 from conjury.inference.design import enumerate_profiles
 from conjury.inference.study import Study, load_study
 from conjury.inference.vignettes.jobs import Job
+from conjury.inference.vignettes.manifest import JobFolder, Picture, rows_of
+from conjury.inference.vignettes.placing import Box
+from conjury.inference.vignettes.store import keep
 
 from .studies import towns, write_study
 
@@ -29,6 +33,11 @@ LAYOUT: dict[str, Any] = {
     "styles": {"words": {"size": 18, "colour": "ink"}},
     "content": {"column": [{"each": {"text": "{field}: {value}", "style": "words"}}], "padding": 8},
 }
+BOXES = (
+    Box("name", "text", ("name",), "name", 10, 20, 300, 40, "Ann", ("Ann",)),
+    Box("rule", "rule", (), None, 0, 70, 320, 2),
+)
+FACTS = {"cues": "both", "layout": "post", "theme": "light"}
 # The command with few profiles a chunk, and pictures that take a while.
 COMMAND = """
 import sys, time
@@ -101,3 +110,16 @@ def files(root: Path) -> dict[str, bytes]:
         for path in sorted(root.rglob("*"))
         if path.is_file() and (path.suffix == ".png" or path.name == "profiles.parquet")
     }
+
+
+def rows(folder: JobFolder, profiles: list[int], shade: int = 0) -> pa.Table:
+    """Store made-up pictures of profiles and return their rows of a manifest."""
+    stored = [keep(folder.root, f"{number} {shade}".encode(), "png") for number in profiles]
+    pictures = [Picture(one.file, one.sha256, "image/png", 30, 20, one.size, BOXES) for one in stored]
+    levels = pd.Categorical(
+        ["small" if number % 2 else "large" for number in profiles], ["small", "large", "huge"]
+    )
+    known = pd.DataFrame({"profile_id": profiles, "size": levels, "probability": 0.5})
+    words = pd.array([None if number % 3 else "hills" for number in profiles], dtype="string")
+    records = pd.DataFrame({"profile_id": profiles, "Place": words, "alt": "A town."})
+    return rows_of(known, records, pictures, FACTS)

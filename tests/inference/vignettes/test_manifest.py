@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fakes.vignettes import FACTS, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,14 +30,6 @@ from conjury.inference.vignettes.manifest import (
     rows_of,
     write_part,
 )
-from conjury.inference.vignettes.placing import Box
-from conjury.inference.vignettes.store import keep
-
-BOXES = (
-    Box("name", "text", ("name",), "name", 10, 20, 300, 40, "Ann", ("Ann",)),
-    Box("rule", "rule", (), None, 0, 70, 320, 2),
-)
-FACTS = {"cues": "both", "layout": "post", "theme": "light"}
 
 
 @pytest.fixture
@@ -44,19 +37,6 @@ def folder(tmp_path: Path) -> JobFolder:
     made = JobFolder(tmp_path, "towns", "both")
     made.path.mkdir(parents=True)
     return made
-
-
-def rows(folder: JobFolder, profiles: list[int], shade: int = 0) -> pa.Table:
-    """Store pictures of profiles and return their rows."""
-    stored = [keep(folder.root, f"{number} {shade}".encode(), "png") for number in profiles]
-    pictures = [Picture(one.file, one.sha256, "image/png", 30, 20, one.size, BOXES) for one in stored]
-    levels = pd.Categorical(
-        ["small" if number % 2 else "large" for number in profiles], ["small", "large", "huge"]
-    )
-    known = pd.DataFrame({"profile_id": profiles, "size": levels, "probability": 0.5})
-    words = pd.array([None if number % 3 else "hills" for number in profiles], dtype="string")
-    records = pd.DataFrame({"profile_id": profiles, "Place": words, "alt": "A town."})
-    return rows_of(known, records, pictures, FACTS)
 
 
 def test_a_manifest_tells_all_of_each_picture(folder: JobFolder) -> None:

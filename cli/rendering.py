@@ -1,0 +1,290 @@
+"""The command ``conjury render``: draws the profiles of a design as pictures, checks and uploads them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast, get_args
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from conjury.inference.collecting_parts import Cues
+from conjury.inference.columns import did_you_mean, listed
+from conjury.inference.errors import InputError
+
+from .option_groups import grouped
+from .rendering_options import Delivery, Look, Selection
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from conjury.inference.designing import DrawnDesign
+    from conjury.inference.study import Study
+    from conjury.inference.vignettes.jobs import Desk, Job
+    from conjury.inference.vignettes.manifest import JobFolder
+    from conjury.inference.vignettes.planning import Plan
+
+console = Console(highlight=False, markup=False, soft_wrap=True)
+MB = 1e6
+SHOWN = 20  # damaged files that are named
+
+
+@grouped
+def render(
+    study: Annotated[str, typer.Argument(help="Name of a study that ships, or the path of a study.yaml.")],
+    selection: Selection,
+    look: Look,
+    delivery: Delivery,
+) -> None:
+    """Draw the profiles of a design as pictures; run it again to go on where it stopped."""
+    from conjury.inference.study import load_study
+
+    known = load_study(study)
+    cues = check_cues(selection.cues)
+    _check_delivery(delivery)
+    if delivery.check:
+        raise typer.Exit(max(_check(known, name, delivery.out) for name in cues))
+    profiles, seed = _profiles(known, selection, keep=not delivery.dry_run)
+    for name in cues:
+        job = study_job(known, name, look, seed)
+        _render(job, profiles, delivery)
+    if delivery.dry_run:
+        console.print("Nothing was kept (--dry-run).")
+
+
+def _render(job: Job, profiles: pd.DataFrame, delivery: Delivery) -> None:
+    """Draw what is missing of one kind of cues, gather its table, and upload it if asked to."""
+    from conjury.inference.vignettes.claims import Claims
+    from conjury.inference.vignettes.jobs import check_job, note_job, open_desk
+    from conjury.inference.vignettes.manifest import JobFolder, gather
+    from conjury.inference.vignettes.planning import plan
+    from conjury.inference.vignettes.store import sweep
+    from conjury.inference.vignettes.workers import draw_all
+
+    desk = open_desk(job)
+    facts = desk.facts()
+    folder = JobFolder(delivery.out, job.study.name, job.cues)
+    check_job(folder, facts)
+    workers = delivery.workers or _cores()
+    ids = profiles["profile_id"].to_numpy()
+    _tell_plan(desk, folder, profiles, plan(folder, ids), workers)
+    if delivery.dry_run:
+        return
+    with Claims.opened(folder.path) as claims:
+        with claims.whole():
+            if not check_job(folder, facts):
+                note_job(folder, facts)
+            planned = plan(folder, ids)
+            for part in planned.spoiled:
+                part.unlink()
+        try:
+            with progress_bar("Drawing", planned.wanted) as watch:
+                missing = planned.wanted - sum(len(chunk.profiles) for chunk in planned.chunks)
+                draw_all(*(desk, folder, claims, profiles, planned, workers), lambda n: watch(missing + n))
+        except KeyboardInterrupt:
+            console.print("Stopped; finished pictures are kept, and the same command goes on from here.")
+            raise
+        with claims.whole():
+            gather(folder)
+    sweep(folder.root)
+    _tell_end(folder, profiles)
+    if delivery.upload is not None and delivery.address is not None:
+        _upload(job.study, folder, delivery.upload, delivery.address)
+
+
+def check_cues(names: Sequence[str] | None) -> list[Cues]:
+    """Return the cues that were asked for, each once; both by default."""
+    known = get_args(Cues)
+    for name in names or ():
+        if name not in known:
+            raise InputError(
+                f"--cues {name}: there are no such cues{did_you_mean(name, known)}; use {listed(known)}."
+            )
+    return [cast(Cues, name) for name in dict.fromkeys(names or ("both",))]
+
+
+def _check_delivery(delivery: Delivery) -> None:
+    """Refuse options that do not go together, before anything is drawn."""
+    from conjury.inference.vignettes.uploading import check_address, open_storage
+
+    if (delivery.upload is None) != (delivery.address is None):
+        raise InputError(
+            "--upload says where pictures are copied to, --address where judges fetch them; give both."
+        )
+    if delivery.upload is not None and delivery.address is not None:
+        check_address(delivery.address)
+        open_storage(delivery.upload)
+
+
+def _profiles(study: Study, selection: Selection, keep: bool) -> tuple[pd.DataFrame, int]:
+    """Return the profiles that are drawn, and the seed of their posts."""
+    from conjury.inference.design import enumerate_profiles
+
+    from .collecting import run_folder
+
+    folder = run_folder(study, selection.run)
+    if selection.all:
+        if selection.pairs is not None:
+            raise InputError("--all draws every profile, --pairs those of the first pairs; give one of them.")
+        seed = study.collect.seed if folder.design is None else folder.design.drawn["seed"]
+        return enumerate_profiles(study).drop(columns="probability"), seed
+    design = folder.design or folder.draw(study, None, None, None, keep)
+    wanted = design.first_pairs(selection.pairs)["profile_id"]
+    chosen = enumerate_profiles(study).drop(columns="probability")
+    chosen = chosen[chosen["profile_id"].isin(wanted)]
+    _check_posts(study, chosen, design, folder.path)
+    return chosen, design.drawn["seed"]
+
+
+def _check_posts(study: Study, profiles: pd.DataFrame, design: DrawnDesign, folder: Path) -> None:
+    """Refuse a design whose posts are no longer what the files of the study make."""
+    from conjury.inference.vignettes.records import vignette_records
+
+    now = vignette_records(study, profiles, "both", design.drawn["seed"]).set_index("profile_id")
+    now = now.astype("string")
+    then = design.posts.set_index("profile_id").reindex(now.index).astype("string")
+    shared = [name for name in then if name in now and name != "alt"]
+    changed = [name for name in shared if not then[name].equals(now[name])]
+    if changed:
+        raise InputError(
+            f"{folder / 'design'}: its posts are not those that the study makes now (they differ in "
+            f"{listed(changed)}); draw the design anew into another folder with `conjury design "
+            f"{study.argument} --out`, and name it with --run."
+        )
+
+
+def study_job(study: Study, cues: Cues, look: Look, seed: int) -> Job:
+    """Put together how pictures are drawn, by options and the study file."""
+    from conjury.inference.vignettes.encoding import MEDIA_TYPES, Format
+    from conjury.inference.vignettes.jobs import Job, with_faces
+
+    if look.format not in MEDIA_TYPES:
+        raise InputError(
+            f"--format {look.format}: pictures are written as {listed(MEDIA_TYPES)}; choose one."
+        )
+    stated = study.vignette
+    usual = "table" if study.content is None else "post"
+    return Job(
+        study if look.faces is None else with_faces(study, look.faces),
+        cues,
+        look.layout or (stated.layout if stated else usual),
+        look.theme or (stated.theme if stated else "light"),
+        cast(Format, look.format),
+        seed,
+        look.emoji_font,
+    )
+
+
+def _tell_plan(desk: Desk, folder: JobFolder, profiles: pd.DataFrame, planned: Plan, workers: int) -> None:
+    """Say how many pictures there are and will be, how long that takes, and where they go."""
+    from conjury.inference.vignettes.planning import expect
+
+    job = desk.job
+    console.print(
+        f"{job.study.title}: {planned.wanted:,} profiles, cues {job.cues} (layout {job.layout}, theme "
+        f"{job.theme}, {job.kind})"
+    )
+    console.print(f"  there already     {planned.there:,}")
+    if planned.left:
+        expected = expect(desk, profiles)
+        rate = min(workers, _cores(), len(planned.chunks)) / expected.seconds
+        console.print(
+            f"  to be drawn       {planned.left:,}, about {planned.left * expected.size / MB:,.1f} MB, "
+            f"at about {rate:,.0f} a second: {_duration(planned.left / rate)}"
+        )
+    console.print(f"  pictures          {folder.root / 'pictures'}")
+    console.print(f"  table of them     {folder.manifest}")
+
+
+def _tell_end(folder: JobFolder, profiles: pd.DataFrame) -> None:
+    """Say what is there now, and which providers refuse pictures or scale them down."""
+    from conjury.inference.vignettes.limits import told
+    from conjury.inference.vignettes.manifest import read_manifest
+
+    columns = ["profile_id", "width", "height", "bytes"]
+    drawn = read_manifest(folder.root, folder.study, folder.cues, columns)
+    drawn = drawn[drawn["profile_id"].isin(profiles["profile_id"])]
+    width, height, size = (drawn[name].to_numpy() for name in columns[1:])
+    console.print(f"All {len(drawn):,} pictures are drawn: {size.sum() / MB:,.1f} MB.")
+    for sentence in told(width, height, size):
+        console.print(f"  {sentence}")
+
+
+def _check(study: Study, cues: Cues, root: Path) -> int:
+    """Read all pictures of a manifest again; return an exit code."""
+    from conjury.inference.vignettes.manifest import JobFolder, read_manifest
+    from conjury.inference.vignettes.store import problems
+
+    files = read_manifest(root, study.name, cues, ["file", "sha256"]).drop_duplicates()
+    with progress_bar("Reading", len(files)) as watch:
+        rows = zip(range(1, len(files) + 1), files["file"], files["sha256"], strict=True)
+        found = list(problems(root, ((watch(n), (file, sha256))[1] for n, file, sha256 in rows)))
+    for problem in found[:SHOWN]:
+        console.print(f"  {problem}")
+    if len(found) > SHOWN:
+        console.print(f"  and {len(found) - SHOWN:,} more")
+    what = f"{len(found):,} of them missing or damaged" if found else "none missing or damaged"
+    console.print(f"{JobFolder(root, study.name, cues).manifest}: {len(files):,} pictures, {what}.")
+    if found:
+        console.print(
+            "Delete the damaged files and run the command without --check: what is missing is drawn again."
+        )
+    return int(bool(found))
+
+
+def _upload(study: Study, folder: JobFolder, target: str, address: str) -> None:
+    from urllib.parse import urlsplit
+
+    from conjury.inference.vignettes.uploading import check_address, open_storage, upload
+
+    with progress_bar("Uploading") as watch:
+        sent, total = upload(folder, open_storage(target), check_address(address), watch)
+    console.print(
+        f"{total:,} pictures are in {target}, {sent:,} of them new; their addresses are in {folder.manifest}."
+    )
+    host = urlsplit(address).hostname
+    if host not in study.collect.media_hosts:
+        console.print(
+            f"For `conjury collect --stimuli links`, list {host} under collect, media_hosts in the study."
+        )
+
+
+@contextmanager
+def progress_bar(what: str, total: int | None = None) -> Iterator[Callable[..., None]]:
+    """Show how far something is, on a terminal."""
+    terminal = Console(stderr=True)
+    columns = (
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
+        task = bar.add_task("", total=total)
+
+        def watch(done: int, of: int | None = total) -> None:
+            bar.update(task, completed=done, total=of)
+
+        yield watch
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,147 @@
+"""What the providers of judges take: bytes and pixels of a picture, and what they scale down.
+
+Read on 22 November 2026 in copies of the pages that ``LIMITS`` names, the youngest of September 2026. All
+take PNG and WebP. Requests have limits of their own: 512 MB and 1,500 pictures (OpenAI, where 50 MB were
+enforced in September 2026), 32 MB and 100 pictures (Anthropic), 100 MB (Gemini); a pair of posts takes about
+0.2 MB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+BASE64 = 4 / 3  # bytes that travel for each byte of a file
+MB = 1_000_000
+OPENAI = "https://developers.openai.com/api/docs/guides/images-vision"
+ANTHROPIC = "https://platform.claude.com/docs/en/build-with-claude/vision"
+GEMINI = "https://firebase.google.com/docs/ai-logic/input-file-requirements"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What a provider does with large pictures; None where its page states nothing.
+
+    Attributes
+    ----------
+    provider : str
+    source : str
+        The page.
+    travelling : int, optional
+        Bytes of a picture in base64 beyond which it is refused.
+    side : int, optional
+        Pixels of a side beyond which it is refused.
+    longest, shortest : int, optional
+        Pixels of the longer and of the shorter side beyond which it is scaled down.
+    patch, patches : int, optional
+        Side of the squares that a picture is cut into, and how many there may be before it is scaled down.
+    """
+
+    provider: str
+    source: str
+    travelling: int | None = None
+    side: int | None = None
+    longest: int | None = None
+    shortest: int | None = None
+    patch: int = 1
+    patches: int | None = None
+
+    def refuses(self, width: Integers, height: Integers, size: Integers) -> Flags:
+        """Say which pictures of these pixels and bytes are refused.
+
+        Examples
+        --------
+        >>> LIMITS[2].refuses(np.array([1050]), np.array([8100]), np.array([60_000]))
+        array([ True])
+        """
+        return _over(size * BASE64, self.travelling) | _over(np.maximum(width, height), self.side)
+
+    def scales(self, width: Integers, height: Integers) -> Flags:
+        """Say which pictures of these pixels are scaled down before a model sees them.
+
+        Examples
+        --------
+        >>> LIMITS[0].scales(np.array([1050, 1050]), np.array([620, 880]))
+        array([False,  True])
+        """
+        longer, shorter = np.maximum(width, height), np.minimum(width, height)
+        cut = -(-width // self.patch) * -(-height // self.patch)
+        return _over(longer, self.longest) | _over(shorter, self.shortest) | _over(cut, self.patches)
+
+
+LIMITS = (
+    Limit("OpenAI (GPT-4o, GPT-4.1, o models; detail high)", OPENAI, longest=2048, shortest=768),
+    Limit("OpenAI (GPT-5 mini and others by patches)", OPENAI, longest=2048, patch=32, patches=1536),
+    Limit(
+        *("Anthropic (models before Opus 4.7)", ANTHROPIC),
+        travelling=10 * MB,
+        side=8000,
+        longest=1568,
+        patch=28,
+        patches=1568,
+    ),
+    Limit(
+        *("Anthropic (Opus 4.7 and later)", ANTHROPIC),
+        travelling=10 * MB,
+        side=8000,
+        longest=2576,
+        patch=28,
+        patches=4784,
+    ),
+    Limit("Anthropic on Bedrock and Vertex", ANTHROPIC, travelling=5 * MB, side=8000),
+    Limit("Gemini", GEMINI, longest=3072),
+)
+
+
+def told(width: Integers, height: Integers, size: Integers) -> Iterator[str]:
+    """Say which providers do not take n pictures as they are.
+
+    Parameters
+    ----------
+    width, height : ndarray of int, shape (n,)
+        Pixels.
+    size : ndarray of int, shape (n,)
+        Bytes.
+
+    Yields
+    ------
+    str
+        A sentence for each provider that refuses some of them or scales them down.
+
+    Examples
+    --------
+    >>> print(*told(np.array([1050, 1050]), np.array([620, 880]), np.array([50_000, 60_000])))
+    OpenAI (GPT-4o, GPT-4.1, o models; detail high) scales down 1 of 2 pictures, those with a longer side of
+    more than 2,048 pixels or a shorter side of more than 768 pixels.
+    """
+    for limit in LIMITS:
+        heavy = None if limit.travelling is None else f"{limit.travelling / BASE64 / MB:g} MB"
+        refusing = {"more than {}": heavy, "a side of more than {}": _pixels(limit.side)}
+        scaling = {
+            "a longer side of more than {}": _pixels(limit.longest),
+            "a shorter side of more than {}": _pixels(limit.shortest),
+            "more than {}": limit.patches and f"{limit.patches:,} squares of {limit.patch} pixels",
+        }
+        for does, bounds, which in (
+            ("refuses", refusing, limit.refuses(width, height, size)),
+            ("scales down", scaling, limit.scales(width, height)),
+        ):
+            if which.any():
+                listed = " or ".join(words.format(bound) for words, bound in bounds.items() if bound)
+                share = f"{int(which.sum()):,} of {len(which):,} pictures"
+                yield f"{limit.provider} {does} {share}, those with {listed}."
+                break
+
+
+def _pixels(bound: int | None) -> str | None:
+    return None if bound is None else f"{bound:,} pixels"
+
+
+def _over(values: NDArray[np.number], bound: int | None) -> Flags:
+    return np.zeros(len(values), dtype=bool) if bound is None else np.asarray(values > bound)

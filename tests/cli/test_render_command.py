@@ -1,0 +1,275 @@
+"""``conjury render``: what it draws and prints, what it refuses, and that it checks and uploads."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import fsspec
+import pandas as pd
+import pytest
+from fakes.vignettes import PROFILES, write_towns
+
+from conjury.cli.main import main
+from conjury.inference.design import enumerate_profiles
+from conjury.inference.runs import RunFolder
+from conjury.inference.study import load_study
+from conjury.inference.vignettes.manifest import read_manifest
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def towns(tmp_path: Path) -> Path:
+    return write_towns(tmp_path / "towns")
+
+
+@pytest.fixture
+def render(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Command:
+    """Run the command in an empty folder; its exit code and what it printed."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["conjury", "render", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        told = capfd.readouterr()
+        return int(stopped.value.code or 0), told.out, told.err
+
+    return run
+
+
+@pytest.fixture
+def refused(render: Command) -> Callable[..., str]:
+    """Run the command and return the one sentence that it ends with."""
+
+    def run(*arguments: object) -> str:
+        code, _, told = render(*arguments)
+        assert code == 2
+        assert told.startswith("conjury: ")
+        assert told.count("\n") == 1
+        assert told.endswith(".\n")
+        return told
+
+    return run
+
+
+def table(cues: str = "both", root: str = "stimuli") -> pd.DataFrame:
+    return read_manifest(Path(root), "towns", cues)
+
+
+def test_the_profiles_of_a_design_are_drawn_and_the_design_is_kept(towns: Path, render: Command) -> None:
+    code, out, error = render(towns, "--workers", 1)
+    assert (code, error) == (0, "")
+    design = RunFolder(Path("runs/towns")).design
+    assert design is not None
+    shown = sorted(set(design.tasks["profile_id"]))
+    assert table()["profile_id"].tolist() == shown
+    assert out.startswith(
+        f"Which town to visit?: {len(shown)} profiles, cues both (layout card.yaml, theme light, png)\n"
+        f"  there already     0\n  to be drawn       {len(shown)}, about 0."
+    )
+    assert out.endswith(f"All {len(shown)} pictures are drawn: {table()['bytes'].sum() / 1e6:,.1f} MB.\n")
+    for name, told in (
+        ("pictures", "stimuli/pictures"),
+        ("table of them", "stimuli/towns/both/profiles.parquet"),
+    ):
+        assert f"  {name:<18}{told}\n" in out
+
+
+def test_first_pairs_then_the_design_then_all(towns: Path, render: Command) -> None:
+    assert "there already     0\n" in render(towns, "--pairs", 5)[1]
+    first = table()
+    design = RunFolder(Path("runs/towns")).design
+    assert design is not None
+    assert set(first["profile_id"]) == set(design.first_pairs(5)["profile_id"])
+    assert f"there already     {len(first)}\n" in render(towns)[1]
+    assert f"there already     {len(set(design.tasks['profile_id']))}\n" in render(towns, "--all")[1]
+    assert table()["profile_id"].tolist() == list(range(1, PROFILES + 1))
+    code, out, _ = render(towns, "--all")
+    assert code == 0
+    assert f"there already     {PROFILES}\n" in out
+    assert "to be drawn" not in out
+
+
+def test_a_dry_run_keeps_nothing(towns: Path, render: Command, tmp_path: Path) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    code, out, _ = render(towns, "--dry-run")
+    assert code == 0
+    assert "to be drawn" in out
+    assert out.endswith("Nothing was kept (--dry-run).\n")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_posts_are_drawn_with_each_kind_of_cues(render: Command) -> None:
+    code, out, error = render(
+        "moderation", "--pairs", 2, "--cues", "both", "--cues", "none", "--cues", "both"
+    )
+    assert (code, error) == (0, "")
+    assert out.count("4 profiles, cues both (layout post, theme light, png)") == 1
+    made = {
+        cues: read_manifest(Path("stimuli"), "moderation", cues).set_index("profile_id")
+        for cues in ("both", "none")
+    }
+    both, none = made["both"], made["none"]
+    assert both.index.equals(none.index)
+    assert both["text"].equals(none["text"])
+    named = both["identity"] != "anonymous"
+    assert (both["name"] != none["name"])[named].all()
+    assert none["face"].str.startswith("anonymous_").all()
+    assert (both["sha256"] != none["sha256"])[named].all()
+    assert (both["sha256"] == none["sha256"])[~named].all()
+    chosen = enumerate_profiles(load_study("moderation")).set_index("profile_id").loc[both.index]
+    assert both["text_id"].tolist() == chosen["text"].tolist()
+    job = json.loads(Path("stimuli/moderation/none/job.json").read_text())
+    assert (job["seed"], job["drawing"], job["faces"] is None) == (1, 1, False)
+
+
+def test_look_is_chosen_by_options(towns: Path, render: Command) -> None:
+    (towns / "other.yaml").write_text((towns / "card.yaml").read_text().replace("300", "400"))
+    options = ("--pairs", 1, "--format", "webp", "--theme", "dark", "--layout", "other.yaml", "--out", "dark")
+    assert render(towns, *options)[0] == 0
+    made = table(root="dark")
+    assert set(made["media_type"]) == {"image/webp"}
+    assert set(made["layout"]) == {"other.yaml"}
+    assert set(made["theme"]) == {"dark"}
+    assert set(made["width"]) == {400}
+
+
+def test_check_finds_what_is_missing_or_damaged(towns: Path, render: Command) -> None:
+    render(towns, "--pairs", 3)
+    assert render(towns, "--check") == (
+        0,
+        "stimuli/towns/both/profiles.parquet: 6 pictures, none missing or damaged.\n",
+        "",
+    )
+    files = table()["file"]
+    Path("stimuli", files[1]).unlink()
+    damaged = Path("stimuli", files[4])
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"x")
+    code, out, _ = render(towns, "--check")
+    assert code == 1
+    assert f"  {files[1]} is missing\n" in out
+    assert f"  {files[4]} is damaged\n" in out
+    assert "6 pictures, 2 of them missing or damaged.\nDelete the damaged files" in out
+    damaged.unlink()
+    assert "there already     4\n" in render(towns, "--pairs", 3)[1]
+    assert render(towns, "--check")[0] == 0
+
+
+def test_pictures_are_uploaded_and_their_host_is_named(towns: Path, render: Command) -> None:
+    files = fsspec.filesystem("memory")
+    files.store.clear()
+    where = ("--upload", "memory://bucket/audit", "--address", "https://pictures.example.org/audit/")
+    code, out, error = render(towns, "--pairs", 3, *where)
+    assert (code, error) == (0, "")
+    assert "6 pictures are in memory://bucket/audit, 6 of them new; their addresses are in stimuli/" in out
+    assert "list pictures.example.org under collect, media_hosts" in out
+    assert table()["url"].str.fullmatch(r"https://pictures\.example\.org/audit/\w\w/\w{64}\.png").all()
+    assert "0 of them new" in render(towns, "--pairs", 3, *where)[1]
+    files.store.clear()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ("--cues", "bth"),
+            "--cues bth: there are no such cues (did you mean 'both'?); use both, name, face, none.",
+        ),
+        (
+            ("--cues", "name"),
+            "The study towns has no content with names and faces, so cues 'name' cannot be shown",
+        ),
+        (("--theme", "dim"), "use one of light, dark."),
+        (("--layout", "pst"), "There is no layout 'pst' (did you mean 'post'?)"),
+        (("--layout", "post"), "'face' is shown, and profile "),
+        (("--format", "gif"), "--format gif: pictures are written as png, webp; choose one."),
+        (
+            ("--all", "--pairs", 3),
+            "--all draws every profile, --pairs those of the first pairs; give one of them.",
+        ),
+        (("--pairs", 3000), "The design has 40 pairs, so the first 3,000 cannot be asked"),
+        (("--faces", "nowhere"), "--faces nowhere: towns has no content with faces"),
+        (("--emoji-font", "nowhere.ttf"), "nowhere.ttf"),
+        (
+            ("--upload", "memory://bucket"),
+            "--upload says where pictures are copied to, --address where judges fetch",
+        ),
+        (("--upload", "memory://bucket", "--address", "http://a.org"), "from an https address"),
+        (("--upload", "nowhere://bucket", "--address", "https://a.org"), "no storage called nowhere"),
+        (
+            ("--check",),
+            "there are no pictures of towns with cues both; draw them with `conjury render towns --cues",
+        ),
+    ],
+)
+def test_options_that_cannot_be_are_told_in_a_sentence(
+    towns: Path, refused: Callable[..., str], options: tuple[object, ...], said: str
+) -> None:
+    assert said in refused(towns, *options)
+    assert not Path("stimuli").exists()
+
+
+def test_another_job_in_the_same_folder_is_refused(
+    towns: Path, render: Command, refused: Callable[..., str]
+) -> None:
+    render(towns, "--pairs", 2)
+    assert refused(towns, "--pairs", 2, "--theme", "dark") == (
+        "conjury: stimuli/towns/both: its pictures were drawn otherwise (theme light there, dark now); give "
+        "another folder with --out, or draw as before.\n"
+    )
+    assert render(towns, "--pairs", 2, "--theme", "dark", "--out", "dark")[0] == 0
+
+
+def test_a_design_whose_posts_have_changed_is_refused(
+    towns: Path, render: Command, refused: Callable[..., str]
+) -> None:
+    render(towns, "--pairs", 2)
+    study = towns / "study.yaml"
+    study.write_text(study.read_text().replace("Middling", "Medium"))
+    assert (
+        "runs/towns/design: its posts are not those that the study makes now (they differ in Size)"
+        in refused(towns)
+    )
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
+def test_a_folder_that_cannot_be_written_is_told(
+    towns: Path, render: Command, refused: Callable[..., str]
+) -> None:
+    render(towns, "--pairs", 1)
+    Path("stimuli/pictures").chmod(0o500)
+    try:
+        assert "cannot be used: Permission denied" in refused(towns, "--pairs", 9)
+    finally:
+        Path("stimuli/pictures").chmod(0o700)
+
+
+def test_a_full_disk_is_told_and_leaves_no_half_picture(
+    towns: Path, render: Command, refused: Callable[..., str]
+) -> None:
+    render(towns, "--pairs", 1)
+    before = sorted(Path("stimuli").rglob("*"))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (700, hard))
+    try:
+        assert "cannot be used: File too large" in refused(towns, "--pairs", 9, "--workers", 1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    left = [path for path in Path("stimuli").rglob("*") if path.is_file() and path not in before]
+    assert not left
+    assert render(towns, "--pairs", 9)[0] == 0
+
+
+def test_a_place_that_is_no_folder_is_told(towns: Path, refused: Callable[..., str]) -> None:
+    Path("stimuli").write_text("in the way")
+    assert "stimuli" in refused(towns, "--pairs", 1)
+
+
+def test_a_study_of_items_is_refused(refused: Callable[..., str]) -> None:
+    assert "is a study of items, not a conjoint" in refused("oogiri")
