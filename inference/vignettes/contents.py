@@ -59,8 +59,14 @@ def contents(layout: Layout, record: Record) -> Content:
     """
     found = next(_filled(layout, layout.content, record, None, None), None)
     if found is None:
-        raise InputError(f"{layout.path}: nothing of {_called(record)} is shown; correct `when`.")
+        raise InputError(f"{layout.path}: nothing is shown; correct `when`.")
     return found
+
+
+def called(record: Record) -> str:
+    """Return what a record is called in a sentence."""
+    number = record.get("profile_id")
+    return "a record" if number is None else f"profile {number}"
 
 
 def _filled(
@@ -107,13 +113,7 @@ def _words(layout: Layout, template: Template, record: Record) -> str:
     except KeyError as missing:
         field = missing.args[0]
         raise InputError(
-            f"{layout.path}: '{field}' is shown, and {_called(record)} has none; fill it in, or write "
-            f"`when: {field}` in the layout."
+            f"'{field}' is missing, and {layout.path} shows it; fill it in, or write `when: {field}` there."
         ) from None
     except ValueError as problem:
-        raise InputError(f"{layout.path}: {_called(record)}: {problem}") from None
-
-
-def _called(record: Record) -> str:
-    number = record.get("profile_id")
-    return "the record" if number is None else f"profile {number}"
+        raise InputError(f"{layout.path}: {problem}") from None

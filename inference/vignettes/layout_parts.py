@@ -1,4 +1,8 @@
-"""Parts of a layout: columns and rows, and what stands in them."""
+"""Parts of a layout: columns and rows, and what stands in them.
+
+Where parts are drawn they are told apart by ``type(piece) is ...``: isinstance takes several times as long
+with classes of pydantic, and is asked a hundred times for one picture.
+"""
 
 from __future__ import annotations
 
@@ -183,7 +187,7 @@ class Column(Container):
     """Parts below each other; ``align`` places narrower ones from left to right."""
 
     KIND: ClassVar[str] = "column"
-    column: list[AnyPiece]
+    column: Annotated[list[AnyPiece], Field(min_length=1)]
 
     @property
     def parts(self) -> list[AnyPiece]:
@@ -195,7 +199,7 @@ class Row(Container):
     """Parts beside each other; ``align`` places lower ones from top to bottom."""
 
     KIND: ClassVar[str] = "row"
-    row: list[AnyPiece]
+    row: Annotated[list[AnyPiece], Field(min_length=1)]
 
     @property
     def parts(self) -> list[AnyPiece]:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from .typesetting import Typesetter
 
 Pictures = Callable[[str, int], Image.Image]
-KEPT_BYTES = 48_000_000  # of pixels pasted again
+KEPT_BYTES = 48_000_000  # of words as they are pasted
+KEPT_SHAPES = 16_000_000  # bytes of pictures, icons and corners: fewer, and slower to draw again
 KEPT_TEXTS = 4_000  # broken into lines
 
 
@@ -50,7 +51,7 @@ class Painter:
     pictures : callable
         Gives the square RGBA picture of a name in a size in pixels.
     kept_bytes : int
-        Pixels kept to be pasted again, in bytes; the oldest are dropped.
+        Pixels of words kept to be pasted again, in bytes; the oldest are dropped.
 
     Attributes
     ----------
@@ -90,12 +91,13 @@ class Painter:
         self._typesetter = typesetter
         self._set_text = lru_cache(KEPT_TEXTS)(typesetter.set)
         self._pictures = pictures
-        self._stamps = Stamps(kept_bytes)
+        self._words = Stamps(kept_bytes)
+        self._shapes = Stamps(KEPT_SHAPES)
 
     @property
     def kept(self) -> int:
-        """Bytes of pixels that are kept to be pasted again."""
-        return self._stamps.size
+        """Bytes of pixels of words that are kept to be pasted again."""
+        return self._words.size
 
     def place(self, record: Record) -> tuple[tuple[Box, ...], Size]:
         """Return what stands where in the picture of a record, and its width and height, without drawing it.
@@ -128,18 +130,18 @@ class Painter:
         match one.piece:
             case TextPiece(style=style, align=align) if (block := one.block) is not None:
                 colour = self._colours[self._layout.styles[style].colour]
-                return self._stamps.get(
+                return self._words.get(
                     (words, style, align, block.width, ground),
                     lambda: self._typesetter.draw(block, colour, ground),
                 )
             case PicturePiece(size=size, radius=radius):
-                return self._stamps.get(
+                return self._shapes.get(
                     (words, size, radius, ground),
                     lambda: rounded(self._pictures(words, size), radius, ground),
                 )
             case IconPiece(icon=icon, size=size, stroke=stroke, colour=name):
                 drawn = self._layout.icons[icon]
-                return self._stamps.get(
+                return self._shapes.get(
                     (icon, size, stroke, name, ground),
                     lambda: draw_icon(drawn, size, stroke, self._colours[name], ground),
                 )
@@ -157,7 +159,7 @@ class Painter:
         radius = min(area.radius, box.width // 2, box.height // 2)
         if radius:
             key = (radius, thickness, fill, border, ground)
-            drawn = self._stamps.get(key, lambda: corner(*key))
+            drawn = self._shapes.get(key, lambda: corner(*key))
             across, down = Image.Transpose.FLIP_LEFT_RIGHT, Image.Transpose.FLIP_TOP_BOTTOM
             image.paste(drawn, (left, top))
             image.paste(drawn.transpose(across), (right - radius, top))

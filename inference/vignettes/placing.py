@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..errors import InputError
 from .arranging import Frame, Measures, SetText, arrange
-from .contents import Record, contents
+from .contents import Record, called, contents
 from .layout_file import BACKGROUND, Layout
 from .layout_parts import BoxKind, Column, Cue, Piece, Row
 
@@ -78,9 +79,13 @@ def place(layout: Layout, record: Record, set_text: SetText) -> tuple[tuple[Plac
     Raises
     ------
     InputError
-        The record lacks a value that the layout shows, or the layout leaves no room for a part.
+        The record lacks a value that the layout shows or holds one that cannot be written, no font has one of
+        its characters, or the layout leaves no room for a part; names the record.
     """
-    frame = arrange(contents(layout, record), layout.width, Measures(layout, set_text))
+    try:
+        frame = arrange(contents(layout, record), layout.width, Measures(layout, set_text))
+    except InputError as problem:
+        raise InputError(f"{called(record)}: {problem}") from None
     placed: list[Placed] = []
     _place(frame, 0, 0, BACKGROUND, placed)
     return tuple(placed), (layout.width, frame.height)

@@ -76,6 +76,7 @@ def test_an_unknown_layout_is_refused_with_the_nearest_name(tmp_path: Path) -> N
         ("{space: fill}", "{rule: grey}", 13, "rule: 'grey' is unknown here"),
         ("{space: fill}", "{spaces: fill}", 13, "'spaces' is unknown here; did you mean 'space'?"),
         ("{space: fill}", "{space: fill, rule: ink}", 13, "one part cannot be space, rule at once"),
+        ("{space: fill}", "{column: []}", 13, "at least 1 item"),
         ("{space: fill}", "{}", 13, "a part of a layout is one of column, row, text"),
         ("{space: fill}", "{cue: nose, space: 3}", 13, "'name' or 'face'"),
         ('"{name}"', '"{name"', 9, "has a brace that is no place"),

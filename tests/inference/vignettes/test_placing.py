@@ -151,18 +151,23 @@ def test_columns_that_a_record_lacks_are_missing_values(typesetter: Typesetter) 
 @pytest.mark.parametrize("lack", [{"likes": None}, {"name": None}])
 def test_a_missing_value_is_told_by_record_and_field(lack: dict[str, None], typesetter: Typesetter) -> None:
     (field,) = lack
-    with pytest.raises(InputError, match=f"'{field}' is shown, and profile 7 has none; fill it in"):
+    with pytest.raises(InputError, match=f"profile 7: '{field}' is missing, and .*; fill it in"):
         place(POST_LAYOUT, {**POST, **lack}, typesetter.set)
 
 
 def test_a_value_that_cannot_be_written_is_told_by_record(typesetter: Typesetter) -> None:
-    with pytest.raises(InputError, match=r"post\.yaml: profile 7: posted is 'noon', which is no date"):
+    with pytest.raises(InputError, match=r"profile 7: .*post\.yaml: posted is 'noon', which is no date"):
         place(POST_LAYOUT, {**POST, "posted": "noon"}, typesetter.set)
+
+
+def test_a_character_without_a_font_is_told_by_record(typesetter: Typesetter) -> None:
+    with pytest.raises(InputError, match=r"profile 7: .*U\+10A0D"):
+        place(POST_LAYOUT, {**POST, "text": "\U00010a0d"}, typesetter.set)
 
 
 def test_a_record_of_which_nothing_is_shown_is_refused(tmp_path: Path) -> None:
     layout = written(tmp_path, "  column:\n    - {text: '{a}', style: words, when: a}\n")
-    with pytest.raises(InputError, match="nothing of the record is shown"):
+    with pytest.raises(InputError, match=r"a record: .*: nothing is shown; correct"):
         place(layout, {"a": None}, set_in_blocks)
 
 
