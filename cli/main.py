@@ -10,6 +10,7 @@ import typer
 
 from conjury.inference.errors import ConjuryError, InputError
 
+from .gallery import gallery
 from .import_command import import_
 from .perturbing import perturb
 from .rating_commands import register
@@ -90,6 +91,7 @@ def simulate(
 app.command("import")(import_)
 app.command()(perturb)
 app.command()(render)
+app.command()(gallery)
 
 
 Out = Annotated[Path | None, typer.Option("--out", help="Folder of the run; by default runs/STUDY.")]

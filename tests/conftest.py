@@ -1,4 +1,4 @@
-"""Skips, with a reason, the tests whose partner is not here: R, cregg, Chromium, reference tables."""
+"""Skips, with a reason, the tests whose partner is not here: R, cregg, Chromium, fonts, reference tables."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from golden import AVAILABLE, SHARED
+
+if TYPE_CHECKING:
+    from conjury.inference.vignettes.fonts import Fonts
 
 
 @pytest.fixture(scope="session")
@@ -19,6 +23,23 @@ def shared() -> Path:
     if not AVAILABLE:
         pytest.skip(why_no_shared() or "")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def fonts() -> Fonts:
+    """Fonts of pictures, with colour emoji and text from right to left."""
+    from conjury.inference.errors import MissingDependency
+    from conjury.inference.vignettes.fonts import Fonts
+
+    try:
+        found = Fonts.find()
+    except MissingDependency as missing:
+        pytest.skip(str(missing))
+    if not found.shaping:
+        pytest.skip("libfribidi is not installed")
+    if found.emoji is None:
+        pytest.skip("no font with colour emoji")
+    return found
 
 
 def why_no_shared() -> str | None:

@@ -1,0 +1,78 @@
+"""The command ``conjury gallery``: a contact sheet of vignettes, to be looked at before anyone is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .option_groups import grouped
+from .rendering_options import Look
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from conjury.inference.study import Study
+
+MOST = 400  # profiles that a page shows without being slow
+
+
+@grouped
+def gallery(
+    study: Annotated[str, typer.Argument(help="Name of a study that ships, or the path of a study.yaml.")],
+    look: Look,
+    n: Annotated[int, typer.Option(min=1, max=MOST, help="How many profiles are shown.")] = 40,
+    cues: Annotated[
+        list[str] | None,
+        typer.Option(help="both (the default), name, face or none; several are shown side by side."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the page and the picture; by default runs/STUDY.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of which profiles are shown.")] = 1,
+) -> None:
+    """Show some vignettes, all levels about equally often, as a page and as one picture."""
+    from conjury.inference.study import load_study
+    from conjury.inference.vignettes.gallery import (
+        choose_profiles,
+        draw_profiles,
+        gallery_page,
+        gallery_sheet,
+    )
+    from conjury.inference.vignettes.jobs import open_desk
+    from conjury.inference.vignettes.store import replaced
+    from conjury.inference.vignettes.typesetting import Typesetter
+
+    from .rendering import check_cues, console, progress_bar, study_job
+
+    known = load_study(study)
+    named = check_cues(cues)
+    folder = Path("runs") / known.name if out is None else out
+    profiles, posts_seed = _profiles(known, folder)
+    desks = [open_desk(study_job(known, name, look, posts_seed)) for name in named]
+    chosen = choose_profiles(known, profiles, n, seed)
+    with progress_bar("Drawing", len(chosen) * len(desks)) as watch:
+        shown = draw_profiles(known, chosen, desks, watch)
+    job = desks[0].job
+    facts = {"Layout": f"{job.layout}, {job.theme}", "Seed": str(seed)}
+    page, sheet = folder / "gallery.html", folder / "gallery.png"
+    folder.mkdir(parents=True, exist_ok=True)
+    with replaced(page) as file:
+        file.write(gallery_page(known, shown, facts).encode())
+    with replaced(sheet) as file:
+        gallery_sheet(shown, Typesetter(desks[0].fonts), known.title).save(file, "png", compress_level=4)
+    console.print(f"{len(shown):,} of {len(profiles):,} profiles of {known.title}")
+    console.print(f"  {page}   to look through, by level")
+    console.print(f"  {sheet}    the same as one picture")
+
+
+def _profiles(study: Study, folder: Path) -> tuple[pd.DataFrame, int]:
+    """Return the profiles of a run's design, or all that the study can have, and the seed of their posts."""
+    from conjury.inference.design import enumerate_profiles
+    from conjury.inference.runs import RunFolder
+
+    design = RunFolder(folder).design
+    if design is not None:
+        return design.profiles, int(design.drawn["seed"])
+    return enumerate_profiles(study), study.collect.seed

@@ -1,0 +1,164 @@
+"""Profiles of a conjoint shown as pictures: which one under which prompt, and what is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from fakes.studies import change_study, towns, write_study
+
+from conjury.inference.building import Builder
+from conjury.inference.designing import save_design
+from conjury.inference.errors import InputError
+from conjury.inference.facts import merged_facts, run_facts
+from conjury.inference.files import write_table
+from conjury.inference.ledger import Ledger
+from conjury.inference.pictures import Pictures, find_pictures
+from conjury.inference.requests import Request
+from conjury.inference.runs import RunFolder
+from conjury.inference.study import Study, load_study
+from conjury.inference.vignettes.encoding import encode
+
+HOST = "pictures.example.org"
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> Study:
+    """A study with a prompt whose pictures show no faces."""
+    content = towns()
+    content["prompts"][1] |= {"stimuli": "images", "cues": "name"}
+    content["collect"]["media_hosts"] = [HOST]
+    return load_study(write_study(tmp_path / "towns", content))
+
+
+def draw(known: Study, root: Path, cues: str, profile_ids: pd.Series[int], shade: int = 0) -> None:
+    """Draw pictures that differ by profile and cues, as `conjury render` would lay them down."""
+    from PIL import Image
+
+    rows: list[dict[str, Any]] = []
+    for number in profile_ids:
+        colour = (int(number) % 256, len(cues) * 20, shade)
+        content = encode(Image.new("RGB", (30, 20), colour), "png")
+        name = hashlib.sha256(content).hexdigest()
+        file = root / "pictures" / name[:2] / f"{name}.png"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+        url = f"https://{HOST}/{name}.png" if cues == "both" else None
+        rows.append({"profile_id": number, "file": str(file.relative_to(root)), "sha256": name, "url": url})
+    folder = root / known.name / cues
+    write_table(pd.DataFrame(rows).astype({"url": "string"}), folder / "profiles.parquet")
+    (folder / "job.json").write_text(json.dumps({"shade": shade}), encoding="utf-8")
+
+
+def requests(known: Study, run: RunFolder, pictures: Pictures, ledger: Ledger | None) -> list[Request]:
+    ask = known.judges[1].ask
+    assert ask is not None
+    builder = Builder(known, "judge", ask, known.prompts, run.media(known, ledger, pictures))
+    return list(builder.requests(run.material(known, images=True, pictures=pictures).subjects()))
+
+
+def addresses(request: Request) -> list[str]:
+    parts = request.body["messages"][-1]["content"]
+    assert [part["text"] for part in parts if part["type"] == "text"] == ["Image A", "Image B"]
+    return [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+
+
+def test_a_prompt_shows_the_pictures_with_its_cues(known: Study, tmp_path: Path) -> None:
+    run, root = RunFolder(tmp_path / "run"), tmp_path / "stimuli"
+    design = run.draw(known, 10, 0.2, 1)
+    for cues in ("both", "name"):
+        draw(known, root, cues, design.posts["profile_id"])
+    pictures = find_pictures(known, design, known.prompts, root)
+    with Ledger.open(run.ledger) as ledger:
+        made = requests(known, run, pictures, ledger)
+        assert len(made) == 24
+        for request in made:
+            cues = {"plain": "both", "strict": "name"}[request.prompt_id]
+            held = pd.read_parquet(root / known.name / cues / "profiles.parquet").set_index("profile_id")
+            ids = [request.arrangement[side] for side in ("A", "B")]
+            assert addresses(request) == [f"media:{held['sha256'][number]}" for number in ids]
+            mime, content = ledger.media(held["sha256"][ids[0]])
+            assert mime == "image/png"
+            assert content == (root / held["file"][ids[0]]).read_bytes()
+
+
+def test_uploaded_pictures_go_by_their_address(known: Study, tmp_path: Path) -> None:
+    run, root = RunFolder(tmp_path / "run"), tmp_path / "stimuli"
+    design = run.draw(known, 10, 0.0, 1)
+    draw(known, root, "both", design.posts["profile_id"])
+    known = known.model_copy(update={"prompts": known.prompts[:1]})
+    pictures = find_pictures(known, design, known.prompts, root, links=True)
+    for request in requests(known, run, pictures, None):
+        assert all(address.startswith(f"https://{HOST}/") for address in addresses(request))
+    assert run.material(known, images=True, pictures=pictures).facts["stimuli"] == "links"
+
+
+def test_pictures_of_the_first_pairs_are_enough_for_these(known: Study, tmp_path: Path) -> None:
+    run, root = RunFolder(tmp_path / "run"), tmp_path / "stimuli"
+    design = run.draw(known, 10, 0.0, 1)
+    first = design.first_pairs(3)["profile_id"].drop_duplicates()
+    draw(known, root, "both", first)
+    prompts = known.prompts[:1]
+    pictures = find_pictures(known, design, prompts, root, pairs=3)
+    assert len(list(run.material(known, 3, images=True, pictures=pictures).subjects())) == 3
+    lacking = len(design.posts) - len(first)
+    with pytest.raises(InputError, match=rf"{lacking} of {len(design.posts)} profiles .* --cues both --out"):
+        find_pictures(known, design, prompts, root)
+
+
+@pytest.mark.parametrize("links", [False, True])
+def test_a_design_without_pictures_is_told_how_to_draw_them(
+    known: Study, tmp_path: Path, links: bool
+) -> None:
+    run, root = RunFolder(tmp_path / "run"), tmp_path / "stimuli"
+    design = run.draw(known, 10, 0.0, 1)
+    if links:
+        draw(known, root, "both", design.posts["profile_id"])
+        draw(known, root, "name", design.posts["profile_id"])
+    with pytest.raises(InputError, match=r"conjury render .* --cues (both|name)"):
+        find_pictures(known, design, known.prompts, root, links=links)
+
+
+def test_own_pictures_have_all_cues(known: Study, tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+    design = run.draw(known, 10, 0.0, 1)
+    own = replace(design, posts=design.posts.assign(media="a.png"))
+    save_design(own, run.path / "design")
+    assert find_pictures(known, own, known.prompts[:1], tmp_path).drawn == {}
+    with pytest.raises(InputError, match="Prompt strict shows the cues 'name'"):
+        find_pictures(known, own, known.prompts, tmp_path)
+
+
+def test_a_run_goes_on_with_the_pictures_it_began_with(known: Study, tmp_path: Path) -> None:
+    run, root = RunFolder(tmp_path / "run"), tmp_path / "stimuli"
+    design = run.draw(known, 10, 0.0, 1)
+    ask = known.judges[1].ask
+    assert ask is not None
+
+    def facts(prompts: int, shade: int) -> dict[str, Any]:
+        chosen = known.prompts[:prompts]
+        for prompt in chosen:
+            draw(known, root, prompt.cues, design.posts["profile_id"], shade)
+        pictures = find_pictures(known, design, chosen, root)
+        material = run.material(known, images=True, pictures=pictures)
+        return run_facts(known, "judge", ask, chosen, material.facts, pictures.drawn)
+
+    begun = facts(1, shade=0)
+    both = merged_facts(begun, facts(2, shade=0), run.path)
+    assert set(both["prompts"]) == {"plain", "strict"}
+    with pytest.raises(InputError, match=r"prompts\.plain\.pictures"):
+        merged_facts(both, facts(1, shade=1), run.path)
+    text = run.material(known)
+    with pytest.raises(InputError, match="stimuli"):
+        merged_facts(both, run_facts(known, "judge", ask, known.prompts[:1], text.facts), run.path)
+
+
+def test_unknown_cues_are_refused_by_line(known: Study) -> None:
+    change_study(known.folder, lambda content: content["prompts"][1].update(cues="voice"))
+    with pytest.raises(InputError, match=r"study\.yaml:\d+: prompts\.1\.cues: use one of 'both'"):
+        load_study(known.folder)
