@@ -94,6 +94,12 @@ def _prompts(study: Study | ItemStudy) -> Iterator[Problem]:
                 ("prompts", position, "only"),
                 f"{prompt.id}: 'only' picks items by their columns, and a conjoint has none; remove it.",
             )
+        if prompt.cues != "both" and study.kind == "items":
+            yield Problem(
+                ("prompts", position, "cues"),
+                f"{prompt.id}: 'cues' picks pictures of a conjoint's profiles, and this study has items; "
+                "remove it.",
+            )
         for field in ("template", "user"):
             yield from missing_file(study, ("prompts", position, field), prompt.id, getattr(prompt, field))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from fakes.studies import change_study, towns, write_study
+from fakes.studies import LABELS, change_study, items, towns, write_study
 
 from conjury.inference.building import Builder
 from conjury.inference.designing import save_design
@@ -21,7 +21,7 @@ from conjury.inference.ledger import Ledger
 from conjury.inference.pictures import Pictures, find_pictures
 from conjury.inference.requests import Request
 from conjury.inference.runs import RunFolder
-from conjury.inference.study import Study, load_study
+from conjury.inference.study import Study, load_any_study, load_study
 from conjury.inference.vignettes.encoding import encode
 
 HOST = "pictures.example.org"
@@ -162,3 +162,10 @@ def test_unknown_cues_are_refused_by_line(known: Study) -> None:
     change_study(known.folder, lambda content: content["prompts"][1].update(cues="voice"))
     with pytest.raises(InputError, match=r"study\.yaml:\d+: prompts\.1\.cues: use one of 'both'"):
         load_study(known.folder)
+
+
+def test_cues_of_items_are_refused_by_line(tmp_path: Path) -> None:
+    content = items({"form": "label", "labels": LABELS})
+    content["prompts"][0]["cues"] = "face"
+    with pytest.raises(InputError, match=r"study\.yaml:\d+: plain: 'cues' picks pictures of a conjoint's"):
+        load_any_study(write_study(tmp_path / "posts", content))
