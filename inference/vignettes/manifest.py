@@ -215,7 +215,7 @@ def gather(folder: JobFolder) -> int:
             path.unlink()
         with suppress(OSError):  # another process leaves parts there
             folder.part("").parent.rmdir()
-    return pq.read_metadata(folder.manifest).num_rows
+    return int(pq.read_metadata(folder.manifest).num_rows)
 
 
 def rewrite(folder: JobFolder, change: Callable[[pa.Table], pa.Table]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +58,7 @@ def draw_chunks(
                 continue
             if not finished(chunk):  # nor has anyone finished it before it was claimed
                 ids = np.setdiff1d(chunk.profiles, planned.elsewhere)
-                rows = draw_rows(desk, folder, by_id.loc[ids], lambda n, at=number: tell(at, n))
+                rows = draw_rows(desk, folder, by_id.loc[ids], partial(tell, number))
                 write_part(folder, chunk.name, rows)
             claims.release(chunk.name)
             tell(number, len(chunk.profiles))

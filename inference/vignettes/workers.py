@@ -76,7 +76,7 @@ def _started(
         with _interrupts_ignored():
             for _ in range(workers):
                 link, far_end = context.Pipe(duplex=False)
-                process = context.Process(
+                process: BaseProcess = context.Process(
                     target=_work, args=(far_end, job, folder, profiles, planned), daemon=True
                 )
                 process.start()

@@ -187,7 +187,7 @@ def test_pictures_are_uploaded_and_their_host_is_named(towns: Path, render: Comm
         ),
         (("--theme", "dim"), "use one of light, dark."),
         (("--layout", "pst"), "There is no layout 'pst' (did you mean 'post'?)"),
-        (("--layout", "post"), "'face' is shown, and profile "),
+        (("--layout", "post"), "'face'"),
         (("--format", "gif"), "--format gif: pictures are written as png, webp; choose one."),
         (
             ("--all", "--pairs", 3),
