@@ -219,15 +219,17 @@ def advice(study: Study) -> list[str]:
     """Say which analyses must join features that restrictions tie; a sentence for each way to mend them."""
     named: dict[tuple[tuple[tuple[str, str], ...], str], list[str]] = {}
     for analysis in study.analyses:
-        pairs = unjoined(study, analysis)
-        if pairs:
-            named.setdefault((tuple(pairs), _remedy(pairs, analysis.joined)), []).append(analysis.name)
-    return [
-        f"{'Analyses' if len(names) > 1 else 'Analysis'} {listed(names)}: restrictions tie "
-        f"{' and '.join(f'{one} and {two}' for one, two in pairs)}, so that effects without their interaction "
-        f"mix them; {remedy}."
-        for (pairs, remedy), names in named.items()
-    ]
+        apart = unjoined(study, analysis)
+        if apart:
+            named.setdefault((tuple(apart), _remedy(apart, analysis.joined)), []).append(analysis.name)
+    told = []
+    for (pairs, remedy), names in named.items():
+        tied_pairs = " and ".join(f"{one} with {two}" for one, two in pairs)
+        told.append(
+            f"{'Analyses' if len(names) > 1 else 'Analysis'} {listed(names)}: restrictions tie {tied_pairs}, "
+            f"and effects without their interaction mix them; {remedy}."
+        )
+    return told
 
 
 def _remedy(pairs: Sequence[tuple[str, str]], joined: Sequence[tuple[str, str]]) -> str:

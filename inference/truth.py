@@ -100,7 +100,7 @@ def level_effects(
     Features of a pair in ``joined`` depend on each other. Effects that the cells do not tell are missing.
     """
     levels = {name: range(len(cells[name].cat.categories)) for name in features}
-    codes = {name: cells[name].cat.codes.to_numpy() for name in features}
+    codes = {name: np.asarray(cells[name].cat.codes, dtype=np.int64) for name in features}
     terms: list[set[tuple[str, int]]] = [set()]
     terms += [{(name, level)} for name in features for level in levels[name][1:]]
     terms += [{(one, i), (two, j)} for one, two in joined for i in levels[one][1:] for j in levels[two][1:]]

@@ -112,11 +112,11 @@ def rules_broken(study: Study, shown: pd.DataFrame) -> dict[str, np.ndarray]:
         unknown |= ~shown[name].astype("string").isin(study.levels(name)).to_numpy(dtype=bool)
     broken = {UNKNOWN: unknown}
     if study.design.restrictions:
-        level = {
+        numbers = {
             name: codes(shown[name].astype("string").astype(pd.CategoricalDtype(study.levels(name))))
             for name in names
         }
-        broken[EXCLUDED] = ~left_in(study, level) & ~unknown
+        broken[EXCLUDED] = ~left_in(study, numbers) & ~unknown
     same = np.ones(len(shown) // 2, dtype=bool)
     for name in [*names, *stimuli]:
         number = pd.factorize(shown[name])[0].reshape(-1, 2)

@@ -268,7 +268,7 @@ def test_formulas_that_leave_a_tie_out_are_named(make: Make) -> None:
         return advice(make(NEVER, *more, analyses=analyses))
 
     assert told("school + job + tone") == [
-        "Analysis amce: restrictions tie school and job, so that effects without their interaction mix them; "
+        "Analysis amce: restrictions tie school with job, and effects without their interaction mix them; "
         "write school * job in the formula."
     ]
     assert "learned * job" in told("learned + job")[0]
