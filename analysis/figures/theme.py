@@ -197,7 +197,7 @@ def save_variants(figure: Figure, path_without_suffix: str | Path) -> dict[str, 
     drawn = light.read_text(encoding="utf-8")
     written = {LIGHT.name: light}
     for theme in (theme for theme in THEMES.values() if theme is not LIGHT):
-        exchanged = dict(zip(_colors(LIGHT), _colors(theme), strict=True))
+        exchanged = dict(zip(colors_of(LIGHT), colors_of(theme), strict=True))
         text = re.sub("|".join(exchanged), partial(_exchange, exchanged), drawn)
         written[theme.name] = base.with_name(f"{base.name}-{theme.name}.svg")
         written[theme.name].write_text(text, encoding="utf-8")
@@ -208,7 +208,8 @@ def _exchange(colors: dict[str, str], found: re.Match[str]) -> str:
     return colors[found[0]]
 
 
-def _colors(theme: Theme) -> tuple[str, ...]:
+def colors_of(theme: Theme) -> tuple[str, ...]:
+    """All colours of a theme, in the same order for each."""
     return (theme.background, theme.foreground, theme.muted, theme.grid, theme.band, *theme.palette)
 
 

@@ -1,0 +1,273 @@
+"""The numbers of a design card: how often levels are shown, and what each contrast is worth.
+
+The effective sample size of a contrast is the number of profiles, half of them with the level and half with
+its reference, whose independent answers would give the estimate the same variance. An answer with an even
+chance has the variance 1/4, so that it is ``1 / V`` for an estimate of variance ``V`` where no attribute has
+an effect. With ``n`` profiles of attributes that combine freely, as `conjury.analysis.conjoint.power` has
+it, ``V = (1/n_1 + 1/n_0) / 4``, and the effective size is twice the harmonic mean of the numbers ``n_1`` and
+``n_0`` of profiles with the level and with the reference. That the outcomes of a pair add up to one changes
+nothing as long as the level has no effect: what pairs tell in which the level meets its reference varies
+twice as much as two independent answers, what pairs of like profiles tell not at all, and where profiles are
+drawn independently the two make up for each other. Where attributes restrict each other, ``V`` is that of
+the least-squares contrast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.design import level_probabilities
+from conjury.inference.design_rules import (
+    chance,
+    drawn_shares,
+    joint_shares,
+    named_levels,
+    removed,
+    shows,
+    tied,
+)
+from conjury.inference.study import Study
+
+from .power.closed_form import power
+from .power.result import Power
+
+NEGLIGIBLE = 1e-9  # an effect at which variances are those without any
+SMALL = 0.02
+MODELS = "models"  # the plan of all models, who see the pairs that are drawn
+KEYS = ["feature", "level", "reference"]
+CONTRASTS = [
+    *("plan", *KEYS, "effective", "meetings", "meetings_drawn"),
+    *("std_error", "detectable", "power"),
+]
+USUAL_POWER = 0.8
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Who judges how many pairs: all models, or a panel.
+
+    Attributes
+    ----------
+    name, label : str
+        What tables and what people call them.
+    pairs : float
+        Repeats left out.
+    options : mapping
+        Of `conjury.analysis.conjoint.power.power`, such as the ``tasks`` of a respondent.
+    """
+
+    name: str
+    label: str
+    pairs: float
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class DesignCard:
+    """What a design card tells.
+
+    Attributes
+    ----------
+    levels : DataFrame
+        ``feature, level, reference`` (whether it is), ``derived, drawn`` (probability before restrictions),
+        ``probability, expected, shown`` (profiles in the pairs that were drawn).
+    contrasts : DataFrame
+        A row for each plan and each level but the reference: ``plan, feature, level, reference, effective``
+        (sample size), ``meetings, meetings_drawn`` (pairs in which the two stand against each other, expected
+        and drawn; the latter missing for panels), ``std_error`` without any effect, ``detectable`` (smallest
+        effect found with the usual power) and ``power`` for a small effect.
+    implausible : DataFrame
+        ``combination, because, probability, profiles, pairs`` (expected), ``profiles_drawn, pairs_drawn``.
+    restrictions : DataFrame
+        ``combination, because, cells`` (combinations of all attributes that it names), ``probability``.
+    ties : DataFrame
+        ``feature, partner, cramers_v`` of attributes that restrictions name together.
+    powers : tuple of Power
+        The minimum detectable effects of each plan.
+    n_pairs : int
+        Pairs that were drawn.
+    """
+
+    levels: pd.DataFrame
+    contrasts: pd.DataFrame
+    implausible: pd.DataFrame
+    restrictions: pd.DataFrame
+    ties: pd.DataFrame
+    powers: tuple[Power, ...]
+    n_pairs: int
+
+
+def make_card(study: Study, shown: pd.DataFrame, plans: Sequence[Plan]) -> DesignCard:
+    """Work out the numbers of a design card.
+
+    Parameters
+    ----------
+    study : Study
+    shown : DataFrame, 2 rows a pair
+        Attributes and derived attributes of the profiles that models see, A and B of each pair next to each
+        other, repeats left out.
+    plans : sequence of Plan
+        That of the models is called "models"; what was drawn is told of it alone.
+
+    Returns
+    -------
+    DesignCard
+
+    References
+    ----------
+    Kish, L. (1965). Survey Sampling. New York: Wiley (effective sample sizes).
+
+    Schuessler, J., Freitag, M. (2020). Power analysis for conjoint experiments. doi:10.31235/osf.io/9yuhp
+
+    Examples
+    --------
+    >>> from conjury.inference.design import enumerate_profiles, sample_pairs
+    >>> from conjury.inference.study import load_study
+    >>> study = load_study("moderation")
+    >>> profiles = enumerate_profiles(study)
+    >>> pairs = sample_pairs(profiles, 1000, seed=1)
+    >>> shown = profiles.set_index("profile_id").loc[pairs["profile_id"]]
+    >>> card = make_card(study, shown, [Plan(MODELS, "Each model", 1000, {})])
+    >>> card.contrasts.set_index("level").loc["curse", ["effective", "detectable"]].round(3).tolist()
+    [2000.0, 0.062]
+    """
+    joined = joins(study)
+    powers = tuple(
+        power(study, pairs=plan.pairs, power=USUAL_POWER, restrictions=joined, **plan.options)
+        for plan in plans
+    )
+    tables = [_contrasts(study, shown, plan, found) for plan, found in zip(plans, powers, strict=True)]
+    return DesignCard(
+        _levels(study, shown),
+        pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=CONTRASTS),
+        _implausible(study, shown),
+        _restrictions(study),
+        _ties(study),
+        powers,
+        len(shown) // 2,
+    )
+
+
+def joins(study: Study) -> tuple[tuple[str, str], ...]:
+    """Pairs that the study's main analysis of AMCEs joins by ``*``; none where nothing is restricted."""
+    if not study.design.restrictions:
+        return ()
+    found = [analysis for analysis in study.analyses if analysis.verb == "amce"]
+    main = [analysis for analysis in found if not analysis.exclude] or found
+    return tuple(main[0].joined) if main else ()
+
+
+def cramers_v(joint: np.ndarray) -> float:
+    """Cramer's V of two attributes with the joint distribution ``joint``, shape (a, b).
+
+    Examples
+    --------
+    >>> round(cramers_v(np.array([[0.5, 0.0], [0.0, 0.5]])), 3), round(cramers_v(np.full((2, 3), 1 / 6)), 3)
+    (1.0, 0.0)
+    """
+    free = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+    distance = float(((joint - free) ** 2 / free).sum())
+    return float(np.sqrt(distance / (min(joint.shape) - 1)))
+
+
+def _levels(study: Study, shown: pd.DataFrame) -> pd.DataFrame:
+    table = level_probabilities(study)
+    drawn = {
+        (name, level): float(share)
+        for name, shares in drawn_shares(study).items()
+        for level, share in zip(study.levels(name), shares, strict=True)
+    }
+    for part in study.derived:
+        drawn |= {
+            (part.id, own.id): sum(drawn[part.source, name] for name in own.covers) for own in part.levels
+        }
+    keys = list(zip(table["feature"], table["level"], strict=True))
+    counts = {name: shown[name].value_counts() for name in study.features}
+    return pd.DataFrame(
+        {
+            "feature": table["feature"],
+            "level": table["level"],
+            "reference": [level == study.levels(name)[0] for name, level in keys],
+            "derived": table["feature"].isin([part.id for part in study.derived]),
+            "drawn": [drawn[key] for key in keys],
+            "probability": table["probability"],
+            "expected": len(shown) * table["probability"],
+            "shown": [int(counts[name].get(level, 0)) for name, level in keys],
+        }
+    )
+
+
+def _contrasts(study: Study, shown: pd.DataFrame, plan: Plan, found: Power) -> pd.DataFrame:
+    idle = found.at(effect=NEGLIGIBLE, pairs=plan.pairs).frame
+    small = found.at(effect=SMALL, pairs=plan.pairs).frame
+    table = found.frame[KEYS].astype(str)
+    table.insert(0, "plan", plan.name)
+    shares = idle["n_level"] / idle["profiles"], idle["n_reference"] / idle["profiles"]
+    return table.assign(
+        effective=1 / idle["std_error"].to_numpy() ** 2,
+        meetings=2 * plan.pairs * shares[0].to_numpy() * shares[1].to_numpy(),
+        meetings_drawn=[
+            _meetings(shown[feature], level, reference) if plan.name == MODELS else np.nan
+            for feature, level, reference in zip(*(table[name] for name in KEYS), strict=True)
+        ],
+        std_error=idle["std_error"].to_numpy(),
+        detectable=found.frame["effect"].to_numpy(),
+        power=small["power"].to_numpy(),
+    )
+
+
+def _meetings(column: pd.Series[str], level: str, reference: str) -> int:
+    """Count the pairs in which a level meets its reference."""
+    sides = [(column == name).to_numpy().reshape(-1, 2) for name in (level, reference)]
+    return int((sides[0] & sides[1][:, ::-1]).any(axis=1).sum())
+
+
+def _implausible(study: Study, shown: pd.DataFrame) -> pd.DataFrame:
+    n_pairs = len(shown) // 2
+    codes = {
+        part.id: np.asarray(
+            shown[part.id].cat.set_categories(study.levels(part.id)).cat.codes, dtype=np.int64
+        )
+        for part in study.attributes
+    }
+    rows = []
+    for position, combination in enumerate(study.design.implausible):
+        share = chance(study, combination)
+        here = shows(study, combination, codes)
+        rows.append(
+            {
+                "combination": position,
+                "because": combination.because or "",
+                "probability": share,
+                "profiles": 2 * n_pairs * share,
+                "pairs": n_pairs * (1 - (1 - share) ** 2),
+                "profiles_drawn": int(here.sum()),
+                "pairs_drawn": int(here.reshape(-1, 2).any(axis=1).sum()),
+            }
+        )
+    names = ["combination", "because", "probability", "profiles", "pairs", "profiles_drawn", "pairs_drawn"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def _restrictions(study: Study) -> pd.DataFrame:
+    rows = [
+        (position, part.because or "", *removed(study, part))
+        for position, part in enumerate(study.design.restrictions)
+    ]
+    return pd.DataFrame(rows, columns=["combination", "because", "cells", "probability"])
+
+
+def _ties(study: Study) -> pd.DataFrame:
+    """Every pair that restrictions make dependent, those that they name together and those in between."""
+    names = dict.fromkeys(name for part in study.design.restrictions for name in named_levels(study, part))
+    order = [attribute.id for attribute in study.attributes if attribute.id in names]
+    rows = [(one, two, cramers_v(joint_shares(study, [one, two]))) for one, two in combinations(order, 2)]
+    named = set(tied(study))
+    kept = [row for row in rows if row[2] > 1e-9 or row[:2] in named]
+    return pd.DataFrame(kept, columns=["feature", "partner", "cramers_v"])
