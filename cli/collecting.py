@@ -71,7 +71,9 @@ class Running:
 def draw(
     study: str, out: Path | None, pairs: int | None, swapped_share: float | None, seed: int | None
 ) -> None:
-    """Draw profiles, tasks and posts of a conjoint and write them into the run's folder."""
+    """Draw profiles, tasks and posts of a conjoint into the run's folder, and tell what design they make."""
+    from .design_card import tell_design
+
     known = load_study(study)
     folder = run_folder(known, out)
     design = folder.draw(known, pairs, swapped_share, seed)
@@ -82,6 +84,8 @@ def draw(
     )
     console.print(f"  profiles.parquet  {len(design.profiles):,} profiles with their attributes")
     console.print(f"  posts.parquet     what a judge is shown of them: {listed(design.posts.columns[1:])}")
+    console.print("  card.html         what follows, with figures; its numbers are in card.csv\n")
+    tell_design(known, design, folder.path / "design")
 
 
 def collect_judgments(

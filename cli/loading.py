@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.columns import did_you_mean, listed
+from conjury.inference.design_rules import advice
 from conjury.inference.errors import InputError
 from conjury.inference.study import Study, load_study
 
@@ -73,9 +74,9 @@ class Variants:
                 )
 
     def notes(self) -> list[str]:
-        """What was assumed in reading, and that choices are simulated, where they are."""
+        """What was assumed in reading, what restrictions ask of formulas, and that choices are simulated."""
         assumed = [note for choices in self.choices.values() for note in choices.attrs.get("notes", [])]
-        return list(dict.fromkeys(simulated_note(self.choices.values()) + assumed))
+        return list(dict.fromkeys(simulated_note(self.choices.values()) + assumed + advice(self.study)))
 
 
 def load_variants(

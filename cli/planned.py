@@ -119,3 +119,19 @@ def find_groups(
         label = labels.get(models[0], "Each model") if len(models) == 1 else "Each model"
         groups.append(Judged("model", models, label, float(pairs or design.pairs), design.tasks, 0, shared))
     return groups
+
+
+def size_of(group: Judged) -> str:
+    """Say how many pairs a group judges, repeats of respondents apart."""
+    if group.kind == "model":
+        return f"{group.pairs:,.0f} pairs"
+    tasks = f"({group.tasks} + {group.repeats})" if group.repeats else f"{group.tasks}"
+    return f"{group.pairs / group.tasks:,.0f} x {tasks} pairs"
+
+
+def paid_for(study: Study, judge: str, prices: Prices) -> str:
+    """Say when and how the price of a judge was paid, where the study file knows."""
+    for known in study.costs.judges if study.costs else ():
+        if known.judge == judge and known.note and known.per_pair == prices.per_pair.get(judge):
+            return f" ({known.note})"
+    return ""

@@ -12,10 +12,11 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
+from conjury.inference.design_rules import advice
 from conjury.inference.errors import InputError
 from conjury.inference.study import Study, load_study
 
-from .planned import UNKNOWN, Judged, Prices, find_groups, find_prices, whole
+from .planned import UNKNOWN, Judged, Prices, find_groups, find_prices, paid_for, size_of, whole
 
 if TYPE_CHECKING:
     from conjury.analysis.conjoint.power.result import Power
@@ -81,9 +82,13 @@ def _analyse(
     study: Study, group: Judged, effects: list[float], wanted: float, alpha: float
 ) -> tuple[Power, Power, Power]:
     """Detectable effects and powers of the plan, between them the sizes that the effects need."""
+    from conjury.analysis.conjoint.design_card import joins
     from conjury.analysis.conjoint.power.closed_form import power
 
-    detectable = power(study, pairs=group.pairs, power=wanted, alpha=alpha, **group.options)
+    joined = joins(study)
+    detectable = power(
+        study, pairs=group.pairs, power=wanted, alpha=alpha, restrictions=joined, **group.options
+    )
     sizes = detectable.at(effect=effects, power=wanted)
     return detectable, sizes, detectable.at(effect=effects, pairs=group.pairs)
 
@@ -105,19 +110,12 @@ def _print_detectable(
     table.add_column("Attribute")
     table.add_column("Levels", justify="right")
     for group in groups:
-        table.add_column(f"{group.label}\n{_size(group)}", justify="right")
+        table.add_column(f"{group.label}\n{size_of(group)}", justify="right")
     values = [_hardest(answer, "effect").set_index("feature")["value"] for answer in found]
     for feature in values[0].index:
         cells = [f"{value[feature]:.4f}" if np.isfinite(value[feature]) else "none" for value in values]
         table.add_row(study.feature_labels[feature], str(len(study.levels(feature))), *cells)
     console.print(table)
-
-
-def _size(group: Judged) -> str:
-    if group.kind == "model":
-        return f"{group.pairs:,.0f} pairs"
-    tasks = f"({group.tasks} + {group.repeats})" if group.repeats else f"{group.tasks}"
-    return f"{group.pairs / group.tasks:,.0f} x {tasks} pairs"
 
 
 def _print_plan_costs(console: Console, study: Study, groups: Sequence[Judged], prices: Prices) -> None:
@@ -130,17 +128,10 @@ def _print_plan_costs(console: Console, study: Study, groups: Sequence[Judged], 
             if cost is None:
                 unknown.append(label)
             else:
-                console.print(f"  {label}: {prices.tell(cost)}{_paid(study, judge, prices)}")
+                console.print(f"  {label}: {prices.tell(cost)}{paid_for(study, judge, prices)}")
         if unknown:
             remedy = "--cost-per-pair" if group.kind == "model" else "--cost-per-respondent"
             console.print(f"  {', '.join(unknown)}: {UNKNOWN}, give {remedy}")
-
-
-def _paid(study: Study, judge: str, prices: Prices) -> str:
-    for known in study.costs.judges if study.costs else ():
-        if known.judge == judge and known.note and known.per_pair == prices.per_pair.get(judge):
-            return f" ({known.note})"
-    return ""
 
 
 def _print_sizes(
@@ -211,8 +202,9 @@ def _notes(
     ]
     if groups[0].kind == "human" and not options["icc"]:
         told.append("Respondents count as alike in their effects; give --icc if they are not.")
+    told += advice(study)
     joined = [analysis.name for analysis in study.analyses if "*" in analysis.formula]
-    if joined:
+    if joined and not study.design.restrictions:
         told.append(
             f"AMCEs average over the design here, but analysis {' and '.join(joined)} joins features by *; "
             "plan it with restrictions in conjury.analysis.conjoint.power()."

@@ -1,0 +1,208 @@
+"""What ``conjury design`` tells of a conjoint: its card on the terminal, as a page, and as a table."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table as Grid
+
+from conjury.inference.designing import DrawnDesign
+from conjury.inference.study import Study
+
+from .design_page import Drawing, write_page
+from .design_warnings import in_words
+from .design_words import LEVELS, POWER, Table, Told, plan_name, tell_card
+from .planned import Judged, find_groups, find_prices
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from conjury.analysis.conjoint.design_card import DesignCard
+
+ASSUMED: dict[str, Any] = {
+    "tests": 1,
+    "stimulus_sd": None,
+    "icc": 0.0,
+    "reliability": None,
+    "repeats": None,
+}
+WIDE = 95  # columns of a terminal that take all columns of a table
+COLUMNS = ["part", "judge", "feature", "level", "reference", "combination", "quantity", "value"]
+
+
+def tell_design(study: Study, design: DrawnDesign, folder: Path) -> None:
+    """Print the card of a design and write it beside its tables.
+
+    Written are ``card.html``, ``card.csv`` and the drawings of ``figures/``, in both themes.
+    """
+    from conjury.analysis.conjoint.design_card import Plan, make_card
+    from conjury.inference.expected_costs import expected_costs
+    from conjury.inference.files import write_table
+    from conjury.inference.prices import read_prices
+
+    groups = _groups(study, design)
+    plans = [Plan(plan_name(group), group.label, group.pairs, group.options) for group in groups]
+    card = make_card(study, _shown(design), plans)
+    table = read_prices()
+    costs = expected_costs(study, design, table)
+    known = find_prices(study, None, None)
+    told = tell_card(study, design, card, groups, known, costs, table.currency)
+    drawings = _draw(study, card, groups, folder / "figures")
+    people = pd.DataFrame(
+        [
+            {"judge": judge, "shown": "people", "cost": group.cost(known, group.pairs, judge)}
+            for group in groups
+            if group.kind == "human"
+            for judge in group.judges
+        ]
+    )
+    write_table(_numbers(study, card, pd.concat([people, costs])), folder / "card.csv")
+    _write(folder / "card.html", write_page(told, drawings, _style()))
+    _print(told)
+
+
+def _groups(study: Study, design: DrawnDesign) -> list[Judged]:
+    """Who judges pairs, models first; nobody where profiles are judged one at a time."""
+    if study.collect.form == "single":
+        return []
+    groups = find_groups(study, None, design.drawn["pairs"], None, ASSUMED)
+    return sorted(groups, key=lambda group: group.kind == "human")
+
+
+def _shown(design: DrawnDesign) -> pd.DataFrame:
+    """Profiles of the pairs that were drawn, A and B of each pair next to each other, repeats left out."""
+    first = design.tasks[~design.tasks["repeat"].astype(bool)]
+    ordered = first["profile_id"].to_numpy()
+    return design.profiles.set_index("profile_id").loc[ordered].reset_index(drop=True)
+
+
+def _draw(study: Study, card: DesignCard, groups: Sequence[Judged], folder: Path) -> list[Drawing]:
+    from conjury.analysis.conjoint.design_card import SMALL
+    from conjury.analysis.figures.design_plan import plan_alt, plan_plot
+    from conjury.analysis.figures.design_shares import shares_alt, shares_plot
+
+    labels: dict[Any, str] = dict(study.feature_labels)
+    labels |= {(name, level): text for name, own in study.level_labels.items() for level, text in own.items()}
+    made = [
+        _save(
+            LEVELS,
+            shares_plot(card.levels, labels=labels),
+            folder / "levels",
+            shares_alt(card.levels, labels=labels),
+            "Levels: their shares in the design, and in the pairs drawn.",
+        )
+    ]
+    if groups:
+        found, group = card.powers[0], groups[0]
+        made.append(
+            _save(
+                POWER,
+                plan_plot(found, SMALL, plan=group.pairs, labels=labels),
+                folder / "plan",
+                plan_alt(found, SMALL, labels=labels),
+                f"{group.label}: what can be found by how many pairs. Each attribute has the line of its "
+                "hardest level.",
+            )
+        )
+    return made
+
+
+def _save(table: str, figure: Figure, path: Path, alt: str, caption: str) -> Drawing:
+    from conjury.analysis.figures import save_variants
+    from conjury.analysis.figures.inline import inline_svg
+
+    light = save_variants(figure, path)["light"]
+    width = 6.4 * figure.get_size_inches()[0]
+    return Drawing(
+        table, inline_svg(light.read_text(encoding="utf-8"), path.name, alt), caption, float(width)
+    )
+
+
+def _style() -> str:
+    from conjury.analysis.figures.inline import color_variables
+    from conjury.inference.paths import QUARTO
+
+    return f"{(QUARTO / 'fallback.css').read_text(encoding='utf-8').rstrip()}\n{color_variables()}"
+
+
+def _numbers(study: Study, card: DesignCard, costs: pd.DataFrame) -> pd.DataFrame:
+    """All numbers of a card in one long table: a row for each quantity."""
+    names = {
+        "restrictions": [in_words(study, part) for part in study.design.restrictions],
+        "implausible": [in_words(study, part) for part in study.design.implausible],
+    }
+    parts = [
+        _long("levels", card.levels.drop(columns=["reference", "derived"])),
+        _long("contrasts", card.contrasts.rename(columns={"plan": "judge"})),
+        *(
+            _long(part, table.assign(combination=[names[part][at] for at in table["combination"]]))
+            for part, table in (("restrictions", card.restrictions), ("implausible", card.implausible))
+        ),
+        _long("ties", card.ties.rename(columns={"partner": "reference"})),
+        *(
+            _long(
+                f"costs, {shown}",
+                rows.drop(columns=["model", "backend", "shown", "as_of"]).reset_index(drop=True),
+            )
+            for shown, rows in costs.groupby("shown", sort=False)
+        ),
+    ]
+    return pd.concat([part for part in parts if len(part)], ignore_index=True)
+
+
+def _long(part: str, table: pd.DataFrame) -> pd.DataFrame:
+    known = [name for name in COLUMNS if name in table]
+    wide = table.drop(columns="because", errors="ignore")
+    long = wide.melt(id_vars=known, var_name="quantity", value_name="value", ignore_index=False)
+    long = long.sort_index(kind="stable").assign(part=part)
+    types = dict.fromkeys(COLUMNS[:-1], "string") | {"value": "float64"}
+    return long.reindex(columns=COLUMNS).astype(types)
+
+
+def _print(told: Told) -> None:
+    console = Console(highlight=False, markup=False)
+    for text in told.opening:
+        console.print(text)
+    for table in told.tables:
+        console.print()
+        _print_table(console, table)
+    for heading, texts in (("Warnings", told.warnings), ("Notes", told.notes)):
+        if texts:
+            console.print(f"\n{heading}", style="bold")
+            for text in texts:
+                console.print(f"- {text}")
+
+
+def _print_table(console: Console, table: Table) -> None:
+    console.print(table.title, style="bold")
+    kept = [k for k in range(len(table.header)) if k != table.spare or console.width >= WIDE]
+    grouped = any(len(row) == 1 for row in table.rows)
+    grid = Grid(box=None, header_style="bold", pad_edge=False)
+    for position in kept:
+        words = position == 0 or table.header[position] == "Because"
+        grid.add_column(table.header[position], justify="left" if words else "right")
+    for row in table.rows:
+        cells = [row[k] for k in kept if k < len(row)]
+        grid.add_row(*([f"  {cells[0]}", *cells[1:]] if grouped and len(row) > 1 else cells))
+    if table.rows:
+        console.print(grid)
+    if table.note:
+        console.print(table.note)
+
+
+def _write(path: Path, text: str) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(temporary).chmod(0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,246 @@
+"""The design card in words: its opening, its tables, and what it warns of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from conjury.inference.columns import listed
+from conjury.inference.design_rules import count_cells
+from conjury.inference.designing import DrawnDesign
+from conjury.inference.study import Study
+
+from .design_warnings import in_words, notes_on, warnings_of
+from .planned import Judged, Prices, paid_for, size_of
+
+if TYPE_CHECKING:
+    from conjury.analysis.conjoint.design_card import DesignCard
+
+LEVELS = "Levels"
+POWER = "Power for an effect of 0.02, hardest level of each attribute"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table in words; a row of one cell is a heading of the rows below it.
+
+    ``spare`` is the column that narrow terminals leave out.
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+    spare: int | None = None
+
+
+@dataclass(frozen=True)
+class Told:
+    """A design card in words."""
+
+    title: str
+    opening: tuple[str, ...]
+    tables: tuple[Table, ...]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def tell_card(
+    study: Study,
+    design: DrawnDesign,
+    card: DesignCard,
+    groups: Sequence[Judged],
+    prices: Prices,
+    costs: pd.DataFrame,
+    currency: str,
+) -> Told:
+    """Put a card into words.
+
+    Parameters
+    ----------
+    groups : sequence of Judged
+        Who judges, in the order of the plans of the card.
+    prices : Prices
+        What the study file knows of costs.
+    costs : DataFrame
+        As from `conjury.inference.expected_costs.expected_costs`, in ``currency``.
+    """
+    tables = [_levels(study, card, groups)]
+    if groups:
+        tables.append(_powers(study, card, groups))
+    if len(card.restrictions):
+        tables.append(_restrictions(study, card))
+    tables.append(_costs(study, groups, prices, costs, currency))
+    return Told(
+        study.title,
+        tuple(_opening(study, design, groups)),
+        tuple(tables),
+        tuple(warnings_of(study, card)),
+        tuple(notes_on(study, card, groups)),
+    )
+
+
+def _opening(study: Study, design: DrawnDesign, groups: Sequence[Judged]) -> list[str]:
+    left, total = count_cells(study)
+    sizes = " x ".join(str(len(attribute.levels)) for attribute in study.attributes)
+    n_profiles = left * math.prod(stimulus.count for stimulus in study.stimuli)
+    named = f"{sizes} levels make {total:,} combinations"
+    if left < total:
+        named += f", of which restrictions leave {left:,}"
+    if study.stimuli:
+        several = " and ".join(
+            f"{part.count} of each {_label(study, part.attribute)} ({part.label})" for part in study.stimuli
+        )
+        named += f"; rendered by {several}, they make {n_profiles:,} profiles"
+    swapped = int(design.tasks["repeat"].sum()) // 2
+    again = f", {swapped:,} of them once more with sides swapped" if swapped else ""
+    seen = int(design.tasks["profile_id"].nunique())
+    told = [
+        f"{named}.",
+        f"{design.drawn['pairs']:,} pairs were drawn for models{again}; they show {seen:,} profiles, drawn "
+        "without replacement.",
+    ]
+    panels = [group for group in groups if group.kind == "human"]
+    told += [f"{group.label}: {size_of(group)}, each drawn on its own{_repeat(group)}." for group in panels]
+    if study.collect.form == "single":
+        told.append("Profiles are judged one at a time, and power is planned for pairs only: it is left out.")
+    return told
+
+
+def _repeat(group: Judged) -> str:
+    if not group.repeats:
+        return ""
+    return (
+        ", the first once more with sides swapped" if group.repeats == 1 else f", {group.repeats} once more"
+    )
+
+
+def _label(study: Study, feature: str) -> str:
+    return study.feature_labels[feature]
+
+
+def _levels(study: Study, card: DesignCard, groups: Sequence[Judged]) -> Table:
+    known = {(row["plan"], row["feature"], row["level"]): row for row in card.contrasts.to_dict("records")}
+    header = ["Level", "Share", "Expected", "Shown"]
+    note = "Share, expected and shown: profiles with the level, in the design and in the pairs drawn."
+    if groups:
+        header += ["Effective\nn", *(f"{group.label}\nfinds" for group in groups)]
+        note += (
+            f" Effective n ({groups[0].label}): profiles, half with the level and half with the reference, "
+            "whose independent answers would tell as much of its effect. Finds: the smallest AMCE found with "
+            "power 0.8, two-sided at 0.05."
+        )
+    rows: list[tuple[str, ...]] = []
+    for feature, own in card.levels.groupby("feature", sort=False):
+        name = str(feature)
+        source = next((part.source for part in study.derived if part.id == name), None)
+        follows = f" (follows from {_label(study, source)})" if source else ""
+        rows.append((f"{_label(study, name)}{follows}",))
+        for row in own.to_dict("records"):
+            worth = [known.get((plan_name(group), name, row["level"])) for group in groups]
+            cells = (
+                study.level_labels[name][row["level"]],
+                f"{100 * row['probability']:.1f}%",
+                f"{row['expected']:,.0f}",
+                f"{row['shown']:,}",
+            )
+            rows.append((*cells, *_worth(worth, row["reference"])))
+    return Table(LEVELS, tuple(header), tuple(rows), note, spare=2)
+
+
+def _worth(found: Sequence[Mapping[Hashable, Any] | None], reference: bool) -> list[str]:
+    """Effective size for the first group, and what each of them finds; empty where nothing is told."""
+    first = found[0] if found else None
+    size = "reference" if reference else "" if first is None else f"{first['effective']:,.0f}"
+    effects = ["" if one is None else _effect(float(one["detectable"])) for one in found]
+    return [size, *effects] if found else []
+
+
+def _effect(value: float) -> str:
+    return f"{value:.4f}" if math.isfinite(value) else "none"
+
+
+def plan_name(group: Judged) -> str:
+    """What tables call a group: all models together, each panel by its name."""
+    return "models" if group.kind == "model" else group.judges[0]
+
+
+def _powers(study: Study, card: DesignCard, groups: Sequence[Judged]) -> Table:
+    worst = card.contrasts.groupby(["plan", "feature"], sort=False)["power"].min()
+    rows = [
+        (_label(study, feature), *(f"{worst[plan_name(group), feature]:.2f}" for group in groups))
+        for feature in dict.fromkeys(card.contrasts["feature"])
+    ]
+    header = ("Attribute", *(f"{group.label}\n{size_of(group)}" for group in groups))
+    return Table(POWER, header, tuple(rows))
+
+
+def _restrictions(study: Study, card: DesignCard) -> Table:
+    total = count_cells(study)[1]
+    rows = [
+        (
+            in_words(study, study.design.restrictions[row["combination"]]),
+            f"{row['cells']:,} ({100 * row['cells'] / total:.1f}%)",
+            f"{100 * row['probability']:.1f}%",
+            row["because"],
+        )
+        for row in card.restrictions.to_dict("records")
+    ]
+    note = "Draws: how often it is drawn, and then drawn again, so that the shares of levels change."
+    ties = [
+        f"{_label(study, row['feature'])} and {_label(study, row['partner'])} {row['cramers_v']:.2f}"
+        for row in card.ties.to_dict("records")
+    ]
+    note += f" Dependence that follows (Cramer's V): {listed(ties)}." if ties else ""
+    return Table("Restrictions", ("Never occurs", "Combinations", "Draws", "Because"), tuple(rows), note)
+
+
+def _costs(
+    study: Study, groups: Sequence[Judged], prices: Prices, costs: pd.DataFrame, currency: str
+) -> Table:
+    paid = costs[costs["backend"] == "openai"]
+    rows = [
+        (
+            study.judge_labels[row["judge"]],
+            row["shown"],
+            f"{row['requests']:,}",
+            f"{(row['prompt_tokens'] + row['completion_tokens']) / 1e6:,.1f}",
+            _money(row["cost"]),
+            _money(row["batch_cost"]),
+            row["as_of"] or "price not known",
+        )
+        for row in paid.to_dict("records")
+    ]
+    own = [
+        study.judge_labels[name] for name in dict.fromkeys(costs.loc[costs["backend"] != "openai", "judge"])
+    ]
+    asked = [
+        study.judge_labels[judge.id] for judge in study.judges if judge.kind == "model" and judge.ask is None
+    ]
+    note = "".join(
+        f"{group.label}: {prices.tell(group.cost(prices, group.pairs, judge))} for {size_of(group)}. "
+        for group in groups
+        if group.kind == "human"
+        for judge in group.judges
+    )
+    note += "Tokens are guessed from the first requests, as `conjury collect --dry-run` guesses them."
+    for name, price in prices.per_pair.items():
+        if price is not None and name in study.judge_labels:
+            each = f"{prices.currency} {price * 1000:,.2f} per 1,000 pairs".strip()
+            note += (
+                f" The study file knows {study.judge_labels[name]} at {each}{paid_for(study, name, prices)}."
+            )
+    note += f" On machines of your own, without a price: {listed(own, 40)}." if own else ""
+    note += f" The study file does not say how to ask {listed(asked, 40)}." if asked else ""
+    header = ("Model", "Shown", "Requests", "Million\ntokens", currency, f"{currency}\nby batch", "Prices of")
+    return Table("Expected cost, all prompts", header, tuple(rows), note)
+
+
+def _money(cost: float | None) -> str:
+    if cost is None or math.isnan(cost):
+        return ""
+    return "under 0.01" if 0 < cost < 0.01 else f"{cost:,.2f}"

@@ -1,0 +1,283 @@
+"""``conjury design``: the card that it prints, writes and warns in."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+from fakes.studies import towns, write_study
+
+from conjury.analysis.conjoint.power.closed_form import power
+from conjury.cli.main import main
+from conjury.inference.study import load_study
+
+Told = Callable[..., tuple[int, str, str]]
+DESIGN = Path("runs/towns/design")
+COAST = {"levels": {"place": ["coast"], "river": ["dry", "narrow"]}, "because": "Rivers widen at the coast."}
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Told:
+    """Run the command in an empty folder; return its exit code and what it wrote to both streams."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["conjury", "design", *map(str, arguments)])
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        written = capsys.readouterr()
+        return code, written.out, written.err
+
+    return run
+
+
+@pytest.fixture
+def said(told: Told, monkeypatch: pytest.MonkeyPatch) -> Told:
+    """The same without figures, which take most of the time."""
+    monkeypatch.setattr("conjury.cli.design_card._draw", lambda *arguments: [])
+    return told
+
+
+def study(tmp_path: Path, **changes: Any) -> Path:
+    """The study of towns, with additions to its design and changes of its fields."""
+    content = towns()
+    content["design"] |= changes.pop("design", {})
+    return write_study(tmp_path / "towns", content | changes)
+
+
+def row_of(out: str, start: str) -> list[str]:
+    (found,) = (line for line in out.splitlines() if re.match(rf"\s*{start}\s\s", line))
+    return re.split(r"\s{2,}", found.strip())
+
+
+def plain(out: str) -> str:
+    """What was printed, without the line breaks of the terminal."""
+    return " ".join(out.split())
+
+
+class Outside(HTMLParser):
+    """Whatever a page would fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.named: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.named += [value or "" for name, value in attrs if name in ("src", "href")]
+
+
+def written(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def numbers(part: str, **keys: str) -> dict[str, float]:
+    table = pd.read_csv(DESIGN / "card.csv", dtype=dict.fromkeys(("judge", "level", "combination"), "string"))
+    kept = table[table["part"] == part]
+    for name, value in keys.items():
+        kept = kept[kept[name] == value]
+    return dict(zip(kept["quantity"], kept["value"], strict=True))
+
+
+def test_the_card_tells_levels_power_and_cost(said: Told, tmp_path: Path) -> None:
+    code, out, err = said(study(tmp_path), "--pairs", 400)
+    assert (code, err) == (0, "")
+    assert "3 x 3 x 2 x 3 x 3 levels make 162 combinations." in out
+    assert "400 pairs were drawn for models, 40 of them once more with sides swapped" in out
+    assert "People: 10 x 3 pairs, each drawn on its own." in out
+    known = load_study(tmp_path / "towns")
+    model = power(known, pairs=400, power=0.8, features=["age"]).frame["effect"].item()
+    people = power(known, respondents=10, tasks=3, power=0.8, features=["age"]).frame["effect"].item()
+    label, share, expected, shown, effective, *effects = row_of(out, "New")
+    assert (label, share, expected, effective) == ("New", "50.0%", "400", "800")
+    assert effects == [f"{model:.4f}", f"{people:.4f}"]
+    assert row_of(out, "Old")[-1] == "reference"
+    assert int(shown) + int(row_of(out, "Old")[3]) == 800
+    small = power(known, pairs=400, amce=0.02, features=["size"]).frame["power"].min()
+    assert row_of(out[out.index("Power for") :], "Size")[1] == f"{small:.2f}"
+    assert row_of(out, "Judge")[1:3] == ["text", "880"]
+    assert "People: not known for 10 x 3 pairs." in out
+    assert "The study file does not say how to ask Not asked." in out
+    assert "Warnings" not in out
+
+
+def test_the_page_holds_all_that_it_shows(told: Told, tmp_path: Path) -> None:
+    told(study(tmp_path, design={"implausible": [COAST]}), "--pairs", 300)
+    page = (DESIGN / "card.html").read_text(encoding="utf-8")
+    seen = Outside()
+    seen.feed(page)
+    assert not [name for name in seen.named if not name.startswith(("#", "data:"))]
+    assert "http" not in re.sub(r'xmlns[^=]*="[^"]*"', "", page)
+    assert seen.tags.count("svg") == 2
+    assert page.count('role="img" aria-label="') == 2
+    assert "prefers-color-scheme: dark" in page
+    assert "Rivers widen at the coast" in page
+    assert str(tmp_path) not in page
+    assert "<code>conjury collect --dry-run</code>" in page
+    names = {path.name for path in (DESIGN / "figures").iterdir()}
+    assert names == {"levels-light.svg", "levels-dark.svg", "plan-light.svg", "plan-dark.svg"}
+
+
+def test_labels_are_text_and_never_markup(said: Told, tmp_path: Path) -> None:
+    content = towns()["attributes"]
+    content[0]["label"] = "Size & <b>shape</b>"
+    said(study(tmp_path, attributes=content, title="<script>alert(1)</script>"), "--pairs", 50)
+    page = (DESIGN / "card.html").read_text(encoding="utf-8")
+    seen = Outside()
+    seen.feed(page)
+    assert not {"script", "b"} & set(seen.tags)
+    assert "Size &amp; &lt;b&gt;shape&lt;/b&gt;" in page
+
+
+def test_all_numbers_are_in_the_table(said: Told, tmp_path: Path) -> None:
+    said(study(tmp_path, design={"implausible": [COAST], "restrictions": [TINY]}), "--pairs", 300)
+    level = numbers("levels", feature="age", level="new")
+    assert level["expected"] == pytest.approx(600 * level["probability"])
+    assert {"drawn", "probability", "expected", "shown"} == set(level)
+    contrast = numbers("contrasts", feature="age", level="new", judge="models")
+    assert contrast["effective"] == pytest.approx(1 / contrast["std_error"] ** 2)
+    assert set(numbers("contrasts", judge="human", feature="age", level="new")) >= {"detectable", "power"}
+    coast = numbers("implausible", combination="Place = Coast and River = Dry or Narrow")
+    assert coast["pairs"] == pytest.approx(300 * (1 - (1 - coast["probability"]) ** 2))
+    assert numbers("restrictions", combination="Size = Small and Trains = Often")["cells"] == 18
+    assert numbers("ties", feature="size", reference="trains")["cramers_v"] > 0.1
+    cost = numbers("costs, text", judge="judge")
+    assert (cost["requests"], cost["cost"] > cost["batch_cost"] > 0) == (660, True)
+
+
+TINY = {"levels": {"size": ["small"], "trains": ["often"]}}
+
+
+def test_implausible_combinations_are_warned_of_with_the_way_out(said: Told, tmp_path: Path) -> None:
+    _, out, _ = said(study(tmp_path, design={"implausible": [COAST]}), "--pairs", 900)
+    share = 1 / 3 * 2 / 3
+    pairs = 100 * (1 - (1 - share) ** 2)
+    assert (
+        "- Implausible: Place = Coast and River = Dry or Narrow (Rivers widen at the coast). Expected in "
+        f"{1800 * share:,.0f} profiles and {pairs:.1f}% of pairs, drawn in "
+    ) in plain(out)
+    assert "move its entry from implausible to restrictions" in plain(out)
+    drawn = re.search(r"drawn in ([\d,]+) profiles and ([\d,]+) pairs", plain(out))
+    assert drawn is not None
+    tables = [pd.read_parquet(DESIGN / f"{name}.parquet") for name in ("tasks", "profiles")]
+    shown = tables[0][~tables[0]["repeat"].astype(bool)].merge(tables[1], on="profile_id")
+    here = (shown["place"] == "coast") & shown["river"].isin(["dry", "narrow"])
+    assert int(drawn[1].replace(",", "")) == here.sum()
+    assert int(drawn[2].replace(",", "")) == shown.loc[here, "task_id"].nunique()
+
+
+def test_a_restriction_takes_the_warning_away_and_explains_itself(said: Told, tmp_path: Path) -> None:
+    made = study(tmp_path, design={"implausible": [COAST], "restrictions": [COAST]})
+    _, out, _ = said(made, "--pairs", 400)
+    assert "Implausible" not in out
+    assert "162 combinations, of which restrictions leave 126" in out
+    assert row_of(out, "Place = Coast and River = Dry or Narrow")[1:] == [
+        "36 (22.2%)",
+        "22.2%",
+        "Rivers widen at the coast.",
+    ]
+    assert "Dependence that follows (Cramer's V): Place and River 0.33." in plain(out)
+    assert "- Restrictions tie Place to River (Cramer's V 0.33)" in plain(out)
+    profiles = pd.read_parquet(DESIGN / "profiles.parquet")
+    assert not ((profiles["place"] == "coast") & profiles["river"].isin(["dry", "narrow"])).any()
+
+
+def test_analyses_that_leave_a_tie_out_are_warned_of(said: Told, tmp_path: Path) -> None:
+    analyses = [
+        {"name": "amce", "verb": "amce", "title": "Effects", "formula": "chosen ~ place + river + age"}
+    ]
+    _, out, _ = said(study(tmp_path, design={"restrictions": [COAST]}, analyses=analyses), "--pairs", 100)
+    assert "Analysis amce: restrictions tie place with river" in plain(out)
+    assert "write place * river in the formula" in plain(out)
+    analyses[0]["formula"] = "chosen ~ place * river"
+    joined = study(tmp_path, design={"restrictions": [COAST]}, analyses=analyses)
+    _, out, _ = said(joined, "--pairs", 100, "--out", "joined")
+    assert "write place * river" not in out
+    assert "AMCEs of place average over the levels of river that meet both" in plain(out)
+
+
+def test_few_pairs_are_warned_of(said: Told, tmp_path: Path) -> None:
+    code, out, _ = said(study(tmp_path), "--pairs", 3)
+    assert code == 0
+    assert "is in none of the pairs drawn; draw more pairs." in out
+    assert "Size: contrasts rest on 4 effective profiles; for 200 or more plan more pairs" in out
+    assert row_of(out, "New")[-2:-1] == ["none"]
+
+
+def test_unequal_shares_that_wear_off_are_warned_of(said: Told, tmp_path: Path) -> None:
+    attributes = towns()["attributes"][:3]
+    for level, share in zip(attributes[0]["levels"], (0.8, 0.1, 0.1), strict=True):
+        level["probability"] = share
+    analyses: list[dict[str, Any]] = []
+    made = study(tmp_path, attributes=attributes, analyses=analyses)
+    (made / "truth.csv").unlink()
+    _, out, _ = said(made, "--pairs", 900)
+    assert "Size: Small is shown 600 times where 1,440 are expected." in out
+    assert "without replacement, which evens out unequal shares" in out
+
+
+def test_profiles_judged_one_at_a_time_have_a_card_without_power(told: Told, tmp_path: Path) -> None:
+    content = {
+        "collect": towns()["collect"] | {"form": "single"},
+        "response": {"form": "ratings", "scales": [{"id": "nice", "label": "Nice", "maximum": 4}]},
+    }
+    code, out, _ = told(study(tmp_path, **content), "--pairs", 40)
+    assert code == 0
+    assert "power is planned for pairs only" in out
+    assert "Effective" not in out
+    assert {path.name for path in (DESIGN / "figures").iterdir()} == {"levels-light.svg", "levels-dark.svg"}
+
+
+def test_the_same_design_has_the_same_card(told: Told, tmp_path: Path) -> None:
+    made = study(tmp_path, design={"implausible": [COAST], "restrictions": [TINY]})
+    _, first, _ = told(made, "--pairs", 60)
+    files = written(DESIGN)
+    _, again, _ = told(made, "--pairs", 60)
+    assert again == first
+    told(made, "--pairs", 60, "--out", "other")
+    other = {
+        path.name: path.read_bytes() for path in sorted(Path("other/design").rglob("*")) if path.is_file()
+    }
+    assert other == files
+
+
+def test_a_card_fits_a_narrow_terminal(said: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = said(study(tmp_path), "--pairs", 300)
+    card = out[out.index("Levels") :].splitlines()
+    assert max(map(len, card)) <= 80
+    assert "Expected  " not in out
+    assert row_of(out, "New")[:2] == ["New", "50.0%"]
+
+
+def test_a_design_of_other_restrictions_is_not_overwritten(said: Told, tmp_path: Path) -> None:
+    assert said(study(tmp_path), "--pairs", 20)[0] == 0
+    before = (DESIGN / "card.html").read_bytes()
+    code, out, err = said(study(tmp_path, design={"restrictions": [TINY]}), "--pairs", 20)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert "was drawn under other restrictions than the study file has now" in err
+    assert (DESIGN / "card.html").read_bytes() == before
+
+
+def test_a_wrong_restriction_is_refused_with_its_line(said: Told, tmp_path: Path) -> None:
+    made = study(tmp_path, design={"restrictions": [{"levels": {"place": ["cost"], "river": ["dry"]}}]})
+    code, _, err = said(made)
+    line = int(err.split(":")[2])
+    assert code == 2
+    assert "restrictions, place: 'cost' is unknown here; did you mean 'coast'?" in err
+    assert (made / "study.yaml").read_text().splitlines()[line - 1].strip() == "- cost"
+    assert not Path("runs").exists()
+    assert yaml.safe_load((made / "study.yaml").read_text())["design"]["restrictions"]
