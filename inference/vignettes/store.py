@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -71,7 +72,7 @@ def is_there(root: Path, file: str, size: int) -> bool:
 @contextmanager
 def replaced(path: Path, durable: bool = True) -> Iterator[IO[bytes]]:
     """Write a file that appears whole or not at all; a durable one outlives a loss of power."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
     try:
         with draft.open("wb") as file:
             yield file
