@@ -10,17 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
-from conjury.inference.collecting_parts import Cues
-from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
 
 from .option_groups import grouped
@@ -29,6 +19,7 @@ from .rendering_options import Delivery, Look, Selection
 if TYPE_CHECKING:
     import pandas as pd
 
+    from conjury.inference.collecting_parts import Cues
     from conjury.inference.designing import DrawnDesign
     from conjury.inference.study import Study
     from conjury.inference.vignettes.jobs import Desk, Job
@@ -61,6 +52,9 @@ def render(
         _render(job, profiles, delivery)
     if delivery.dry_run:
         console.print("Nothing was kept (--dry-run).")
+        return
+    where = "" if delivery.out == Path("stimuli") else f" --pictures {delivery.out}"
+    console.print(f"Next: conjury collect {study} --stimuli images{where} --judge ...")
 
 
 def _render(job: Job, profiles: pd.DataFrame, delivery: Delivery) -> None:
@@ -90,8 +84,8 @@ def _render(job: Job, profiles: pd.DataFrame, delivery: Delivery) -> None:
                 part.unlink()
         try:
             with progress_bar("Drawing", planned.wanted) as watch:
-                missing = planned.wanted - sum(len(chunk.profiles) for chunk in planned.chunks)
-                draw_all(*(desk, folder, claims, profiles, planned, workers), lambda n: watch(missing + n))
+                before = planned.wanted - sum(len(chunk.profiles) for chunk in planned.chunks)
+                draw_all(*(desk, folder, claims, profiles, planned, workers), lambda n: watch(before + n))
         except KeyboardInterrupt:
             console.print("Stopped; finished pictures are kept, and the same command goes on from here.")
             raise
@@ -105,13 +99,16 @@ def _render(job: Job, profiles: pd.DataFrame, delivery: Delivery) -> None:
 
 def check_cues(names: Sequence[str] | None) -> list[Cues]:
     """Return the cues that were asked for, each once; both by default."""
+    from conjury.inference.collecting_parts import Cues
+    from conjury.inference.columns import did_you_mean, listed
+
     known = get_args(Cues)
     for name in names or ():
         if name not in known:
             raise InputError(
                 f"--cues {name}: there are no such cues{did_you_mean(name, known)}; use {listed(known)}."
             )
-    return [cast(Cues, name) for name in dict.fromkeys(names or ("both",))]
+    return [cast("Cues", name) for name in dict.fromkeys(names or ("both",))]
 
 
 def _check_delivery(delivery: Delivery) -> None:
@@ -140,22 +137,25 @@ def _profiles(study: Study, selection: Selection, keep: bool) -> tuple[pd.DataFr
         seed = study.collect.seed if folder.design is None else folder.design.drawn["seed"]
         return enumerate_profiles(study).drop(columns="probability"), seed
     design = folder.design or folder.draw(study, None, None, None, keep)
-    wanted = design.first_pairs(selection.pairs)["profile_id"]
+    wanted = sorted(set(design.first_pairs(selection.pairs)["profile_id"]))
     chosen = enumerate_profiles(study).drop(columns="probability")
     chosen = chosen[chosen["profile_id"].isin(wanted)]
-    _check_posts(study, chosen, design, folder.path)
+    _check_posts(study, chosen, wanted, design, folder.path)
     return chosen, design.drawn["seed"]
 
 
-def _check_posts(study: Study, profiles: pd.DataFrame, design: DrawnDesign, folder: Path) -> None:
-    """Refuse a design whose posts are no longer what the files of the study make."""
+def _check_posts(
+    study: Study, profiles: pd.DataFrame, wanted: Sequence[int], design: DrawnDesign, folder: Path
+) -> None:
+    """Refuse a design whose profiles and posts are no longer what the files of the study make."""
+    from conjury.inference.columns import listed
     from conjury.inference.vignettes.records import vignette_records
 
     now = vignette_records(study, profiles, "both", design.drawn["seed"]).set_index("profile_id")
-    now = now.astype("string")
-    then = design.posts.set_index("profile_id").reindex(now.index).astype("string")
+    then = design.posts.set_index("profile_id").loc[wanted]
     shared = [name for name in then if name in now and name != "alt"]
-    changed = [name for name in shared if not then[name].equals(now[name])]
+    known = now.reindex(then.index).astype("string")
+    changed = [name for name in shared if not then[name].astype("string").equals(known[name])]
     if changed:
         raise InputError(
             f"{folder / 'design'}: its posts are not those that the study makes now (they differ in "
@@ -166,6 +166,7 @@ def _check_posts(study: Study, profiles: pd.DataFrame, design: DrawnDesign, fold
 
 def study_job(study: Study, cues: Cues, look: Look, seed: int) -> Job:
     """Put together how pictures are drawn, by options and the study file."""
+    from conjury.inference.columns import listed
     from conjury.inference.vignettes.encoding import MEDIA_TYPES, Format
     from conjury.inference.vignettes.jobs import Job, with_faces
 
@@ -263,6 +264,15 @@ def _upload(study: Study, folder: JobFolder, target: str, address: str) -> None:
 @contextmanager
 def progress_bar(what: str, total: int | None = None) -> Iterator[Callable[..., None]]:
     """Show how far something is, on a terminal."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     terminal = Console(stderr=True)
     columns = (
         TextColumn(what),

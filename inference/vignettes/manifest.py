@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..parquet import DAMAGE, LEVELS_KEY, read_parquet
-from .placing import Box
 from .store import is_there, replaced
+
+if TYPE_CHECKING:
+    from .placing import Box
 
 MADE_WITH = "made_with"  # of job.json: versions of programs, which may change
 GROUP = 2000  # rows of the manifest that are held in memory at a time

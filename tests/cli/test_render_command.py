@@ -12,6 +12,7 @@ from pathlib import Path
 import fsspec
 import pandas as pd
 import pytest
+import yaml
 from fakes.vignettes import PROFILES, write_towns
 
 from conjury.cli.main import main
@@ -73,7 +74,8 @@ def test_the_profiles_of_a_design_are_drawn_and_the_design_is_kept(towns: Path, 
         f"Which town to visit?: {len(shown)} profiles, cues both (layout card.yaml, theme light, png)\n"
         f"  there already     0\n  to be drawn       {len(shown)}, about 0."
     )
-    assert out.endswith(f"All {len(shown)} pictures are drawn: {table()['bytes'].sum() / 1e6:,.1f} MB.\n")
+    assert f"All {len(shown)} pictures are drawn: {table()['bytes'].sum() / 1e6:,.1f} MB.\n" in out
+    assert out.endswith(f"Next: conjury collect {towns} --stimuli images --judge ...\n")
     for name, told in (
         ("pictures", "stimuli/pictures"),
         ("table of them", "stimuli/towns/both/profiles.parquet"),
@@ -236,6 +238,17 @@ def test_a_design_whose_posts_have_changed_is_refused(
         "runs/towns/design: its posts are not those that the study makes now (they differ in Size)"
         in refused(towns)
     )
+
+
+def test_a_design_with_profiles_that_the_study_leaves_out_now_is_refused(
+    towns: Path, render: Command, refused: Callable[..., str]
+) -> None:
+    render(towns, "--pairs", 2)
+    study = towns / "study.yaml"
+    content = yaml.safe_load(study.read_text())
+    content["attributes"][-1]["levels"].pop()
+    study.write_text(yaml.safe_dump(content, sort_keys=False))
+    assert "runs/towns/design: its posts are not those that the study makes now" in refused(towns)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
