@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from ..conjoint.power.result import Power
 
+LEFT, RIGHT = 0.52, 0.28  # inches beside a panel: tick labels, and half of the last label below it
+BODY, BELOW = 2.1, 0.5  # inches of a panel, and of tick labels and name below it
+
 
 def plan_plot(
     found: Power,
@@ -65,10 +68,17 @@ def plan_plot(
     n_columns = legend_columns(list(lines.values()), TWO_COLUMNS, 6)
     n_rows, deepest = -(-len(lines) // n_columns), max(map(lines_high, lines.values()))
     title = heading(title, TWO_COLUMNS)
+    key = n_rows * (deepest + 0.06) + 0.08
+    above = 0.28 + (0.28 if title else 0) + more_lines(title, HEADING)
+    high = above + BODY + BELOW + key
     with styled(look):
-        high = 2.8 + n_rows * (deepest + 0.05) + (0.28 if title else 0) + more_lines(title, HEADING)
         figure = new_figure(TWO_COLUMNS, high)
-        left, right = figure.subplots(1, 2)
+        figure.set_layout_engine(None)  # tick labels have a known width; a layout would draw everything twice
+        wide = TWO_COLUMNS / 2 - LEFT - RIGHT
+        left, right = (
+            figure.add_axes((start / TWO_COLUMNS, (BELOW + key) / high, wide / TWO_COLUMNS, BODY / high))
+            for start in (LEFT, TWO_COLUMNS / 2 + LEFT)
+        )
         draw_curves(left, effects, lines, "effect", look)
         draw_curves(right, powers, lines, "power", look)
         dress_axes(left, "effect", look, USUAL_POWER)
@@ -85,11 +95,11 @@ def plan_plot(
             _mark_plan(axes, plan, look, side, foot)
         handles, texts = left.get_legend_handles_labels()
         figure.legend(
-            handles, texts, loc="outside lower left", ncols=n_columns, frameon=False, handlelength=2.6,
-            columnspacing=1.6,
+            handles, texts, loc="lower left", bbox_to_anchor=(0.01, 0.0), ncols=n_columns, frameon=False,
+            handlelength=2.6, columnspacing=1.6, borderpad=0.2,
         )  # fmt: skip
         if title:
-            figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=HEADING)
+            figure.text(0.01, 1 - 0.06 / high, title, va="top", fontweight="bold", fontsize=HEADING)
     return figure
 
 

@@ -93,12 +93,15 @@ def test_no_label_leaves_the_figure_however_long(theme: str, found: Power) -> No
     figures = (
         shares_plot(many, labels=long, theme=theme, title=word),  # type: ignore[arg-type]
         plan_plot(found, 0.02, plan=3000, labels=wide, theme=theme, title=word),  # type: ignore[arg-type]
+        plan_plot(found.at(pairs=5, power=0.8), 0.02, plan=5, theme=theme),
     )
     for figure in figures:
         figure.draw_without_rendering()
         edge = figure.bbox
         for axes in figure.axes:
-            for text in [*axes.get_yticklabels(), *axes.texts, axes.title]:
+            low, high = axes.get_xlim()
+            below = [label for label in axes.get_xticklabels() if low <= label.get_position()[0] <= high]
+            for text in [*below, *axes.get_yticklabels(), *axes.texts, axes.title]:
                 box = text.get_window_extent()
                 assert box.x0 >= edge.x0 - 1
                 assert box.x1 <= edge.x1 + 1
