@@ -6,7 +6,7 @@ import io
 import struct
 import zlib
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 from PIL import Image
 
@@ -15,6 +15,7 @@ from ..errors import InputError
 Format = Literal["png", "webp"]
 MEDIA_TYPES: dict[str, str] = {"png": "image/png", "webp": "image/webp"}
 LEVEL = 2  # of deflate; pages of flat colour and text gain little from more
+MEMORY = 9  # the most that deflate takes
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 DEPTH, TRUE_COLOUR = 8, 2
 LARGEST_SIDE = {"png": 2**31 - 1, "webp": 16_383}  # pixels, by the formats
@@ -59,25 +60,26 @@ def compressor() -> str:
     >>> compressor().split()[0] in ("zlib-ng", "zlib")
     True
     """
-    return _DEFLATE[0]
+    return _COMPRESSOR[0]
 
 
-def _find_deflate() -> tuple[str, Callable[[bytes, int], bytes]]:
+def _find_compressor() -> tuple[str, Callable[..., Any]]:
     try:
         from zlib_ng import zlib_ng
     except ImportError:
-        return f"zlib {zlib.ZLIB_RUNTIME_VERSION}", zlib.compress
-    return f"zlib-ng {zlib_ng.ZLIBNG_VERSION}", zlib_ng.compress
+        return f"zlib {zlib.ZLIB_RUNTIME_VERSION}", zlib.compressobj
+    return f"zlib-ng {zlib_ng.ZLIBNG_VERSION}", zlib_ng.compressobj
 
 
-_DEFLATE = _find_deflate()
+_COMPRESSOR = _find_compressor()
 
 
 def _png(image: Image.Image) -> bytes:
     """Write 8-bit colour with rows as they are (filter 0), each behind its filter byte."""
     width, height = image.size
-    rows = image.tobytes("raw", "RGB", 3 * width + 1, 1)  # a zero behind each row
-    packed = _DEFLATE[1](b"\0" + rows[:-1], LEVEL)
+    rows = memoryview(image.tobytes("raw", "RGB", 3 * width + 1, 1))  # with a zero behind each row
+    stream = _COMPRESSOR[1](LEVEL, zlib.DEFLATED, zlib.MAX_WBITS, MEMORY)
+    packed = b"".join((stream.compress(b"\0"), stream.compress(rows[:-1]), stream.flush()))
     header = struct.pack(">IIBBBBB", width, height, DEPTH, TRUE_COLOUR, 0, 0, 0)
     return SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", packed) + _chunk(b"IEND", b"")
 

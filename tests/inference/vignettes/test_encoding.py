@@ -58,7 +58,7 @@ def test_a_flat_page_is_small() -> None:
 
 def test_without_zlib_ng_pictures_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "zlib_ng", None)
-    monkeypatch.setattr(encoding, "_DEFLATE", encoding._find_deflate())
+    monkeypatch.setattr(encoding, "_COMPRESSOR", encoding._find_compressor())
     assert compressor() == f"zlib {zlib.ZLIB_RUNTIME_VERSION}"
     image = noise(200, 100)
     assert np.array_equal(np.asarray(read(encode(image, "png"))), np.asarray(image))
