@@ -227,7 +227,10 @@ def _costs(
         if group.kind == "human"
         for judge in group.judges
     )
-    note += "Tokens are guessed from the first requests, as `conjury collect --dry-run` guesses them."
+    note += (
+        "Tokens are guessed from the first requests, as `conjury collect --dry-run` guesses them, those of "
+        "pictures by the provider's rule for 1024 x 1024 pixels."
+    )
     for name, price in prices.per_pair.items():
         if price is not None and name in study.judge_labels:
             each = f"{prices.currency} {price * 1000:,.2f} per 1,000 pairs".strip()

@@ -16,7 +16,7 @@ from .building import Builder, Media
 from .collecting_parts import Sampling
 from .ledger import Ledger, Usage
 from .parsing import read_completion
-from .prices import Price, Tokens, guess_tokens
+from .prices import PICTURE, Price, Tokens, guess_tokens
 from .requests import TRANSIENT, Outcome, Request
 from .study import ItemStudy, Study
 from .study_parts import Prompt
@@ -129,7 +129,7 @@ def plan(order: Order, ledger: Ledger | None, budget: Budget) -> Plan:
     tokens = (
         Tokens(prompt_tokens / n, sum(part.completion_tokens for part in used) / n)
         if measured
-        else _guess(order)
+        else _guess(order, PICTURE if budget.price is None else budget.price.picture)
     )
     each = budget.cost(tokens.prompt, tokens.completion)
     sent = max(order.total - answered - waiting - failed, 0)
@@ -153,8 +153,10 @@ def _spent(used: Sequence[Usage], budget: Budget) -> float | None:
     return None if budget.price is None else sum(cost for cost in costs if cost is not None)
 
 
-def _guess(order: Order) -> Tokens:
-    guesses = [guess_tokens(request.body, order.ask.answer) for request in islice(order.requests(), SAMPLED)]
+def _guess(order: Order, picture: float) -> Tokens:
+    guesses = [
+        guess_tokens(request.body, order.ask.answer, picture) for request in islice(order.requests(), SAMPLED)
+    ]
     n = max(len(guesses), 1)
     return Tokens(sum(guess.prompt for guess in guesses) / n, sum(guess.completion for guess in guesses) / n)
 

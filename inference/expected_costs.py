@@ -64,7 +64,9 @@ def expected_costs(study: Study, design: DrawnDesign, prices: Prices) -> pd.Data
     begun = _begun(study, design)
     known: dict[tuple[object, ...], tuple[Tokens, int]] = {}
     rows = [
-        _row(judge.id, ask, prompts, images, prices, _guess(study, begun, ask, prompts, images, known))
+        _row(
+            judge.id, ask, prompts, images, prices, _guess(study, begun, ask, prices, prompts, images, known)
+        )
         for judge in study.judges
         if (ask := judge.ask) is not None
         for images in ((False, True) if pictured else (False,))
@@ -104,17 +106,20 @@ def _guess(
     study: Study,
     begun: Begun,
     ask: Sampling,
+    prices: Prices,
     prompts: list[Prompt],
     images: bool,
     known: dict[tuple[object, ...], tuple[Tokens, int]],
 ) -> tuple[Tokens, int]:
     """Guess the tokens of a request, and count the requests, once for judges who are asked alike."""
     limits = [ask.settings.get(name) for name in ("max_tokens", "max_completion_tokens")]
-    how = (images, ask.answer, ask.samples, *limits, *(prompt.id for prompt in prompts))
+    budget = Budget(prices.of(ask.model), prices.per)
+    picture = budget.price.picture if images and budget.price is not None else None
+    how = (images, picture, ask.answer, ask.samples, *limits, *(prompt.id for prompt in prompts))
     if how not in known:
         subjects = _subjects(study, begun, prompts, images)
         order = Order(study, ask.model, ask, prompts, subjects, begun.count, _picture)
-        planned = plan(order, None, Budget())
+        planned = plan(order, None, budget)
         known[how] = planned.tokens, planned.total
     return known[how]
 
@@ -156,5 +161,5 @@ def _subjects(
 
 
 def _picture(shown: Shown, takes: Collection[Medium]) -> list[dict[str, Any]]:
-    """Stand for a picture, whose tokens do not depend on what it shows."""
+    """Stand for a picture, which counts the same whatever it shows."""
     return [{"type": "image_url", "image_url": {"url": ""}}]

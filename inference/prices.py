@@ -18,8 +18,9 @@ from .study_base import Amount, Part, Share, Text
 
 BYTES_PER_TOKEN = 4.0  # English prose; measured ratios of the run replace it as soon as there are answers
 TOKENS_PER_MESSAGE = 4
+PICTURE = 765  # tokens of an image of 1024 x 1024 in high detail, as OpenAI counts it for GPT-4o
 TOKENS_PER_PART = {
-    "image_url": 765,  # one image of 1024 x 1024 in high detail, as OpenAI counts it for GPT-4o
+    "image_url": PICTURE,
     "video_url": 3900,  # 15 seconds, as Google counts them for Gemini: 258 a frame, one frame a second
     "input_audio": 480,  # 15 seconds at 32 a second
 }
@@ -27,12 +28,16 @@ TOKENS_PER_ANSWER = {"token": 1, "choice": 1, "json": 30, "free": 200}
 
 
 class Price(Part):
-    """Price of a model for ``per`` tokens; ``batch`` is the factor of the batch interface."""
+    """Price of a model for ``per`` tokens; ``batch`` is the factor of the batch interface.
+
+    ``picture`` is the number of tokens that an image of 1024 x 1024 pixels counts for.
+    """
 
     model: Text
     input: Amount
     output: Amount
     batch: Share = 1.0
+    picture: Amount = PICTURE
     as_of: Date
 
     def cost(self, prompt_tokens: float, completion_tokens: float, per: float, batch: bool = False) -> float:
@@ -78,22 +83,25 @@ def read_prices(path: Path | None = None) -> Prices:
         raise marked.error(first["loc"], f"{place}: {first['msg']}; correct it.") from None
 
 
-def guess_tokens(body: Body, answer: str) -> Tokens:
+def guess_tokens(body: Body, answer: str, picture: float = PICTURE) -> Tokens:
     """Guess the tokens of a request from the bytes of its text and from its media.
+
+    ``picture`` is the number of tokens of an image, whatever its size.
 
     Examples
     --------
     >>> guess_tokens({"messages": [{"role": "user", "content": "x" * 400}]}, "token").prompt
     104.0
     """
-    text, media = 0, 0
+    text, media = 0, 0.0
+    each = {**TOKENS_PER_PART, "image_url": picture}
     for message in body["messages"]:
         content = message["content"]
         parts: list[Mapping[str, Any]] = (
             [{"type": "text", "text": content}] if isinstance(content, str) else content
         )
         text += sum(len(part["text"].encode()) for part in parts if part["type"] == "text")
-        media += sum(TOKENS_PER_PART.get(part["type"], 0) for part in parts)
+        media += sum(each.get(part["type"], 0) for part in parts)
     schema = body.get("response_format")
     text += len(json.dumps(schema)) if schema else 0
     prompt = text / BYTES_PER_TOKEN + TOKENS_PER_MESSAGE * len(body["messages"]) + media

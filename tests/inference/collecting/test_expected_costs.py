@@ -62,7 +62,10 @@ def test_pictures_cost_their_own_tokens_and_bring_their_own_prompts() -> None:
     assert (text["prompts"], images["prompts"]) == (3, 5)
     assert (text["requests"], images["requests"]) == (22 * 3, 22 * 5)
     assert images["prompt_tokens"] / images["requests"] > 2 * TOKENS_PER_PART["image_url"]
-    assert of(costs, "gpt4o_mini", "images")["prompt_tokens"] == images["prompt_tokens"]
+    mini = of(costs, "gpt4o_mini", "images")
+    more = (mini["prompt_tokens"] - images["prompt_tokens"]) / images["requests"]
+    assert more == pytest.approx(2 * (25_501 - 765))
+    assert of(costs, "gpt4o_mini")["prompt_tokens"] == text["prompt_tokens"]
 
 
 def test_models_of_the_users_own_have_no_price_and_people_no_row() -> None:
