@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from ..study_base import Part, Text
 from .source import check_counts, read_checked
 
 NUMBER = "{number}"
+MARKS = ("Mn", "Mc")  # vowel signs and the like, without which names in many scripts are misspelt
 PLACES = {"two_words": {"first", "last", "number"}, "one_word": {"name", "number"}}
 Stem = tuple[str, str]  # what stands before and after the number of an account
 
@@ -111,11 +113,16 @@ def _check_patterns(handles: Handles, marked: MarkedYaml) -> None:
 
 
 def _stems(name: str, handles: Handles, marked: MarkedYaml, location: Location) -> list[Stem]:
-    words = ["".join(filter(str.isalnum, word)).lower() for word in name.split()]
-    if not 1 <= len(words) <= 2 or not all(words):
+    words = [word for word in map(_as_in_account, name.split()) if word]
+    if not 1 <= len(words) <= 2:
         raise marked.error(location, f"'{name}' is not a name of one or two words; shorten it.")
     patterns = handles.two_words if len(words) == 2 else handles.one_word
     called = [
         pattern.format(first=words[0], last=words[-1], name=words[0], number=NUMBER) for pattern in patterns
     ]
     return [(before, after) for before, _, after in (account.partition(NUMBER) for account in called)]
+
+
+def _as_in_account(word: str) -> str:
+    """Return the letters of a word in lower case, with the marks that belong to them, and its digits."""
+    return "".join(sign for sign in word if sign.isalnum() or unicodedata.category(sign) in MARKS).lower()

@@ -145,3 +145,16 @@ def test_articles_and_capitals_follow_the_word_put_in(text: str, word: str | Non
     assert problem(text) is None
     insult = None if word is None else dict.fromkeys(("singular", "plural", "adjective"), word)
     assert fill(text, insult, None) == filled
+
+
+@pytest.mark.parametrize(
+    ("name", "account"),
+    [("Björk ✨", "björk"), ("O'Neil 🌟", "oneil"), ("नमस्ते", "नमस्ते"), ("محمد", "محمد")],
+)
+def test_names_in_any_script_and_with_emoji_have_accounts(tmp_path: Path, name: str, account: str) -> None:
+    shutil.copytree(STUDY.folder / "stimuli", tmp_path / "stimuli")
+    path = tmp_path / "stimuli" / "people.yaml"
+    path.write_text(path.read_text("utf-8").replace("Jake Larson", name), encoding="utf-8")
+    authors = load_posts(tmp_path, content(), profile_values(STUDY)).people.authors.values()
+    (stems,) = (author.stems for author in authors if author.name == name)
+    assert (account, "") in stems
