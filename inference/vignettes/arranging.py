@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .typesetting import TextBlock
 
 SetText = Callable[[str, TextStyle, int | None], "TextBlock"]
-NARROWEST = 2  # em; no text is set narrower, so that every character has room
+NARROWEST = 2  # em; no text is broken into narrower lines, so that every character has room
 HALVES = {"start": 0, "center": 1, "end": 2}  # of the room left over, how much stands before a part
 
 
@@ -133,7 +133,7 @@ def _text(content: Content, piece: TextPiece, width: int, measures: Measures, ti
         if block.width <= width:
             return Frame(content, width, block.height, block)
     least = NARROWEST * measures.layout.styles[piece.style].size
-    if width < least:
+    if width < least and measures.block(content, piece, None).width > width:
         raise _no_room(content, width, least, measures)
     block = measures.block(content, piece, width)
     return Frame(content, width, block.height, block)
@@ -160,7 +160,7 @@ def _row(content: Content, piece: Row, width: int, measures: Measures) -> Frame:
     top, right, bottom, left = piece.padding
     room = width - left - right - piece.gap * (len(content.inside) - 1)
     frames = [
-        arrange(part, share, measures, tight)
+        Frame(part, share, 0) if type(part.piece) is SpacePiece else arrange(part, share, measures, tight)
         for part, (share, tight) in zip(content.inside, _shares(content, room, measures), strict=True)
     ]
     height = max(frame.height for frame in frames)

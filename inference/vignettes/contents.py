@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ..columns import did_you_mean
 from ..errors import InputError
 from .layout_file import FIELD, VALUE, Layout
 from .layout_parts import Cue, Each, IconPiece, Piece
@@ -112,8 +113,10 @@ def _words(layout: Layout, template: Template, record: Record) -> str:
         return template.fill(record)
     except KeyError as missing:
         field = missing.args[0]
+        meant = "" if field in record else did_you_mean(field, record)
         raise InputError(
-            f"'{field}' is missing, and {layout.path} shows it; fill it in, or write `when: {field}` there."
+            f"'{field}'{meant} is missing, and {layout.path} shows it; fill it in, or write "
+            f"`when: {field}` there."
         ) from None
     except ValueError as problem:
         raise InputError(f"{layout.path}: {problem}") from None

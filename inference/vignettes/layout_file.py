@@ -22,7 +22,18 @@ from ..study_base import Amount, Part, Text
 from ..study_checks import suggestion
 from .colours import RGB, parse_colour
 from .icons import ICONS, Icon, parse_icon
-from .layout_parts import AnyPiece, Container, IconPiece, Piece, RulePiece, TextPiece, parsed_by, walk
+from .layout_parts import (
+    AnyPiece,
+    Column,
+    Container,
+    IconPiece,
+    Piece,
+    RulePiece,
+    SpacePiece,
+    TextPiece,
+    parsed_by,
+    walk,
+)
 
 BACKGROUND = "background"  # the colour that every theme has
 WIDEST = 4096
@@ -166,6 +177,10 @@ def _name_problems(file: LayoutFile, icons: Mapping[str, Icon]) -> Iterator[tupl
             yield (*location, "style"), f"style: {suggestion(piece.style, file.styles)}"
         if isinstance(piece, IconPiece) and piece.icon not in icons:
             yield (*location, "icon"), f"icon: {suggestion(piece.icon, icons)}"
+        for number, part in enumerate(piece.parts if isinstance(piece, Column) else ()):
+            if isinstance(part, SpacePiece) and part.space == "fill":
+                sentence = "space: 'fill' is for rows; write how many pixels it is high."
+                yield (*location, piece.KIND, number, "space"), sentence
         for key, colour in _colours_of(piece):
             if colour not in colours:
                 yield (*location, key), f"{key}: {suggestion(colour, colours)}"

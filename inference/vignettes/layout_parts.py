@@ -20,7 +20,6 @@ from ..study_checks import suggestion
 from .wording import Template, parse_template
 
 Pixels = Annotated[int, Field(ge=0)]
-Width = Count | Literal["fill", "natural"]
 Sides = tuple[int, int, int, int]  # top, right, bottom, left
 Cue = Literal["name", "face"]
 Align = Literal["start", "center", "end"]
@@ -41,6 +40,21 @@ def parsed_by(parse: Callable[[str], object]) -> PlainValidator:
     return PlainValidator(read)
 
 
+def _pixels_or(*words: str) -> PlainValidator:
+    """Read a number of pixels, or one of some words."""
+
+    def read(value: object) -> object:
+        if value in words or (type(value) is int and value > 0):
+            return value
+        raise PydanticCustomError(
+            TOLD,
+            "'{value}' is no size; write pixels, or {words}.",
+            {"value": str(value), "words": " or ".join(words)},
+        )
+
+    return PlainValidator(read)
+
+
 def _as_sides(value: object) -> Sides:
     given = value if isinstance(value, list) else [value]
     sides = [side for side in given if type(side) is int and side >= 0]
@@ -55,6 +69,7 @@ def _as_sides(value: object) -> Sides:
 
 
 Words = Annotated[Template, parsed_by(parse_template)]
+Width = Annotated[int | Literal["fill", "natural"], _pixels_or("fill", "natural")]
 
 
 class Piece(Part):
@@ -148,10 +163,10 @@ class RulePiece(Piece):
 
 
 class SpacePiece(Piece):
-    """Nothing, so many pixels wide and high; ``fill`` takes the room that is left in a row."""
+    """Nothing: in a column so many pixels high; in a row so many wide, or ``fill`` for what is left."""
 
     KIND: ClassVar[str] = "space"
-    space: Count | Literal["fill"]
+    space: Annotated[int | Literal["fill"], _pixels_or("fill")]
 
 
 class Container(Piece):

@@ -63,7 +63,12 @@ def test_an_unknown_layout_is_refused_with_the_nearest_name(tmp_path: Path) -> N
     [
         ("style: words", "styl: words", 10, "'styl' is unknown here; did you mean 'style'?"),
         ("style: words", "style: word", 10, "style: 'word' is unknown here; did you mean 'words'?"),
-        ("style: words", "style: words\n      width: wide", 11, "Input should be"),
+        (
+            "style: words",
+            "style: words\n      width: wide",
+            11,
+            "'wide' is no size; write pixels, or fill or natural.",
+        ),
         (
             "20, colour: ink}\nc",
             "20, colour: inc}\nc",
@@ -76,6 +81,8 @@ def test_an_unknown_layout_is_refused_with_the_nearest_name(tmp_path: Path) -> N
         ("{space: fill}", "{rule: grey}", 13, "rule: 'grey' is unknown here"),
         ("{space: fill}", "{spaces: fill}", 13, "'spaces' is unknown here; did you mean 'space'?"),
         ("{space: fill}", "{space: fill, rule: ink}", 13, "one part cannot be space, rule at once"),
+        ("{space: fill}", "{space: 0}", 13, "'0' is no size; write pixels, or fill."),
+        ("{space: fill}", "{column: [{space: fill}]}", 13, "space: 'fill' is for rows"),
         ("{space: fill}", "{column: []}", 13, "at least 1 item"),
         ("{space: fill}", "{}", 13, "a part of a layout is one of column, row, text"),
         ("{space: fill}", "{cue: nose, space: 3}", 13, "'name' or 'face'"),

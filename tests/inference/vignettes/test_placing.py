@@ -283,6 +283,24 @@ def test_open_spaces_push_parts_apart(tmp_path: Path) -> None:
     assert (long["star"].x, at(long["a"])) == (20, (40, 0, 260, 40))
 
 
+def test_a_space_in_a_row_takes_no_height(tmp_path: Path) -> None:
+    layout = written(tmp_path, "  row:\n    - {space: 90}\n    - {text: '{a}', style: words}\n")
+    boxes, _, size = boxes_of(layout, {"a": "mm"}, set_in_blocks)
+    assert (at(boxes["a"])[:2], size) == ((90, 0), (300, 10))
+
+
+def test_a_single_letter_needs_no_more_room_than_it_takes(tmp_path: Path) -> None:
+    layout = written(tmp_path, "  row:\n    - {column: [{text: '{a}', style: words}]}\n    - {space: fill}\n")
+    boxes, _, _ = boxes_of(layout, {"a": "m"}, set_in_blocks)
+    assert at(boxes["a"]) == (0, 0, 10, 10)
+
+
+def test_a_misspelt_field_is_told_with_the_nearest_one(tmp_path: Path) -> None:
+    layout = written(tmp_path, "  column:\n    - {text: '{headlin}', style: words}\n")
+    with pytest.raises(InputError, match=r"'headlin' \(did you mean 'headline'\?\) is missing"):
+        place(layout, {"headline": "mm"}, set_in_blocks)
+
+
 def test_the_longest_words_of_a_row_give_way_first(tmp_path: Path) -> None:
     layout = written(
         tmp_path, "  row:\n    - {text: '{a}', style: words}\n    - {text: '{b}', style: words}\n"
