@@ -15,7 +15,7 @@ from .jobs import Desk
 from .manifest import Integers, JobFolder, held
 
 CHUNK = 250  # pictures that are drawn between two parts
-PLACES, RUN = 4, 8  # where pictures are drawn to see how long it takes, and how many in a row
+PLACES, RUN = 4, 12  # where pictures are drawn to see how long it takes, and how many in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +90,18 @@ def plan(folder: JobFolder, profiles: Integers) -> Plan:
 
 
 def expect(desk: Desk, profiles: pd.DataFrame) -> Expected:
-    """Draw pictures at a few places of those that are to be drawn, several in a row as later, and keep none.
+    """Draw pictures in the middle of a few chunks, several in a row as later, and keep none.
 
-    Of each row in a place the first half only warms the caches.
+    The first half of each row warms the caches and is not timed.
     """
-    starts = np.unique(np.linspace(0, max(len(profiles) - RUN, 0), PLACES).astype(int))
+    starts = np.unique(np.linspace(0, max(len(profiles) - CHUNK, 0), PLACES).astype(int))
     seconds: list[float] = []
     sizes: list[int] = []
     for start in starts:
+        in_order = list(desk.in_order(desk.records(profiles.iloc[start : start + CHUNK])))
+        middle = max((len(in_order) - RUN) // 2, 0)
         taken = []
-        for _, record in desk.in_order(desk.records(profiles.iloc[start : start + RUN])):
+        for _, record in in_order[middle : middle + RUN]:
             begun = time.perf_counter()
             sizes.append(len(encode(desk.painter.draw(record).image, desk.job.kind)))
             taken.append(time.perf_counter() - begun)
