@@ -145,7 +145,7 @@ def _profiles(study: Study, selection: Selection, keep: bool) -> tuple[pd.DataFr
 
 
 def _check_posts(
-    study: Study, profiles: pd.DataFrame, wanted: Sequence[int], design: DrawnDesign, folder: Path
+    study: Study, profiles: pd.DataFrame, wanted: list[int], design: DrawnDesign, folder: Path
 ) -> None:
     """Refuse a design whose profiles and posts are no longer what the files of the study make."""
     from conjury.inference.columns import listed

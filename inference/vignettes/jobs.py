@@ -120,6 +120,16 @@ def open_desk(job: Job) -> Desk:
         A file is malformed, or the layout has no such theme; names file, line and remedy.
     MissingDependency
         Fonts are not installed.
+
+    Examples
+    --------
+    >>> from conjury.inference.design import enumerate_profiles
+    >>> from conjury.inference.study import load_study
+    >>> study = load_study("moderation")
+    >>> desk = open_desk(Job(study, "both", "post", "light", "png", seed=1))
+    >>> record = next(values for _, values in desk.in_order(desk.records(enumerate_profiles(study).head(1))))
+    >>> desk.painter.draw(record).image.width
+    1050
     """
     layout = load_layout(job.layout, job.study.folder)
     fonts = Fonts.find(job.emoji)

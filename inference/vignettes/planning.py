@@ -68,6 +68,12 @@ def plan(folder: JobFolder, profiles: Integers) -> Plan:
     """See which pictures of profiles are there, and share the others out in chunks.
 
     The chunks follow from ``profiles`` and the manifest alone: processes with the same job share them.
+
+    Examples
+    --------
+    >>> planned = plan(JobFolder(Path("nowhere"), "towns", "both"), np.arange(1, 601))
+    >>> planned.left, [len(chunk.profiles) for chunk in planned.chunks]
+    (600, [250, 250, 100])
     """
     wanted = np.unique(profiles)
     ids, there = held(folder, folder.manifest)

@@ -59,6 +59,11 @@ def open_storage(target: str) -> Storage:
         The URL cannot be used, or holds credentials.
     MissingDependency
         fsspec, or the package for this kind of storage, is not installed.
+
+    Examples
+    --------
+    >>> open_storage("memory://bucket/audit").folder
+    '/bucket/audit'
     """
     try:
         from fsspec.core import url_to_fs
