@@ -81,8 +81,8 @@ def find_pictures(
     shown = design.first_pairs(pairs)["profile_id"].drop_duplicates()
     media: dict[str, pd.Series[str]] = {}
     for cues in wanted:
-        manifest = read_manifest(root, study.name, cues).set_index("profile_id")
-        column = manifest["url" if links else "file"]
+        shows = "url" if links else "file"
+        column = read_manifest(root, study.name, cues, ["profile_id", shows]).set_index("profile_id")[shows]
         _check_complete(study, column.dropna(), shown, cues, root, links)
         media[cues] = column
     return Pictures(root, media, {cues: job_hash(root, study.name, cues) for cues in wanted}, links)
