@@ -168,7 +168,7 @@ def gallery_sheet(shown: Sequence[Shown], typesetter: Typesetter, title: str, co
         bottoms[column] += block.height + GAP
     width = max(GAP + columns * (blocks[0].width + GAP), 2 * GAP + heading.width)
     sheet = Image.new("RGB", (width, max(bottoms)), PAPER)
-    sheet.paste(typesetter.draw(heading, INK, PAPER), (GAP, GAP))
+    typesetter.paint(sheet, heading, INK, GAP, GAP)
     for block, corner in placed:
         sheet.paste(block, corner)
     return sheet
@@ -184,10 +184,10 @@ def _block(one: Shown, typesetter: Typesetter) -> Picture:
     words = f"{one.profile_id}: {' · '.join(one.levels.values())}"
     caption = typesetter.set(words, TextStyle(CAPTION), width)
     tallest = max(picture.height for picture in small)
-    block = Image.new("RGB", (width, tallest + 8 + caption.height), PAPER)
+    block = Image.new("RGB", (width, tallest + 8 + caption.height + caption.below), PAPER)
     for position, picture in enumerate(small):
         block.paste(picture, (position * (COLUMN + GAP), 0))
-    block.paste(typesetter.draw(caption, MUTED, PAPER), (0, tallest + 8))
+    typesetter.paint(block, caption, MUTED, 0, tallest + 8)
     return block
 
 

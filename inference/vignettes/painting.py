@@ -1,7 +1,8 @@
 """Pictures of records: a layout in one of its themes, placed and painted.
 
 All that is painted is opaque and pasted: words, pictures and icons are drawn once on the colour behind them
-and kept as long as they take little memory.
+and kept as long as they take little memory. Words that reach out of their lines, as Arabic ones may, are
+painted last, over what stands beside them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .placing import Box, Placed, Size, place
 from .stamps import Stamps, corner, rounded
 
 if TYPE_CHECKING:
-    from .typesetting import Typesetter
+    from .typesetting import TextBlock, Typesetter
 
 Pictures = Callable[[str, int], Image.Image]
 KEPT_BYTES = 48_000_000  # of words as they are pasted
@@ -114,14 +115,22 @@ class Painter:
         """Draw a record, given as its values by column with None for those missing; raises as ``place``."""
         placed, size = place(self._layout, record, self._set_text)
         image = Image.new("RGB", size, self._colours[BACKGROUND])
+        reaching: list[tuple[TextPiece, Box, TextBlock]] = []
         for one in placed:
             piece = one.piece
             if type(piece) is Row or type(piece) is Column:
                 self._paint_area(image, one.box, piece, one.background)
             elif type(piece) is RulePiece:
                 image.paste(self._colours[piece.rule], _corners(one.box))
+            elif (
+                type(piece) is TextPiece and (block := one.block) is not None and (block.above or block.below)
+            ):
+                reaching.append((piece, one.box, block))
             else:
                 image.paste(self._stamp(one), (one.box.x, one.box.y))
+        for piece, box, block in reaching:
+            colour = self._colours[self._layout.styles[piece.style].colour]
+            self._typesetter.paint(image, block, colour, box.x, box.y)
         return Drawing(image, tuple(one.box for one in placed))
 
     def _stamp(self, one: Placed) -> Image.Image:

@@ -32,6 +32,8 @@ class Box:
     cue : str, optional
         Whether it shows a person's name or face.
     x, y, width, height : int
+        Of a text those of its lines, whatever stands in them; letters with high or deep marks may reach
+        over them.
     text : str, optional
         Exactly what is written; of a picture, its name.
     lines : tuple of str
@@ -88,7 +90,21 @@ def place(layout: Layout, record: Record, set_text: SetText) -> tuple[tuple[Plac
         raise InputError(f"{called(record)}: {problem}") from None
     placed: list[Placed] = []
     _place(frame, 0, 0, BACKGROUND, placed)
+    for one in placed:
+        _check_edges(layout, record, one, frame.height)
     return tuple(placed), (layout.width, frame.height)
+
+
+def _check_edges(layout: Layout, record: Record, one: Placed, height: int) -> None:
+    """Refuse a text whose ink reaches over the upper or the lower edge of the picture."""
+    if one.block is None:
+        return
+    missing = max(one.block.above - one.box.y, one.box.y + one.box.height + one.block.below - height)
+    if missing > 0:
+        raise InputError(
+            f"{called(record)}: {layout.path}: '{one.box.name}' reaches over the edge of the picture; give "
+            f"content a padding of {missing} pixels more."
+        )
 
 
 def _place(frame: Frame, x: int, y: int, background: str, placed: list[Placed]) -> None:

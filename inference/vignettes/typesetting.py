@@ -64,7 +64,9 @@ class TextBlock:
     ----------
     lines : tuple
     width, height : int
-        Pixels. The height is that of the lines, and more where ink reaches above the first or below the last.
+        Pixels. The height is that of the lines, whatever stands in them.
+    above, below : int
+        Pixels by which ink reaches over the first line, and under the last.
     baseline : int
         Pixels from the upper edge to the baseline of the first line.
     rtl : bool
@@ -76,6 +78,8 @@ class TextBlock:
     lines: tuple[Line, ...]
     width: int
     height: int
+    above: int
+    below: int
     baseline: int
     rtl: bool
     style: TextStyle
@@ -135,15 +139,19 @@ class Typesetter:
     def draw(self, block: TextBlock, colour: RGB, background: RGB) -> Image.Image:
         """Draw a block on a flat background; the image (RGB) has the block's width and height."""
         image = Image.new("RGB", (block.width, block.height), background)
+        self.paint(image, block, colour, 0, 0)
+        return image
+
+    def paint(self, image: Image.Image, block: TextBlock, colour: RGB, x: int, y: int) -> None:
+        """Draw the words of a block, its upper left corner at (x, y), over what an image holds."""
         for line in block.lines:
-            baseline = line.y + block.baseline - block.lines[0].y
+            baseline = y + line.y + block.baseline
             for sprite, pen in line.sprites:
                 if sprite.image is not None:
                     letters = sprite.image.mode == "L"
-                    x, y = pen + sprite.left, baseline + sprite.top
-                    corners = (x, y, x + sprite.image.width, y + sprite.image.height)
+                    left, top = x + pen + sprite.left, baseline + sprite.top
+                    corners = (left, top, left + sprite.image.width, top + sprite.image.height)
                     image.paste(colour if letters else sprite.image, corners, sprite.image)
-        return image
 
     def _rows(self, paragraph: Paragraph, style: TextStyle, width: int | None) -> list[_Row]:
         if width is None:
@@ -232,17 +240,17 @@ def _block(rows: Sequence[tuple[_Row, bool]], style: TextStyle, width: int | Non
         for sprite, _ in row.sprites
         if sprite.image is not None
     ]
-    above = max([0, *(-top for top, _ in inked)])
-    below = max([0, *(top + image.height - len(rows) * height for top, image in inked)])
     room = max(row.width for row, _ in rows) if width is None else width
     return TextBlock(
         lines=tuple(
-            _line(row, _start(room - row.width, style, rtl), above + number * height)
+            _line(row, _start(room - row.width, style, rtl), number * height)
             for number, (row, rtl) in enumerate(rows)
         ),
         width=room,
-        height=above + len(rows) * height + below,
-        baseline=above + baseline,
+        height=len(rows) * height,
+        above=max([0, *(-top for top, _ in inked)]),
+        below=max([0, *(top + image.height - len(rows) * height for top, image in inked)]),
+        baseline=baseline,
         rtl=rows[0][1],
         style=style,
         has_emoji=any(image.mode == "RGBA" for _, image in inked),

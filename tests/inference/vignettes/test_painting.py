@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,10 @@ from conjury.inference.vignettes.layout_file import load_layout
 from conjury.inference.vignettes.painting import Drawing, Painter
 from conjury.inference.vignettes.placing import Box
 from conjury.inference.vignettes.stamps import corner, rounded
-from conjury.inference.vignettes.typesetting import Typesetter
+from conjury.inference.vignettes.typesetting import TextStyle, Typesetter
 
 WHITE, BLACK, RED = (255, 255, 255), (0, 0, 0), (255, 0, 0)
+REACH = 8
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +38,11 @@ def inside(boxes: tuple[Box, ...], shape: tuple[int, ...]) -> NDArray[np.bool_]:
     for box in boxes:
         mask[box.y : box.y + box.height, box.x : box.x + box.width] = True
     return mask
+
+
+def reached(box: Box) -> Box:
+    """A box with the pixels around a text that letters with high or deep marks may reach."""
+    return replace(box, y=box.y - REACH, height=box.height + 2 * REACH) if box.kind == "text" else box
 
 
 def changed(one: Drawing, other: Drawing) -> NDArray[np.bool_]:
@@ -68,9 +75,30 @@ def test_placing_draws_nothing(typesetter: Typesetter, monkeypatch: pytest.Monke
 def test_each_box_is_painted_and_nothing_beside_them(record: Mapping[str, object], painter: Painter) -> None:
     drawing = painter.draw(record)
     painted = (pixels(drawing.image) != WHITE).any(axis=2)
-    assert not painted[~inside(drawing.boxes, painted.shape)].any()
+    assert not painted[~inside(tuple(map(reached, drawing.boxes)), painted.shape)].any()
     for box in drawing.boxes:
         assert painted[inside((box,), painted.shape)].any(), box.name
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_letters_that_reach_out_of_their_line_are_whole(theme: str, typesetter: Typesetter) -> None:
+    name = "علي حسن Ế"
+    painter = Painter(load_layout("post"), theme, typesetter, picture)
+    before, after = painter.draw({**POST, "name": "."}), painter.draw({**POST, "name": name})
+    style = TextStyle(36, weight=700, leading=1.28)
+    block = typesetter.set(name, style, None)
+    assert block.above
+    assert block.below
+    ground, colour = after.image.getpixel((0, 0)), load_layout("post").themes[theme]["text"]
+    expected = Image.new("RGB", (block.width, block.height + block.above + block.below), ground)
+    typesetter.paint(expected, block, colour, 0, block.above)
+    box = next(box for box in after.boxes if box.name == "name")
+    corner = (box.x, box.y - block.above)
+    found = after.image.crop((*corner, corner[0] + expected.width, box.y + box.height))
+    assert (pixels(found) == pixels(expected)[: found.height]).all()
+    differs = changed(before, after)
+    differs[box.y - block.above : box.y + box.height + block.below] = False
+    assert not differs.any()
 
 
 @pytest.mark.parametrize(
@@ -79,6 +107,7 @@ def test_each_box_is_painted_and_nothing_beside_them(record: Mapping[str, object
         ("name", {"name": "VM", "handle": "vm_4420"}),
         ("name", {"name": "Shaniqua Washington", "handle": "shaniqua_washington9999"}),
         ("name", {"name": "عمر", "handle": "omar_1"}),
+        ("name", {"name": "علي حسن", "handle": "ế_1"}),
         ("face", {"face": "anonymous_03"}),
     ],
 )
@@ -90,7 +119,7 @@ def test_a_cue_changes_its_own_boxes_only(
     before, after = painter.draw(POST), painter.draw({**POST, **other})
     differs = changed(before, after)
     own = tuple(box for box in before.boxes if box.cue == cue)
-    assert not differs[~inside(own, differs.shape)].any()
+    assert not differs[~inside(tuple(map(reached, own)), differs.shape)].any()
     assert all(differs[inside((box,), differs.shape)].any() for box in own)
 
 

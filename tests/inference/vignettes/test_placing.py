@@ -40,7 +40,7 @@ def set_in_blocks(text: str, style: TextStyle, width: int | None) -> TextBlock:
     set_lines = tuple(Line(line, 0, 0, len(line) * style.size, ()) for line in lines)
     across = max(line.width for line in set_lines) if width is None else width
     return TextBlock(
-        set_lines, across, len(lines) * round(style.size * style.leading), 0, False, style, False
+        set_lines, across, len(lines) * round(style.size * style.leading), 0, 0, 0, False, style, False
     )
 
 
@@ -177,6 +177,8 @@ def test_a_record_of_which_nothing_is_shown_is_refused(tmp_path: Path) -> None:
         {"name": "VM", "handle": "vm1"},
         {"name": "Shaniqua Washington-Broadnax", "handle": "shaniqua_washington_broadnax9999"},
         {"name": "ليلى", "handle": "layla77"},
+        {"name": "علي حسن", "handle": "علي_حسن77"},
+        {"name": "Nguyễn Thị Ế", "handle": "ế_1"},
         {"face": "anonymous_03"},
     ],
 )
@@ -187,6 +189,19 @@ def test_cues_move_nothing(changed: dict[str, str], typesetter: Typesetter) -> N
     assert [at(box) for box in before] == [at(box) for box in after]
     assert size == size_after
     assert {box.cue for box, other in zip(before, after, strict=True) if box != other} == {cue}
+
+
+def test_letters_that_reach_over_the_edge_are_refused(tmp_path: Path, typesetter: Typesetter) -> None:
+    record = {"a": "علي"}
+    place(
+        written(tmp_path, "  column:\n    - {text: '{a}', style: words}\n  padding: 9\n"),
+        record,
+        typesetter.set,
+    )
+    with pytest.raises(
+        InputError, match=r"a record: .*'a' reaches over the edge .* padding of \d+ pixels more"
+    ):
+        place(written(tmp_path, "  column:\n    - {text: '{a}', style: words}\n"), record, typesetter.set)
 
 
 def test_cues_are_all_boxes_with_the_author_and_no_other() -> None:

@@ -71,7 +71,7 @@ def test_lines_fit_and_give_the_text_back(
             top = line.y - block.lines[0].y + block.baseline + sprite.top
             assert line.x <= pen + sprite.left
             assert pen + sprite.left + sprite.image.width <= line.x + line.width
-            assert 0 <= top <= block.height - sprite.image.height
+            assert -block.above <= top <= block.height + block.below - sprite.image.height
 
 
 @settings(max_examples=50, deadline=None)
@@ -160,7 +160,9 @@ def test_no_ink_is_cut_off(typesetter: Typesetter, text: str) -> None:
     paper = Image.new("RGB", (1000, 1000), WHITE)
     face = typesetter.fonts.face(family, 60, 400)
     ImageDraw.Draw(paper).text((400, 600), text, BLACK, face, anchor="ls", direction=direction)
-    assert ink(typesetter.draw(block, BLACK, WHITE)).sum() == pytest.approx(ink(paper).sum(), rel=1e-3)
+    whole = Image.new("RGB", (block.width, block.above + block.height + block.below), WHITE)
+    typesetter.paint(whole, block, BLACK, 0, block.above)
+    assert ink(whole).sum() == pytest.approx(ink(paper).sum(), rel=1e-3)
 
 
 def test_outlines_that_freetype_gives_up_on_are_refused(
