@@ -94,7 +94,7 @@ def load_faces(
     >>> authors = [f"{group}_{number:02d}" for group in groups for number in range(10)]
     >>> faces = load_faces(stimuli / "faces.yaml", authors, 15, "anonymous", {"white_male": "White man"})
     >>> faces.describe("white_male_03"), faces.describe("anonymous_00")
-    ('a drawn face of a White man', 'a white silhouette on teal')
+    ('a drawn face of a White man', 'a silhouette on teal')
     >>> faces("white_male_03", 48).size
     (48, 48)
     """

@@ -55,7 +55,7 @@ class Silhouette:
     def words(self) -> str:
         """What the picture shows."""
         tint = list(TINTS)[self.number // len(COLOURS)]
-        return f"a white silhouette on {tint}{list(COLOURS)[self.number % len(COLOURS)]}"
+        return f"a silhouette on {tint}{list(COLOURS)[self.number % len(COLOURS)]}"
 
     def picture(self, size: int) -> Image.Image:
         """Draw it as a square of ``size`` pixels."""

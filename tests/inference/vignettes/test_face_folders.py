@@ -57,8 +57,8 @@ def test_pictures_are_described_by_their_group(folder: Path) -> None:
     faces = load(folder)
     assert faces.describe("blue_01") == "a picture of a Blue person"
     assert faces.describe("green_00") == "a picture of an unhappy green person"
-    assert faces.describe("anonymous_01") == "a white silhouette on orange"
-    assert faces.describe("replier_00") == "a white silhouette on navy"
+    assert faces.describe("anonymous_01") == "a silhouette on orange"
+    assert faces.describe("replier_00") == "a silhouette on navy"
 
 
 def test_pictures_of_anonymous_authors_take_the_place_of_silhouettes(folder: Path) -> None:

@@ -219,7 +219,7 @@ def test_one_record_reads_as_written_here() -> None:
         r"being slow, but she made it to the corner and back!”, with \d likes?\."
     )
     assert re.fullmatch(pattern, quiet)
-    reply = r" A reply by [A-Z]{2} \(@\w+\), with a white silhouette on [a-z ]+, says “That is adorable, "
+    reply = r" A reply by [A-Z]{2} \(@\w+\), with a silhouette on [a-z ]+, says “That is adorable, "
     assert re.fullmatch(pattern + reply + "she will remember it forever.”", agreed)
 
 
