@@ -74,7 +74,7 @@ class Sprites:
             return Sprite(None, 0, 0, face.getlength(blanks))
         direction = None if not self._fonts.shaping else "rtl" if odd else "ltr"
         if not odd and (numbered := NUMBERED.fullmatch(text)):
-            return self._numbered(*numbered.groups(), family, size, weight)
+            return self._numbered(numbered[1], numbered[2], family, size, weight)
         try:
             return _drawn(as_at_level(text, odd) if direction else UNDRAWN.sub("", text), face, direction)
         except OSError as failure:  # FreeType gives up on outlines with very many crossings
