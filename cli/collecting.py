@@ -185,7 +185,13 @@ def _find_pictures(
     if not running.images or isinstance(study, ItemStudy):
         return None
     design = folder.design or folder.draw(study, None, None, None, keep=not running.dry_run)
-    return find_pictures(study, design, prompts, running.pictures, pairs=running.pairs, links=running.links)
+    usual = folder.path == run_folder(study, None).path
+    return find_pictures(
+        *(study, design, prompts, running.pictures),
+        pairs=running.pairs,
+        links=running.links,
+        run=None if usual else folder.path,
+    )
 
 
 def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:

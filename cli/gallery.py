@@ -72,7 +72,12 @@ def _profiles(study: Study, folder: Path) -> tuple[pd.DataFrame, int]:
     from conjury.inference.design import enumerate_profiles
     from conjury.inference.runs import RunFolder
 
-    design = RunFolder(folder).design
-    if design is not None:
-        return design.profiles, int(design.drawn["seed"])
-    return enumerate_profiles(study), study.collect.seed
+    from .rendering import check_posts
+
+    design, profiles = RunFolder(folder).design, enumerate_profiles(study)
+    if design is None:
+        return profiles, study.collect.seed
+    wanted = sorted(set(design.profiles["profile_id"]))
+    profiles = profiles[profiles["profile_id"].isin(wanted)]
+    check_posts(study, profiles, wanted, design, folder)
+    return profiles, int(design.drawn["seed"])

@@ -14,7 +14,7 @@ from rich.console import Console
 from conjury.inference.errors import InputError
 
 from .option_groups import grouped
-from .rendering_options import Delivery, Look, Selection
+from .rendering_options import Delivery, Look, Selection, next_step
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,8 +53,7 @@ def render(
     if delivery.dry_run:
         console.print("Nothing was kept (--dry-run).")
         return
-    where = "" if delivery.out == Path("stimuli") else f" --pictures {delivery.out}"
-    console.print(f"Next: conjury collect {study} --stimuli images{where} --judge ...")
+    console.print(next_step(study, selection, delivery))
 
 
 def _render(job: Job, profiles: pd.DataFrame, delivery: Delivery) -> None:
@@ -140,11 +139,11 @@ def _profiles(study: Study, selection: Selection, keep: bool) -> tuple[pd.DataFr
     wanted = sorted(set(design.first_pairs(selection.pairs)["profile_id"]))
     chosen = enumerate_profiles(study).drop(columns="probability")
     chosen = chosen[chosen["profile_id"].isin(wanted)]
-    _check_posts(study, chosen, wanted, design, folder.path)
+    check_posts(study, chosen, wanted, design, folder.path)
     return chosen, design.drawn["seed"]
 
 
-def _check_posts(
+def check_posts(
     study: Study, profiles: pd.DataFrame, wanted: list[int], design: DrawnDesign, folder: Path
 ) -> None:
     """Refuse a design whose profiles and posts are no longer what the files of the study make."""
@@ -160,7 +159,7 @@ def _check_posts(
         raise InputError(
             f"{folder / 'design'}: its posts are not those that the study makes now (they differ in "
             f"{listed(changed)}); draw the design anew into another folder with `conjury design "
-            f"{study.argument} --out`, and name it with --run."
+            f"{study.here} --out FOLDER`."
         )
 
 

@@ -103,3 +103,15 @@ class Delivery:
             help="Where judges fetch what is uploaded, such as https://host/prefix.", rich_help_panel=DELIVERY
         ),
     ] = None
+
+
+def next_step(study: str, selection: Selection, delivery: Delivery) -> str:
+    """Name the command that shows to a judge what was drawn."""
+    options = {
+        "stimuli": "images" if delivery.upload is None else "links",
+        "out": selection.run,
+        "pairs": selection.pairs,
+        "pictures": None if delivery.out == Path("stimuli") else delivery.out,
+    }
+    given = (f"--{name} {value}" for name, value in options.items() if value is not None)
+    return f"Next: conjury collect {study} {' '.join(given)} --judge ..."

@@ -48,6 +48,7 @@ def find_pictures(
     *,
     pairs: int | None = None,
     links: bool = False,
+    run: Path | None = None,
 ) -> Pictures:
     """Find the pictures of a design, or of its first ``pairs``, under each of the prompts.
 
@@ -60,6 +61,8 @@ def find_pictures(
         Where ``conjury render`` keeps pictures.
     links : bool
         Whether judges get the addresses of pictures that were uploaded instead of the files.
+    run : Path, optional
+        Folder of the run, where it is not the usual one; for advice.
 
     Raises
     ------
@@ -73,31 +76,35 @@ def find_pictures(
             raise InputError(
                 f"Prompt {other.id} shows the cues '{other.cues}', and the column 'media' of the posts names "
                 "one picture a profile; leave the prompt out with --prompt, or remove the column and run "
-                f"`conjury render {study.argument} --cues {other.cues}`."
+                f"`conjury render {study.here} --cues {other.cues}`."
             )
         return Pictures(study.folder, {"both": design.posts.set_index("profile_id")["media"]})
-    from .vignettes.manifest import job_hash, read_manifest
+    from .vignettes.manifest import JobFolder, job_hash, read_manifest
 
     shown = design.first_pairs(pairs)["profile_id"].drop_duplicates()
+    of_run = "" if run is None else f" --run {run}"
+    shows = "url" if links else "file"
     media: dict[str, pd.Series[str]] = {}
     for cues in wanted:
-        shows = "url" if links else "file"
-        column = read_manifest(root, study.name, cues, ["profile_id", shows]).set_index("profile_id")[shows]
-        _check_complete(study, column.dropna(), shown, cues, root, links)
+        column: pd.Series[str] = pd.Series(dtype="string")
+        if JobFolder(root, study.name, cues).manifest.is_file():
+            table = read_manifest(root, study.name, cues, ["profile_id", shows])
+            column = table.set_index("profile_id")[shows]
+        remedy = f"conjury render {study.here}{of_run} --cues {cues} --out {root}"
+        _check_complete(column.dropna(), shown, cues, root, links, remedy)
         media[cues] = column
     return Pictures(root, media, {cues: job_hash(root, study.name, cues) for cues in wanted}, links)
 
 
 def _check_complete(
-    study: Study, known: pd.Series[str], profile_ids: pd.Series[int], cues: str, root: Path, links: bool
+    known: pd.Series[str], profile_ids: pd.Series[int], cues: str, root: Path, links: bool, remedy: str
 ) -> None:
     missing = profile_ids[~profile_ids.isin(known.index)]
     if missing.empty:
         return
     what = "address" if links else "picture"
-    remedy = " --upload ... --address ..." if links else ""
+    sent = " --upload ... --address ..." if links else ""
     raise InputError(
         f"{root}: {len(missing):,} of {len(profile_ids):,} profiles have no {what} with the cues "
-        f"'{cues}', the first is profile {missing.iloc[0]}; run `conjury render {study.argument} "
-        f"--cues {cues} --out {root}{remedy}`."
+        f"'{cues}', the first is profile {missing.iloc[0]}; run `{remedy}{sent}`."
     )

@@ -78,6 +78,11 @@ class AnyStudy(Part):
         return folder.name if folder.parent == STUDIES else self._file.name
 
     @property
+    def here(self) -> str:
+        """How commands on this machine name the study: as it ships, else by the path of its file."""
+        return self.argument if self._file.resolve().parent.parent == STUDIES else str(self._file)
+
+    @property
     def judge_labels(self) -> dict[str, str]:
         """Judges in words."""
         return {judge.id: judge.label for judge in self.judges}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakes.studies import towns, write_study
+from fakes.studies import change_study, towns, write_study
 from PIL import Image
 
 from conjury.cli.main import main
@@ -84,3 +84,17 @@ def test_what_cannot_be_shown_is_said(
     assert told in said
     assert "Traceback" not in said
     assert not (here / "runs").exists()
+
+
+def test_a_study_that_changed_after_its_design_was_drawn_is_refused(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["conjury", "design", "towns", "--pairs", "20"])
+    with pytest.raises(SystemExit):
+        main()
+    change_study(here / "towns", lambda content: content["attributes"][0]["levels"][0].update(label="Tiny"))
+    assert run(monkeypatch, "towns", "--n", 4) == 2
+    error = capsys.readouterr().err
+    assert "its posts are not those that the study makes now" in error
+    assert "`conjury design towns/study.yaml --out FOLDER`" in error
+    assert not (here / "runs" / "towns" / "gallery.html").exists()

@@ -85,6 +85,7 @@ def test_the_profiles_of_a_design_are_drawn_and_the_design_is_kept(towns: Path, 
 
 def test_first_pairs_then_the_design_then_all(towns: Path, render: Command) -> None:
     assert "there already     0\n" in render(towns, "--pairs", 5)[1]
+    assert render(towns, "--pairs", 5)[1].endswith("--stimuli images --pairs 5 --judge ...\n")
     first = table()
     design = RunFolder(Path("runs/towns")).design
     assert design is not None

@@ -120,8 +120,9 @@ def test_a_design_without_pictures_is_told_how_to_draw_them(
     if links:
         draw(known, root, "both", design.posts["profile_id"])
         draw(known, root, "name", design.posts["profile_id"])
-    with pytest.raises(InputError, match=r"conjury render .* --cues (both|name)"):
-        find_pictures(known, design, known.prompts, root, links=links)
+    given = rf"`conjury render {known.folder}/study\.yaml --run {run.path} --cues (both|name) --out {root}"
+    with pytest.raises(InputError, match=given):
+        find_pictures(known, design, known.prompts, root, links=links, run=run.path)
 
 
 def test_own_pictures_have_all_cues(known: Study, tmp_path: Path) -> None:
