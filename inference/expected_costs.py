@@ -18,8 +18,10 @@ from .streams import stream
 from .study import Study
 from .study_parts import Judge, Prompt
 from .subjects import Shelf, Shown, Subject, is_single, pair_subjects, single_subjects
+from .templates import Templates
 
 BUILT = 100  # subjects whose requests are built
+AS_TEXT = {"A", "B", "item"}  # values of templates that hold what is shown as text
 COLUMNS = (
     *("judge", "model", "backend", "shown", "prompts", "requests", "prompt_tokens", "completion_tokens"),
     *("cost", "batch_cost", "as_of"),
@@ -45,7 +47,8 @@ def expected_costs(study: Study, design: DrawnDesign, prices: Prices) -> pd.Data
     -------
     DataFrame
         A row for each model that the study file says how to ask, and again with what is ``shown`` as
-        "images" where the study says how pictures are drawn: ``judge, model, backend, shown, prompts,
+        "images" where the study says how pictures are drawn, under the prompts that do not write out what is
+        shown as text: ``judge, model, backend, shown, prompts,
         requests, prompt_tokens, completion_tokens`` (of all requests), ``cost``, ``batch_cost`` (by the batch
         interface) in the currency of the prices, and ``as_of``. Costs are missing where the price is not
         known, and for models that run on the user's own machines.
@@ -125,11 +128,19 @@ def _guess(
 
 
 def _prompts(study: Study, judge: Judge, images: bool) -> list[Prompt]:
-    """Prompts that a judge is asked under, those of pictures only where these are shown."""
+    """Prompts that a judge is asked under, and that fit what is shown."""
+    templates = Templates(study.folder)
+
+    def fits(prompt: Prompt) -> bool:
+        if not images:
+            return prompt.stimuli == "any"
+        used = [templates.names(name) for name in (prompt.template, prompt.user) if name is not None]
+        return not any(AS_TEXT & names for names in used)
+
     return [
         prompt
         for prompt in study.prompts
-        if (judge.prompts is None or prompt.id in judge.prompts) and (images or prompt.stimuli == "any")
+        if (judge.prompts is None or prompt.id in judge.prompts) and fits(prompt)
     ]
 
 

@@ -97,3 +97,14 @@ def test_profiles_judged_one_at_a_time_are_counted_once(tmp_path: Path) -> None:
     study = load_study(write_study(tmp_path / "towns", content))
     design: DrawnDesign = draw_design(study, 30, 0.5, seed=1)
     assert of(expected_costs(study, design, read_prices()), "judge")["requests"] == 60 * 2
+
+
+def test_prompts_that_write_out_what_is_shown_are_for_text_alone(tmp_path: Path) -> None:
+    content = towns() | {"vignette": {"layout": "table"}}
+    content["prompts"][0]["user"] = "user.j2"
+    folder = write_study(tmp_path / "towns", content)
+    (folder / "user.j2").write_text("{{ question }} {{ A }} or {{ B }}?", encoding="utf-8")
+    study = load_study(folder)
+    costs = expected_costs(study, draw_design(study, 5, 0.0, seed=1), read_prices())
+    assert of(costs, "judge")["prompts"] == 2
+    assert of(costs, "judge", "images")["prompts"] == 1
