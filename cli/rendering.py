@@ -58,6 +58,7 @@ def render(
 
 def _render(job: Job, profiles: pd.DataFrame, delivery: Delivery) -> None:
     """Draw what is missing of one kind of cues, gather its table, and upload it if asked to."""
+    from conjury.inference.vignettes.ablations import check_ablation
     from conjury.inference.vignettes.claims import Claims
     from conjury.inference.vignettes.jobs import check_job, note_job, open_desk
     from conjury.inference.vignettes.manifest import JobFolder, gather
@@ -69,6 +70,7 @@ def _render(job: Job, profiles: pd.DataFrame, delivery: Delivery) -> None:
     facts = desk.facts()
     folder = JobFolder(delivery.out, job.study.name, job.cues)
     check_job(folder, facts)
+    check_ablation(desk, profiles)
     workers = delivery.workers or _cores()
     ids = profiles["profile_id"].to_numpy()
     _tell_plan(desk, folder, profiles, plan(folder, ids), workers)
