@@ -339,7 +339,7 @@ def show_plan(order: Order, planned: Plan, budget: Budget, prices: Prices, runni
     route = "OpenAI's batch interface" if running.batch else ask.backend
     prompts = listed(prompt.id for prompt in order.prompts)
     samples = "sample" if ask.samples == 1 else "samples"
-    source = "as answers so far" if planned.measured else "guessed from the length of the texts"
+    source = "as answers so far" if planned.measured else "guessed from texts and pictures"
     lines = {
         "Judge": f"{order.judge_id}: {ask.model} by {route}",
         "Subjects": f"{order.n_subjects:,} x {len(order.prompts)} prompts ({prompts}) x {ask.samples} "

@@ -48,7 +48,7 @@ def render(
         raise typer.Exit(max(_check(known, name, delivery.out) for name in cues))
     profiles, seed = _profiles(known, selection, keep=not delivery.dry_run)
     for name in cues:
-        job = study_job(known, name, look, seed)
+        job = study_job(known, name, look, seed, delivery.format)
         _render(job, profiles, delivery)
     if delivery.dry_run:
         console.print("Nothing was kept (--dry-run).")
@@ -165,16 +165,14 @@ def check_posts(
         )
 
 
-def study_job(study: Study, cues: Cues, look: Look, seed: int) -> Job:
+def study_job(study: Study, cues: Cues, look: Look, seed: int, kind: str = "png") -> Job:
     """Put together how pictures are drawn, by options and the study file."""
     from conjury.inference.columns import listed
     from conjury.inference.vignettes.encoding import MEDIA_TYPES, Format
     from conjury.inference.vignettes.jobs import Job, with_faces
 
-    if look.format not in MEDIA_TYPES:
-        raise InputError(
-            f"--format {look.format}: pictures are written as {listed(MEDIA_TYPES)}; choose one."
-        )
+    if kind not in MEDIA_TYPES:
+        raise InputError(f"--format {kind}: pictures are written as {listed(MEDIA_TYPES)}; choose one.")
     stated = study.vignette
     usual = "table" if study.content is None else "post"
     return Job(
@@ -182,7 +180,7 @@ def study_job(study: Study, cues: Cues, look: Look, seed: int) -> Job:
         cues,
         look.layout or (stated.layout if stated else usual),
         look.theme or (stated.theme if stated else "light"),
-        cast(Format, look.format),
+        cast(Format, kind),
         seed,
         look.emoji_font,
     )

@@ -56,10 +56,6 @@ class Look:
     emoji_font: Annotated[
         Path | None, typer.Option(help="Font of the emoji; else it is looked for.", rich_help_panel=LOOK)
     ] = None
-    format: Annotated[
-        str,
-        typer.Option(help="png, or webp (smaller, slower; as exact).", rich_help_panel=LOOK),
-    ] = "png"
 
 
 @dataclass(frozen=True)
@@ -69,6 +65,10 @@ class Delivery:
     out: Annotated[
         Path, typer.Option("--out", help="Folder of pictures and their tables.", rich_help_panel=DELIVERY)
     ] = Path("stimuli")
+    format: Annotated[
+        str,
+        typer.Option(help="png, or webp (smaller, slower; as exact).", rich_help_panel=DELIVERY),
+    ] = "png"
     workers: Annotated[
         int | None,
         typer.Option(min=1, help="Processes that draw; by default one a core.", rich_help_panel=DELIVERY),

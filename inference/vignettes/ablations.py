@@ -38,11 +38,11 @@ def check_ablation(desk: Desk, profiles: pd.DataFrame) -> None:
         before, size_before = full[row]
         moved = _first_moved(before, boxes)
         if moved is not None or size != size_before:
-            shown = dict(zip(("name", "handle"), whole[["name", "handle"]].iloc[row], strict=True))
+            name, handle = whole[["name", "handle"]].iloc[row]
             raise InputError(
                 f"profile {record['profile_id']}: with cues {job.cues} more would change in layout "
-                f"{job.layout} than the cue ({moved or 'the height'} moves), perhaps since '{shown['name']}' or "
-                f"'@{shown['handle']}' takes several lines; give both more room there, or shorten them."
+                f"{job.layout} than the cue ({moved or 'the height'} moves), perhaps since '{name}' or "
+                f"'@{handle}' takes several lines; give both more room there, or shorten them."
             )
 
 
