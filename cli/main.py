@@ -172,7 +172,8 @@ def collect(
     ] = False,
 ) -> None:
     """Ask a model what it has not answered yet; run it again to go on."""
-    from .collecting import Asking, Running, collect_judgments
+    from .asking import Asking, Running
+    from .collecting import collect_judgments
 
     if stimuli not in ("text", "images", "links"):
         raise InputError(f"--stimuli {stimuli}: posts are shown as text, images or links; write one of them.")
@@ -200,7 +201,7 @@ def collect(
 @app.command()
 def status(study: StudyName, out: Out = None) -> None:
     """Tell how far a run is."""
-    from .collecting import show_status
+    from .runs import show_status
 
     show_status(study, out)
 
@@ -215,7 +216,7 @@ def retry(
     out: Out = None,
 ) -> None:
     """Mark requests to be asked again by the next collect; their earlier answers are kept."""
-    from .collecting import retry as mark
+    from .runs import retry as mark
 
     mark(study, out, status, judge)
 
@@ -223,7 +224,7 @@ def retry(
 @app.command()
 def parse(study: StudyName, out: Out = None, rule: Rule = "default", prices: PriceTable = None) -> None:
     """Read the answers of a run again, by another rule, and write its tables; nothing is sent."""
-    from .collecting import parse as read
+    from .runs import parse as read
 
     read(study, out, rule, prices)
 
@@ -235,7 +236,7 @@ app.add_typer(ledger, name="ledger")
 @ledger.command()
 def verify(study: StudyName, out: Out = None) -> None:
     """Look for damage in the ledger of a run; exit code 1 where there is any."""
-    from .collecting import verify as look
+    from .runs import verify as look
 
     raise typer.Exit(look(study, out))
 

@@ -9,8 +9,9 @@ from typing import Any
 from conjury.inference.errors import InputError
 from conjury.inference.study import ItemStudy
 
-from .collecting import console, run_folder
 from .loading import truth_file
+from .run_words import console
+from .runs import run_folder
 
 
 def refuse_options(study: str, kind: str, given: Mapping[str, Any]) -> None:

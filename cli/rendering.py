@@ -129,7 +129,7 @@ def _profiles(study: Study, selection: Selection, keep: bool) -> tuple[pd.DataFr
     """Return the profiles that are drawn, and the seed of their posts."""
     from conjury.inference.design import enumerate_profiles
 
-    from .collecting import run_folder
+    from .runs import run_folder
 
     folder = run_folder(study, selection.run)
     if selection.all:

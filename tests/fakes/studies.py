@@ -12,7 +12,8 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from conjury.cli.collecting import Asking, Running, collect_judgments
+from conjury.cli.asking import Asking, Running
+from conjury.cli.collecting import collect_judgments
 from conjury.inference.ledger import Ledger
 
 MODEL = "gpt-4o-mini"  # a model with a price

@@ -8,8 +8,8 @@ import pytest
 from fakes.server import FakeServer
 from fakes.studies import change_study, collect, table, towns, write_study
 
-from conjury.cli.collecting import parse
-from conjury.cli.collecting import retry as mark
+from conjury.cli.runs import parse
+from conjury.cli.runs import retry as mark
 from conjury.inference.engines import engines
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.ledger import Ledger

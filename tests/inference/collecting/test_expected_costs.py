@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from fakes.studies import towns, write_study
 
-from conjury.cli.collecting import Asking, find_judge, find_prompts
+from conjury.cli.asking import Asking, find_judge, find_prompts
 from conjury.inference.collect import Budget, Order, plan
 from conjury.inference.designing import DrawnDesign, draw_design
 from conjury.inference.expected_costs import BUILT, expected_costs

@@ -11,7 +11,7 @@ import pytest
 from fakes.server import FakeServer
 from fakes.studies import LABELS, RATINGS, change_study, collect, items, table, towns, write_study
 
-from conjury.cli.collecting import parse
+from conjury.cli.runs import parse
 from conjury.inference.answer_forms import full_rules
 from conjury.inference.building import Builder
 from conjury.inference.errors import InputError

@@ -15,7 +15,7 @@ from fakes.studies import MODEL, PAIRS, change_study, collect, table, verdicts
 from pandas.testing import assert_frame_equal
 
 from conjury.cli import collecting
-from conjury.cli.collecting import parse, retry, show_status, verify
+from conjury.cli.runs import parse, retry, show_status, verify
 from conjury.inference.backends.simulated import SimulatedBackend
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger

@@ -1,0 +1,148 @@
+"""How a judge is asked: the options of ``conjury collect``, the study file, and what goes together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conjury.inference.columns import did_you_mean, listed
+from conjury.inference.errors import InputError
+from conjury.inference.study import ItemStudy, Study
+from conjury.inference.study_asking_checks import unfit_answer
+
+from .runs import run_folder
+
+if TYPE_CHECKING:
+    from conjury.inference.collecting_parts import Response, Sampling
+    from conjury.inference.pictures import Pictures
+    from conjury.inference.runs import RunFolder
+    from conjury.inference.study_parts import Prompt
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Options of ``collect`` that say how a judge is asked; None keeps what the study file says."""
+
+    backend: str | None = None
+    model: str | None = None
+    base_url: str | None = None
+    key_variable: str | None = None
+    answer: str | None = None
+    samples: int | None = None
+
+    def changed(self) -> dict[str, Any]:
+        """Return the options that were given."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Running:
+    """Options of ``collect`` that say how a run goes."""
+
+    pairs: int | None = None
+    images: bool = False
+    links: bool = False
+    pictures: Path = Path("stimuli")
+    concurrency: int = 64
+    max_cost: float | None = None
+    prices: Path | None = None
+    batch: bool = False
+    wait: bool = False
+    dry_run: bool = False
+    rule: str = "default"
+    recorded: Path | None = None
+    export: Path | None = None
+    results: Path | None = None
+    weights: Path | None = None
+
+
+def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
+    """Say how a judge is asked: as the study file says, changed by options, or by options alone."""
+    from pydantic import ValidationError
+
+    from conjury.inference.collecting_parts import Sampling, with_answer
+    from conjury.inference.study_words import in_words
+
+    judge = next((judge for judge in study.judges if judge.id == name), None)
+    if judge is not None and judge.kind == "human":
+        raise InputError(f"--judge {name}: these are people; their answers come in by `conjury import`.")
+    given = asking.changed()
+    if (judge is None or judge.ask is None) and "model" not in given:
+        if "base_url" not in given:
+            able = [known.id for known in study.judges if known.ask is not None]
+            hint = did_you_mean(name, able) if judge is None else ""
+            raise InputError(
+                f"--judge {name}: the study file does not say how to ask this judge{hint}; name one of "
+                f"{listed(able)}, or say --model, and --base-url where it is served."
+            )
+        from conjury.inference.backends.serving import served_model
+
+        given["model"] = served_model(given["base_url"], given.get("key_variable", "OPENAI_API_KEY"))
+    before = {} if judge is None or judge.ask is None else judge.ask.model_dump()
+    try:
+        return with_answer(Sampling.model_validate({**before, **given}), *study.responses)
+    except ValidationError as problems:
+        first = problems.errors()[0]
+        option = "--" + str(first["loc"][0]).replace("_", "-") if first["loc"] else "the options"
+        raise InputError(f"{option} {first['input']!r}: {in_words(first)}; correct it.") from None
+
+
+def check_route(ask: Sampling, responses: Sequence[Response], running: Running) -> None:
+    """Refuse options that do not go together."""
+    if running.batch and ask.backend != "openai":
+        raise InputError(f"--batch sends requests to OpenAI, not to {ask.backend}; leave out one of the two.")
+    if running.wait and not running.batch:
+        raise InputError("--wait is about batches; add --batch, or leave it out.")
+    if running.export is not None and (running.batch or running.results is not None):
+        raise InputError("--export writes requests and sends none; leave out --batch and --results.")
+    if running.weights is not None and ask.backend not in ("vllm", "ray"):
+        raise InputError(f"--weights is for vllm and ray, not for {ask.backend}; leave it out.")
+    if running.recorded is not None and ask.backend != "replay":
+        raise InputError("--recorded is the table that --backend replay reads; add that, or leave it out.")
+    unfit = next(filter(None, (unfit_answer(ask.answer, response.form) for response in responses)), None)
+    if unfit is not None:
+        raise InputError(f"--answer {ask.answer}: {unfit}")
+
+
+def find_prompts(
+    study: Study | ItemStudy, names: Sequence[str] | None, images: bool, judge: str = ""
+) -> list[Prompt]:
+    """Select prompts: those that are named, else those of the judge that differ for what is shown."""
+    known = {prompt.id: prompt for prompt in study.prompts}
+    for name in names or ():
+        if name not in known:
+            raise InputError(
+                f"--prompt {name}: there is no such prompt{did_you_mean(name, known)}; use {listed(known)}."
+            )
+        if known[name].stimuli == "images" and not images:
+            raise InputError(
+                f"--prompt {name}: this prompt differs from others in the pictures alone; add "
+                "--stimuli images."
+            )
+    if names:
+        return [known[name] for name in dict.fromkeys(names)]
+    mine = next((part.prompts for part in study.judges if part.id == judge), None) or list(known)
+    usable = [known[name] for name in mine if images or known[name].stimuli == "any"]
+    if not usable:
+        raise InputError(f"Study {study.name} has no prompts; write at least one into the study file.")
+    return usable
+
+
+def find_pictures_of(
+    study: Study | ItemStudy, folder: RunFolder, prompts: Sequence[Prompt], running: Running
+) -> Pictures | None:
+    """Find the pictures of a conjoint's profiles, where these are shown."""
+    from conjury.inference.pictures import find_pictures
+
+    if not running.images or isinstance(study, ItemStudy):
+        return None
+    design = folder.design or folder.draw(study, None, None, None, keep=not running.dry_run)
+    usual = folder.path == run_folder(study, None).path
+    return find_pictures(
+        *(study, design, prompts, running.pictures),
+        pairs=running.pairs,
+        links=running.links,
+        run=None if usual else folder.path,
+    )
