@@ -124,6 +124,7 @@ def test_a_panel_with_errors_and_tastes_of_its_own_is_planned_right(study: Study
     agree(found, "rude", planned)
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_studies_on_any_number_of_processes(study: Study) -> None:
     heard: list[tuple[int, int]] = []
     given: dict[str, Any] = {"pairs": 200, "n_sims": 4, "truth": MACHINE}

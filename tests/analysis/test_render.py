@@ -123,6 +123,7 @@ def test_rendering_writes_nothing_beside_the_sources(page) -> None:
     assert stat.S_IMODE(page.stat().st_mode) == 0o644
 
 
+@pytest.mark.long
 def test_the_report_on_engines_is_rendered_too(results, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     made = render("estimators", results, tmp_path / "reports")
@@ -146,6 +147,7 @@ def test_the_report_of_one_study_is_refused_for_another(other_study, tmp_path) -
     assert not (tmp_path / "reports").exists()
 
 
+@pytest.mark.long
 def test_the_report_on_any_study_bears_its_title_and_speaks_of_no_other(
     other_study, tmp_path, monkeypatch
 ) -> None:

@@ -276,7 +276,7 @@ def test_studentized_intervals_follow_the_textbook() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("alpha", [0.05, 0.2])
+@pytest.mark.parametrize("alpha", [0.05, pytest.param(0.2, marks=pytest.mark.long)])
 def test_p_values_invert_the_interval(method: Any, alpha: float) -> None:
     draws, near = 399, 0
     for null in np.linspace(0.3, 0.7, 13):

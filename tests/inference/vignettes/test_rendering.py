@@ -233,6 +233,7 @@ def test_two_runs_at_once_share_the_work(towns: Path, tmp_path: Path, reference:
     assert files(root) == reference
 
 
+@pytest.mark.long
 def test_ctrl_c_keeps_what_is_finished(
     desk: Desk, towns: Path, tmp_path: Path, reference: dict[str, bytes]
 ) -> None:
@@ -251,6 +252,7 @@ def test_ctrl_c_keeps_what_is_finished(
     assert files(root) == reference
 
 
+@pytest.mark.long
 def test_a_chunk_is_waited_for_and_taken_over_when_its_process_ends(
     desk: Desk, towns: Path, tmp_path: Path
 ) -> None:
@@ -276,6 +278,7 @@ def test_a_chunk_is_waited_for_and_taken_over_when_its_process_ends(
     assert told[-1] == 30
 
 
+@pytest.mark.long
 def test_a_process_that_is_killed_is_told(desk: Desk, towns: Path, tmp_path: Path) -> None:
     folder = JobFolder(tmp_path, "towns", "both")
     chosen = profiles(towns)
