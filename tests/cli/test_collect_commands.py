@@ -254,7 +254,10 @@ ASK = ("collect", "towns", "--judge", "judge")
         ((*ASK, "--pairs", 41), "The design has 40 pairs"),
         ((*ASK, "--pairs", 0), "--pairs"),
         ((*ASK, "--stimuli", "video"), "--stimuli video"),
-        ((*ASK, "--stimuli", "images"), "80 of 80 profiles have no picture .*; run `conjury render towns/study.yaml --cues both"),
+        (
+            (*ASK, "--stimuli", "images"),
+            "80 of 80 profiles have no picture .*; run `conjury render towns/study.yaml --cues both",
+        ),
         ((*ASK, "--stimuli", "links", "--pictures", "pics"), "pics: 80 of 80 profiles have no address"),
         ((*ASK, "--backend", "carrier"), "--backend 'carrier'"),
         ((*ASK, "--answer", "letter"), "--answer 'letter'"),
