@@ -51,6 +51,24 @@ def conjury_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     return run
 
 
+@pytest.fixture
+def streams(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Run the command in an empty folder; return its exit code and what it wrote to both streams."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["conjury", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        return int(ended.value.code or 0), printed.out, printed.err
+
+    return run
+
+
 @pytest.fixture(scope="session")
 def short_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The moderation study with its first analysis only, so that a fit draws a single figure."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ import yaml
 from fakes.studies import towns, write_study
 
 from conjury.analysis.conjoint.power.closed_form import power
-from conjury.cli.main import main
 from conjury.inference.study import load_study
 
 Told = Callable[..., tuple[int, str, str]]
@@ -24,22 +23,9 @@ COAST = {"levels": {"place": ["coast"], "river": ["dry", "narrow"]}, "because": 
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Told:
-    """Run the command in an empty folder; return its exit code and what it wrote to both streams."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["conjury", "design", *map(str, arguments)])
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        written = capsys.readouterr()
-        return code, written.out, written.err
-
-    return run
+def told(streams: Told) -> Told:
+    """Run `conjury design` in an empty folder; return its exit code and what it wrote to both streams."""
+    return partial(streams, "design")
 
 
 @pytest.fixture

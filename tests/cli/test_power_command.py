@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from conjury.analysis.conjoint.power.closed_form import power
-from conjury.cli.main import main
 from conjury.inference.study import load_study
 
 Told = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Told:
-    """Run the command in an empty folder; return its exit code and what it wrote to both streams."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "160")
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["conjury", "power", *arguments])
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        written = capsys.readouterr()
-        return code, written.out, written.err
-
-    return run
+def told(streams: Told) -> Told:
+    """Run `conjury power` in an empty folder; return its exit code and what it wrote to both streams."""
+    return partial(streams, "power")
 
 
 def row_of(out: str, start: str) -> list[str]:
