@@ -10,6 +10,7 @@ import typer
 
 from conjury.inference.errors import ConjuryError, InputError
 
+from .examples import example
 from .gallery import gallery
 from .import_command import import_
 from .perturbing import perturb
@@ -88,6 +89,7 @@ def simulate(
     simulate_study(study, out, seed, respondents, pairs, again, judge, prompt)
 
 
+app.command()(example)
 app.command("import")(import_)
 app.command()(perturb)
 app.command()(render)

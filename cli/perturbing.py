@@ -20,7 +20,12 @@ _SUFFIX = re.compile(r"(\.parquet|\.csv|\.csv\.gz)$", re.IGNORECASE)
 
 
 def perturb(
-    items: Annotated[Path, typer.Argument(help="Items (.parquet, .csv, .csv.gz) with text or lines.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="STUDY|FILE", help="Study of items, or a table of items (.parquet, .csv, .csv.gz)."
+        ),
+    ],
     kinds: Annotated[
         str, typer.Option(help="orthographic, drift, preserving, dialect; separated by commas.")
     ] = "orthographic,drift,preserving,dialect",
@@ -30,7 +35,10 @@ def perturb(
     span: Annotated[
         str | None, typer.Option(help="Only the characters [[start, end], ...] in this column of items.")
     ] = None,
-    labels: Annotated[Path | None, typer.Option(help="Gold labels, carried over to the copies.")] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(help="Gold labels, carried over to the copies; by default those of the study."),
+    ] = None,
     language_column: Annotated[str, typer.Option(help="Column of items that holds en or es.")] = "language",
     rate: Annotated[
         list[str] | None,
@@ -57,7 +65,10 @@ def perturb(
         bool, typer.Option("--without-originals", help="Write the copies alone.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where the items go; by default NAME.perturbed beside them.")
+        Path | None,
+        typer.Option(
+            "--out", help="Where the items go; by default STUDY.perturbed.csv, or FILE.perturbed beside it."
+        ),
     ] = None,
 ) -> None:
     """Make minimal pairs: copies of items that differ from them within a span, at a stated rate."""
@@ -66,7 +77,9 @@ def perturb(
 
     from .loading import read_pairs
 
-    out = out or items.with_name(_SUFFIX.sub(r".perturbed\1", items.name))
+    items, gold, beside_items = _find(source)
+    labels = labels or gold
+    out = out or beside_items
     beside = {name: _beside(out, name) for name in ("labels", "refused")}
     _check_apart(out, beside, [items, *([labels] if labels else [])])
     wanted = _split("--kinds", kinds)
@@ -90,6 +103,22 @@ def perturb(
     page = _SUFFIX.sub("", str(out)) + ".html"
     Path(page).write_text(sheet(made, seed=seed), encoding="utf-8")
     _tell(made, out, beside, page)
+
+
+def _find(source: str) -> tuple[Path, Path | None, Path]:
+    """Return the table of items, the study's gold labels, and where copies go by default."""
+    path = Path(source)
+    if _SUFFIX.search(source):
+        return path, None, path.with_name(_SUFFIX.sub(r".perturbed\1", path.name))
+    from conjury.inference.study import ItemStudy, load_any_study
+
+    study = load_any_study(source)
+    if not isinstance(study, ItemStudy):
+        raise InputError(f"{source} is a conjoint, which has no items to perturb; name a study of items.")
+    gold = None if study.gold is None else study.folder / study.gold.file
+    if gold is not None and not gold.exists():
+        gold = None
+    return study.folder / study.items, gold, Path(f"{study.name}.perturbed.csv")
 
 
 def _beside(out: Path, name: str) -> Path:

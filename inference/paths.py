@@ -7,6 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 STUDIES = ROOT / "data" / "studies"
 PRICES = ROOT / "data" / "prices.yaml"
+EXAMPLES = ROOT / "data" / "examples"
 RECORDED = ROOT / "data" / "recorded"
 PUBLISHED = ROOT / "data" / "published"
 QUARTO = ROOT / "quarto"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -12,8 +11,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from wheel import ROOT, build_wheel, tracked_files
 
-ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 FOLDERS = {
     folder: name for name, folder in PYPROJECT["tool"]["setuptools"]["package-dir"].items()
@@ -21,13 +20,6 @@ FOLDERS = {
 LEFT_OUT_OF_THE_WHEEL = ("R/benchmark/", "R/raters/", "R/tests/")
 HEAVY = {"arviz", "linearmodels", "matplotlib", "numba", "pymc", "rpy2", "sqlalchemy", "statsmodels", "torch"}
 HEAVY |= {"av", "openai", "ray", "vllm", "xarray"}
-
-
-def tracked_files() -> list[str]:
-    if not (ROOT / ".git").exists() or shutil.which("git") is None:
-        pytest.skip("not a git checkout")
-    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
-    return [name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()]
 
 
 def packaged_files() -> list[str]:
@@ -52,28 +44,7 @@ def make_targets() -> set[str]:
 @pytest.fixture(scope="module")
 def wheel_contents(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """Names in a wheel built from the tracked files alone."""
-    uv = shutil.which("uv", path=f"{os.environ['PATH']}{os.pathsep}{ROOT / '.uv' / 'bin'}")
-    if uv is None:
-        pytest.skip("uv is not on the PATH")
-    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    for name in tracked_files():
-        (source / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / name, source / name)
-    command = [
-        uv,
-        "build",
-        "--quiet",
-        "--wheel",
-        "--python",
-        sys.executable,
-        "--out-dir",
-        str(out),
-        str(source),
-    ]
-    built = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stderr
-    (wheel,) = out.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
+    with zipfile.ZipFile(build_wheel(tmp_path_factory)) as archive:
         return set(archive.namelist())
 
 
