@@ -70,8 +70,9 @@ def ids(listed: list[Step]) -> list[str]:
 def test_commands_and_options_exist(step: Step) -> None:
     """With --help behind them all options are still checked, and nothing is run."""
     words = shlex.split(step.text, comments=True)
-    if words[0] != "conjury":
-        pytest.skip("a command of another program")
+    if words[0] == "Rscript":
+        return
+    assert words[0] == "conjury"
     ended = typer.main.get_command(app).main([*words[1:], "--help"], standalone_mode=False)
     assert ended in (None, 0)
 

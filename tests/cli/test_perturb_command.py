@@ -110,3 +110,16 @@ def test_the_command_runs_as_a_process(conjury: Run, tmp_path: Path) -> None:
     done = conjury("perturb", "items.csv", "--language-column", "lang", "--kinds", "dialect", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "1 pairs of 1 items" in done.stdout
+
+
+def test_a_study_is_named_in_place_of_its_files(conjury_here: Told) -> None:
+    code, printed = conjury_here("perturb", "multiturn", "--only", "punchline", "--kinds", "orthographic")
+    assert code == 0, printed
+    copies, labels = pd.read_csv("multiturn.perturbed.csv"), pd.read_csv("multiturn.perturbed.labels.csv")
+    assert copies["condition"].value_counts().to_dict() == {"none": 20, "orthographic": 20}
+    assert set(labels["item_id"]) == set(copies["item_id"])
+
+
+def test_a_conjoint_has_no_items_to_perturb(conjury_here: Told) -> None:
+    code, printed = conjury_here("perturb", "moderation")
+    assert (code, "moderation is a conjoint" in printed) == (2, True)
