@@ -15,6 +15,7 @@ from conjury.inference.files import read_table, write_table
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Command = Callable[..., tuple[int, str, str]]
+Told = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
