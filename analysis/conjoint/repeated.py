@@ -41,9 +41,9 @@ def without_repeats(data: pd.DataFrame, named: Collection[str | None] = ()) -> p
         )
     count = int(again.sum())
     warnings.warn(
-        f"{'One row' if count == 1 else f'{count:,} rows'} of repeated pairs (column 'repeat') excluded from "
-        "the estimates: repeated answers are not independent of the earlier ones. Give include_repeats(data) to "
-        "include them in the clusters of the earlier pairs, or data[~data['repeat']] to silence this warning.",
+        f"{'One row' if count == 1 else f'{count:,} rows'} of repeated pairs (column 'repeat') excluded: "
+        "repeated answers are not independent of the earlier ones. Give include_repeats(data) to include "
+        "them in the clusters of the earlier pairs, or data[~data['repeat']] to silence this warning.",
         RepeatsExcluded,
         stacklevel=_depth_of_caller(),
     )
