@@ -32,6 +32,7 @@ from conjury.analysis.diagnostics.diagnose import diagnose
 from conjury.analysis.fit import Options, fit_study
 from conjury.analysis.report import Results
 from conjury.analysis.robustness import robustness
+from conjury.inference.designing import load_design, save_design
 from conjury.inference.errors import InputError
 from conjury.inference.files import write_table
 from conjury.inference.prepare import load_choices
@@ -214,6 +215,15 @@ def test_simulated_repeats_name_the_pair_that_they_repeat(kind: str) -> None:
     exchanged = again.rename(index=OPPOSITE, level="position")
     assert made.loc[~made["repeat"], "repeat_of"].isna().all()
     assert first.loc[exchanged.index].tolist() == exchanged.tolist()
+
+
+def test_designs_saved_without_links_are_read_with_them(study: Study, tmp_path: Path) -> None:
+    design = design_of(study)
+    save_design(design, tmp_path)
+    write_table(design.tasks.drop(columns="repeat_of"), tmp_path / "tasks.parquet")
+    read = load_design(tmp_path)
+    assert read is not None
+    pd.testing.assert_series_equal(read.tasks["repeat_of"], design.tasks["repeat_of"])
 
 
 # --- effects -------------------------------------------------------------------------------------
