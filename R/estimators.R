@@ -3,7 +3,8 @@
 # Each returns a data frame with the columns outcome, statistic, feature, level, estimate, std_error, z, p,
 # lower, upper (differences: `by` first, and the column of the subgroups after level). Intervals and tests are
 # normal and two-sided throughout, also on the rows of restricted features. Features, and the column of the
-# subgroups, are factors, text or logical; ordered factors count as unordered.
+# subgroups, are factors, text or logical; ordered factors count as unordered. Rows whose column `repeat` is TRUE
+# are answers to pairs shown again; they are excluded with a warning, unless the call names that column.
 
 #' Average marginal component effects
 #'
@@ -18,7 +19,7 @@
 #'   error; a level that never occurs has no estimate.
 survey_amce <- function(data, formula, id = NULL, weights = NULL, alpha = 0.05, family = "gaussian") {
   formula <- stats::as.formula(formula, env = baseenv())
-  data <- with_factors(data, features_of(formula))
+  data <- with_factors(without_repeats(data, c(all.vars(formula), id)), features_of(formula))
   fit <- fit_survey(data, formula, id, weights, family)
   rows <- lapply(features_of(formula), function(feature) {
     effects <- feature_effects(fit, data, formula, feature)
@@ -34,7 +35,7 @@ survey_amce <- function(data, formula, id = NULL, weights = NULL, alpha = 0.05, 
 #' @param h0 Mean under the null hypothesis; it moves z and p, not the interval.
 survey_mm <- function(data, formula, id = NULL, weights = NULL, alpha = 0.05, h0 = 0) {
   formula <- stats::as.formula(formula, env = baseenv())
-  data <- with_factors(data, features_of(formula))
+  data <- with_factors(without_repeats(data, c(all.vars(formula), id)), features_of(formula))
   rows <- lapply(features_of(formula), function(feature) {
     means <- cell_means(data, formula, feature, id, weights)
     tidy_rows(formula, "mm", feature, levels(data[[feature]]), means$estimate, sqrt(diag(means$vcov)), alpha, h0)
@@ -54,7 +55,7 @@ survey_amce_diffs <- function(data, formula, by, id = NULL, weights = NULL, alph
   formula <- stats::as.formula(formula, env = baseenv())
   if (length(partners_of(formula))) stop("differences in effects take no restricted features (`a * b`)")
   features <- setdiff(features_of(formula), by)
-  data <- with_factors(data, c(features, by))
+  data <- with_factors(without_repeats(data, c(all.vars(formula), id, by)), c(features, by))
   joint <- paste0(
     backquoted(outcome_of(formula)), " ~ (", paste(backquoted(features), collapse = " + "), ") * ", backquoted(by)
   )
@@ -87,7 +88,7 @@ survey_amce_diffs <- function(data, formula, by, id = NULL, weights = NULL, alph
 survey_mm_diffs <- function(data, formula, by, id = NULL, weights = NULL, alpha = 0.05) {
   formula <- stats::as.formula(formula, env = baseenv())
   features <- setdiff(features_of(formula), by)
-  data <- with_factors(data, c(features, by))
+  data <- with_factors(without_repeats(data, c(all.vars(formula), id, by)), c(features, by))
   groups <- levels(data[[by]])
   means <- sapply(features, function(feature) {
     cell_means(data, formula, feature, id, weights, by)
@@ -105,6 +106,25 @@ survey_mm_diffs <- function(data, formula, by, id = NULL, weights = NULL, alpha 
     }))
   })
   stack_rows(rows)
+}
+
+# --- rows of repeated pairs --------------------------------------------------------------------------
+
+#' The data without rows of repeated pairs, with a warning
+#'
+#' @param named Columns that the call names; where `repeat` is one of them all rows stay.
+without_repeats <- function(data, named) {
+  marks <- tolower(as.character(data[["repeat"]]))
+  again <- marks %in% c("true", "t", "1")
+  if ("repeat" %in% named || !any(again) || !all(is.na(marks) | marks %in% c("true", "t", "1", "false", "f", "0"))) {
+    return(data)
+  }
+  warning(sprintf(paste(
+    "%s of repeated pairs (column 'repeat') excluded: repeated answers are not independent of the earlier ones. To",
+    "include them in the clusters of the earlier pairs, write these (column 'repeat_of') into their pair_id and FALSE",
+    "into repeat; to silence this warning, drop the rows"
+  ), if (sum(again) == 1L) "One row" else paste(format(sum(again), big.mark = ","), "rows")), call. = FALSE)
+  data[!again, , drop = FALSE]
 }
 
 # --- from columns to factors -------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from conjury.inference.tables import PROBABILITY
 from . import conjoint
 from .conjoint.engines.solution import ENGINES
 from .conjoint.intervals import METHODS
+from .conjoint.repeated import is_repeat
 from .conjoint.request import VCOVS
 from .record import BOOTSTRAPPED, COUNTS, record_analysis, resampled_unit
 from .results import Estimates, check_alpha, stack
@@ -108,7 +109,7 @@ class Fitted:
 def groups(variants: Mapping[str, pd.DataFrame]) -> Iterator[Group]:
     """Split choices by variant, judge and prompt, in order of appearance; swapped repeats are left out."""
     for variant, choices in variants.items():
-        repeat = choices["repeat"].to_numpy(dtype=bool)
+        repeat = is_repeat(choices)
         left_out = choices[repeat].groupby(_judge_and_prompt(choices[repeat]), observed=True).size().to_dict()
         asked = choices[~repeat]
         for key, rows in asked.groupby(_judge_and_prompt(asked), sort=False, observed=True):

@@ -12,7 +12,6 @@ import pandas as pd
 from scipy.special import ndtri, stdtrit
 
 from conjury.inference.errors import InputError
-from conjury.inference.prepare import judge_of
 
 from .conjoint.amce import amce
 from .conjoint.errors.error_choices import errors_under_choices
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from conjury.inference.study import Study
     from conjury.inference.study_parts import Analysis
 
-CHANCE = 0.5  # agreement of answers given at random
 TABLES = ("errors", "reliability", "position", "corrected", "power")
 USUAL_POWER = 0.8
 
@@ -246,32 +244,37 @@ def _repeated(
 ) -> tuple[dict[str, pd.DataFrame], list[str]]:
     """Tables that need repeated tasks, and why there are none."""
     try:
-        found = reliability(choices, draws=draws, seed=seed, alpha=alpha, outcome=study.outcome)
+        identified = choices["profile_id"].notna().all()
+        stimuli = [part.id for part in study.stimuli if part.id in choices and choices[part.id].notna().any()]
+        content = [*(attribute.id for attribute in study.attributes), *stimuli]
+        found = reliability(
+            choices,
+            draws=draws,
+            seed=seed,
+            alpha=alpha,
+            outcome=study.outcome,
+            features=None if identified else content,
+        )
     except InputError as error:
         return {}, [f"Reliability is not known: {error}"]
     tables, notes, frames = {"reliability": found.frame, "position": found.position}, [], []
-    for (judge, prompt), rows in choices.groupby(
-        [judge_of(choices), choices["prompt_id"].astype("string").fillna("")], sort=False, observed=True
-    ):
-        if not rows["repeat"].any():
+    for group in groups({"": choices}):
+        own = found.frame[(found.frame["judge"] == group.judge) & (found.frame["prompt"] == group.prompt)]
+        if own.empty:
             continue
-        kind = str(rows["judge_kind"].iloc[0])
-        name = " ".join(filter(None, (str(judge), str(prompt))))
-        own = found.frame[(found.frame["judge"] == judge) & (found.frame["prompt"] == prompt)]
-        if (own["upper"] < CHANCE).all():
-            notes.append(f"{name}, effects were not corrected. {own['verdict'].iloc[0]}")
+        if not own["correctable"].any():
+            notes.append(f"{group.name}, effects were not corrected. {own['verdict'].iloc[0]}")
             continue
+        id = resampled_unit(study, group.kind)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                fitted = amce(
-                    rows, analysis.formula, id=resampled_unit(study, kind), alpha=alpha, correct="reliability"
-                )
+                fitted = amce(group.choices, analysis.formula, id=id, alpha=alpha, correct=found)
         except InputError as error:
-            notes.append(f"{name}, effects were not corrected: {error}")
+            notes.append(f"{group.name}, effects were not corrected: {error}")
             continue
         if isinstance(fitted, Corrected):
-            frames.append(_of(Group("", str(judge), str(prompt), kind, rows), fitted.beside))
+            frames.append(_of(group, fitted.beside))
     if frames:
         tables["corrected"] = pd.concat(frames, ignore_index=True)
     return tables, notes

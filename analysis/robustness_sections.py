@@ -138,14 +138,14 @@ class RobustnessReport(ReportData):
 
     def _reliability(self) -> str:
         agreement, position = (self.named(self.table(name)) for name in ("reliability", "position"))
-        single = agreement[agreement["sides"] != "either"]
-        verdicts = [f"{plain(named(row))}: {plain(row['verdict'])}" for row in single.to_dict("records")]
+        judges = agreement.drop_duplicates(["judge", "prompt"])
+        verdicts = [f"{plain(named(row))}: {plain(row['verdict'])}" for row in judges.to_dict("records")]
         caption = (
             "Agreement of repeated answers with bootstrap intervals (left), and answers to pairs whose sides "
             "were swapped (right)."
         )
         told = (
-            RELIABILITY.format(verdicts=" ".join(dict.fromkeys(verdicts)))
+            RELIABILITY.format(verdicts=" ".join(verdicts))
             + self._figure("reliability", caption)
             + table_blocks("reliability", [reliability_table(agreement)], "Agreement of repeated answers.")
             + table_blocks("position", [position_table(position)], "Sides and repeated answers.")

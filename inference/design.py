@@ -14,7 +14,7 @@ from .errors import InputError
 from .streams import stream
 from .study import Study
 from .study_parts import Stimulus
-from .tables import POSITIONS
+from .tables import POSITIONS, SWAPPED_SUFFIX
 
 Integers = NDArray[np.int64]
 Seed = int | np.random.SeedSequence | np.random.Generator
@@ -159,7 +159,7 @@ def assign_tasks(
     Returns
     -------
     DataFrame
-        ``task_id, position, profile_id, judge_id, task, repeat``; two rows a task, A before B,
+        ``task_id, position, profile_id, judge_id, task, repeat, repeat_of``; two rows a task, A before B,
         tasks in the order in which respondents see them.
     """
     rows = draw_panel(_probabilities(profiles), respondents, tasks, np.random.default_rng(seed))
@@ -230,20 +230,21 @@ def shared_table(profile_ids: Integers, swapped: Sequence[int] | Integers = ()) 
     """Tasks that all models share in long form, from profiles of shape (pairs, 2).
 
     The pairs numbered ``swapped``, from 0, come once more at the end with their sides swapped, as
-    ``pair_000001_swapped`` and so on, marked as repeats.
+    ``pair_000001_swapped`` and so on, marked as repeats of ``pair_000001`` and so on.
     """
     again = np.asarray(swapped, dtype=np.int64)
     names = [f"pair_{number:06d}" for number in range(1, len(profile_ids) + 1)]
-    names += [f"{names[number]}_swapped" for number in again]
-    repeat = np.repeat(np.arange(len(names)) >= len(profile_ids), 2)
+    originals = [names[number] for number in again]
+    repeat_of = [None] * len(names) + originals
+    names += [f"{name}{SWAPPED_SUFFIX}" for name in originals]
     shown = np.concatenate([profile_ids, profile_ids[again, ::-1]])
-    return _task_table(names, shown, pd.NA, pd.NA, repeat)
+    return _task_table(names, shown, pd.NA, pd.NA, repeat_of)
 
 
 def panel_table(profile_ids: Integers, tasks: int, panel: str = "human") -> pd.DataFrame:
     """Tasks of a panel in long form, from profiles of shape (respondents, presentations, 2).
 
-    Presentations after the first ``tasks`` are marked as repeats. Respondents are called
+    Presentations after the first ``tasks`` are marked as repeats of these, in order. Respondents are called
     ``human_0001`` and so on, after the ``panel``.
     """
     respondents, presentations, _ = profile_ids.shape
@@ -252,20 +253,24 @@ def panel_table(profile_ids: Integers, tasks: int, panel: str = "human") -> pd.D
     names = [f"{judge}_task_{task:02d}" for judge in judges for task in order]
     task = np.tile(np.repeat(order, 2), respondents)
     judge = pd.array(judges, dtype="string").take(np.repeat(np.arange(respondents), 2 * presentations))
-    return _task_table(names, profile_ids, judge, task, task > tasks)
+    first = [None] * tasks + [f"task_{number:02d}" for number in order[: presentations - tasks]]
+    repeat_of = [name and f"{judge}_{name}" for judge in judges for name in first]
+    return _task_table(names, profile_ids, judge, task, repeat_of)
 
 
 def _task_table(
-    names: list[str], profile_ids: Integers, judge: object, task: object, repeat: object
+    names: list[str], profile_ids: Integers, judge: object, task: object, repeat_of: list[str | None]
 ) -> pd.DataFrame:
     rows = np.repeat(np.arange(len(names)), 2)
+    originals = pd.array(repeat_of, dtype="string").take(rows)
     columns: dict[str, Any] = {
         "task_id": pd.array(names, dtype="string").take(rows),
         "position": factor(np.tile(np.arange(2), len(names)), POSITIONS),
         "profile_id": profile_ids.reshape(-1),
         "judge_id": judge,
         "task": task,
-        "repeat": repeat,
+        "repeat": ~originals.isna(),
+        "repeat_of": originals,
     }
     types = {"profile_id": "Int64", "judge_id": "string", "task": "Int64", "repeat": "boolean"}
     return pd.DataFrame(columns).astype(types)

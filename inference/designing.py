@@ -17,6 +17,7 @@ from .files import read_table, write_table
 from .stimuli import load_posts, profile_values
 from .study import Study
 from .subjects import label_fields
+from .tables import SWAPPED_SUFFIX
 
 TABLES = ("tasks", "profiles", "posts")
 CHUNK = 5000  # rows that are hashed at a time
@@ -29,7 +30,7 @@ class DrawnDesign:
     Attributes
     ----------
     tasks : DataFrame
-        ``task_id, position, profile_id, judge_id, task, repeat``; two rows a task.
+        ``task_id, position, profile_id, judge_id, task, repeat, repeat_of``; two rows a task.
     profiles : DataFrame
         ``profile_id``, attributes, derived attributes and stimuli of the profiles that occur in tasks.
     posts : DataFrame
@@ -47,7 +48,7 @@ class DrawnDesign:
         """Tasks of the first pairs and of their swapped repeats; all tasks where ``pairs`` is None."""
         if pairs is None:
             return self.tasks
-        original = self.tasks["task_id"].str.removesuffix("_swapped")
+        original = self.tasks["task_id"].str.removesuffix(SWAPPED_SUFFIX)
         wanted = original[~self.tasks["repeat"].astype(bool)].unique()[:pairs]
         if len(wanted) < pairs:
             raise InputError(
@@ -129,6 +130,9 @@ def load_design(folder: Path) -> DrawnDesign | None:
         raise InputError(f"{facts}: the file is damaged; run `conjury design` again.") from None
     tables = {name: read_table(folder / f"{name}.parquet") for name in TABLES}
     tasks = tables["tasks"].astype({"task_id": "string", "repeat": "boolean"})
+    if "repeat_of" not in tasks:
+        original = tasks["task_id"].str.removesuffix(SWAPPED_SUFFIX)
+        tasks["repeat_of"] = original.where(tasks["repeat"].to_numpy(bool))
     return DrawnDesign(tasks, tables["profiles"], tables["posts"], drawn)
 
 

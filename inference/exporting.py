@@ -139,7 +139,8 @@ def choices_from_judgments(
     """
     kept = ["judge_id", "judge_kind", "prompt_id", "task_id", "sample", "value", "status", "probability"]
     asked = judgments[[*kept, "origin"]]
-    rows = asked.merge(tasks[["task_id", "position", "profile_id", "repeat"]], on="task_id", how="inner")
+    shown = tasks[["task_id", "position", "profile_id", "repeat", "repeat_of"]]
+    rows = asked.merge(shown, on="task_id", how="inner")
     first = (rows["position"].astype("string") == POSITIONS[0]).to_numpy(dtype=bool)
     picked = rows["value"].eq(options[0]).fillna(False).to_numpy(dtype=bool)
     chosen = pd.array((picked == first).astype(np.int8), dtype="Int8")
@@ -153,7 +154,7 @@ def choices_from_judgments(
     rows = rows.rename(columns={"task_id": "pair_id"})
     order = ["judge_id", "judge_kind", "prompt_id", "pair_id", "position", "profile_id"]
     rest = [name for name in profiles if name not in order]
-    tail = ["chosen", "status", "repeat", "sample", "probability", "origin"]
+    tail = ["chosen", "status", "repeat", "repeat_of", "sample", "probability", "origin"]
     return validate(rows[[*order, *rest, *tail]], "choices", "choices of the run")
 
 

@@ -69,8 +69,21 @@ def read_parquet(
             frame = frame.reset_index()
         return _restore_levels(frame.reset_index(drop=True), noted)
     except DAMAGE as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise InputError(f"{path}: the Parquet file is damaged ({reason}); write or copy it again.") from None
+        raise _damaged(path, error) from None
+
+
+def columns_of(path: Path) -> list[str]:
+    """Name the columns of a file."""
+    _check_footer(path)
+    try:
+        return list(pq.read_schema(path).names)
+    except DAMAGE as error:
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: Path, error: BaseException) -> InputError:
+    reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+    return InputError(f"{path}: the Parquet file is damaged ({reason}); write or copy it again.")
 
 
 def _check_footer(path: Path) -> None:

@@ -55,7 +55,7 @@ class Simulation:
     profiles : DataFrame
         All profiles of the study.
     tasks : DataFrame
-        ``task_id, position, profile_id, judge_id, task, repeat``; the last three are missing or
+        ``task_id, position, profile_id, judge_id, task, repeat, repeat_of``; the last four are missing or
         False for the pairs that models share. ``task_id`` is the ``pair_id`` of the choices.
     stimuli : DataFrame
         Effects of the stimuli at hand, as from :func:`conjury.inference.stimulus_effects.stimulus_effects`.
@@ -261,9 +261,8 @@ def _choices(rater: RaterModel, shown: pd.DataFrame, first: Flags) -> pd.DataFra
         "origin": pd.array([SIMULATED], dtype="string").take(everywhere),
     }
     before = ["judge_id", "judge_kind", "prompt_id", "pair_id", "task", "position", "profile_id"]
-    middle = [
-        *shown.columns.difference([*before, "repeat", "sample", *shown.select_dtypes("category")], sort=False)
-    ]
-    order = [*before, *middle, "chosen", "status", "repeat", *shown.columns.intersection(["sample"])]
+    asked = ["repeat", "repeat_of", "sample"]
+    middle = [*shown.columns.difference([*before, *asked, *shown.select_dtypes("category")], sort=False)]
+    order = [*before, *middle, "chosen", "status", *shown.columns.intersection(asked, sort=False)]
     choices = shown.assign(**answered)
     return choices[[*order, *choices.columns.difference(order, sort=False)]]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CHOICE_COLUMNS = (
     *("judge_id", "judge_kind", "prompt_id", "pair_id", "task", "position", "profile_id"),
-    *("chosen", "status", "repeat", "sample", "probability"),
+    *("chosen", "status", "repeat", "repeat_of", "sample", "probability"),
 )
 
 

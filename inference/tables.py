@@ -4,8 +4,10 @@ All tables are long, one observation a row. Columns beyond the declared ones (at
 covariates) are free. In every error a row is a data row counted from 1, the header not included.
 
 A model may be asked the same pair with the same sides several times: ``sample`` counts its answers, and
-where it is absent or missing there is one. Choices with the sides of an earlier pair swapped have a
-``pair_id`` of their own and ``repeat`` true, for people and models alike.
+where it is absent or missing there is one. Choices between the two profiles of an earlier pair have a
+``pair_id`` of their own, ``repeat`` true, and the earlier ``pair_id`` in ``repeat_of``, for people and models
+alike. A repeat without ``repeat_of`` is linked by its ``pair_id``, which may be the earlier one or end in
+``_swapped`` after it, and only without such a link by the profiles that it shows.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 STATUSES = ("ok", "refused", "empty", "truncated", "unparsed", "error", "missing")
 POSITIONS = ("A", "B")
+SWAPPED_SUFFIX = "_swapped"  # ends the pair_id of a repeat whose sides are swapped, after the first pair_id
 PROBABILITY = "probability"  # column of choices: how likely the profile of the row was to be chosen
 SUM_TOLERANCE = 1e-6  # how far the probabilities of a pair's two profiles may be from 1 together
 JUDGE_KINDS = ("human", "model")
@@ -107,6 +110,7 @@ TABLES: dict[str, dict[str, Field]] = {
         "chosen": Field("binary", required=True),
         "status": _label(STATUSES),
         "repeat": Field("boolean", nullable=False),
+        "repeat_of": Field("id"),
         "sample": Field("integer", minimum=0),
         PROBABILITY: Field("number", minimum=0, maximum=1),
     },

@@ -20,12 +20,14 @@ from .frequencies import cj_freqs, cj_props, cj_table
 from .marginal_means import mm
 from .power import power, power_by_simulation
 from .reliability import projoint, reliability
+from .repeated import RepeatsExcluded, include_repeats
 from .resample import Bootstrap, bootstrap
 from .support import FewClusters
 
 __all__ = [
     "Bootstrap",
     "FewClusters",
+    "RepeatsExcluded",
     "adjust",
     "amce",
     "amce_by_reference",
@@ -40,6 +42,7 @@ __all__ = [
     "contrast",
     "equivalence",
     "errors_under_choices",
+    "include_repeats",
     "interaction",
     "mixed",
     "mm",

@@ -15,8 +15,9 @@ from ..linear import least_squares
 from ..results import Estimates
 from .engines.solution import provenance
 from .plan import Block, Plan, make_block
-from .request import make_request, require_frame
+from .request import make_request
 from .run import plan_for
+from .source import frame_of
 
 COLUMNS = ("model", "resid_df", "resid_dev", "df", "deviance", "f", "p")
 
@@ -59,10 +60,10 @@ def cj_anova(
     if engine == "cregg":
         from .engines.cregg import estimate_with_cregg
 
-        return estimate_with_cregg(request.with_verb("cj_anova"), require_frame(data))
+        return estimate_with_cregg(request.with_verb("cj_anova"), frame_of(request, data))
     if engine not in _FITS:
         raise InputError(f"cj_anova has no engine {engine!r}; its engines are {', '.join(_FITS)}, cregg.")
-    data = require_frame(data)
+    data = frame_of(request, data)
     plan = plan_for(request, data)
     missing = int(data[plan.request.by[0]].isna().sum())
     if missing:

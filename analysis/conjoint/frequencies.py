@@ -18,7 +18,8 @@ from ..results import Estimates
 from ..variables import as_category
 from .engines.solution import provenance
 from .plan import CountPlan, groups_of, key_frame, level_rows
-from .request import Request, make_request, require_frame
+from .request import Request, make_request
+from .source import frame_of
 
 _MOST_COMBINATIONS = 20_000
 
@@ -60,7 +61,7 @@ def cj_freqs(
     request = make_request("cj_freqs", formula, id=id, by=by, **options)
     if request.engine == "cregg":
         return _with_cregg(request, data)
-    return _counts(freqs_plan(request, require_frame(data)))
+    return _counts(freqs_plan(request, frame_of(request, data)))
 
 
 def cj_props(
@@ -99,7 +100,7 @@ def cj_props(
         raise InputError(f"margin is {margin!r}; give the number of a feature, 1 to {len(features)}.")
     if request.engine == "cregg":
         return _with_cregg(request, data)
-    return _counts(props_plan(request, require_frame(data)))
+    return _counts(props_plan(request, frame_of(request, data)))
 
 
 def cj_table(
@@ -126,7 +127,7 @@ def cj_table(
     ['kind', 'rude']
     """
     request = make_request("cj_table", formula, **options)
-    plan = freqs_plan(request, require_frame(data))
+    plan = freqs_plan(request, frame_of(request, data))
     frame = plan.keys[["feature", "level"]].copy()
     if include_reference:
         frame["reference"] = [level == 0 for _, level in level_rows(request, plan.cells)]
@@ -186,4 +187,4 @@ def _counted(request: Request, data: pd.DataFrame) -> Cells:
 def _with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
     from .engines.cregg import estimate_with_cregg
 
-    return estimate_with_cregg(request, require_frame(data))
+    return estimate_with_cregg(request, frame_of(request, data))

@@ -35,14 +35,16 @@ from .frequencies import freqs_plan, props_plan
 from .pigeonhole import Units, check_method, cross, names_of, weights
 from .plan import CountPlan, Plan
 from .replicates import influence_moments, replicate, standard_errors
-from .request import make_request, require_frame
+from .request import Request, make_request, require_frame
 from .run import plan_for
+from .source import frame_of
 
 Method = Literal["percentile", "basic", "bca", "studentized"]
 UNIT_COLUMNS = {"pair": ("pair", "pair_id"), "respondent": ("respondent", "respondent_id", "judge_id")}
 _WEIGHTS_AT_A_TIME = 1_500_000
 _DRAWS_AT_A_TIME = 50
 _NO_SPREAD = 1e-12
+_COUNTED = {"cj_freqs": freqs_plan, "cj_props": props_plan}
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,9 @@ def bootstrap(
         raise InputError(f"draws is {draws!r}; give at least 2, and 1000 or more for intervals.")
     if seed is not None and (not isinstance(seed, Integral) or seed < 0):
         raise InputError(f"seed is {seed!r}; give a whole number from 0.")
-    plan = _plan(estimator, data, formula, alpha, options)
+    request = _request(estimator, formula, alpha, options)
+    data = frame_of(request, require_frame(data))
+    plan = _COUNTED[request.verb](request, data) if request.verb in _COUNTED else plan_for(request, data)
     counting = isinstance(plan, CountPlan)
     if counting and method in ("bca", "studentized"):
         raise InputError(f"Counts have no {method} interval; give method='percentile' or 'basic'.")
@@ -229,28 +233,22 @@ def _processors() -> int:
     return min(available, 8)
 
 
-def _plan(
-    estimator: Callable[..., Estimates],
-    data: pd.DataFrame,
-    formula: str | Formula,
-    alpha: float,
-    options: dict[str, Any],
-) -> Plan | CountPlan:
+def _request(
+    estimator: Callable[..., Estimates], formula: str | Formula, alpha: float, options: dict[str, Any]
+) -> Request:
     name = getattr(estimator, "__name__", repr(estimator))
     if options.pop("engine", "native") != "native":
         raise InputError("Only the native engine reweights cells; leave engine out of a bootstrap.")
     if name == "cj":
         name = verb_of(options.pop("estimate", "amce"), options.get("by"))
-    frame = require_frame(data)
-    if name in ("cj_freqs", "cj_props"):
-        request = make_request(name, formula, **options)
-        return (freqs_plan if name == "cj_freqs" else props_plan)(request, frame)
+    if name in _COUNTED:
+        return make_request(name, formula, **options)
     if name not in PLANS:
         raise InputError(
             f"{name} cannot be bootstrapped; the estimators are amce, mm, amce_diffs, mm_diffs, "
             "amce_by_reference, cj, cj_freqs and cj_props."
         )
-    return plan_for(make_request(name, formula, alpha=alpha, **options), frame)
+    return make_request(name, formula, alpha=alpha, **options)
 
 
 def _varies(plan: Plan, replicates: np.ndarray, tested: np.ndarray) -> np.ndarray:

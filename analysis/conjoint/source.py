@@ -8,23 +8,29 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from .repeated import REPEAT, without_repeats
 from .request import Request, require_frame
 
 Data = pd.DataFrame | str | Path
 
 
 def frame_of(request: Request, data: Data, *, whole: bool = False) -> pd.DataFrame:
-    """Return the data frame that a request is put to; of a file, the columns that it names, or the whole."""
+    """Return the rows that a request is put to; of a file, the columns that it names, or the whole.
+
+    Rows of repeated pairs are excluded, with a warning, unless the request names the column ``repeat``.
+    """
+    formula = request.formula
+    named = [formula.outcome, *formula.features, *request.by, *request.clusters, request.weights]
     if not isinstance(data, str | Path):
-        return require_frame(data)
-    from conjury.inference.parquet import read_parquet
+        return without_repeats(require_frame(data), named)
+    from conjury.inference.parquet import columns_of, read_parquet
 
     path = Path(data)
     if path.suffix.lower() != ".parquet" or not path.is_file():
         raise InputError(f"{path}: there is no such Parquet file; give a data frame or the path of one.")
     if whole:
-        return read_parquet(path)
-    formula = request.formula
-    named = [formula.outcome, *formula.features, *request.by, *request.clusters, request.weights]
+        return without_repeats(read_parquet(path), named)
     wanted = list(dict.fromkeys(name for name in named if name))
-    return read_parquet(path, wanted, [*formula.features, *request.by, *request.clusters])
+    marks = [REPEAT] if REPEAT not in wanted and REPEAT in columns_of(path) else []
+    frame = read_parquet(path, wanted + marks, [*formula.features, *request.by, *request.clusters])
+    return without_repeats(frame, named).drop(columns=marks)

@@ -110,10 +110,13 @@ def group_effects(rows: pd.DataFrame, formula: str, by: str, unit: Sequence[str]
     Raises
     ------
     InputError
-        Where a group lacks a level that another group has, or there is a single group.
+        Where a group lacks a level that another group has, there is a single group, or all choices in each
+        group are alike.
     """
     estimates = cj(rows, formula, id=list(unit), estimate="amce", by=by)
     frame, vcov = errors_of(estimates)
+    if frame.empty:
+        raise InputError(f"the choices are all alike in each group of column {by!r}.")
     groups = [str(name) for name in frame[by].unique()]
     parts = [frame.loc[frame[by].astype(str) == name, ["feature", "level"]].astype(str) for name in groups]
     keys = parts[0].reset_index(drop=True)

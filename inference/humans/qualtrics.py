@@ -140,7 +140,8 @@ def read_qualtrics(
     for name in kept:
         frame[renamed.get(name, name)] = typed(export.table[name]).to_numpy()[frame["_row"]]
     notes += [f"Column {old} is now {new}, since choices have a {old}." for old, new in renamed.items()]
-    frame["pair_id"] = frame["judge_id"].astype("string") + frame["pair_id"]
+    for name in ("pair_id", "repeat_of"):
+        frame[name] = frame["judge_id"].astype("string") + frame[name]
     valid = validate(frame.drop(columns="_row"), "choices", export.source)
     told = [_told_sides(sides), *_told_repeat(again, export, flipped), *_told_gaps(export, valid), *notes]
     return Survey(
@@ -187,7 +188,7 @@ def _long(
     status = np.select([pick == UNANSWERED, pick == UNPARSED], ["missing", "unparsed"], "ok")
     columns: dict[str, Any] = {
         "judge_kind": "human",
-        "pair_id": pd.Series(asked + 1).astype("string").str.zfill(2).radd("_task_"),
+        "pair_id": _pair_of(asked),
         "task": asked + 1,
         "position": factor(position, POSITIONS),
         "profile_id": (row * len(export.tasks) + task) * PROFILES + profile + 1,
@@ -203,7 +204,13 @@ def _long(
         [" ".join(ids[places]) for places in order[row, task]], dtype="string"
     )
     columns["repeated_task"] = pd.Series(task + 1).astype("Int64").where(pd.Series(is_repeat))
+    columns["repeat_of"] = _pair_of(task).where(is_repeat)
     return pd.DataFrame(columns | {"_row": row})
+
+
+def _pair_of(task: Integers) -> pd.Series[str]:
+    """End of the pair_id of each task, numbered from 0."""
+    return pd.Series(task + 1).astype("string").str.zfill(2).radd("_task_")
 
 
 def _further_outcome(export: Export, columns: Sequence[str], frame: pd.DataFrame) -> pd.Series[int]:

@@ -261,7 +261,8 @@ def test_pure_position_bias_is_not_reported_as_noise() -> None:
     row = only_row(found.frame, sides="swapped")
     assert row["agreement"] == 0.0
     assert np.isnan(row["tau"])
-    assert row["verdict"].startswith("Below chance")
+    assert set(found.frame["verdict"]) == {row["verdict"]}
+    assert row["verdict"].startswith("No better than chance")
     assert only_row(found.frame, sides="same")["tau"] == 0.0
 
 

@@ -90,6 +90,8 @@ def test_the_repeated_task_shows_the_same_profiles_with_sides_swapped(survey: Su
     assert again["profile_id"].tolist() == first["profile_id"].tolist()[::-1]
     assert again["curse_word"].tolist() == first["curse_word"].tolist()[::-1]
     assert again["repeated_task"].tolist() == [1, 1]
+    assert again["repeat_of"].tolist() == first["pair_id"].tolist()
+    assert first["repeat_of"].isna().all()
     assert first["repeated_task"].isna().all()
     assert (first["chosen"].tolist(), again["chosen"].tolist()) == ([0, 1], [1, 0])
 

@@ -105,3 +105,23 @@ test_that("a column that is no feature is refused by its name", {
   expect_error(survey_mm_diffs(posts, chosen ~ tone, "weight"), numeric)
   expect_error(survey_amce(posts, chosen ~ tone + Topic), "no column 'Topic'")
 })
+
+test_that("rows of repeated pairs are excluded with a warning", {
+  posts <- small_posts()
+  again <- transform(posts[1:50, ], chosen = 1 - chosen)
+  both <- rbind(cbind(posts, `repeat` = "False"), cbind(again, `repeat` = "True"))
+  for (marks in list(both[["repeat"]], factor(both[["repeat"]]), both[["repeat"]] == "True")) {
+    both[["repeat"]] <- marks
+    expect_warning(table <- survey_amce(both, chosen ~ tone, id = "person"), "50 rows of repeated pairs")
+    expect_equal(table, survey_amce(posts, chosen ~ tone, id = "person"))
+    expect_warning(table <- survey_mm(both, chosen ~ tone, id = "person"), "50 rows")
+    expect_equal(table, survey_mm(posts, chosen ~ tone, id = "person"))
+    expect_warning(table <- survey_mm_diffs(both, chosen ~ tone, "age"), "50 rows")
+    expect_equal(table, survey_mm_diffs(posts, chosen ~ tone, "age"))
+    expect_warning(table <- survey_amce_diffs(both, chosen ~ tone, "age"), "50 rows")
+    expect_equal(table, survey_amce_diffs(posts, chosen ~ tone, "age"))
+  }
+  expect_no_warning(survey_mm(both, chosen ~ `repeat`))
+  both[["repeat"]] <- "sometimes"
+  expect_no_warning(survey_amce(both, chosen ~ tone))
+})

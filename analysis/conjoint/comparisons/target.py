@@ -16,6 +16,7 @@ from ...formula import Formula, parse
 from ...results import Estimates
 from ..engines.solution import assemble, solve
 from ..plan import Plan
+from ..repeated import without_repeats
 from ..request import require_frame
 from ..run import plan_for
 from ..support import warn_of_few_clusters
@@ -190,7 +191,8 @@ def target_sensitivity(
     >>> found[found["feature"] == "a"]["estimate"].round(3).tolist()
     [0.25]
     """
-    frame, parsed = require_frame(data), _plain(formula)
+    parsed = _plain(formula)
+    frame = without_repeats(require_frame(data), parsed.features)
     made = target_weights(frame, parsed.features, target, pair=pair, opponent=opponent, design=design)
     if isinstance(against, str) and against == "design":
         other = np.ones_like(made.weight)
@@ -229,8 +231,9 @@ def _population(
     by: str | Sequence[str] | None,
     options: dict[str, Any],
 ) -> Estimates:
-    frame, groups = require_frame(data), [by] if isinstance(by, str) else list(by or ())
+    groups = [by] if isinstance(by, str) else list(by or ())
     parsed = _plain(formula).without(groups)
+    frame = without_repeats(require_frame(data), [*parsed.features, *groups])
     made = target_weights(frame, parsed.features, target, pair=pair, opponent=opponent, design=design)
     _warn_of_few(made)
     frame, clusters = with_choice(frame, id, pair_columns(frame, pair) if opponent else [])

@@ -15,6 +15,7 @@ from conjury.inference.errors import InputError, MissingDependency
 from ...formula import Formula
 from ...results import Estimates, check_alpha
 from ..amce import amce
+from ..repeated import without_repeats
 from ..resample import bootstrap
 from ..support import FewClusters
 from .mixed import mixed
@@ -85,7 +86,7 @@ def errors_under_choices(
     Parameters
     ----------
     choices : DataFrame
-        One row a profile, repeats left out.
+        One row per profile; repeats are excluded, as in `amce`.
     formula : str
         ``outcome ~ a + b``.
     pair : str
@@ -129,6 +130,7 @@ def errors_under_choices(
     ['rows (HC0)', 'pair (survey)', 'text (CR1)', 'text (CR2)']
     """
     check_alpha(alpha)
+    choices = without_repeats(choices)
     known = [name for name in stimuli if name in choices and choices[name].notna().any()]
     notes = [f"There is no column {name!r}, so no errors by it." for name in stimuli if name not in known]
     frames: list[pd.DataFrame] = []

@@ -18,6 +18,7 @@ from conjury.inference.errors import InputError
 
 from ...results import Estimates, check_alpha
 from ..amce import amce
+from ..repeated import is_repeat
 from .check import check_study
 from .truth import KEYS, rows_of, scaled_table, summarise, true_effects
 
@@ -180,7 +181,7 @@ def default_estimator(study: Study, kind: str, alpha: float = 0.05) -> Estimator
 
 
 def _amce_of_first_answers(choices: pd.DataFrame, **options: Any) -> Estimates:
-    return amce(choices[~choices["repeat"].to_numpy(bool)], **options)
+    return amce(choices[~is_repeat(choices)], **options)
 
 
 def _draw_all(

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import bdtr, ndtri
 
 SEEN = 0.05
+ENOUGH = 30  # repeats of a kind from which on it carries half of an estimate that combines both kinds
 
 
 @dataclass(frozen=True)
@@ -34,26 +35,33 @@ class Swapping:
 
     Attributes
     ----------
-    agreement, agreement_error : float
-        Intra-respondent reliability and its standard error, a net bias set apart.
+    agreement : Share
+        Share of repeats that name the same profile, both kinds of repeats combined.
+    stable : Share
+        The same with a net bias set apart; ``agreement`` itself where none is.
     net_bias : float
-        Preference for side A that is set apart: always A minus always B; 0 where none is.
+        Preference for position A that is set apart: always A minus always B; 0 where none is.
     tau, std_error : float
-        Swapping error; NaN where agreement is below one half, its error also at one half.
+        Swapping error; NaN where ``stable`` is below one half, its error also at one half.
     influence : ndarray, shape (P,)
         Influence of each repeat on tau; 0 where an answer is missing.
     n_compared, n_units : int
         Repeats that are answered twice, and the units that they lie in.
     """
 
-    agreement: float
-    agreement_error: float
+    agreement: Share
+    stable: Share
     net_bias: float
     tau: float
     std_error: float
     influence: np.ndarray
     n_compared: int
     n_units: int
+
+    @property
+    def preferred(self) -> str:
+        """Position that the net bias is in favour of."""
+        return "A" if self.net_bias > 0 else "B"
 
 
 def wilson(share: np.ndarray, trials: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
@@ -101,11 +109,6 @@ def _with_limits(share: float, influence: np.ndarray, trials: float, alpha: floa
     return Share(share, error, float(lower[0]), float(upper[0]))
 
 
-def mean_share(shares: list[Share], influence: np.ndarray, alpha: float = 0.05) -> Share:
-    """Plain mean of two shares, from the summed influence of each unit on it, shape (U,)."""
-    return _with_limits(float(np.mean([one.estimate for one in shares])), influence, np.nan, alpha)
-
-
 def swapping_error(agreement: np.ndarray) -> np.ndarray:
     """Probability tau that an answer departs from the stable pick; NaN where agreement is below 1/2.
 
@@ -122,17 +125,37 @@ def swapping_error(agreement: np.ndarray) -> np.ndarray:
         return np.asarray((1 - np.sqrt(2 * agreement - 1)) / 2)
 
 
+def swapped_weight(n_swapped: int, n_same: int) -> float:
+    """Weight of swapped repeats where both kinds are combined.
+
+    It is one half where each kind has ``ENOUGH`` repeats: their plain mean is the agreement of two answers
+    whose positions are drawn anew each time, however many repeats of each kind there are. Fewer do not
+    carry half of an estimate, so below that every repeat counts the same.
+
+    Examples
+    --------
+    >>> swapped_weight(400, 100), swapped_weight(59, 1)
+    (0.5, 0.9833333333333333)
+    """
+    return 0.5 if min(n_swapped, n_same) >= ENOUGH else n_swapped / (n_swapped + n_same)
+
+
 def swapping(
-    same: np.ndarray, is_swapped: np.ndarray, unit: np.ndarray, lean: np.ndarray | None = None
+    same: np.ndarray,
+    is_swapped: np.ndarray,
+    unit: np.ndarray,
+    lean: np.ndarray | None = None,
+    alpha: float = 0.05,
 ) -> Swapping:
-    """Swapping error of P repeats.
+    """Agreement and swapping error of P repeats.
 
-    Where some repeats swap the sides and some do not, agreement is the mean of the two shares: how
-    often two answers agree when the sides are drawn anew for each.
+    Where some repeats swap the sides and some do not, agreement combines the two shares as
+    `swapped_weight` has it: how often two answers agree when the sides are drawn anew for each.
 
-    Where all swap the sides, and ``lean`` shows a preference for one, that agreement is
-    inferred: with a net bias b in every pair, two answers agree by b squared more often with the same
-    sides than with swapped ones. The square of the estimated bias is rid of its sampling variance.
+    Where swapped repeats weigh w other than one half, and ``lean`` shows a preference for a side, that
+    agreement is inferred: with a net bias b in every pair, two answers agree by b squared more often
+    with the same sides than with swapped ones, so (w - 1/2) b squared is added. The square of the
+    estimated bias is rid of its sampling variance.
 
     Parameters
     ----------
@@ -144,27 +167,47 @@ def swapping(
     lean : ndarray, shape (P,), optional
         1 for A both times, -1 for B both times, else 0, NaN where an answer is missing; without it a
         preference for a side counts as noise.
+    alpha : float
+        One minus the confidence level of Wilson's intervals.
     """
     known = ~np.isnan(same)
-    kinds = [flags for flags in (known & is_swapped, known & ~is_swapped) if flags.any()]
     influence = np.zeros(len(same))
-    if not kinds:
-        return Swapping(np.nan, np.nan, 0.0, np.nan, np.nan, influence, 0, 0)
-    shares = [float(same[flags].mean()) for flags in kinds]
-    for flags, share in zip(kinds, shares, strict=True):
-        influence[flags] = (same[flags] - share) / flags.sum() / len(kinds)
-    agreement, net_bias = float(np.mean(shares)), 0.0
+    if not known.any():
+        unknown = Share(*[np.nan] * 4)
+        return Swapping(unknown, unknown, 0.0, np.nan, np.nan, influence, 0, 0)
+    hit, swapped = same[known], is_swapped[known]
     _, code = np.unique(unit[known], return_inverse=True)
-    if lean is not None and is_swapped[known].all() and sign_test(np.bincount(code, lean[known])) < SEEN:
-        net_bias = float(lean[known].mean())
-        of_bias = (lean[known] - net_bias) / known.sum()
-        agreement += (net_bias**2 - _root_sum(np.bincount(code, of_bias)) ** 2) / 2
-        influence[known] += net_bias * of_bias
-    error = _root_sum(np.bincount(code, influence[known]))
-    slope = -0.5 / np.sqrt(2 * agreement - 1) if agreement > 0.5 else np.nan
-    tau = float(swapping_error(np.array(agreement)))
-    counts = int(known.sum()), int(code.max()) + 1
-    return Swapping(agreement, error, net_bias, tau, abs(slope) * error, slope * influence, *counts)
+    agreement, weight, own = _combined(hit, swapped, code, alpha)
+    stable, net_bias = agreement, 0.0
+    leaned = np.zeros(len(hit)) if lean is None else np.where(swapped, lean[known], 0.0)
+    if weight != 0.5 and sign_test(np.bincount(code, leaned)) < SEEN:
+        net_bias = float(leaned.sum() / swapped.sum())
+        of_bias = np.where(swapped, leaned - net_bias, 0.0) / swapped.sum()
+        squared = net_bias**2 - _root_sum(np.bincount(code, of_bias)[np.unique(code[swapped])]) ** 2
+        own = own + (2 * weight - 1) * net_bias * of_bias
+        inferred = float(np.clip(agreement.estimate + (weight - 0.5) * squared, 0, 1))
+        stable = _with_limits(inferred, np.bincount(code, own), np.nan, alpha)
+    slope = -0.5 / np.sqrt(2 * stable.estimate - 1) if stable.estimate > 0.5 else np.nan
+    influence[known] = slope * own
+    tau = float(swapping_error(np.array(stable.estimate)))
+    counts = len(hit), int(code.max()) + 1
+    return Swapping(agreement, stable, net_bias, tau, abs(slope) * stable.std_error, influence, *counts)
+
+
+def _combined(
+    hit: np.ndarray, swapped: np.ndarray, code: np.ndarray, alpha: float
+) -> tuple[Share, float, np.ndarray]:
+    """Share of answered repeats that agree, the weight of swapped ones, and each one's influence on it."""
+    n, n_swapped = len(hit), int(swapped.sum())
+    if min(n_swapped, n - n_swapped) < ENOUGH:
+        estimate = float(hit.mean())
+        own, trials = (hit - estimate) / n, n if np.bincount(code).max() == 1 else np.nan
+    else:
+        means = [float(hit[flags].mean()) for flags in (swapped, ~swapped)]
+        estimate, trials = float(np.mean(means)), np.nan
+        own = (hit - np.where(swapped, *means)) / np.where(swapped, 2 * n_swapped, 2 * (n - n_swapped))
+    share = _with_limits(estimate, np.bincount(code, own), trials, alpha)
+    return share, swapped_weight(n_swapped, n - n_swapped), own
 
 
 def resampled_sums(table: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:

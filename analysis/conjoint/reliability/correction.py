@@ -15,9 +15,9 @@ from conjury.inference.errors import InputError
 from ...results import Estimates, row_labels, stack, tidy
 from ..engines.solution import infer
 from ..plan import Plan
-from ..request import Request
+from ..request import Request, require_frame
 from ..run import estimate
-from ..source import Data, frame_of
+from ..source import Data
 from .attenuation import Pieces, Taus, joint_vcov, undo
 from .estimate import Reliability
 from .repeats import first_answers
@@ -50,9 +50,10 @@ class Corrected(Estimates):
     A preference for a side disturbs swapped repeats more than it shrinks effects. Repeats of
     both kinds show by how much. Where all are swapped and the sign test finds a preference at 5%, its
     net bias b (always A minus always B) is taken to be the same in every pair: then
-    ``(1 - 2 tau)^2 = 2 A - 1 + b^2`` with A the agreement of swapped repeats, and ``agreement`` is
-    ``A + b^2 / 2``, that of two answers with sides drawn anew. Biases that differ between pairs
-    leave corrected effects too large. A preference that no test finds counts as noise, as in
+    ``(1 - 2 tau)^2 = 2 A - 1 + b^2`` with A, the column ``agreement``, that of swapped repeats, and
+    ``A + b^2 / 2`` that of two answers with sides drawn anew. With fewer than 30 repeats of one kind,
+    b squared counts ``2 w - 1`` times, where w is the share of swapped repeats. Biases that differ between
+    pairs leave corrected effects too large. A preference that no test finds counts as noise, as in
     Clayton et al. (2025); ``net_bias`` is then 0.
     """
 
@@ -79,7 +80,7 @@ def estimate_corrected(request: Request, data: Data, correct: Correct) -> Correc
         raise InputError("correct= undoes shares and differences of shares; leave out engine and family.")
     if request.verb not in ("amce", "mm", "amce_diffs", "mm_diffs"):
         raise InputError(f"{request.verb} takes no 'correct'; use amce, mm, amce_diffs or mm_diffs.")
-    choices = _whole(request, data)
+    choices = _whole(data)
     first = first_answers(choices)
     observed = estimate(request, first)
     if observed.fitted is None:
@@ -99,13 +100,13 @@ def estimate_corrected(request: Request, data: Data, correct: Correct) -> Correc
     return _assemble(observed, pieces, taus, table)
 
 
-def _whole(request: Request, data: Data) -> pd.DataFrame:
+def _whole(data: Data) -> pd.DataFrame:
     """The table with all columns: repeats are known by columns that no formula names."""
     if isinstance(data, str | Path):
         from conjury.inference.parquet import read_parquet
 
         return read_parquet(Path(data))
-    return frame_of(request, data)
+    return require_frame(data)
 
 
 def _known(plan: Plan, tau: float) -> tuple[Pieces, Taus]:

@@ -31,12 +31,14 @@ class Reliability:
     Attributes
     ----------
     frame : DataFrame
-        One row per judge, prompt, group of ``by`` and ``sides`` ("swapped", "same", or "either":
-        their plain mean, where there are both): ``n_repeats``, ``n_compared`` (answered twice),
+        One row per judge, prompt, group of ``by`` and ``sides`` ("swapped", "same", or "either", both
+        combined, where there are both): ``n_repeats``, ``n_compared`` (answered twice),
         ``n_unanswered`` (an answer is missing), ``n_units`` (respondents, for a model pairs),
         ``agreement`` with ``std_error`` (clustered by unit), ``lower, upper`` (percentile bootstrap
-        over units) and ``wilson_lower, wilson_upper``; ``tau, tau_std_error, tau_lower, tau_upper``
-        (the limits are those of the bootstrap); ``verdict`` in words.
+        over units; Wilson's where no draw differs) and ``wilson_lower, wilson_upper``; ``tau,
+        tau_std_error, tau_lower, tau_upper`` (the limits are those of the bootstrap); ``correctable``,
+        whether ``correct=`` accepts the repeats, and ``verdict`` in words: one for all rows of a judge,
+        prompt and group, from all of its repeats.
     position : DataFrame
         One row per judge, prompt and group: ``n_swapped``, shares ``same_profile, always_a,
         always_b`` of swapped repeats; ``net_bias`` (always A minus always B) with ``net_lower,
@@ -88,8 +90,10 @@ def reliability(
       noise from biases that cancel out.
     - repeats with the same sides disagree by noise alone, and what they agree more than swapped
       ones estimates the mean of b_i squared: disagreement when swapped = noise + squared bias.
-    - where there are both kinds, ``sides`` "either" is the agreement of two answers whose sides
-      are drawn anew each time. Its tau is the one that shrinks effects in a design with random sides.
+    - where there are at least 30 compared repeats of both kinds, ``sides`` "either" is their plain
+      mean: the agreement of two answers whose sides are drawn anew each time. Its tau is the one that
+      shrinks effects in a design with random sides. Fewer of one kind do not carry half of an
+      estimate; "either" is then the share of all repeats, in which every one counts the same.
 
     The swapping error ``tau`` is the probability that an answer departs from a stable pick, if it
     is the same for all pairs: agreement is ``(1 - tau)^2 + tau^2``.
@@ -97,8 +101,8 @@ def reliability(
     Parameters
     ----------
     choices : DataFrame
-        One row a profile, in the columns of the contract; repeats are marked in ``repeat`` and
-        numbered in ``sample``.
+        One row per profile, in the columns of the contract; repeats are marked in ``repeat``, linked to
+        the earlier pair as in `repeats.find_repeats`, and numbered in ``sample``.
     by : str or sequence of str, optional
         Columns of groups. A pair counts for a level of an attribute if either profile shows it.
     draws : int

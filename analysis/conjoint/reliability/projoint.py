@@ -86,10 +86,10 @@ def projoint(
     agree = np.full(len(choices), np.nan)
     agree[pairs["row_a"]] = agree[pairs["row_b"]] = pairs["same"]
     error = swapping(pairs["same"].to_numpy(), np.ones(len(pairs), dtype=bool), np.arange(len(pairs)))
-    if not error.agreement > 0.5 or error.n_units < 2:
+    if not error.stable.estimate > 0.5 or error.n_units < 2:
         raise InputError(
-            f"{error.n_units} repeats agree in {error.agreement:.1%} of cases; a correction needs several, "
-            "and agreement above one half."
+            f"{error.n_units} repeats agree in {error.agreement.estimate:.1%} of cases; a correction needs "
+            "several, and agreement above one half."
         )
     first = first_answers(choices.assign(**{_AGREE: agree}))
     fits = []
@@ -121,7 +121,7 @@ def _covariances(
         own = known[known[feature].astype(str) == level]
         chosen, agree = own[outcome].to_numpy(float), own[_AGREE].to_numpy()
         by_level[level] = np.cov(chosen, agree)[0, 1] / error.n_compared if len(own) > 1 else 0.0
-    slope = -0.5 / np.sqrt(2 * error.agreement - 1)
+    slope = -0.5 / np.sqrt(2 * error.stable.estimate - 1)
     base = by_level[str(frame["level"].iloc[0])] if (frame["statistic"] == "amce").all() else 0.0
     return [float(slope * (value - base)) for value in by_level.values()]
 
@@ -150,7 +150,7 @@ def _corrected(observed: Estimates, error: Swapping, cross: np.ndarray) -> Corre
         observed.provenance.alpha,
         df=df,
     )
-    table = {"group": "all", "tau": tau, "std_error": error.std_error, "agreement": error.agreement}
+    table = {"group": "all", "tau": tau, "std_error": error.std_error, "agreement": error.agreement.estimate}
     counts = {"net_bias": error.net_bias, "n_compared": error.n_compared, "n_units": error.n_units}
     return Corrected(
         corrected,

@@ -1,8 +1,9 @@
 """Repeated tasks: which answers were given to the same two profiles, and on which sides these stood.
 
-A presentation is one forced choice as it was shown: two profiles, one in position A and one in B. It
-repeats another one of the same judge and prompt if it shows the same two profiles. The sides tell two
-kinds apart: ``swapped`` repeats show them the other way round, ``same`` repeats as before.
+A presentation is one forced choice as it was shown: two profiles, one in position A and one in B. It is a
+repeat if it is marked as one in ``repeat``, or is a further answer to the same pair (``sample``). Two
+presentations that are not marked are never repeats of each other, even if they show the same two profiles.
+There are two kinds: ``swapped`` repeats show the profiles in exchanged positions, ``same`` repeats as before.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from conjury.inference.columns import as_text
 from conjury.inference.errors import InputError
-from conjury.inference.tables import KEYS, POSITIONS, TABLES
+from conjury.inference.tables import KEYS, POSITIONS, SWAPPED_SUFFIX, TABLES
 
 from ...variables import listed, require_column
+from ..repeated import is_repeat
 
 SWAPPED, SAME = "swapped", "same"
-_ASKED = ["judge_id", "prompt_id", "pair_id", "repeat", "sample"]
+_JUDGE = ["judge_id", "prompt_id"]
+_ASKED = [*_JUDGE, "pair_id", "repeat", "sample"]
+_LINKS = ["pair", "repeat_of"]
 _OURS = {"panel", "origin"}
 
 
@@ -31,7 +36,7 @@ class Repeats:
     ----------
     presentations : DataFrame
         One row a presentation: ``judge, prompt, judge_id, prompt_id, pair_id, repeat, sample,
-        row_a, row_b`` (rows of the table of choices, from 0), ``key_a, key_b`` (profiles as
+        repeat_of, row_a, row_b`` (rows of the table of choices, from 0), ``key_a, key_b`` (profiles as
         numbers), ``answer`` (1 for A, 0 for B, missing without a choice) and ``unit`` (the
         respondent, or for a model the two profiles: what is drawn and clustered by).
     pairs : DataFrame
@@ -40,7 +45,7 @@ class Repeats:
         "same"), ``first`` and ``again`` (1 for A, 0 for B), ``same`` (1 if both answers name one
         profile, missing if an answer is missing).
     unmatched : DataFrame
-        Rows of ``presentations`` that are marked as repeats and show no earlier pair.
+        Rows of ``presentations`` that are marked as repeats and cannot be linked to an earlier pair.
     """
 
     presentations: pd.DataFrame
@@ -53,9 +58,12 @@ def find_repeats(
 ) -> Repeats:
     """Match every repeated presentation with the one it repeats.
 
-    A row with ``repeat`` is matched within judge and prompt by the two profiles shown, preferring
-    the same ``pair_id`` and ``sample``. A row with ``sample`` above the first of its judge, prompt
-    and pair is a further answer to the same presentation, and is matched with the first.
+    A row with ``repeat`` is linked, within judge and prompt, to the pair that ``repeat_of`` names. Where
+    that is missing, its ``pair_id`` links it, if it is that of an earlier pair or ends in "_swapped" after
+    it. The linked pair has to show the same two profiles. Repeats without any such link are matched by the
+    two profiles; where several earlier pairs show these in different positions, they stay unmatched. The
+    same ``sample`` is preferred throughout. A row with ``sample`` above the first of its judge, prompt and
+    pair is a further answer to the same presentation, and is matched with the first.
 
     Parameters
     ----------
@@ -96,7 +104,8 @@ def find_repeats(
     if pairs.empty:
         raise InputError(
             f"None of the {len(later)} repeated tasks shows the two profiles of an earlier task of the same "
-            "judge and prompt; check profile_id, or name the attributes that make a profile as features=."
+            "judge and prompt; check repeat_of and profile_id, or name the attributes that make a profile as "
+            "features=."
         )
     return Repeats(shown, pairs, later[~later.index.isin(matched["again"])])
 
@@ -129,7 +138,7 @@ def presentations(
     order = [np.argsort(number[position == side], kind="stable") for side in POSITIONS]
     a, b = (side.iloc[place].reset_index(drop=True) for side, place in zip(sides, order, strict=True))
     answer = np.where(a["chosen"] + b["chosen"] == 1, a["chosen"], np.nan)
-    shown: pd.DataFrame = a[[*_ASKED, "judge", "prompt", "is_human"]].assign(
+    shown: pd.DataFrame = a[[*_ASKED, *_LINKS, "judge", "prompt", "is_human"]].assign(
         row_a=a["row"], row_b=b["row"], key_a=a["key"], key_b=b["key"], answer=answer
     )
     shown["low"], shown["high"] = shown[["key_a", "key_b"]].min(axis=1), shown[["key_a", "key_b"]].max(axis=1)
@@ -151,7 +160,9 @@ def _asked(choices: pd.DataFrame) -> pd.DataFrame:
             "judge_id": choices["judge_id"].astype("string").to_numpy(),
             "prompt_id": prompt if isinstance(prompt, str) else prompt.to_numpy(),
             "pair_id": choices["pair_id"].to_numpy(),
-            "repeat": _flag(choices),
+            "pair": as_text(choices["pair_id"]).array,
+            "repeat_of": _repeat_of(choices).array,
+            "repeat": is_repeat(choices),
             "sample": _sample(choices),
             "judge": judge_of(choices).to_numpy(),
             "prompt": prompt if isinstance(prompt, str) else prompt.to_numpy(),
@@ -160,10 +171,10 @@ def _asked(choices: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _flag(choices: pd.DataFrame) -> np.ndarray:
-    if "repeat" not in choices:
-        return np.zeros(len(choices), dtype=bool)
-    return choices["repeat"].astype("boolean").fillna(False).to_numpy(dtype=bool)
+def _repeat_of(choices: pd.DataFrame) -> pd.Series[str]:
+    if "repeat_of" not in choices:
+        return pd.Series(pd.NA, index=choices.index, dtype="string")
+    return as_text(choices["repeat_of"])
 
 
 def _sample(choices: pd.DataFrame) -> np.ndarray:
@@ -173,7 +184,7 @@ def _sample(choices: pd.DataFrame) -> np.ndarray:
 
 
 def _is_first(choices: pd.DataFrame) -> np.ndarray:
-    is_first: np.ndarray = ~_flag(choices)
+    is_first: np.ndarray = ~is_repeat(choices)
     if "sample" not in choices:
         return is_first
     named = [name for name in KEYS["choices"] if name in choices and name not in ("sample", "position")]
@@ -233,14 +244,29 @@ def _check_sides(choices: pd.DataFrame, number: np.ndarray, position: np.ndarray
 
 def _matched(later: pd.DataFrame, earlier: pd.DataFrame) -> pd.DataFrame:
     """Numbers of presentations: ``first`` and the repeat ``again``."""
-    keys = ["judge_id", "prompt_id", "low", "high"]
-    later = later[later["low"] != later["high"]]
-    wanted = later[[*keys, "pair_id", "sample"]].assign(again=later.index)
-    known = earlier[[*keys, "pair_id", "sample"]].assign(first=earlier.index)
-    both = wanted.merge(known, on=keys, suffixes=("", "_first"))
-    both["far"] = 2 * (both["pair_id"] != both["pair_id_first"]) + (both["sample"] != both["sample_first"])
-    nearest = both.sort_values(["again", "far", "sample_first", "first"]).drop_duplicates("again")
+    wanted, known = later.assign(again=later.index), earlier.assign(first=earlier.index)
+    link = _links(wanted, known)
+    linked = link.notna().to_numpy()
+    named, suffixes = wanted[linked].assign(pair=link[linked]), ("", "_first")
+    by_id = named.merge(known, on=[*_JUDGE, "pair"], suffixes=suffixes)
+    same = (by_id["low"] == by_id["low_first"]) & (by_id["high"] == by_id["high_first"])
+    alone = wanted[~linked].merge(known, on=[*_JUDGE, "low", "high"], suffixes=suffixes)
+    ambiguous = alone.groupby("again")["key_a_first"].transform("nunique") > 1
+    both = pd.concat([by_id[same], alone[~ambiguous]])
+    both = both[both["key_a"] != both["key_b"]]
+    both["other_sample"] = both["sample"] != both["sample_first"]
+    nearest = both.sort_values(["again", "other_sample", "sample_first", "first"]).drop_duplicates("again")
     return nearest[["first", "again"]]
+
+
+def _links(later: pd.DataFrame, earlier: pd.DataFrame) -> pd.Series[str]:
+    """The earlier ``pair`` that each repeat names: in ``repeat_of``, else by its own ``pair``."""
+    asked = pd.MultiIndex.from_frame(earlier[[*_JUDGE, "pair"]].drop_duplicates())
+    link: pd.Series[str] = later["repeat_of"]
+    for named in (later["pair"], later["pair"].str.removesuffix(SWAPPED_SUFFIX)):
+        held = pd.MultiIndex.from_frame(later[_JUDGE].assign(pair=named)).isin(asked)
+        link = link.fillna(named.where(held))
+    return link
 
 
 def _resampled(shown: pd.DataFrame) -> pd.DataFrame:
@@ -264,4 +290,4 @@ def _paired(numbers: pd.DataFrame, shown: pd.DataFrame) -> pd.DataFrame:
         same=np.where(known, named.astype(float), np.nan),
         row_a_again=again["row_a"],
         row_b_again=again["row_b"],
-    ).drop(columns=["repeat", "key_a", "key_b", "low", "high"])
+    ).drop(columns=["repeat", *_LINKS, "key_a", "key_b", "low", "high"])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from .agreement import Share, clustered_share, mean_share, sign_test, swapping, swapping_error
+from .agreement import ENOUGH, Swapping, clustered_share, sign_test, swapping, swapping_error
 from .repeats import SAME, SWAPPED
 
 EITHER = "either"
@@ -32,43 +33,53 @@ def unit_sums(pairs: pd.DataFrame) -> np.ndarray:
     return np.stack([np.bincount(unit, column) for column in columns], axis=1)
 
 
+def swapping_of(pairs: pd.DataFrame, unit: np.ndarray | None = None, alpha: float = 0.05) -> Swapping:
+    """Agreement and swapping error of repeats, a preference for a side set apart from noise.
+
+    This is the number that reliability, diagnostics and corrections have in common.
+    """
+    lean = (pairs["first"] + pairs["again"] - 1).to_numpy()
+    return _swapping(pairs, pairs["unit"].to_numpy() if unit is None else unit, lean, alpha)
+
+
+def _swapping(pairs: pd.DataFrame, unit: np.ndarray, lean: np.ndarray | None, alpha: float) -> Swapping:
+    swapped = (pairs["sides"] == SWAPPED).to_numpy(bool)
+    return swapping(pairs["same"].to_numpy(), swapped, unit, lean, alpha)
+
+
 def agreement_rows(
     pairs: pd.DataFrame, sums: np.ndarray, drawn: np.ndarray, alpha: float
 ) -> list[dict[str, Any]]:
     """Agreement for each kind of sides, from sums by unit (U, 6) and their draws (draws, 6)."""
     rows = []
-    shares: list[Share] = []
+    known = pairs["same"].notna()
     for sides, hits, trials in ((SWAPPED, 1, 0), (SAME, 5, 4)):
         own = pairs[pairs["sides"] == sides]
         if len(own):
-            shares.append(clustered_share(sums[:, hits], sums[:, trials], alpha))
-            rows.append(_agreement_row(sides, own, shares[-1], _ratio(drawn, hits, trials), alpha))
-    if len(rows) == 2 and not np.isnan([share.estimate for share in shares]).any():
-        influence = sum(
-            (sums[:, hits] - share.estimate * sums[:, trials]) / (2 * sums[:, trials].sum())
-            for share, hits, trials in zip(shares, (1, 5), (0, 4), strict=True)
-        )
-        mean = (_ratio(drawn, 1, 0) + _ratio(drawn, 5, 4)) / 2
-        share = mean_share(shares, np.asarray(influence), alpha)
-        rows.append(_agreement_row(EITHER, pairs, share, mean, alpha))
-    return rows
+            rows.append(_agreement_row(sides, own, _ratio(drawn, hits, trials), alpha))
+    n_swapped, n_same = (int((known & (pairs["sides"] == sides)).sum()) for sides in (SWAPPED, SAME))
+    if n_swapped and n_same:
+        both = _ratio(drawn[:, [0, 1]] + drawn[:, [4, 5]], 1, 0)
+        if min(n_swapped, n_same) >= ENOUGH:
+            both = (_ratio(drawn, 1, 0) + _ratio(drawn, 5, 4)) / 2
+        rows.append(_agreement_row(EITHER, pairs, both, alpha))
+    told = verdict(swapping_of(pairs), len(pairs))
+    return [row | {"correctable": told.correctable, "verdict": told.words} for row in rows]
 
 
-def _agreement_row(
-    sides: str, pairs: pd.DataFrame, share: Share, drawn: np.ndarray, alpha: float
-) -> dict[str, Any]:
+def _agreement_row(sides: str, pairs: pd.DataFrame, drawn: np.ndarray, alpha: float) -> dict[str, Any]:
+    error = _swapping(pairs, pairs["unit"].to_numpy(), None, alpha)
+    share = error.agreement
     lower, upper = _limits(drawn, alpha)
-    known = pairs["same"].notna()
-    error = swapping(
-        pairs["same"].to_numpy(), (pairs["sides"] == SWAPPED).to_numpy(), pairs["unit"].to_numpy()
-    )
+    if not upper > lower:
+        lower, upper = share.lower, share.upper
     bounds = swapping_error(np.maximum([upper, lower], 0.5)) if np.isfinite(error.tau) else [np.nan] * 2
     return {
         "sides": sides,
         "n_repeats": len(pairs),
-        "n_compared": int(known.sum()),
-        "n_unanswered": int((~known).sum()),
-        "n_units": int(pairs.loc[known, "unit"].nunique()),
+        "n_compared": error.n_compared,
+        "n_unanswered": len(pairs) - error.n_compared,
+        "n_units": error.n_units,
         "agreement": share.estimate,
         "std_error": share.std_error,
         "lower": lower,
@@ -79,32 +90,57 @@ def _agreement_row(
         "tau_std_error": error.std_error,
         "tau_lower": float(bounds[0]),
         "tau_upper": float(bounds[1]),
-        "verdict": verdict(share, len(pairs)),
     }
 
 
-def verdict(share: Share, n_repeats: int) -> str:
-    """Say in words what an agreement allows to conclude.
+@dataclass(frozen=True)
+class Verdict:
+    """What the agreement of a judge's repeats allows to conclude.
+
+    Attributes
+    ----------
+    words : str
+    correctable : bool
+        Whether effects can be corrected for the swapping error.
+    clear : bool
+        Whether agreement is above chance beyond doubt; a correction is unstable where it is not.
+    """
+
+    words: str
+    correctable: bool = False
+    clear: bool = False
+
+
+def verdict(error: Swapping, n_repeats: int) -> Verdict:
+    """Say what an agreement allows to conclude: one verdict for a judge, from all of its repeats.
 
     Examples
     --------
-    >>> verdict(Share(0.9, 0.01, 0.88, 0.92), 500)
+    >>> answers = swapping(np.repeat([1.0, 0.0], [90, 10]), np.full(100, True), np.arange(100))
+    >>> verdict(answers, 100).words
     'Above chance: answers carry a stable preference, and effects can be corrected.'
     """
-    if np.isnan(share.estimate):
-        return f"None of the {n_repeats} repeats is answered twice; reliability is unknown."
+    if not error.n_compared:
+        return Verdict(f"None of the {n_repeats} repeats is answered twice; reliability is unknown.")
+    share, apart = error.agreement, ""
+    if error.stable.estimate < share.estimate:
+        share, apart = error.stable, f" once a preference for position {error.preferred} is set apart"
     if share.upper < 0.5:
-        return (
-            "Below chance: answers follow something that changed between the two showings, such as the "
-            "sides, rather than noise; there is no swapping error to correct for."
+        return Verdict(
+            f"Below chance{apart}: answers follow something that changed between the two showings, such as "
+            "the sides, rather than noise; there is no swapping error to correct for."
         )
     if share.estimate <= 0.5:
-        return "No better than chance: the answers show no stable preference that could be recovered."
-    if share.lower <= 0.5:
-        return "Not clearly above chance: collect more repeats before correcting effects."
+        return Verdict(
+            f"No better than chance{apart}: the answers show no stable preference that could be recovered."
+        )
+    if share.lower <= 0.5 or error.n_units < 2:
+        words = f"Not clearly above chance{apart}: collect more repeats before correcting effects."
+        return Verdict(words, correctable=error.n_units > 1)
     if share.estimate == 1:
-        return "Perfect agreement: no sign of noise, and nothing to correct."
-    return "Above chance: answers carry a stable preference, and effects can be corrected."
+        return Verdict("Perfect agreement: no sign of noise, and nothing to correct.", True, True)
+    words = f"Above chance{apart}: answers carry a stable preference, and effects can be corrected."
+    return Verdict(words, correctable=True, clear=True)
 
 
 def position_row(

@@ -13,10 +13,11 @@ from conjury.inference.errors import InputError
 
 from ..plan import Plan
 from ..request import Request
-from .agreement import Swapping, swapping, wilson
+from .agreement import ENOUGH, Swapping
 from .attenuation import Taus, covariance_with_coef
 from .estimate import Reliability
-from .repeats import SWAPPED, find_repeats, presentations
+from .repeats import find_repeats, presentations
+from .rows import swapping_of, verdict
 
 FROM_REPEATS, BY_LEVEL, BY_GROUP = "reliability", "by_level", "by_group"
 MINIMUM = 100
@@ -124,9 +125,9 @@ def _with_fallback(
     """Keep the groups whose repeats suffice; the others take the pooled tau, which comes first."""
     names, kept, place, poor = [_POOLED], [everything], [], []
     for level, mask in zip(levels, masks, strict=True):
-        own = _swapping_of(pairs[mask], pairs["unit"].to_numpy()[mask])
+        own = swapping_of(pairs[mask])
         n = own.n_compared
-        clear = n >= MINIMUM and wilson(np.array([own.agreement]), np.array([n]), 0.05)[0][0] > 0.5
+        clear = n >= MINIMUM and verdict(own, n).clear
         if level in names:
             place.append(names.index(level))
         elif clear:
@@ -151,56 +152,55 @@ def swapping_errors(
 ) -> Errors:
     """Estimate the swapping error of each group of repeats, and number the clusters.
 
-    A preference for a side is set apart from noise, as `agreement.swapping` has it.
+    A preference for a side is set apart from noise, as in `agreement.swapping`.
     """
     of_row, of_pair, n = _clusters(plan, first, pairs)
     found = []
     influence = np.zeros((len(pairs), len(masks)))
     for number, (name, mask) in enumerate(zip(names, masks, strict=True)):
-        found.append(_swapping_of(pairs[mask], of_pair[mask]))
-        _check(name, found[-1])
+        found.append(swapping_of(pairs[mask], of_pair[mask]))
+        _check(name, found[-1], int(mask.sum()))
         influence[mask, number] = found[-1].influence
-    _tell_net_bias(names, found)
+    _warn_of_net_bias(names, found)
     return Errors(found, names, influence, of_pair, of_row, n)
 
 
-def _swapping_of(pairs: pd.DataFrame, unit: np.ndarray) -> Swapping:
-    swapped, lean = pairs["sides"] == SWAPPED, pairs["first"] + pairs["again"] - 1
-    return swapping(pairs["same"].to_numpy(), swapped.to_numpy(), unit, lean.to_numpy())
-
-
-def _check(name: str, found: Swapping) -> None:
+def _check(name: str, found: Swapping, n_repeats: int) -> None:
     which = "" if name == _POOLED else f" of {name}"
     if found.n_units < 2:
         raise InputError(
             f"{found.n_units} repeats{which} with two answers are no basis for a swapping error; give a "
             "known tau as correct=, or collect repeats."
         )
-    if not found.agreement > 0.5:
+    judged, agreement, stable = verdict(found, n_repeats), found.agreement.estimate, found.stable.estimate
+    told = f"Repeated answers{which} agree in {agreement:.1%} of cases"
+    if stable < agreement:
+        told += f" ({stable:.1%} once a preference for position {found.preferred} is set apart)"
+    if not judged.correctable:
         raise InputError(
-            f"Repeated answers{which} agree in {found.agreement:.1%} of cases, no better than chance: "
-            "effects cannot be corrected; see reliability() for what the answers follow."
+            f"{told}, no better than chance: effects cannot be corrected; see reliability() for what the "
+            "answers follow."
         )
-    if found.agreement - 2 * found.agreement_error <= 0.5:
+    if not judged.clear:
         warnings.warn(
-            f"Repeated answers{which} agree in {found.agreement:.1%} of cases, not clearly above chance; "
-            "corrected estimates are unstable and their errors too small.",
+            f"{told}, not clearly above chance; corrected estimates are unstable and their errors too small.",
             stacklevel=6,
         )
 
 
-def _tell_net_bias(names: list[str], found: list[Swapping]) -> None:
+def _warn_of_net_bias(names: list[str], found: list[Swapping]) -> None:
     told = [
-        f"{'' if name == _POOLED else f'of {name} '}lean to side {'A' if one.net_bias > 0 else 'B'} by "
+        f"{'' if name == _POOLED else f'of {name} '}lean to side {one.preferred} by "
         f"{100 * abs(one.net_bias):.1f} points"
         for name, one in zip(names, found, strict=True)
         if one.net_bias
     ]
     if told:
         warnings.warn(
-            f"Repeated answers {', '.join(told)}, and swapped repeats alone do not tell that from noise; the "
-            "correction takes this net bias to be the same in every pair, and is too strong where it "
-            "differs. Repeats with the sides as before would tell the two apart.",
+            f"Repeated answers {', '.join(told)}. The correction assumes that this net bias is the same in "
+            "every pair; where it differs between pairs, corrected effects are too large. At least "
+            f"{ENOUGH} repeats with swapped positions and {ENOUGH} with the positions as before would "
+            "separate bias from noise.",
             stacklevel=6,
         )
 
@@ -250,7 +250,7 @@ def table_of(errors: Errors) -> pd.DataFrame:
             "group": errors.names,
             "tau": [found.tau for found in errors.found],
             "std_error": [found.std_error for found in errors.found],
-            "agreement": [found.agreement for found in errors.found],
+            "agreement": [found.agreement.estimate for found in errors.found],
             "net_bias": [found.net_bias for found in errors.found],
             "n_compared": [found.n_compared for found in errors.found],
             "n_units": [found.n_units for found in errors.found],

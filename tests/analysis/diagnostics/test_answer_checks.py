@@ -192,6 +192,13 @@ def test_agreement_is_that_of_reliability(study: Study, people: pd.DataFrame) ->
     assert row[["lower", "upper"]].tolist() == expected[["wilson_lower", "wilson_upper"]].tolist()
 
 
+def test_further_samples_are_repeats_of_the_first(study: Study, people: pd.DataFrame) -> None:
+    first = people[~people["repeat"]].assign(judge_kind="model", judge_id="m", prompt_id="p", panel=None)
+    twice = pd.concat([first.assign(sample=k) for k in (1, 2)], ignore_index=True)
+    found = repeat_agreement(split(study, twice), 0.05)
+    assert found.table.loc[0, ["repeats", "swapped", "estimate"]].tolist() == [len(first) // 2, 0, 1.0]
+
+
 def test_straight_liners_are_found(study: Study, people: pd.DataFrame) -> None:
     assert straight_lining(split(study, people), 0.05).verdict == "pass"
     for share, verdict in ((0.03, "look"), (0.12, "fail")):

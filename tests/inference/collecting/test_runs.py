@@ -43,7 +43,7 @@ def test_simulated_answers_are_the_choices_of_a_simulation(study: Path, run: Pat
         load_study(study), 5, pairs=30, swapped_share=0.2, samples=2, judges=["judge"], truth=False
     ).choices
     key = ["prompt_id", "pair_id", "sample", "position"]
-    columns = [*key, "profile_id", "chosen", "repeat", "size", "place", "age", "river", "trains"]
+    columns = [*key, "profile_id", "chosen", "repeat", "repeat_of", "size", "place", "age", "river", "trains"]
     both = [
         frame[columns].astype("string").sort_values(key).reset_index(drop=True) for frame in (found, truth)
     ]
