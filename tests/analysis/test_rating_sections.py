@@ -14,6 +14,7 @@ import pytest
 from conjury.analysis.figures.raters import alt_of, figure_of, further_figures
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.figures.raters.predictive import predicted_shares
+from conjury.analysis.markup import to_html
 from conjury.analysis.raters.models.checks import fit_in_words
 from conjury.analysis.raters.ratings import read_ratings
 from conjury.analysis.raters.replacement import alt_test
@@ -26,7 +27,7 @@ from conjury.analysis.rating_answers import answers_of, beside
 from conjury.analysis.rating_cells import in_words
 from conjury.analysis.rating_predictions import assumptions, predictive_check, prior_table, told
 from conjury.analysis.rating_published import beside_table
-from conjury.analysis.rating_sections import method
+from conjury.analysis.rating_sections import _verdict, method
 from conjury.analysis.report_ratings import RatingsReport
 from conjury.inference.errors import InputError
 
@@ -350,6 +351,20 @@ def test_estimates_are_drawn_against_the_truth_by_kind() -> None:
     assert sum(len(np.atleast_1d(line.get_xdata())) for line in hollow) == 1
     assert "Mean rating: 1 of 2 intervals hold" in alt_of(result, LABELS)
     assert "Higher than people: 0 of 0 intervals hold" in alt_of(result, LABELS)
+
+
+def test_a_failed_check_is_a_warning_and_spells_the_option_as_it_is_typed(tmp_path: Path) -> None:
+    (tmp_path / "empty.bib").touch()
+    sentence = "9 draws of gpt_4_1 diverged; sample again with `--target-accept 0.95`."
+    failed = _verdict({"verdict": [sentence], "passed": False}, LABELS)
+    assert failed.startswith("::: {.callout-warning title=")
+    assert "`--target-accept 0.95`" in failed
+    assert "GPT-4.1" in failed
+    page = to_html(failed, tmp_path, "empty.bib")
+    assert "callout-warning" in page
+    assert "<code>--target-accept 0.95</code>" in page
+    passed = _verdict({"verdict": ["No draw diverged."], "passed": True}, LABELS)
+    assert passed.startswith("::: {.callout-note title=")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from .ordinal_data import OrdinalData
 from .ordinal_draws import Draws, category_chances
@@ -15,6 +15,7 @@ from .ordinal_grid import INNER, grid
 Floats = NDArray[np.float64]
 
 PEOPLE = 32  # fresh people that stand for a panel
+NORMAL = 1e4  # degrees of freedom from which on a Student t is as good as normal
 COARSE = 0.9  # distance of the nodes of qualities
 _GOLDEN = np.array([0.7548776662466927, 0.5698402909980532])  # evenly spread points of the unit square
 
@@ -117,11 +118,10 @@ def _fresh(draws: Draws, data: OrdinalData, d: int, g: int) -> tuple[Floats, Flo
     if data.size[g] == 1:
         return draws.of_group[d, g : g + 1], np.zeros(1)
     spread = float(np.sqrt(1 + 1 / int(data.size[g])))  # deviations are from the mean of those who were seen
-    even: Floats = (0.5 + np.arange(1, PEOPLE + 1)[:, None] * _GOLDEN) % np.float64(1.0)
-    normal: Floats = np.asarray(ndtri(even), dtype=float)
-    first, second = normal.T
-    slopes = draws.of_group[d, g] * np.exp(draws.slope_sd[d, g] * spread * first)
-    return np.asarray(slopes), draws.severity_sd[d, g] * spread * second
+    first, second = ((0.5 + np.arange(1, PEOPLE + 1)[:, None] * _GOLDEN) % 1.0).T
+    away = stdtrit(min(draws.slope_df[d, g], NORMAL), first)
+    slopes = draws.of_group[d, g] * np.exp(draws.slope_sd[d, g] * away)
+    return np.asarray(slopes), np.asarray(draws.severity_sd[d, g] * spread * ndtri(second))
 
 
 def _with_own(eta: Floats, draws: Draws, d: int, g: int, inner: tuple[Floats, Floats]) -> Floats:
