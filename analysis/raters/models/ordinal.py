@@ -108,9 +108,11 @@ def rater_model(
     priors : mapping, optional
         In place of the defaults (``ordinal_priors.PRIORS``, in standard deviations of the link's noise):
         ``shares`` of the categories (dirichlet), ``discrimination`` of an average person (log-normal),
-        ``model_discrimination`` (normal), ``discrimination_sd`` and ``severity_sd`` between people,
-        ``own_sd`` of a group's own effects of items (half-normal), ``quality`` and ``bias`` by level of
-        the covariates (normal, mean 0). Each name to numbers or to a Prior.
+        ``model_discrimination`` (normal), ``discrimination_sd`` and ``severity_sd`` between people
+        (log-normal, which a few people cannot pull to zero), ``careless``, the share of people who may
+        discriminate quite unlike their panel (beta), ``own_sd`` of a group's own effects of items
+        (half-normal), ``quality`` and ``bias`` by level of the covariates (normal, mean 0). Each name to
+        numbers or to a Prior.
     draws, tune, chains, seed, sampler, progress
         As in ``sampling.sample``.
     alpha : float
@@ -148,10 +150,11 @@ def rater_model(
     slightly narrow where models share errors. Items are taken as independent, given covariates: where they
     come in clusters, such as responses to one topic, intervals are somewhat narrow, too.
 
-    People of a panel have log discriminations with a Student t distribution, so that one who rates without
-    regard to the items does not spoil what is said of the others; a note names such people. ``same_rating``
-    is about people drawn anew from the panel; ``observed``, the share of equal ratings in the data, is about
-    those who rated, and the predictive check compares it with the model's.
+    Log discriminations of a panel's people are normal about that of a typical person, except for a small
+    share of careless people, whose vary widely, so that one who rates without regard to the items does not
+    spoil what is said of the others; a note names such people. ``same_rating`` is about people drawn anew
+    from the panel; ``observed``, the share of equal ratings in the data, is about those who rated, and the
+    predictive check compares it with the model's.
 
     Where a group gives one extreme rating in more than 80% of its ratings, its latent correlation is not
     identified: a note says so, and ``correlation``, that of the ratings, comes first.

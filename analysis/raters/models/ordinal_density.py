@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from .ordinal_data import Cells, OrdinalData, centring
 from .ordinal_grid import EDGE, LEAST_SHARE, LINK_SD, Grid
-from .ordinal_priors import POSITIVE, PRIORS
+from .ordinal_priors import CARELESS_SD, POSITIVE, PRIORS
 from .priors import Prior, Priors
 
 Floats = NDArray[np.float64]
 
 WHAT = ("severity", "discrimination")
 SDS, RAWS = (tuple(f"{what}_{part}_" for what in WHAT) for part in ("sd", "raw"))  # starts of names
-DFS, SHIFTS, SEEN = "discrimination_df_", "discrimination_shift_", "seen_discrimination"
+CARELESS, SHIFTS, SEEN = "careless_", "discrimination_shift_", "seen_discrimination"
 HIDDEN = (*RAWS, SHIFTS, SEEN)  # what is sampled and not stored
 
 
@@ -122,7 +122,7 @@ class Density:
             for what in WHAT:
                 shapes[f"{what}_sd_{data.groups[number]}"] = ()
                 shapes[f"{what}_raw_{data.groups[number]}"] = (len(ids) - 1,)
-            shapes[f"{DFS}{data.groups[number]}"] = ()
+            shapes[f"{CARELESS}{data.groups[number]}"] = ()
             shapes[f"{SHIFTS}{data.groups[number]}"] = ()
         if len(self.repeated):
             shapes["own_sd"] = (len(self.repeated),)
@@ -140,8 +140,10 @@ class Density:
         made = {name: block.of(vector) for name, block in self.blocks.items()}
         made["shares"] = softmax(made["shares"])
         for name in made:
-            if name == "own_sd" or name.startswith((*SDS, DFS)):
+            if name == "own_sd" or name.startswith(SDS):
                 made[name] = np.exp(made[name])
+            elif name.startswith(CARELESS):
+                made[name] = 1 / (1 + np.exp(-made[name]))
             elif name.startswith(("quality_", "bias_", *RAWS)):
                 made[name] = made[name] @ self.bases[made[name].shape[-1] + 1].T
         return made
@@ -179,7 +181,8 @@ class Density:
                 0.0, made[f"severity_sd_{label}"] ** self.centring["severity", label], len(ids) - 1
             )
             sd = made[f"discrimination_sd_{label}"]
-            away = sd * rng.standard_t(made[f"{DFS}{label}"], len(ids))
+            careless = rng.random(len(ids)) < made[f"{CARELESS}{label}"]
+            away = np.where(careless, CARELESS_SD, sd) * rng.standard_normal(len(ids))
             raw = (away - away.mean()) / sd ** (1 - self.centring["discrimination", label])
             made[f"discrimination_raw_{label}"] = raw
             made[f"{SHIFTS}{label}"] = np.asarray(-away.mean() / sd)
@@ -189,8 +192,8 @@ class Density:
     def _prior_of(self, name: str) -> Prior:
         if name == SEEN:
             return self.priors["discrimination"]
-        if name.startswith((DFS, SHIFTS)):
-            return self.priors["discrimination_df"]
+        if name.startswith((CARELESS, SHIFTS)):
+            return self.priors["careless"]
         first = name.split("_")[0]
         if first in ("quality", "bias"):
             return self.priors[first]
@@ -211,7 +214,9 @@ class Density:
         logs = np.log(counts + 0.5)
         self.blocks["shares"].of(vector)[...] = (logs - logs.mean(axis=1, keepdims=True))[:, :-1]
         for name, block in self.blocks.items():
-            if name.startswith((*SDS, DFS)):
+            if name.startswith(CARELESS):
+                block.of(vector)[...] = -3.0
+            if name.startswith(SDS):
                 middle = np.median(self._prior_of(name).draws(np.random.default_rng(0), (200,)))
                 block.of(vector)[...] = np.log(middle)
         if data.models:
@@ -274,7 +279,7 @@ class Density:
                 ends[place],
                 ends[place + 1],
                 number,
-                blocks[f"{DFS}{data.groups[number]}"].start,
+                blocks[f"{CARELESS}{data.groups[number]}"].start,
                 blocks[f"{SHIFTS}{data.groups[number]}"].start,
             )
             for place, number in enumerate(self.members)
@@ -302,8 +307,9 @@ class Density:
 
 
 def _as_numbers(priors: Priors) -> Floats:
-    """Family and numbers of each prior, shape (9, 3)."""
-    rows = np.zeros((len(PRIORS), 3))
+    """Family and numbers of each prior, shape (9, 4); of careless people also their standard deviation."""
+    rows = np.zeros((len(PRIORS), 4))
+    rows[-1, 3] = CARELESS_SD
     for row, name in zip(rows, PRIORS, strict=True):
         prior = priors[name]
         row[0] = POSITIVE.index(prior.family) if prior.family in POSITIVE else -1

@@ -29,8 +29,8 @@ class Draws:
         Discriminations of models and of a typical person of each panel.
     severity_sd, slope_sd : ndarray, shape (D, n_panels)
         Spread within panels; 0 for a panel of one.
-    slope_df : ndarray, shape (D, n_panels)
-        Degrees of freedom of log discriminations; infinite for a panel of one.
+    careless : ndarray, shape (D, n_panels)
+        Share of people who may discriminate quite unlike their panel; 0 for a panel of one.
     own : ndarray, shape (D, G)
     quality : ndarray, shape (D, S)
         Mean quality of each stratum.
@@ -44,7 +44,7 @@ class Draws:
     of_group: Floats
     severity_sd: Floats
     slope_sd: Floats
-    slope_df: Floats
+    careless: Floats
     own: Floats
     quality: Floats
     bias: Floats
@@ -76,12 +76,12 @@ def draws_of(stored: dict[str, Floats], data: OrdinalData, link: str) -> Draws:
         if data.models:
             bias[:, data.n_panels :] += stored[f"bias_{name}"] @ design.T
     panels = data.groups[: data.n_panels]
-    severity_sd, slope_sd, slope_df = (
-        np.stack([stored.get(f"{name}_{label}", np.full(n_draws, none)) for label in panels], axis=1)
-        for name, none in (("severity_sd", 0.0), ("discrimination_sd", 0.0), ("discrimination_df", np.inf))
+    severity_sd, slope_sd, careless = (
+        np.stack([stored.get(f"{name}_{label}", np.zeros(n_draws)) for label in panels], axis=1)
+        for name in ("severity_sd", "discrimination_sd", "careless")
     )
     return Draws(
-        link, slope, stored["severity"], stored["cut"], of_group, severity_sd, slope_sd, slope_df, own,
+        link, slope, stored["severity"], stored["cut"], of_group, severity_sd, slope_sd, careless, own,
         quality, bias,
     )  # fmt: skip
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from .libraries import library
 from .ordinal_data import Cells, OrdinalData, centring, coordinates
-from .ordinal_density import DFS, SEEN, SHIFTS
+from .ordinal_density import CARELESS, SEEN, SHIFTS
 from .ordinal_grid import LINK_SD, Grid
+from .ordinal_priors import CARELESS_SD
 from .priors import Priors
 
 
@@ -101,19 +102,21 @@ def _severities(data: OrdinalData, number: int, priors: Priors) -> Any:
 def _discriminations(data: OrdinalData, number: int, priors: Priors) -> tuple[Any, Any]:
     """Log discriminations of a panel's members about their mean, and where the typical person's lies.
 
-    About the typical person's they are Student t.
+    About the typical person's they are normal, or, of careless people, normal and much wider.
     """
     pymc, pt = library("pymc"), library("pytensor.tensor")
     label, name = data.groups[number], _members(data, number)
     sd = priors["discrimination_sd"].variable(f"discrimination_sd_{label}")
     known = centring(data, number, "discrimination")
     raw = pymc.ZeroSumNormal(f"discrimination_raw_{label}", dims=name)
-    df = priors["discrimination_df"].variable(f"{DFS}{label}")
+    careless = priors["careless"].variable(f"{CARELESS}{label}")
     shift = pymc.Flat(f"{SHIFTS}{label}")
-    away = pymc.logp(pymc.StudentT.dist(nu=df), raw / sd**known - shift)
+    away = sd ** (1 - known) * raw - sd * shift
+    near = pt.log1p(-careless) + pymc.logp(pymc.Normal.dist(0.0, sd), away)
+    far = pt.log(careless) + pymc.logp(pymc.Normal.dist(0.0, CARELESS_SD), away)
     flat = 0.5 * pt.sum(raw**2)  # takes the normal density of what is sampled away
-    size = len(pymc.modelcontext(None).coords[name])
-    pymc.Potential(f"discriminations_{label}", away.sum() + flat - known * (size - 1) * pt.log(sd))
+    scale = ((1 - known) * (len(pymc.modelcontext(None).coords[name]) - 1) + 1) * pt.log(sd)
+    pymc.Potential(f"discriminations_{label}", pt.logaddexp(near, far).sum() + flat + scale)
     return sd ** (1 - known) * raw, sd * shift
 
 

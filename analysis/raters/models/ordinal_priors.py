@@ -21,10 +21,9 @@ PRIORS: dict[str, Prior] = {
     "own_sd": Prior("half_normal", (0.75,), "SD of a group's own effects of items"),
     "quality": Prior("normal", (0.0, 1.0), "effect of a covariate's level on quality"),
     "bias": Prior("normal", (0.0, 0.6), "a model's bias towards a covariate's level"),
-    "discrimination_df": Prior(
-        "log_normal", (10.0, 1.0), "degrees of freedom of people's log discriminations"
-    ),
+    "careless": Prior("beta", (2.0, 38.0), "share of people who may discriminate quite unlike their panel"),
 }
+CARELESS_SD = 1.0  # of these people's log discriminations about that of a typical person
 POSITIVE = ("half_normal", "exponential", "log_normal")  # as numbered in ordinal_target
 
 

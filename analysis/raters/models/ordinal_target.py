@@ -45,7 +45,7 @@ def unpacked(
     panels : ndarray, shape (n, 8)
         Of each set of deviations: 0 for severities or 1 for log discriminations, where their standard
         deviation and where they begin, where in ``members`` their judges begin and end, the panel, and
-        where the degrees of freedom of its log discriminations and the place of the typical person are.
+        where the share of careless people and the place of the typical person are.
     known : ndarray, shape (n,)
         How far they are sampled as themselves, 1, or in units of their standard deviation, 0.
     members : ndarray
@@ -140,8 +140,9 @@ def density_from(
 
     Parameters
     ----------
-    priors : ndarray, shape (9, 3)
-        Family and numbers, in the order of ``ordinal_priors.PRIORS``.
+    priors : ndarray, shape (9, 4)
+        Family and numbers, in the order of ``ordinal_priors.PRIORS``, and the standard deviation of careless
+        people's log discriminations at the end.
     at : tuple
         What ``unpacked`` returns.
     likelihood, by
@@ -182,7 +183,7 @@ def density_from(
         gradient[models_at + m] = d_group[n_panels + m] - away / priors[2, 2]
         value -= 0.5 * away**2
     for p in range(len(panels)):
-        what, sd_at, raw_at, first, last, g, df_at, shift_at = panels[p]
+        what, sd_at, raw_at, first, last, g, careless_at, shift_at = panels[p]
         part = np.empty(last - first)
         for j in range(last - first):
             part[j] = d_deviation[what, members[first + j]]
@@ -191,8 +192,8 @@ def density_from(
             continue
         seen_at = n_groups * n_cut + g
         single[g] = False
-        value += _student_panel(
-            vector, gradient, (sd_at, raw_at, df_at, shift_at, seen_at), part, known[p], priors
+        value += _mixed_panel(
+            vector, gradient, (sd_at, raw_at, careless_at, shift_at, seen_at), part, known[p], priors
         )
     for g in range(n_panels):
         if single[g]:
@@ -343,7 +344,7 @@ def _normal_panel(
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
-def _student_panel(
+def _mixed_panel(
     vector: Floats,
     gradient: Floats,
     places: tuple[int, int, int, int, int],
@@ -351,49 +352,43 @@ def _student_panel(
     known: float,
     priors: Floats,
 ) -> float:
-    """Log discriminations of a panel's members, Student t about that of a typical person.
+    """Log discriminations of a panel's members: normal about a typical person's, or careless, much wider.
 
     They are sampled about their mean, which the ratings tell; the typical person's lies ``shift`` standard
     deviations from it. A single person who does not follow the others moves it little.
     """
-    sd_at, raw_at, df_at, shift_at, seen_at = places
-    size, log_sd, shift, df = len(part), vector[sd_at], vector[shift_at], math.exp(vector[df_at])
-    sd, unit, scale = math.exp(log_sd), math.exp((1 - known) * log_sd), math.exp(-known * log_sd)
+    sd_at, raw_at, careless_at, shift_at, seen_at = places
+    size, log_sd, shift = len(part), vector[sd_at], vector[shift_at]
+    sd, unit = math.exp(log_sd), math.exp((1 - known) * log_sd)
+    far_sd = priors[8, 3]
+    careless = 1 / (1 + math.exp(-min(max(vector[careless_at], -30.0), 30.0)))
     raw = _expanded(vector, raw_at, size)
-    value = size * (math.lgamma(0.5 * (df + 1)) - math.lgamma(0.5 * df) - 0.5 * math.log(df * math.pi))
-    d_df = size * (0.5 * _digamma(0.5 * (df + 1)) - 0.5 * _digamma(0.5 * df) - 0.5 / df)
-    pull, pushed, d_shift = 0.0, 0.0, 0.0
+    value, d_shift, d_careless, d_log_sd = 0.0, 0.0, 0.0, (1 - known) * (size - 1) + 1
     for j in range(size):
-        away = raw[j] * scale - shift
-        square = away * away / df
-        value -= 0.5 * (df + 1) * math.log1p(square)
-        slope = -(df + 1) * away / (df + away * away)
-        d_df += -0.5 * math.log1p(square) + 0.5 * (df + 1) / df * square / (1 + square)
-        pull += part[j] * raw[j] * unit
-        pushed += slope * raw[j] * scale
-        d_shift -= slope
-        part[j] = part[j] * unit + slope * scale
+        own = unit * raw[j]
+        away = own - sd * shift
+        near = math.log1p(-careless) - 0.5 * (away / sd) ** 2 - log_sd
+        far = math.log(careless) - 0.5 * (away / far_sd) ** 2 - math.log(far_sd)
+        most = max(near, far)
+        both = most + math.log(math.exp(near - most) + math.exp(far - most))
+        of_careless = math.exp(far - both)
+        slope = -(1 - of_careless) * away / sd**2 - of_careless * away / far_sd**2
+        value += both
+        d_log_sd += (1 - of_careless) * ((away / sd) ** 2 - 1)
+        d_log_sd += slope * ((1 - known) * own - sd * shift) + (1 - known) * part[j] * own
+        d_shift -= slope * sd
+        d_careless += of_careless - careless
+        part[j] = (part[j] + slope) * unit
     _contracted(part, gradient, raw_at)
     typical, d_typical = _log_prior(priors[1], math.exp(vector[seen_at] + sd * shift))
-    spread, d_sd = _log_prior(priors[3], sd)
-    heavy, d_heavy = _log_prior(priors[8], df)
+    spread, d_spread = _log_prior(priors[3], sd)
+    first, second = priors[8, 1], priors[8, 2]
+    value += first * math.log(careless) + second * math.log1p(-careless)
     gradient[seen_at] += d_typical
     gradient[shift_at] = d_shift + d_typical * sd
-    gradient[sd_at] = d_sd + (1 - known) * pull - known * (pushed + size - 1) + d_typical * sd * shift
-    gradient[df_at] = d_heavy + d_df * df
-    return float(value + typical + spread + heavy - known * (size - 1) * log_sd)
-
-
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def _digamma(x: float) -> float:
-    """Derivative of the log gamma function at a positive number."""
-    below = 0.0
-    while x < 8:
-        below -= 1 / x
-        x += 1
-    square = 1 / (x * x)
-    series = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square / 240)))
-    return float(below + math.log(x) - 0.5 / x - series)
+    gradient[sd_at] = d_log_sd + d_spread + d_typical * sd * shift
+    gradient[careless_at] = d_careless + first * (1 - careless) - second * careless
+    return float(value + typical + spread + ((1 - known) * (size - 1) + 1) * log_sd)
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]

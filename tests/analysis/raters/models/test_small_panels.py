@@ -68,6 +68,34 @@ def test_three_people_who_hardly_differ_sample_without_a_divergence() -> None:
     assert inside["inside"].mean() > 0.8
 
 
+def test_a_careless_person_is_named_and_does_not_spoil_the_panel() -> None:
+    table, _ = made_up_panel(Panel(8, 1, 150, seed=3, spread=0.15, severity=0.3))
+    rng = np.random.default_rng(1)
+    careless = table["judge_id"] == "p02"
+    table.loc[careless, "value"] = rng.integers(1, 6, careless.sum())
+    fit = rater_model(table, seed=1, draws=600)
+    others = rater_model(table[~careless], seed=1, draws=600)
+
+    def of_people(found: RaterFit, quantity: str) -> pd.Series[float]:
+        return found.frame.set_index(["group", "quantity"]).loc[("human", quantity)]
+
+    assert [note for note in fit.notes if note.startswith("'p02' does not follow")]
+    assert not [note for note in others.notes if "does not follow" in note]
+    typical = of_people(others, "discrimination")["estimate"]
+    assert of_people(fit, "discrimination")["estimate"] == pytest.approx(typical, rel=0.1)
+    assert of_people(fit, "discrimination_sd")["estimate"] < 0.35
+
+
+def test_the_share_of_equal_ratings_is_checked_and_reported() -> None:
+    table, _ = made_up_panel(Panel(4, 1, 80, seed=2))
+    fit = rater_model(table, seed=1, draws=200)
+    told = fit.frame.query("quantity == 'same_rating'").set_index("group")
+    checked = fit.extra["statistics"].set_index("statistic")["observed"]
+    assert told.loc["human", "observed"] == checked["Share of equal ratings of two people"]
+    assert told.loc["m0", "observed"] == checked["Share of equal ratings of m0 and a person"]
+    assert fit.frame.query("quantity != 'same_rating'")["observed"].isna().all()
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 def test_small_panels_sample_without_a_divergence_and_intervals_cover() -> None:
