@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
@@ -90,7 +91,7 @@ def prior_table(result: RaterResult) -> GT:
         {
             "Of what": priors["meaning"].map(_upper),
             "Distribution": [
-                f"{_upper(text)} (changed)" if name in changed else _upper(text)
+                f"{_distribution(text)} (changed)" if name in changed else _distribution(text)
                 for name, text in zip(priors["prior"], priors["distribution"], strict=True)
             ],
             "Name": priors["prior"].astype(str),
@@ -164,6 +165,11 @@ def _of_one_dimension(result: RaterResult, shares: pd.DataFrame, names: Names, m
     if "Prior predictive" not in shown:
         note = f"Posterior predictive: {made} of data that the fitted model makes."
     return styled_table(shown, name="shares", groups="group", note=note)
+
+
+def _distribution(text: object) -> str:
+    """A distribution as a cell: with a capital, and true minus signs."""
+    return re.sub(r"-(?=[\d.])", "\N{MINUS SIGN}", _upper(text))
 
 
 def _upper(text: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -144,12 +145,18 @@ def _further(result: RaterResult, name: str, title: str, labels: Mapping[LabelKe
 
 
 def _verdict(made: Mapping[str, Any], labels: Mapping[LabelKey, str]) -> str:
-    """Whether the draws of a model can be used, in a box."""
+    """Whether the draws of a model can be used, in a box: a warning where a check failed."""
     said = made.get("verdict") or []
     if not said:
         return ""
-    told = " ".join(plain(in_words(sentence, labels)) for sentence in said)
-    return f'::: {{.callout-note title="Can these draws be used?"}}\n{told}\n:::'
+    text = " ".join(said)
+    options = iter(re.findall("`([^`]+)`", text))  # set as code, as they are typed
+    told = plain(in_words(re.sub("`[^`]+`", "\0", text), labels))
+    told = re.sub("\0", lambda _: code(next(options)), told)
+    box = 'note title="Can these draws be used?"'
+    if not made.get("passed", True):
+        box = 'warning title="Some checks of this model failed"'
+    return f"::: {{.callout-{box}}}\n{told}\n:::"
 
 
 def ended(title: str) -> str:

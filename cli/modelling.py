@@ -36,10 +36,12 @@ class Sampled:
     sampler: str | None
     seed: int
     alpha: float
+    target_accept: float | None = None
 
     def options(self) -> dict[str, Any]:
         """As the models take them, with progress shown."""
-        given = {"draws": self.draws, "tune": self.tune, "chains": self.chains, "sampler": self.sampler}
+        names = ("draws", "tune", "chains", "sampler", "target_accept")
+        given = {name: getattr(self, name) for name in names}
         chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         return chosen | {"seed": self.seed, "alpha": self.alpha, "progress": True}
 
@@ -93,6 +95,11 @@ def _plan(
     judgments, options = judged.of_dimensions(dimensions), sampled.options()
     names = dimension_names(judgments)
     if model == "dimensions":
+        if sampled.target_accept is not None:
+            raise InputError(
+                "--target-accept goes with --model ordinal and --model labels; the model of dimensions has "
+                "a sampler that accepts every draw, so leave it out."
+            )
         options |= {"items": judged.items, "covariates": tuple(covariates or ())}
         options |= assumed.given(link=False, scale=True)
         return [Planned("dimensions", "Dimensions of ratings: latent correlations", dimension_model, options)]

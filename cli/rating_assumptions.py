@@ -1,4 +1,4 @@
-"""What ``conjury raters`` is told of a model: priors, link, scale."""
+"""What ``conjury raters`` is told of a model: priors, link, scale, rare labels."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class Assumed:
     priors: dict[str, tuple[float, ...]]
     link: str | None = None
     scale: tuple[float, ...] | None = None
+    min_count: int | None = None
 
     def given(self, *, link: bool, scale: bool) -> dict[str, Any]:
         """As a model takes them; InputError for what it has not: a ``link``, or a ``scale``."""
@@ -27,8 +28,15 @@ class Assumed:
             raise InputError(f"--link {self.link} goes with --model ordinal; leave it out.")
         if self.scale is not None and not scale:
             raise InputError("--scale goes with ratings, and the model of labels takes none; leave it out.")
-        told = {"priors": self.priors, "link": self.link, "scale": self.scale}
-        return {name: value for name, value in told.items() if value}
+        if self.min_count is not None and scale:
+            raise InputError("--min-count goes with labels, and ratings have none; leave it out.")
+        told = {
+            "priors": self.priors or None,
+            "link": self.link,
+            "scale": self.scale,
+            "min_count": self.min_count,
+        }
+        return {name: value for name, value in told.items() if value is not None}
 
     def record(self) -> dict[str, Any]:
         """What the manifest says of it."""
@@ -36,8 +44,10 @@ class Assumed:
         return {"scale": None if self.scale is None else list(self.scale), "priors_changed": changed}
 
 
-def assumed(priors: Sequence[str] | None, link: str | None, scale: str | None) -> Assumed:
-    """Read the options ``--prior NAME=NUMBERS``, ``--link`` and ``--scale``.
+def assumed(
+    priors: Sequence[str] | None, link: str | None, scale: str | None, min_count: int | None = None
+) -> Assumed:
+    """Read the options ``--prior NAME=NUMBERS``, ``--link``, ``--scale`` and ``--min-count``.
 
     Examples
     --------
@@ -48,7 +58,7 @@ def assumed(priors: Sequence[str] | None, link: str | None, scale: str | None) -
         raise InputError(
             f"--link {link}: there is no such link{did_you_mean(link, LINKS)}; use logit or probit."
         )
-    return Assumed(_priors(priors or ()), link, None if scale is None else _scale(scale))
+    return Assumed(_priors(priors or ()), link, None if scale is None else _scale(scale), min_count)
 
 
 def _priors(given: Sequence[str]) -> dict[str, tuple[float, ...]]:

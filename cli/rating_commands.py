@@ -119,6 +119,14 @@ def raters(
     sampler: Annotated[
         str | None, typer.Option(help="nutpie, or pymc; dimensions have a sampler of their own.")
     ] = None,
+    min_count: Annotated[
+        int | None,
+        typer.Option(min=0, help="Labels that occur less often, and are rare, are set aside (default 10)."),
+    ] = None,
+    target_accept: Annotated[
+        float | None,
+        typer.Option(help="Acceptance rate of the sampler; 0.95 or 0.99 where draws diverge (default 0.8)."),
+    ] = None,
     seed: Seed = 1,
     alpha: Alpha = 0.05,
 ) -> None:
@@ -127,7 +135,7 @@ def raters(
     from .rating_assumptions import assumed
     from .rating_fits import find_judged
 
-    told = assumed(prior, link, scale)
+    told = assumed(prior, link, scale, min_count)
     judged = find_judged(file, results, items, rename, where)
-    sampled = Sampled(draws, tune, chains, sampler, seed, alpha)
+    sampled = Sampled(draws, tune, chains, sampler, seed, alpha, target_accept)
     model_raters(judged, results, model, dimension, covariate, sampled, told)

@@ -34,7 +34,8 @@ def recovery(
     single rating by a model or a person (``latent_correlation_rating``), of a model's lasting judgment
     (``latent_correlation``), which takes several samples of it, and, with the types and ``modality`` as
     covariates, the same within them (``latent_correlation_rating_within``, ``latent_correlation_within``).
-    What is defined otherwise, such as rank correlations of ratings between dimensions, is left out.
+    Latent correlations of a group that gives one extreme rating nearly always are not identified, and left
+    out. What is defined otherwise, such as rank correlations of ratings between dimensions, is left out.
 
     Parameters
     ----------
@@ -137,7 +138,9 @@ def _estimates(result: RaterResult, types: str) -> Iterator[pd.DataFrame]:
 
 def _latent(result: RaterResult, types: str) -> Iterator[pd.DataFrame]:
     """Latent correlations of a rater model; within strata they are lasting where repeats tell noise apart."""
-    frame = result.frame.assign(dimension=str(result.settings.get("dimension") or ""))
+    ends = result.settings.get("at_the_end") or ()
+    frame = result.frame[~result.frame["group"].isin(ends)]
+    frame = frame.assign(dimension=str(result.settings.get("dimension") or ""))
     lasting = (frame["quantity"] == LASTING) & (frame["group"] != HUMAN)
     known = frame["group"].isin(frame.loc[frame["quantity"] == LASTING, "group"])
     chosen = {LASTING: lasting, SINGLE: frame["quantity"] == SINGLE}

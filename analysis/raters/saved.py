@@ -32,6 +32,7 @@ def record_of(name: str, title: str, result: RaterResult, seconds: float) -> dic
         "further": list(_further(result)),
         "notes": list(result.notes),
         "verdict": list(result.verdict) if isinstance(result, ModelFit) else [],
+        "passed": result.passed if isinstance(result, ModelFit) else True,
     }
 
 

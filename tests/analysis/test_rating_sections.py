@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from conjury.analysis.display import NO_BREAK
 from conjury.analysis.figures.raters import alt_of, figure_of, further_figures
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.figures.raters.predictive import predicted_shares
+from conjury.analysis.markup import to_html
 from conjury.analysis.raters.models.checks import fit_in_words
+from conjury.analysis.raters.models.priors import Prior
 from conjury.analysis.raters.ratings import read_ratings
 from conjury.analysis.raters.replacement import alt_test
 from conjury.analysis.raters.replacement.at_hand import at_hand, cut_correlation, panel_power
@@ -24,9 +28,10 @@ from conjury.analysis.raters.result import RaterResult
 from conjury.analysis.rating_agreement import power_tables
 from conjury.analysis.rating_answers import answers_of, beside
 from conjury.analysis.rating_cells import in_words
+from conjury.analysis.rating_models import label_model_tables, rater_model_tables
 from conjury.analysis.rating_predictions import assumptions, predictive_check, prior_table, told
 from conjury.analysis.rating_published import beside_table
-from conjury.analysis.rating_sections import method
+from conjury.analysis.rating_sections import _verdict, method
 from conjury.analysis.report_ratings import RatingsReport
 from conjury.inference.errors import InputError
 
@@ -236,7 +241,7 @@ def test_the_report_shows_both_answers_with_intervals(
         raters_fun__priors=fitted().extra["priors"],
     )  # fmt: skip
     report.both_answers()
-    page = capsys.readouterr().out.replace("\N{NO-BREAK SPACE}", " ")
+    page = capsys.readouterr().out.replace(" ", " ")
     for text in (
         "0.40 [0.30, 0.45]",
         "0.30 [0.10, 0.60]",
@@ -350,6 +355,76 @@ def test_estimates_are_drawn_against_the_truth_by_kind() -> None:
     assert sum(len(np.atleast_1d(line.get_xdata())) for line in hollow) == 1
     assert "Mean rating: 1 of 2 intervals hold" in alt_of(result, LABELS)
     assert "Higher than people: 0 of 0 intervals hold" in alt_of(result, LABELS)
+
+
+def test_the_observed_share_of_equal_ratings_follows_the_expected_one() -> None:
+    frame = pd.DataFrame(
+        {"group": "human", "quantity": ["same_rating", "distance"], "estimate": [0.38, 0.5],
+         "lower": [0.36, 0.4], "upper": [0.41, 0.6], "observed": [0.493, np.nan]}
+    )  # fmt: skip
+    (table,) = rater_model_tables(RaterResult(frame, "rater_model"), Names({}))
+    rows = re.findall(r"<td[^>]*>([^<]*)</td>", table.as_raw_html())
+    assert rows[2:4] == ["The same: observed share of equal ratings", "0.49"]
+    assert len(rows) == 6
+
+
+def test_where_ratings_sit_at_the_end_of_the_scale_their_correlation_leads() -> None:
+    quantities = ["latent_correlation_rating", "correlation"]
+    frame = pd.DataFrame(
+        {"group": ["human"] * 2 + ["gpt"] * 2, "quantity": quantities * 2, "estimate": 0.5, "lower": 0.4,
+         "upper": 0.6}
+    )  # fmt: skip
+    result = RaterResult(frame, "rater_model", settings={"at_the_end": ["gpt"]})
+    html = rater_model_tables(result, Names({}))[0].as_raw_html().replace(NO_BREAK, " ")
+    assert html.index("Correlation of ratings with the consensus") < html.index("Latent correlation")
+    assert html.count("[0.40, 0.60]\N{DAGGER}") == 1
+    assert "Not identified" in html
+
+
+def test_the_label_model_is_laid_out_by_people_and_models() -> None:
+    rows = [
+        ("prevalence", "", "", "yes"), ("prevalence", "", "", "no"), ("accuracy", "human", "ann", ""),
+        ("accuracy", "gpt_4_1", "gpt_4_1", ""), ("accuracy of a fresh person", "human", "", ""),
+        ("agreement of two fresh people", "human", "", ""),
+        ("agreement with a fresh person", "human", "gpt_4_1", ""),
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["quantity", "group", "judge", "label"]).assign(
+        estimate=np.linspace(0.3, 0.9, 7), lower=0.2, upper=0.95, n_items=9, n_ratings=20
+    )
+    found = pd.DataFrame({"model": ["gpt_4_1"], "group": "human", "estimate": 0.1, "lower": 0.0,
+                          "upper": 0.2, "probability_better": 0.97})  # fmt: skip
+    made = label_model_tables(RaterResult(frame, "label_model", extra={"replacement": found}), Names(LABELS))
+    pages = [table.as_raw_html().replace(NO_BREAK, " ") for table in made]
+    cells = [re.findall(r"<t[dh][^>]*>([^<]*)</t[dh]>", html) for html in pages]
+    assert cells[0] == [
+        "Quantity", "People", "GPT-4.1",
+        "Accuracy", "0.70 [0.20, 0.95]", "0.60 [0.20, 0.95]",
+        "Agreement with a person", "0.80 [0.20, 0.95]", "0.90 [0.20, 0.95]",
+    ]  # fmt: skip
+    assert cells[1][:4] == ["Label", "Share of items", "Yes", "0.30 [0.20, 0.95]"]
+    assert cells[2][0:2] == ["Model", "Accuracy less that of a person"]
+    assert "P 0.97" in cells[2][3]
+
+
+def test_numbers_of_priors_are_rounded_with_a_true_minus() -> None:
+    priors = pd.DataFrame({"prior": ["wrong"], "meaning": ["a logit"],
+                           "distribution": [Prior("normal", (-1.791759, 1.0)).in_words()]})  # fmt: skip
+    shown = prior_table(RaterResult(pd.DataFrame(), "label_model", extra={"priors": priors})).as_raw_html()
+    assert "Normal with mean \N{MINUS SIGN}1.79 and sd 1" in shown
+
+
+def test_a_failed_check_is_a_warning_and_spells_the_option_as_it_is_typed(tmp_path: Path) -> None:
+    (tmp_path / "empty.bib").touch()
+    sentence = "9 draws of gpt_4_1 diverged; sample again with `--target-accept 0.95`."
+    failed = _verdict({"verdict": [sentence], "passed": False}, LABELS)
+    assert failed.startswith("::: {.callout-warning title=")
+    assert "`--target-accept 0.95`" in failed
+    assert "GPT-4.1" in failed
+    page = to_html(failed, tmp_path, "empty.bib")
+    assert "callout-warning" in page
+    assert "<code>--target-accept 0.95</code>" in page
+    passed = _verdict({"verdict": ["No draw diverged."], "passed": True}, LABELS)
+    assert passed.startswith("::: {.callout-note title=")
 
 
 @pytest.mark.parametrize(

@@ -68,12 +68,22 @@ def test_the_model_gets_what_was_assumed_and_the_manifest_says_so(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(raters, "rater_model", model)
     monkeypatch.setattr(ModelFit, "save", lambda self, path: path)
-    options = ["--prior", "severity_sd=0.5", "--link", "probit", "--scale", "1,2,3"]
+    options = [
+        "--prior",
+        "severity_sd=0.5",
+        "--link",
+        "probit",
+        "--scale",
+        "1,2,3",
+        "--target-accept",
+        "0.95",
+    ]
     monkeypatch.setattr("sys.argv", ["conjury", "raters", "j.csv", *options])
     with pytest.raises(SystemExit) as stop:
         main()
     assert not stop.value.code
     assert (asked["link"], asked["scale"]) == ("probit", (1.0, 2.0, 3.0))
+    assert asked["target_accept"] == 0.95
     manifest = json.loads((tmp_path / "results" / "manifest.json").read_text(encoding="utf-8"))
     settings = manifest["raters_rating"]["results"][0]["settings"]
     assert settings["priors"] == {"severity_sd": "SD of severities: half-normal with sd 0.5"}

@@ -226,6 +226,10 @@ def test_the_report_shows_every_analysis(place: Path, conjury: Run) -> None:
         (["raters", "--results", "nowhere"], "holds no judgments"),
         (["raters", "--results", "res"], "have several dimensions"),
         (["raters", "--results", "res", "--model", "kappa"], "--model kappa: use auto, ordinal"),
+        (
+            ["raters", "--results", "res", "--model", "dimensions", "--target-accept", "0.9"],
+            "--target-accept goes with --model ordinal and --model labels",
+        ),
         (["alt-test", "other.csv", "--results", "res"], "holds results on other data"),
         (["fit", "oogiri", "--data", "outside.csv"], "which is not on the scale"),
     ],

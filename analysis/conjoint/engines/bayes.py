@@ -44,6 +44,7 @@ class Sampling:
     priors: Mapping[str, Any] | None = None
     correlated: bool = False
     keep_raters: bool = False
+    target_accept: float = 0.9
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,7 @@ def fit(
         seed=sampling.seed,
         sampler=sampling.sampler,
         progress=sampling.progress,
+        target_accept=sampling.target_accept,
         raters=sampling.keep_raters and can_keep(pairs, sampling.draws, sampling.chains),
     )
     return Sampled(plan, data, rows, pairs, drawn, population(drawn["posterior"]), priors, sampling)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import binom
 
 from conjury.inference.columns import listed
 
@@ -18,6 +19,9 @@ from .libraries import library
 RHAT = 1.01
 ESS = 400.0
 LOW_BFMI = 0.3
+HIGHER = (0.95, 0.99)  # target acceptance that is advised, one after the other
+PRIORS_OPTION = "(`--prior NAME=NUMBERS`, in Python `priors=`)"
+UNLIKELY = 0.01  # probability by chance below which too many numbers lie outside the replications
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class SamplerState:
     seconds : float
         Compiling and sampling.
     sampler : str
+    target_accept : float
+        Acceptance rate that the steps were adapted to; missing for samplers without one.
     """
 
     chains: int
@@ -46,6 +52,11 @@ class SamplerState:
     bfmi: float
     seconds: float
     sampler: str
+    target_accept: float = float("nan")
+
+
+class Problem(str):
+    """A sentence of a verdict that reports a failed check."""
 
 
 def sampler_state(data: Any) -> SamplerState:
@@ -64,6 +75,7 @@ def sampler_state(data: Any) -> SamplerState:
         bfmi=float(np.min(change / np.where(spread > 0, spread, np.nan))),
         seconds=float(made.get("conjury_seconds", np.nan)),
         sampler=str(made.get("conjury_sampler", "")),
+        target_accept=float(made.get("conjury_target_accept", np.nan)),
     )
 
 
@@ -163,6 +175,8 @@ def verdict(
 ) -> tuple[str, ...]:
     """Say in plain sentences whether the draws can be used, and what to do where they cannot.
 
+    Sentences that report a failed check are instances of ``Problem``.
+
     Parameters
     ----------
     quantities : DataFrame
@@ -194,13 +208,13 @@ def _of_rhat(rhat: pd.Series[Any], told: pd.Series[Any], state: SamplerState) ->
     high = (rhat > RHAT).to_numpy(dtype=bool)
     worst = told.iloc[int(rhat.argmax())] if rhat.notna().any() else ""
     if state.chains < 2:
-        return "There is one chain, which cannot be compared with another; sample two or more."
+        return Problem("There is one chain, which cannot be compared with another; sample two or more.")
     if not high.any():
         return f"{state.chains} chains of {state.draws:,} draws agree: R-hat is at most {rhat.max():.3f}."
-    return (
+    return Problem(
         f"The chains do not agree yet on {int(high.sum()):,} of {len(rhat):,} quantities (R-hat up to "
-        f"{rhat.max():.3f}, at {worst}; it should be below {RHAT}): sample longer, with more tuning, before "
-        "anything of this is used."
+        f"{rhat.max():.3f}, at {worst}; it should be below {RHAT}): sample longer, with more tuning "
+        "(`--tune` and `--draws`, in Python `tune=` and `draws=`), before anything of this is used."
     )
 
 
@@ -214,33 +228,50 @@ def _of_ess(quantities: pd.DataFrame, told: pd.Series[Any]) -> str:
     where, least = ("tails", tail) if tail.min() < bulk.min() else ("bulk", bulk)
     lowest = told.iloc[int(least.argmin())]
     few = int(((bulk <= ESS) | (tail <= ESS)).sum())
-    return (
+    return Problem(
         f"{few:,} of {len(bulk):,} quantities have fewer than {ESS:,.0f} effective draws (least "
         f"{least.min():,.0f}, in the {where} of {lowest}): their intervals are rough; raise "
-        "the number of draws."
+        "the number of draws (`--draws`, in Python `draws=`)."
     )
 
 
 def _of_trajectories(state: SamplerState) -> list[str]:
-    said = []
+    said: list[str] = []
     total = state.chains * state.draws
     if state.divergences:
         said.append(
-            f"{state.divergences:,} of {total:,} draws diverged: the posterior has corners that the sampler "
-            "does not reach, and estimates may be off; raise target_accept towards 0.99, or use narrower "
-            "priors."
+            Problem(
+                f"{state.divergences:,} of {total:,} draws diverged: the sampler could not explore part of "
+                f"the posterior, and estimates may be biased; {_after_divergences(state.target_accept)}"
+            )
         )
     if state.saturated:
         said.append(
-            f"{state.saturated:,} of {total:,} trajectories were cut at the greatest tree depth: estimates "
-            "stand, but sampling is slow; raise maxdepth or the number of tuning draws."
+            Problem(
+                f"{state.saturated:,} of {total:,} trajectories were cut at the greatest tree depth: "
+                "estimates are valid, but sampling is slow; raise the number of tuning draws (`--tune`, in "
+                "Python `tune=`)."
+            )
         )
     if state.bfmi < LOW_BFMI:
         said.append(
-            f"The energy mixes slowly (BFMI {state.bfmi:.2f}, should be above {LOW_BFMI}): the tails may not "
-            "be explored; use narrower priors for standard deviations."
+            Problem(
+                f"The energy mixes slowly (BFMI {state.bfmi:.2f}, should be above {LOW_BFMI}): the tails may "
+                f"not be explored; use narrower priors for standard deviations {PRIORS_OPTION}."
+            )
         )
     return said or ["No draw diverged, and no trajectory was cut short."]
+
+
+def _after_divergences(target: float) -> str:
+    """What to do about divergences, given the acceptance rate that was aimed at."""
+    higher = next((rate for rate in HIGHER if not target >= rate), None)
+    if higher is None:
+        return f"the target acceptance was {target:g} already, so use narrower priors {PRIORS_OPTION}."
+    return (
+        f"sample again with `--target-accept {higher:g}` (in Python `target_accept={higher:g}`), or use "
+        f"narrower priors {PRIORS_OPTION}."
+    )
 
 
 def frequency_check(
@@ -334,11 +365,13 @@ def statistic_check(
 def fit_in_words(check: pd.DataFrame, what: str, alpha: float = 0.05) -> str:
     """Say in one sentence how many observed numbers lie outside what the model makes.
 
+    It is a ``Problem`` where so many would hardly lie outside by chance.
+
     Examples
     --------
     >>> table = pd.DataFrame({"judge": ["a", "b"], "observed": [0.2, 0.9], "lower": 0.1, "upper": 0.3})
     >>> fit_in_words(table, "shares of categories")
-    'Of 2 shares of categories, 1 lie outside the 95% of the replications (about 0 expected): b.'
+    'Of 2 shares of categories, 1 lies outside the 95% of the replications (about 0 expected): b.'
     """
     outside = (check["observed"] < check["lower"]) | (check["observed"] > check["upper"])
     expected = round(alpha * len(check))
@@ -347,9 +380,11 @@ def fit_in_words(check: pd.DataFrame, what: str, alpha: float = 0.05) -> str:
     first = list(check.columns).index("observed")
     told = check.loc[outside, check.columns[:first]].astype("string").fillna("")
     names = [" ".join(filter(None, row)) for row in told.to_numpy(dtype=object)]
-    return (
-        f"Of {len(check):,} {what}, {int(outside.sum()):,} lie outside the {1 - alpha:.0%} of the "
-        f"replications (about {expected:,} expected): {listed(names, 4)}."
+    count = int(outside.sum())
+    unlikely = binom.sf(count - 1, len(check), alpha) < UNLIKELY
+    return (Problem if unlikely else str)(
+        f"Of {len(check):,} {what}, {count:,} {'lies' if count == 1 else 'lie'} outside the "
+        f"{1 - alpha:.0%} of the replications (about {expected:,} expected): {listed(names, 4)}."
     )
 
 

@@ -180,6 +180,7 @@ def draw(
     sampler: str,
     progress: Progress,
     raters: bool,
+    target_accept: float,
 ) -> Any:
     """Sample the model; ``raters`` says whether to keep the part-worths of single raters."""
     keep = ["position"] if pairs.positioned else []
@@ -197,7 +198,7 @@ def draw(
         progress=progress,
         what="Choice model",
         keep=keep,
-        target_accept=0.9,
+        target_accept=target_accept,
     )
 
 

@@ -56,6 +56,7 @@ def choice_model(
     sampler: str = "nutpie",
     progress: Progress = False,
     alpha: float = 0.05,
+    target_accept: float = 0.9,
 ) -> ChoiceFit:
     """Fit a hierarchical logit to forced choices between two profiles.
 
@@ -88,6 +89,8 @@ def choice_model(
         As in `sampling.sample`.
     alpha : float
         One minus the mass of the intervals.
+    target_accept : float
+        Acceptance rate to adapt the sampler's steps to: raise it to 0.95 or 0.99 where draws diverge.
 
     Returns
     -------
@@ -135,7 +138,7 @@ def choice_model(
     request = make_request("amce", formula, engine="bayes", alpha=alpha, reference=reference)
     data = frame_of(request, choices, whole=True)
     who = raters_of(data) if raters == AUTO else raters
-    asked = Sampling(draws, tune, chains, seed, sampler, progress, priors, correlated, keep_raters=True)
+    asked = Sampling(draws, tune, chains, seed, sampler, progress, priors, correlated, True, target_accept)
     found = fit(request, data, who, asked, pair)
     frame = _summary(found, alpha)
     effects, effect_draws = estimates_of(found, request)
@@ -162,6 +165,7 @@ def choice_model(
         "seed": seed,
         "sampler": state.sampler,
         "alpha": alpha,
+        "target_accept": target_accept,
         "seconds": state.seconds,
         "priors": {name: prior.in_words() for name, prior in found.priors.items()},
     }

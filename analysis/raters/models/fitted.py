@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ..result import RaterResult
+from .checks import Problem
 from .priors import Prior, prior_table
 from .sampling import save
 
@@ -34,6 +35,11 @@ class ModelFit(RaterResult):
     diagnostics: pd.DataFrame = field(default_factory=pd.DataFrame)
     verdict: tuple[str, ...] = ()
     priors: Mapping[str, Prior] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        """Whether no sentence of the verdict reports a failed check."""
+        return not any(isinstance(sentence, Problem) for sentence in self.verdict)
 
     @property
     def prior_table(self) -> pd.DataFrame:

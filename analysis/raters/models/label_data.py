@@ -17,6 +17,7 @@ from .label_classes import Patterns, centring, find_patterns
 MOST_NUMBERS = 10
 MOST_LABELS = 20
 FEW = 5
+LEAST_COUNT, RARE_SHARE = 10, 0.005  # judgments with a label under which, taken together, it is set aside
 PEOPLE_SD = 0.7  # between people, on the logit scale: what the default prior expects at most
 
 
@@ -59,11 +60,15 @@ class Labelled:
 
 
 def read_labels(
-    judgments: pd.DataFrame, dimension: str | None = None, labels: Sequence[object] | None = None
+    judgments: pd.DataFrame,
+    dimension: str | None = None,
+    labels: Sequence[object] | None = None,
+    min_count: int | None = None,
 ) -> Labelled:
     """Check judgments and bring their labels into codes; InputError where the model would mean nothing.
 
-    Of a person who judged an item several times the first judgment counts.
+    Of a person who judged an item several times the first judgment counts. Judgments with a label that occurs
+    less than ``min_count`` times, and in less than ``RARE_SHARE`` of them, are set aside.
     """
     ratings = read_ratings(judgments, dimension=dimension, numeric=False)
     again = ratings.is_human & ~ratings.first_samples
@@ -74,6 +79,11 @@ def read_labels(
     are_numbers = bool(numbers.notna().all())
     if are_numbers:
         told = numbers.map("{:g}".format)
+    least = min_count if min_count is not None else LEAST_COUNT if labels is None else 0
+    rare = rare_labels(told, least)
+    of_rare = told.isin(list(rare)).to_numpy(dtype=bool)
+    if rare:
+        ratings, told = ratings.where(~of_rare), told[~of_rare].reset_index(drop=True)
     found = sorted(set(told), key=float if are_numbers else str)
     _check_number(found, are_numbers)
     chosen = tuple(found) if labels is None else _chosen(labels, found)
@@ -98,6 +108,12 @@ def read_labels(
     notes = list(ratings.notes)
     if again.any():
         notes.append(f"{again.sum():,} repeated judgments by people are not used, only the first of each.")
+    for name, times in rare.items():
+        notes.append(
+            f"Label '{name}' is used in {times:,} of {len(of_rare):,} judgments, fewer than {least:,}: they "
+            "are set aside, since chains do not agree on a class so rare. Keep them with `--min-count 0` (in "
+            "Python `min_count=0`)."
+        )
     for name, times in zip(chosen, used, strict=True):
         if times < FEW:
             often = "by nobody" if not times else f"in {times:,} of {len(label):,} judgments"
@@ -117,6 +133,21 @@ def read_labels(
         answers,
         tuple(notes),
     )
+
+
+def rare_labels(told: pd.Series[str], least: int) -> dict[str, int]:
+    """Count labels that occur less than ``least`` times and in less than ``RARE_SHARE`` of judgments.
+
+    Examples
+    --------
+    >>> rare_labels(pd.Series(["yes", "no"] * 1000 + ["n/a"] * 8), 10)
+    {'n/a': 8}
+    >>> rare_labels(pd.Series(["yes", "no"] * 10 + ["n/a"] * 8), 10)
+    {}
+    """
+    counts = told.value_counts()
+    rare = counts[(counts < least) & (counts < RARE_SHARE * len(told))].sort_index()
+    return {str(name): int(count) for name, count in rare.items()}
 
 
 def _check_number(found: list[str], are_numbers: bool) -> None:

@@ -20,7 +20,7 @@ from .libraries import library
 from .predictive import with_predictive
 from .priors import Priors
 from .progress import Progress
-from .sampling import sample
+from .sampling import TARGET_ACCEPT, sample
 
 CONDITIONAL = (
     "The true class is what all judges together point to, as if they erred independently: judges who share "
@@ -34,6 +34,7 @@ def label_model(
     *,
     dimension: str | None = None,
     labels: Sequence[object] | None = None,
+    min_count: int | None = None,
     priors: Mapping[str, Any] | None = None,
     draws: int = 1000,
     tune: int = 500,
@@ -42,6 +43,7 @@ def label_model(
     sampler: str = "nutpie",
     progress: Progress = False,
     alpha: float = 0.05,
+    target_accept: float = TARGET_ACCEPT,
 ) -> ModelFit:
     """Estimate true classes, and how people and models confuse them, from labels alone.
 
@@ -59,6 +61,10 @@ def label_model(
         Which dimension of the judgments.
     labels : sequence, optional
         All labels in the order of the tables; by default those that occur, in alphabetical order.
+    min_count : int, optional
+        Judgments with a label that occurs less often, and in less than 0.5% of all judgments, are set aside
+        with a note, since chains do not agree on the shares and confusions of a class so rare; 10 by default,
+        and 0 where ``labels`` are named.
     priors : mapping, optional
         In place of the defaults: ``prevalence`` (dirichlet), ``wrong`` (normal: logit of one wrong label
         against the right one, for the mean of a panel and for a model) and ``people`` (half-normal: SD of
@@ -67,6 +73,8 @@ def label_model(
         As in `sampling.sample`.
     alpha : float
         One minus the mass of the intervals.
+    target_accept : float
+        Acceptance rate to adapt the sampler's steps to: raise it to 0.95 or 0.99 where draws diverge.
 
     Returns
     -------
@@ -116,7 +124,7 @@ def label_model(
     [['gpt', 'human']]
     """
     check_alpha(alpha)
-    data = read_labels(judgments, dimension, labels)
+    data = read_labels(judgments, dimension, labels, min_count)
     assumed = assumed_priors(len(data.labels), priors)
     drawn = sample(
         build(data, assumed),
@@ -126,6 +134,7 @@ def label_model(
         seed=seed,
         sampler=sampler,
         progress=progress,
+        target_accept=target_accept,
         what="Label model",
         keep=SAMPLED if data.n_panels else SAMPLED[:2],
     )
@@ -146,12 +155,14 @@ def label_model(
         "model": "label_model",
         "dimension": dimension,
         "labels": list(data.labels),
+        "min_count": min_count,
         "draws": draws,
         "tune": tune,
         "chains": chains,
         "seed": seed,
         "sampler": state.sampler,
         "alpha": alpha,
+        "target_accept": target_accept,
         "seconds": state.seconds,
         "priors": {name: prior.in_words() for name, prior in assumed.items()},
     }

@@ -20,14 +20,17 @@ from .fitted import ModelFit
 from .libraries import library
 from .ordinal_agreement import expected_agreement
 from .ordinal_data import OrdinalData, cells, ordinal_data
-from .ordinal_density import RAWS, Density
+from .ordinal_density import HIDDEN, Density
 from .ordinal_draws import Draws, draws_of, posterior_draws, replicate
 from .ordinal_grid import grid, grid_step
 from .ordinal_items import item_table
 from .ordinal_nutpie import for_nutpie
 from .ordinal_priors import PRIORS, check_families
 from .ordinal_summary import (
+    at_the_end,
     covariate_tables,
+    end_notes,
+    followers,
     group_table,
     judge_table,
     predictive_tables,
@@ -36,7 +39,7 @@ from .ordinal_summary import (
 )
 from .priors import changed
 from .progress import Progress
-from .sampling import check_sampling, sample
+from .sampling import TARGET_ACCEPT, check_sampling, sample
 
 LINKS = ("logit", "probit")
 AGREEING = 2000  # draws from which agreement is computed
@@ -48,7 +51,8 @@ class RaterFit(ModelFit):
     """Result of ``rater_model``.
 
     ``frame`` holds what is said of groups (``group, judge_kind, quantity, estimate, std_error, lower, upper,
-    rhat, ess_bulk, ess_tail, n_judges, n_ratings``; quantities are those of ``ordinal_summary.QUANTITIES``),
+    rhat, ess_bulk, ess_tail, n_judges, n_ratings, observed``; quantities are those of
+    ``ordinal_summary.QUANTITIES``, and ``observed`` is the share of equal ratings in the data),
     ``extra`` the tables ``judges, thresholds, items, quality, bias, frequencies, by_judge, statistics,
     prior_frequencies, convergence``.
     """
@@ -78,6 +82,7 @@ def rater_model(
     sampler: str = "nutpie",
     progress: Progress = False,
     alpha: float = 0.05,
+    target_accept: float = TARGET_ACCEPT,
     **options: Any,
 ) -> RaterFit:
     """Fit a hierarchical cumulative model to ratings by people and models.
@@ -103,15 +108,19 @@ def rater_model(
     priors : mapping, optional
         In place of the defaults (``ordinal_priors.PRIORS``, in standard deviations of the link's noise):
         ``shares`` of the categories (dirichlet), ``discrimination`` of an average person (log-normal),
-        ``model_discrimination`` (normal), ``discrimination_sd`` and ``severity_sd`` between people,
-        ``own_sd`` of a group's own effects of items (half-normal), ``quality`` and ``bias`` by level of
-        the covariates (normal, mean 0). Each name to numbers or to a Prior.
+        ``model_discrimination`` (normal), ``discrimination_sd`` and ``severity_sd`` between people
+        (log-normal, which a few people cannot pull to zero), ``careless``, the share of people who may
+        discriminate quite unlike their panel (beta), ``own_sd`` of a group's own effects of items
+        (half-normal), ``quality`` and ``bias`` by level of the covariates (normal, mean 0). Each name to
+        numbers or to a Prior.
     draws, tune, chains, seed, sampler, progress
         As in ``sampling.sample``.
     alpha : float
         One minus the mass of intervals.
+    target_accept : float
+        Acceptance rate to adapt the sampler's steps to: raise it to 0.95 or 0.99 where draws diverge.
     **options
-        To the sampler.
+        To the sampler, such as ``maxdepth``.
 
     Returns
     -------
@@ -140,6 +149,15 @@ def rater_model(
     models have in common (few parameters of people) this is a composite likelihood, whose intervals can be
     slightly narrow where models share errors. Items are taken as independent, given covariates: where they
     come in clusters, such as responses to one topic, intervals are somewhat narrow, too.
+
+    Log discriminations of a panel's people are normal about that of a typical person, except for a small
+    share of careless people, whose vary widely, so that one who rates without regard to the items does not
+    spoil what is said of the others; a note names such people. ``same_rating`` is about people drawn anew
+    from the panel; ``observed``, the share of equal ratings in the data, is about those who rated, and the
+    predictive check compares it with the model's.
+
+    Where a group gives one extreme rating in more than 80% of its ratings, its latent correlation is not
+    identified: a note says so, and ``correlation``, that of the ratings, comes first.
 
     ``better_than_human`` is the probability that a model's ratings correlate more with the consensus than
     those of a random person do; ``closer_than_human``, that on a random item its rating lies nearer to it
@@ -186,6 +204,7 @@ def rater_model(
         seed=seed,
         sampler=sampler,
         progress=progress,
+        target_accept=target_accept,
         what="Rater model",
         compiled=lambda: for_nutpie(density),
         **options,
@@ -198,6 +217,7 @@ def rater_model(
     rng = np.random.default_rng(seed)
     made = replicate(every.some(REPLICATED), data, rng)
     prior = _prior_draws(density, data, link, rng)
+    ends = at_the_end(data)
     frame = group_table(every, agreed, some, data, shape, alpha)
     tables = {
         "judges": judge_table(every, agreed, data, shape, alpha),
@@ -221,17 +241,19 @@ def rater_model(
     settings = {
         "model": "rater_model", "dimension": dimension, "covariates": list(covariates), "link": link,
         "draws": draws, "tune": tune, "chains": chains, "seed": seed, "alpha": alpha,
+        "target_accept": target_accept,
         "sampler": posterior.attrs["conjury_sampler"], "seconds": posterior.attrs["conjury_seconds"],
-        "n_nodes": at.n_window, "n_items": len(data.items), "n_ratings": len(data.judge),
+        "at_the_end": list(ends), "n_nodes": at.n_window, "n_items": len(data.items),
+        "n_ratings": len(data.judge),
     }  # fmt: skip
     return RaterFit(
         frame=frame,
         kind="rater_model",
-        notes=data.notes,
+        notes=(*data.notes, *followers(every, data, alpha), *end_notes(ends, data)),
         settings=settings,
         extra=tables,
         data=_with_predictive(tree, data, made, prior_made, shape),
-        diagnostics=diagnostics(tree, [str(v) for v in posterior.data_vars if not str(v).startswith(RAWS)]),
+        diagnostics=diagnostics(tree, [str(v) for v in posterior.data_vars if not str(v).startswith(HIDDEN)]),
         verdict=said,
         priors=chosen,
         arrays=data,

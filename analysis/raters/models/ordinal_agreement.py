@@ -11,10 +11,11 @@ from scipy.special import ndtri
 from .ordinal_data import OrdinalData
 from .ordinal_draws import Draws, category_chances
 from .ordinal_grid import INNER, grid
+from .ordinal_priors import CARELESS_SD
 
 Floats = NDArray[np.float64]
 
-PEOPLE = 32  # fresh people that stand for a panel
+PEOPLE, CARELESS = 32, 8  # fresh people that stand for a panel, and careless ones
 COARSE = 0.9  # distance of the nodes of qualities
 _GOLDEN = np.array([0.7548776662466927, 0.5698402909980532])  # evenly spread points of the unit square
 
@@ -70,10 +71,10 @@ def _of_one(draws: Draws, data: OrdinalData, d: int) -> dict[str, Floats]:
 
     people, member_weight = [], []
     for g in range(n_panels):
-        slopes, severities = _fresh(draws, data, d, g)
+        slopes, severities, mass = _fresh(draws, data, d, g)
         eta = slopes[:, None] * quality - severities[:, None]
         people.append(_with_own(eta, draws, d, g, at.inner))
-        member_weight.append(np.full(len(slopes), data.size[g] / len(data.people) / len(slopes)))
+        member_weight.append(mass * data.size[g] / len(data.people))
     chances, share = np.concatenate(people), np.concatenate(member_weight)
     average = np.tensordot(share, chances, axes=1)
     consensus = average @ values
@@ -112,16 +113,18 @@ def _of_one(draws: Draws, data: OrdinalData, d: int) -> dict[str, Floats]:
     }
 
 
-def _fresh(draws: Draws, data: OrdinalData, d: int, g: int) -> tuple[Floats, Floats]:
-    """Discriminations and severities of people of a panel whom nobody has seen."""
+def _fresh(draws: Draws, data: OrdinalData, d: int, g: int) -> tuple[Floats, Floats, Floats]:
+    """Discriminations, severities and masses of people of a panel whom nobody has seen."""
     if data.size[g] == 1:
-        return draws.of_group[d, g : g + 1], np.zeros(1)
+        return draws.of_group[d, g : g + 1], np.zeros(1), np.ones(1)
     spread = float(np.sqrt(1 + 1 / int(data.size[g])))  # deviations are from the mean of those who were seen
-    even: Floats = (0.5 + np.arange(1, PEOPLE + 1)[:, None] * _GOLDEN) % np.float64(1.0)
-    normal: Floats = np.asarray(ndtri(even), dtype=float)
-    first, second = normal.T
-    slopes = draws.of_group[d, g] * np.exp(draws.slope_sd[d, g] * spread * first)
-    return np.asarray(slopes), draws.severity_sd[d, g] * spread * second
+    even: Floats = (0.5 + np.arange(1, PEOPLE + CARELESS + 1)[:, None] * _GOLDEN) % np.float64(1.0)
+    first, second = np.asarray(ndtri(even), dtype=float).T
+    careless = np.arange(PEOPLE + CARELESS) >= PEOPLE
+    share = draws.careless[d, g]
+    slopes = draws.of_group[d, g] * np.exp(np.where(careless, CARELESS_SD, draws.slope_sd[d, g]) * first)
+    mass = np.where(careless, share / CARELESS, (1 - share) / PEOPLE)
+    return slopes, draws.severity_sd[d, g] * spread * second, mass
 
 
 def _with_own(eta: Floats, draws: Draws, d: int, g: int, inner: tuple[Floats, Floats]) -> Floats:

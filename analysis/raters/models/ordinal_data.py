@@ -19,7 +19,7 @@ from ..ratings import HUMAN, Ratings
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-INFORMATIVE = {"severity": 20, "discrimination": 60}  # ratings of a person
+INFORMATIVE = {"severity": 8, "discrimination": 60}  # ratings that tell as much of a person as the panel does
 REPEATED = 20  # items rated more than once by a judge of a group, from which own effects are estimated
 RARE = 0.5  # share of the average below which a stratum is named
 
@@ -89,6 +89,12 @@ class OrdinalData:
     def size(self) -> Codes:
         """Judges in each group, shape (G,)."""
         return np.bincount(self.group, minlength=len(self.groups))
+
+    @cached_property
+    def first_samples(self) -> NDArray[np.bool_]:
+        """Whether a rating is the first of its judge and item, shape (n,)."""
+        units = pd.Series(self.sample).groupby([self.judge, self.item])
+        return np.asarray(self.sample == units.transform("min").to_numpy())
 
     @cached_property
     def share(self) -> Floats:
@@ -186,14 +192,15 @@ def ordinal_data(ratings: Ratings, covariates: Sequence[str] = ()) -> OrdinalDat
     return _with_repeats(made)
 
 
-def centred(data: OrdinalData, number: int, what: str) -> bool:
-    """Whether the ratings of a panel's members say more of each than the panel does.
+def centring(data: OrdinalData, number: int, what: str) -> float:
+    """How far a panel's deviations are sampled as themselves (1) or in units of their SD (0).
 
-    Deviations are then sampled themselves, else in units of their standard deviation, which is what
-    samplers need in either case.
+    The more ratings its members gave, the more is known of each without the panel; the sampler meets least
+    correlation in between.
     """
     members = data.group == number
-    return bool(members[data.judge].sum() / members.sum() >= INFORMATIVE[what])
+    each = members[data.judge].sum() / members.sum()
+    return float(each / (each + INFORMATIVE[what]))
 
 
 def cells(data: OrdinalData) -> Cells:
@@ -348,7 +355,7 @@ def _with_repeats(data: OrdinalData) -> OrdinalData:
     count = unit.groupby(["judge", "item", "group"], sort=False).size().reset_index(name="n")
     repeated = np.bincount(count.loc[count["n"] > 1, "group"], minlength=len(data.groups))
     own = repeated >= REPEATED
-    first = data.sample == pd.Series(data.sample).groupby([data.judge, data.item]).transform("min").to_numpy()
+    first = data.first_samples
     keep = np.ones(len(data.judge), dtype=bool)
     for number, name in enumerate(data.groups):
         if 0 < repeated[number] < REPEATED:

@@ -14,15 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .ordinal_data import Cells, OrdinalData, centred
+from .ordinal_data import Cells, OrdinalData, centring
 from .ordinal_grid import EDGE, LEAST_SHARE, LINK_SD, Grid
-from .ordinal_priors import POSITIVE, PRIORS
+from .ordinal_priors import CARELESS_SD, POSITIVE, PRIORS
 from .priors import Prior, Priors
 
 Floats = NDArray[np.float64]
 
 WHAT = ("severity", "discrimination")
 SDS, RAWS = (tuple(f"{what}_{part}_" for what in WHAT) for part in ("sd", "raw"))  # starts of names
+CARELESS, SHIFTS, SEEN = "careless_", "discrimination_shift_", "seen_discrimination"
+HIDDEN = (*RAWS, SHIFTS, SEEN)  # what is sampled and not stored
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,9 @@ class Parameters:
     ----------
     shares : ndarray, shape (G, K)
     of_group : ndarray, shape (G,)
-        Discrimination of each model and of an average person of each panel.
+        Discrimination of each model and, of each panel, the geometric mean of its members'.
+    typical : ndarray, shape (n_panels,)
+        Discrimination of a typical person of each panel: the median of the people that it stands for.
     severity, spread : ndarray, shape (J,)
         Severities, and deviations of log discriminations, of people; 0 for models.
     own : ndarray, shape (G,)
@@ -61,6 +65,7 @@ class Parameters:
 
     shares: Floats
     of_group: Floats
+    typical: Floats
     severity: Floats
     spread: Floats
     own: Floats
@@ -87,8 +92,8 @@ class Density:
             for number in range(data.n_panels)
             if data.size[number] > 1
         }
-        self.centred = {
-            (what, data.groups[number]): centred(data, number, what)
+        self.centring = {
+            (what, data.groups[number]): centring(data, number, what)
             for number in self.members
             for what in WHAT
         }
@@ -109,7 +114,7 @@ class Density:
         data = self.data
         shapes: dict[str, tuple[int, ...]] = {
             "shares": (len(data.groups), data.n_categories - 1),
-            "panel_discrimination": (data.n_panels,),
+            SEEN: (data.n_panels,),
         }
         if data.models:
             shapes["model_discrimination"] = (len(data.models),)
@@ -117,6 +122,8 @@ class Density:
             for what in WHAT:
                 shapes[f"{what}_sd_{data.groups[number]}"] = ()
                 shapes[f"{what}_raw_{data.groups[number]}"] = (len(ids) - 1,)
+            shapes[f"{CARELESS}{data.groups[number]}"] = ()
+            shapes[f"{SHIFTS}{data.groups[number]}"] = ()
         if len(self.repeated):
             shapes["own_sd"] = (len(self.repeated),)
         for name, levels in data.levels.items():
@@ -133,8 +140,10 @@ class Density:
         made = {name: block.of(vector) for name, block in self.blocks.items()}
         made["shares"] = softmax(made["shares"])
         for name in made:
-            if name in ("panel_discrimination", "own_sd") or name.startswith(SDS):
+            if name == "own_sd" or name.startswith(SDS):
                 made[name] = np.exp(made[name])
+            elif name.startswith(CARELESS):
+                made[name] = 1 / (1 + np.exp(-made[name]))
             elif name.startswith(("quality_", "bias_", *RAWS)):
                 made[name] = made[name] @ self.bases[made[name].shape[-1] + 1].T
         return made
@@ -146,7 +155,8 @@ class Density:
     def stored(self, made: dict[str, Floats]) -> dict[str, Floats]:
         """What is stored of constrained variables."""
         p = self.parameters(made)
-        stored = {name: np.asarray(values) for name, values in made.items() if not name.startswith(RAWS)}
+        stored = {name: np.asarray(values) for name, values in made.items() if not name.startswith(HIDDEN)}
+        stored["panel_discrimination"] = p.typical
         stored["discrimination"] = p.of_group[self.data.group] * np.exp(p.spread)
         stored["severity"] = p.severity
         stored["cut"] = self.thresholds(p)
@@ -154,24 +164,36 @@ class Density:
 
     def prior_draw(self, rng: np.random.Generator) -> dict[str, Floats]:
         """One draw from the priors, as ``kept`` stores draws."""
-        made = {}
+        made: dict[str, Floats] = {}
         for name, block in self.blocks.items():
             prior, shape = self._prior_of(name), block.shape
             if name == "shares":
                 made[name] = prior.draws(rng, (shape[0], shape[1] + 1))
-            elif name.startswith(RAWS):
-                what, _, label = name.partition("_raw_")
-                sd = made[f"{what}_sd_{label}"] if self.centred[what, label] else np.asarray(1.0)
-                made[name] = self.bases[shape[0] + 1] @ rng.normal(0.0, sd, shape)
+            elif name == SEEN:
+                made[name] = np.log(prior.draws(rng, shape))
             elif name.startswith(("quality_", "bias_")):
                 made[name] = prior.draws(rng, shape) @ self.bases[shape[-1] + 1].T
-            else:
+            elif not name.startswith(HIDDEN):
                 made[name] = np.asarray(prior.draws(rng, shape))
+        for number, ids in self.members.items():
+            label = self.data.groups[number]
+            made[f"severity_raw_{label}"] = self.bases[len(ids)] @ rng.normal(
+                0.0, made[f"severity_sd_{label}"] ** self.centring["severity", label], len(ids) - 1
+            )
+            sd = made[f"discrimination_sd_{label}"]
+            careless = rng.random(len(ids)) < made[f"{CARELESS}{label}"]
+            away = np.where(careless, CARELESS_SD, sd) * rng.standard_normal(len(ids))
+            raw = (away - away.mean()) / sd ** (1 - self.centring["discrimination", label])
+            made[f"discrimination_raw_{label}"] = raw
+            made[f"{SHIFTS}{label}"] = np.asarray(-away.mean() / sd)
+            made[SEEN][number] += away.mean()
         return self.stored(made)
 
     def _prior_of(self, name: str) -> Prior:
-        if name == "panel_discrimination":
+        if name == SEEN:
             return self.priors["discrimination"]
+        if name.startswith((CARELESS, SHIFTS)):
+            return self.priors["careless"]
         first = name.split("_")[0]
         if first in ("quality", "bias"):
             return self.priors[first]
@@ -192,6 +214,8 @@ class Density:
         logs = np.log(counts + 0.5)
         self.blocks["shares"].of(vector)[...] = (logs - logs.mean(axis=1, keepdims=True))[:, :-1]
         for name, block in self.blocks.items():
+            if name.startswith(CARELESS):
+                block.of(vector)[...] = -3.0
             if name.startswith(SDS):
                 middle = np.median(self._prior_of(name).draws(np.random.default_rng(0), (200,)))
                 block.of(vector)[...] = np.log(middle)
@@ -204,7 +228,8 @@ class Density:
         data = self.data
         n_groups, n_strata = len(data.groups), len(data.effects)
         of_group, own = np.zeros(n_groups), np.zeros(n_groups)
-        of_group[: data.n_panels] = made["panel_discrimination"]
+        of_group[: data.n_panels] = np.exp(made[SEEN])
+        typical = of_group[: data.n_panels].copy()
         if data.models:
             of_group[data.n_panels :] = made["model_discrimination"]
         if len(self.repeated):
@@ -213,14 +238,15 @@ class Density:
         for number, ids in self.members.items():
             label = data.groups[number]
             for what, deviations in (("severity", severity), ("discrimination", spread)):
-                unit = 1.0 if self.centred[what, label] else made[f"{what}_sd_{label}"]
+                unit = made[f"{what}_sd_{label}"] ** (1 - self.centring[what, label])
                 deviations[ids] = unit * made[f"{what}_raw_{label}"]
+            typical[number] *= np.exp(made[f"discrimination_sd_{label}"] * made[f"{SHIFTS}{label}"])
         quality, bias = np.zeros(n_strata), np.zeros((n_groups, n_strata))
         for name, design in self.designs.items():
             quality += design @ made[f"quality_{name}"]
             if data.models:
                 bias[data.n_panels :] += made[f"bias_{name}"] @ design.T
-        return Parameters(made["shares"], of_group, severity, spread, own, quality, bias)
+        return Parameters(made["shares"], of_group, typical, severity, spread, own, quality, bias)
 
     @cached_property
     def designs(self) -> dict[str, Floats]:
@@ -252,11 +278,14 @@ class Density:
                 blocks[f"{what}_raw_{data.groups[number]}"].start,
                 ends[place],
                 ends[place + 1],
-                self.centred[what, data.groups[number]],
+                number,
+                blocks[f"{CARELESS}{data.groups[number]}"].start,
+                blocks[f"{SHIFTS}{data.groups[number]}"].start,
             )
             for place, number in enumerate(self.members)
             for code, what in enumerate(WHAT)
         ]
+        known = [self.centring[what, data.groups[number]] for number in self.members for what in WHAT]
         covariates = [
             (len(levels), blocks[f"quality_{name}"].start, blocks[f"bias_{name}"].start if data.models else 0)
             for name, levels in data.levels.items()
@@ -266,7 +295,8 @@ class Density:
         own_at = blocks["own_sd"].start if len(self.repeated) else 0
         return (
             np.array([len(data.groups), data.n_panels, data.n_categories, models_at, own_at]),
-            np.array(panels, dtype=np.int64).reshape(-1, 6),
+            np.array(panels, dtype=np.int64).reshape(-1, 8),
+            np.array(known, dtype=float),
             np.concatenate([np.zeros(0, dtype=np.int64), *self.members.values()]),
             self.repeated,
             np.array(covariates, dtype=np.int64).reshape(-1, 3),
@@ -277,8 +307,9 @@ class Density:
 
 
 def _as_numbers(priors: Priors) -> Floats:
-    """Family and numbers of each prior, shape (8, 3)."""
-    rows = np.zeros((len(PRIORS), 3))
+    """Family and numbers of each prior, shape (9, 4); of careless people also their standard deviation."""
+    rows = np.zeros((len(PRIORS), 4))
+    rows[-1, 3] = CARELESS_SD
     for row, name in zip(rows, PRIORS, strict=True):
         prior = priors[name]
         row[0] = POSITIVE.index(prior.family) if prior.family in POSITIVE else -1

@@ -26,9 +26,11 @@ class Draws:
     slope, severity : ndarray, shape (D, J)
     cut : ndarray, shape (D, G, K - 1)
     of_group : ndarray, shape (D, G)
-        Discriminations of models and of an average person of each panel.
+        Discriminations of models and of a typical person of each panel.
     severity_sd, slope_sd : ndarray, shape (D, n_panels)
         Spread within panels; 0 for a panel of one.
+    careless : ndarray, shape (D, n_panels)
+        Share of people who may discriminate quite unlike their panel; 0 for a panel of one.
     own : ndarray, shape (D, G)
     quality : ndarray, shape (D, S)
         Mean quality of each stratum.
@@ -42,6 +44,7 @@ class Draws:
     of_group: Floats
     severity_sd: Floats
     slope_sd: Floats
+    careless: Floats
     own: Floats
     quality: Floats
     bias: Floats
@@ -72,15 +75,15 @@ def draws_of(stored: dict[str, Floats], data: OrdinalData, link: str) -> Draws:
         quality += stored[f"quality_{name}"] @ design.T
         if data.models:
             bias[:, data.n_panels :] += stored[f"bias_{name}"] @ design.T
-    severity_sd, slope_sd = (
-        np.stack([
-            stored.get(f"{what}_sd_{label}", np.zeros(n_draws)) for label in data.groups[: data.n_panels]
-        ], axis=1)
-        for what in ("severity", "discrimination")
-    )  # fmt: skip
-    return Draws(
-        link, slope, stored["severity"], stored["cut"], of_group, severity_sd, slope_sd, own, quality, bias
+    panels = data.groups[: data.n_panels]
+    severity_sd, slope_sd, careless = (
+        np.stack([stored.get(f"{name}_{label}", np.zeros(n_draws)) for label in panels], axis=1)
+        for name in ("severity_sd", "discrimination_sd", "careless")
     )
+    return Draws(
+        link, slope, stored["severity"], stored["cut"], of_group, severity_sd, slope_sd, careless, own,
+        quality, bias,
+    )  # fmt: skip
 
 
 def posterior_draws(posterior: Any, data: OrdinalData, link: str) -> Draws:

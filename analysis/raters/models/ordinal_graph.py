@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from .libraries import library
-from .ordinal_data import Cells, OrdinalData, centred, coordinates
+from .ordinal_data import Cells, OrdinalData, centring, coordinates
+from .ordinal_density import CARELESS, SEEN, SHIFTS
 from .ordinal_grid import LINK_SD, Grid
+from .ordinal_priors import CARELESS_SD
 from .priors import Priors
 
 
@@ -23,7 +25,8 @@ def rater_graph(data: OrdinalData, found: Cells, priors: Priors, link: str, at: 
 
     Discriminations, severities and biases are in units of the link's standard deviation. The variables
     are chosen so that the sampler meets little correlation: thresholds enter as shares of categories,
-    and people's severities and log discriminations sum to zero within a panel, about the panel's own.
+    and people's severities and log discriminations sum to zero within a panel, about the members' mean; the
+    typical person of a panel lies a little off it.
 
     Returns
     -------
@@ -41,7 +44,8 @@ def rater_graph(data: OrdinalData, found: Cells, priors: Priors, link: str, at: 
         shares = pymc.Dirichlet(
             "shares", np.full(width, priors["shares"].values[0]), dims=("group", "category")
         )
-        middle = priors["discrimination"].variable("panel_discrimination", dims="panel")
+        seen = pymc.Flat(SEEN, dims="panel")
+        middle = pt.exp(seen)
         if data.models:
             of_models = priors["model_discrimination"].variable("model_discrimination", dims="model")
             of_groups = pt.concatenate([middle, of_models])
@@ -49,11 +53,17 @@ def rater_graph(data: OrdinalData, found: Cells, priors: Priors, link: str, at: 
             of_groups = middle
         severity = pt.zeros(len(data.judges))
         spread = pt.zeros(len(data.judges))
+        typical = seen
         for number in range(n_panels):
             members = np.flatnonzero(data.group == number)
             if len(members) > 1:
-                severity = pt.set_subtensor(severity[members], _panel(data, number, priors, "severity"))
-                spread = pt.set_subtensor(spread[members], _panel(data, number, priors, "discrimination"))
+                severity = pt.set_subtensor(severity[members], _severities(data, number, priors))
+                away, shift = _discriminations(data, number, priors)
+                spread = pt.set_subtensor(spread[members], away)
+                typical = pt.inc_subtensor(typical[number], shift)
+        typical = pymc.Deterministic("panel_discrimination", pt.exp(typical), dims="panel")
+        density = priors["discrimination"].log_density(typical) + pt.log(typical)
+        pymc.Potential("typical_discrimination", density.sum())
         slope = pymc.Deterministic("discrimination", of_groups[data.group] * pt.exp(spread), dims="judge")
         pymc.Deterministic("severity", severity, dims="judge")
         own = pt.zeros(n_groups)
@@ -80,17 +90,42 @@ def rater_graph(data: OrdinalData, found: Cells, priors: Priors, link: str, at: 
     return model
 
 
-def _panel(data: OrdinalData, number: int, priors: Priors, what: str) -> Any:
-    """Deviations of a panel's members, shape (members,), that sum to zero."""
-    pymc = library("pymc")
-    label = data.groups[number]
-    sd = priors[f"{what}_sd"].variable(f"{what}_sd_{label}")
-    members = np.flatnonzero(data.group == number)
-    name = f"member_{label}"
-    library("pymc").modelcontext(None).add_coords({name: [data.judges[j] for j in members]})
-    if centred(data, number, what):
-        return pymc.ZeroSumNormal(f"{what}_raw_{label}", sigma=sd, dims=name)
-    return sd * pymc.ZeroSumNormal(f"{what}_raw_{label}", dims=name)
+def _severities(data: OrdinalData, number: int, priors: Priors) -> Any:
+    """Severities of a panel's members, shape (members,), normal and summing to zero."""
+    label, name = data.groups[number], _members(data, number)
+    sd = priors["severity_sd"].variable(f"severity_sd_{label}")
+    known = centring(data, number, "severity")
+    raw = library("pymc").ZeroSumNormal(f"severity_raw_{label}", sigma=sd**known, dims=name)
+    return sd ** (1 - known) * raw
+
+
+def _discriminations(data: OrdinalData, number: int, priors: Priors) -> tuple[Any, Any]:
+    """Log discriminations of a panel's members about their mean, and where the typical person's lies.
+
+    About the typical person's they are normal, or, of careless people, normal and much wider.
+    """
+    pymc, pt = library("pymc"), library("pytensor.tensor")
+    label, name = data.groups[number], _members(data, number)
+    sd = priors["discrimination_sd"].variable(f"discrimination_sd_{label}")
+    known = centring(data, number, "discrimination")
+    raw = pymc.ZeroSumNormal(f"discrimination_raw_{label}", dims=name)
+    careless = priors["careless"].variable(f"{CARELESS}{label}")
+    shift = pymc.Flat(f"{SHIFTS}{label}")
+    away = sd ** (1 - known) * raw - sd * shift
+    near = pt.log1p(-careless) + pymc.logp(pymc.Normal.dist(0.0, sd), away)
+    far = pt.log(careless) + pymc.logp(pymc.Normal.dist(0.0, CARELESS_SD), away)
+    flat = 0.5 * pt.sum(raw**2)  # takes the normal density of what is sampled away
+    scale = ((1 - known) * (len(pymc.modelcontext(None).coords[name]) - 1) + 1) * pt.log(sd)
+    pymc.Potential(f"discriminations_{label}", pt.logaddexp(near, far).sum() + flat + scale)
+    return sd ** (1 - known) * raw, sd * shift
+
+
+def _members(data: OrdinalData, number: int) -> str:
+    """Enter the members of a panel as names along an axis."""
+    name = f"member_{data.groups[number]}"
+    members = [data.judges[j] for j in np.flatnonzero(data.group == number)]
+    library("pymc").modelcontext(None).add_coords({name: members})
+    return name
 
 
 def _covariates(data: OrdinalData, priors: Priors) -> tuple[Any, Any]:

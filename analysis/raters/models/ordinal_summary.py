@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,15 +32,18 @@ QUANTITIES = {
     "better_than_human": "Probability of following the consensus more closely than a random person",
     "closer_than_human": "Probability of lying nearer to it in points, on one item, than a random person",
 }
+FAR_BELOW = 1 / 3  # of a typical person's discrimination, under which a person does not follow the panel
+AT_END = 0.8  # share of one extreme rating from which on latent correlations are not identified
 ITEMS_IN_STATISTICS = 2  # ratings by people that an item needs for their spread
 
 
 def group_table(
     draws: Draws, found: Agreement, agreeing: Draws, data: OrdinalData, shape: tuple[int, int], alpha: float
 ) -> pd.DataFrame:
-    """All quantities of each group; of a panel, those of an average or a random member.
+    """All quantities of each group; of a panel, those of a typical or a random member.
 
     ``draws`` are all draws, of ``shape`` (chains, draws); ``found`` belongs to those of ``agreeing``.
+    ``observed`` is the share of equal ratings in the data, beside ``same_rating``.
     """
     keys: list[tuple[str, str]] = []
     columns: list[Floats] = []
@@ -49,7 +52,7 @@ def group_table(
         keys.append((group, quantity))
         columns.append(values)
 
-    some = _chained(shape, len(found.same))
+    some, ends = _chained(shape, len(found.same)), at_the_end(data)
     for g, name in enumerate(data.groups):
         panel = g < data.n_panels
         add(name, "discrimination", agreeing.of_group[:, g])
@@ -61,6 +64,8 @@ def group_table(
         if data.own[g]:
             add(name, "own_sd", agreeing.own[:, g])
             add(name, "latent_correlation", _latent(agreeing, data, g, noise=0.0))
+        if name in ends:
+            add(name, "correlation", found.correlation[:, g])
         add(name, "latent_correlation_rating", _latent(agreeing, data, g, noise=1.0))
         if data.levels:
             noise = 0.0 if data.own[g] else 1.0
@@ -69,7 +74,8 @@ def group_table(
             add(name, "latent_correlation_within", within)
         add(name, "same_rating", found.same[:, g])
         add(name, "distance", found.distance[:, g])
-        add(name, "correlation", found.correlation[:, g])
+        if name not in ends:
+            add(name, "correlation", found.correlation[:, g])
         if not panel:
             add(name, "better_than_human", found.better[:, g])
             add(name, "closer_than_human", found.closer[:, g])
@@ -82,6 +88,8 @@ def group_table(
     table["n_ratings"] = table["group"].map(
         dict(zip(data.groups, np.bincount(each, minlength=len(data.groups)), strict=True))
     )
+    equal = dict(zip(data.groups, equal_shares(data.category, data), strict=True))
+    table["observed"] = table["group"].map(equal).where(table["quantity"] == "same_rating")
     return table
 
 
@@ -170,8 +178,31 @@ def predictive_tables(made: Codes, data: OrdinalData, alpha: float) -> dict[str,
     }
 
 
+def equal_shares(category: Codes, data: OrdinalData) -> Floats:
+    """Share of equal ratings of a judge of each group and another person, over items, shape (G,).
+
+    Of a person's repeated ratings of an item the first counts; missing for a group without such pairs.
+    """
+    group, size, width = data.group[data.judge], len(data.items), data.n_categories
+    person = group < data.n_panels
+    counts = np.zeros((len(data.groups), size, width))
+    used = data.first_samples | ~person
+    np.add.at(counts, (group[used], data.item[used], category[used]), 1)
+    of_people = counts[: data.n_panels].sum(axis=0)
+    n_people = of_people.sum(axis=1)
+    shares = np.full(len(data.groups), np.nan)
+    for g, count in enumerate(counts):
+        own = count.sum(axis=1)
+        itself = own if g < data.n_panels else 0  # nobody is a person beside themselves
+        pairs = own * n_people - itself
+        equal = (count * of_people).sum(axis=1) - itself
+        if (pairs > 0).any():
+            shares[g] = (equal[pairs > 0] / pairs[pairs > 0]).mean()
+    return shares
+
+
 def _statistics(category: Codes, data: OrdinalData) -> dict[str, float]:
-    """Spread of people within items, of their means, and correlations of these with models' means."""
+    """Spread of people within items, of their means, their agreement, and the same of models with them."""
     value = np.array(data.categories)[category]
     human = data.group[data.judge] < data.n_panels
     size = len(data.items)
@@ -194,7 +225,55 @@ def _statistics(category: Codes, data: OrdinalData) -> dict[str, float]:
         moved = len(theirs) > 2 and theirs.std() > 0 and ours.std() > 0
         correlation = float(np.corrcoef(ours, theirs)[0, 1]) if moved else float("nan")
         said[f"Correlation of {data.groups[g]} with people's means"] = correlation
+    for g, share in enumerate(equal_shares(category, data)):
+        if np.isfinite(share):
+            said[f"Share of equal ratings of {_pair_named(data, g)}"] = float(share)
     return said
+
+
+def _pair_named(data: OrdinalData, g: int) -> str:
+    """A judge of a group and another person, in words."""
+    if g >= data.n_panels:
+        return f"{data.groups[g]} and a person"
+    return "two people" if data.n_panels == 1 else f"a person of {data.groups[g]} and another person"
+
+
+def followers(draws: Draws, data: OrdinalData, alpha: float) -> list[str]:
+    """Name people who do not follow their panel: whose discrimination is far below a typical person's."""
+    told = []
+    for j in data.people:
+        g = int(data.group[j])
+        typical, own = draws.of_group[:, g], draws.slope[:, j]
+        if data.size[g] > 1 and (own < FAR_BELOW * typical).mean() > 1 - alpha / 2:
+            lower, upper = np.quantile(own, [alpha / 2, 1 - alpha / 2])
+            told.append(
+                f"'{data.judges[j]}' does not follow the other people of the panel: discrimination "
+                f"{own.mean():.2f} ({lower:.2f} to {upper:.2f}), a typical person's is {typical.mean():.2f}; "
+                "look at these ratings, and fit again without them if they were given carelessly."
+            )
+    return told
+
+
+def at_the_end(data: OrdinalData) -> dict[str, tuple[float, float]]:
+    """Groups that give the lowest or highest rating nearly always: the rating, and its share."""
+    told = {}
+    for g, name in enumerate(data.groups):
+        given = np.bincount(data.category[data.group[data.judge] == g], minlength=data.n_categories)
+        for end in (0, -1):
+            if given[end] > AT_END * given.sum():
+                told[name] = (data.categories[end], float(given[end] / given.sum()))
+    return told
+
+
+def end_notes(ends: Mapping[str, tuple[float, float]], data: OrdinalData) -> list[str]:
+    """Say where latent correlations are not identified, and what to look at."""
+    advice = "" if data.levels else ", and name covariates that explain qualities, such as types of items"
+    return [
+        f"{name} gave {value:g} in {share:.0%} of its ratings, so most of its latent judgments lie beyond "
+        "the last threshold, where ratings do not show them: its latent correlations rest on assuming "
+        f"normal qualities and the link. Use the correlation of ratings (`correlation`){advice}."
+        for name, (value, share) in ends.items()
+    ]
 
 
 def _latent(draws: Draws, data: OrdinalData, g: int, noise: float) -> Floats:

@@ -26,6 +26,7 @@ def unpacked(
     vector: Floats,
     places: Codes,
     panels: Codes,
+    known: Floats,
     members: Codes,
     repeated: Codes,
     covariates: Codes,
@@ -41,10 +42,12 @@ def unpacked(
     places : ndarray, shape (5,)
         Number of groups, of panels and of categories; where discriminations of models and standard
         deviations of own effects begin.
-    panels : ndarray, shape (n, 6)
+    panels : ndarray, shape (n, 8)
         Of each set of deviations: 0 for severities or 1 for log discriminations, where their standard
-        deviation and where they begin, where in ``members`` their judges begin and end, and whether they
-        are sampled themselves (else in units of their standard deviation).
+        deviation and where they begin, where in ``members`` their judges begin and end, the panel, and
+        where the share of careless people and the place of the typical person are.
+    known : ndarray, shape (n,)
+        How far they are sampled as themselves, 1, or in units of their standard deviation, 0.
     members : ndarray
         Judges, panel by panel.
     repeated : ndarray, shape (R,)
@@ -91,8 +94,9 @@ def unpacked(
         slope[j] = sd * of_group[group[j]]
         for s in range(n_strata):
             shift[j, s] = sd * bias[group[j], s]
-    for what, sd_at, raw_at, first, last, centred in panels:
-        unit = 1.0 if centred else math.exp(vector[sd_at])
+    for p in range(len(panels)):
+        what, sd_at, raw_at, first, last = panels[p, :5]
+        unit = math.exp((1 - known[p]) * vector[sd_at])
         raw = _expanded(vector, raw_at, last - first)
         for at in range(first, last):
             j = members[at]
@@ -119,6 +123,7 @@ def density_from(
     gradient: Floats,
     places: Codes,
     panels: Codes,
+    known: Floats,
     members: Codes,
     repeated: Codes,
     covariates: Codes,
@@ -135,8 +140,9 @@ def density_from(
 
     Parameters
     ----------
-    priors : ndarray, shape (8, 3)
-        Family and numbers, in the order of ``ordinal_priors.PRIORS``.
+    priors : ndarray, shape (9, 4)
+        Family and numbers, in the order of ``ordinal_priors.PRIORS``, and the standard deviation of careless
+        people's log discriminations at the end.
     at : tuple
         What ``unpacked`` returns.
     likelihood, by
@@ -169,18 +175,31 @@ def density_from(
         d_quality[s] += share[s] * quality[s] * pull
 
     value = likelihood + _share_part(gradient, shares, cumulative, d_cut, scale, sd, priors[0, 1])
+    single = np.ones(n_panels, dtype=np.bool_)
     for g in range(n_panels):
-        value += _positive(gradient, n_groups * n_cut + g, priors[1], of_group[g], d_group[g])
+        gradient[n_groups * n_cut + g] = d_group[g] * of_group[g]
     for m in range(n_models):
         away = (of_group[n_panels + m] - priors[2, 1]) / priors[2, 2]
         gradient[models_at + m] = d_group[n_panels + m] - away / priors[2, 2]
         value -= 0.5 * away**2
-    for what, sd_at, raw_at, first, last, centred in panels:
+    for p in range(len(panels)):
+        what, sd_at, raw_at, first, last, g, careless_at, shift_at = panels[p]
         part = np.empty(last - first)
         for j in range(last - first):
             part[j] = d_deviation[what, members[first + j]]
-        prior = priors[4 if what == 0 else 3]
-        value += _panel(vector, gradient, sd_at, raw_at, part, centred, prior)
+        if what == 0:
+            value += _normal_panel(vector, gradient, sd_at, raw_at, part, known[p], priors[4])
+            continue
+        seen_at = n_groups * n_cut + g
+        single[g] = False
+        value += _mixed_panel(
+            vector, gradient, (sd_at, raw_at, careless_at, shift_at, seen_at), part, known[p], priors
+        )
+    for g in range(n_panels):
+        if single[g]:
+            log_prior, slope_of = _log_prior(priors[1], of_group[g])
+            value += log_prior
+            gradient[n_groups * n_cut + g] += slope_of
     for r in range(len(repeated)):
         g = repeated[r]
         value += _positive(gradient, own_at + r, priors[5], own[g] / sd, d_own[g])
@@ -287,38 +306,89 @@ def _share_part(
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
-def _positive(gradient: Floats, place: int, prior: Floats, at: float, d_at: float) -> float:
-    """Log prior density of a positive parameter by its logarithm; its whole gradient goes to its place."""
+def _log_prior(prior: Floats, at: float) -> tuple[float, float]:
+    """Log prior density of a positive parameter on the scale of its logarithm, and its slope there."""
     if prior[0] == _HALF_NORMAL:
-        value, slope = -0.5 * (at / prior[1]) ** 2, -at / prior[1] ** 2
-    elif prior[0] == _EXPONENTIAL:
-        value, slope = -at / prior[1], -1 / prior[1]
-    else:
-        away = math.log(at / prior[1]) / prior[2]
-        value, slope = -0.5 * away**2 - math.log(at), -(away / prior[2] + 1) / at
-    gradient[place] = (d_at + slope) * at + 1
-    return float(value + math.log(at))
+        return -0.5 * (at / prior[1]) ** 2 + math.log(at), 1 - (at / prior[1]) ** 2
+    if prior[0] == _EXPONENTIAL:
+        return -at / prior[1] + math.log(at), 1 - at / prior[1]
+    away = math.log(at / prior[1]) / prior[2]
+    return -0.5 * away**2, -away / prior[2]
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
-def _panel(
-    vector: Floats, gradient: Floats, sd_at: int, raw_at: int, part: Floats, centred: int, prior: Floats
+def _positive(gradient: Floats, place: int, prior: Floats, at: float, d_at: float) -> float:
+    """Log prior density of a positive parameter by its logarithm; its whole gradient goes to its place."""
+    value, slope = _log_prior(prior, at)
+    gradient[place] = d_at * at + slope
+    return value
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _normal_panel(
+    vector: Floats, gradient: Floats, sd_at: int, raw_at: int, part: Floats, known: float, prior: Floats
 ) -> float:
     """Deviations of a panel's members, normal with a standard deviation of their own."""
-    size = len(part)
-    sd = math.exp(vector[sd_at])
+    size, log_sd = len(part), vector[sd_at]
+    unit, precision = math.exp((1 - known) * log_sd), math.exp(-2 * known * log_sd)
     raw = _expanded(vector, raw_at, size)
     squares, pull = 0.0, 0.0
     for j in range(size):
-        squares += raw[j] ** 2
-        pull += part[j] * raw[j]
-    for j in range(size):
-        part[j] = part[j] - raw[j] / sd**2 if centred else part[j] * sd - raw[j]
+        squares += raw[j] ** 2 * precision
+        pull += part[j] * raw[j] * unit
+        part[j] = part[j] * unit - raw[j] * precision
     _contracted(part, gradient, raw_at)
-    if centred:
-        value = _positive(gradient, sd_at, prior, sd, squares / sd**3 - (size - 1) / sd)
-        return float(value - 0.5 * squares / sd**2 - (size - 1) * vector[sd_at])
-    return float(_positive(gradient, sd_at, prior, sd, pull) - 0.5 * squares)
+    value, slope = _log_prior(prior, math.exp(log_sd))
+    gradient[sd_at] = slope + (1 - known) * pull + known * (squares - (size - 1))
+    return float(value - 0.5 * squares - known * (size - 1) * log_sd)
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _mixed_panel(
+    vector: Floats,
+    gradient: Floats,
+    places: tuple[int, int, int, int, int],
+    part: Floats,
+    known: float,
+    priors: Floats,
+) -> float:
+    """Log discriminations of a panel's members: normal about a typical person's, or careless, much wider.
+
+    They are sampled about their mean, which the ratings tell; the typical person's lies ``shift`` standard
+    deviations from it. A single person who does not follow the others moves it little.
+    """
+    sd_at, raw_at, careless_at, shift_at, seen_at = places
+    size, log_sd, shift = len(part), vector[sd_at], vector[shift_at]
+    sd, unit = math.exp(log_sd), math.exp((1 - known) * log_sd)
+    far_sd = priors[8, 3]
+    careless = 1 / (1 + math.exp(-min(max(vector[careless_at], -30.0), 30.0)))
+    raw = _expanded(vector, raw_at, size)
+    value, d_shift, d_careless, d_log_sd = 0.0, 0.0, 0.0, (1 - known) * (size - 1) + 1
+    for j in range(size):
+        own = unit * raw[j]
+        away = own - sd * shift
+        near = math.log1p(-careless) - 0.5 * (away / sd) ** 2 - log_sd
+        far = math.log(careless) - 0.5 * (away / far_sd) ** 2 - math.log(far_sd)
+        most = max(near, far)
+        both = most + math.log(math.exp(near - most) + math.exp(far - most))
+        of_careless = math.exp(far - both)
+        slope = -(1 - of_careless) * away / sd**2 - of_careless * away / far_sd**2
+        value += both
+        d_log_sd += (1 - of_careless) * ((away / sd) ** 2 - 1)
+        d_log_sd += slope * ((1 - known) * own - sd * shift) + (1 - known) * part[j] * own
+        d_shift -= slope * sd
+        d_careless += of_careless - careless
+        part[j] = (part[j] + slope) * unit
+    _contracted(part, gradient, raw_at)
+    typical, d_typical = _log_prior(priors[1], math.exp(vector[seen_at] + sd * shift))
+    spread, d_spread = _log_prior(priors[3], sd)
+    first, second = priors[8, 1], priors[8, 2]
+    value += first * math.log(careless) + second * math.log1p(-careless)
+    gradient[seen_at] += d_typical
+    gradient[shift_at] = d_shift + d_typical * sd
+    gradient[sd_at] = d_log_sd + d_spread + d_typical * sd * shift
+    gradient[careless_at] = d_careless + first * (1 - careless) - second * careless
+    return float(value + typical + spread + ((1 - known) * (size - 1) + 1) * log_sd)
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]

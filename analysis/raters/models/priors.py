@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -67,7 +68,7 @@ class Prior:
         """What is assumed, in one phrase."""
         names = FAMILIES[self.family]
         told = " and ".join(
-            f"{name.replace('_', ' ')} {value:g}" for name, value in zip(names, self.values, strict=True)
+            f"{name.replace('_', ' ')} {value:.3g}" for name, value in zip(names, self.values, strict=True)
         )
         family = self.family.replace("_", "-" if self.family != "lkj" else " ")
         text = f"{'LKJ' if self.family == 'lkj' else family} with {told}"
@@ -75,20 +76,29 @@ class Prior:
 
     def variable(self, name: str, **options: Any) -> Any:
         """The prior as a PyMC variable of the model in context (``dims``, ``shape``, ``initval``, ...)."""
+        kind, numbers = self._in_pymc()
+        return kind(name, **numbers, **options)
+
+    def log_density(self, value: Any) -> Any:
+        """Log density at a value of PyTensor."""
+        kind, numbers = self._in_pymc()
+        return library("pymc").logp(kind.dist(**numbers), value)
+
+    def _in_pymc(self) -> tuple[Any, dict[str, float]]:
         pymc = library("pymc")
-        first = self.values[0]
+        first, last = self.values[0], self.values[-1]
         if self.family == "normal":
-            return pymc.Normal(name, first, self.values[1], **options)
+            return pymc.Normal, {"mu": first, "sigma": last}
         if self.family == "half_normal":
-            return pymc.HalfNormal(name, first, **options)
+            return pymc.HalfNormal, {"sigma": first}
         if self.family == "half_t":
-            return pymc.HalfStudentT(name, nu=first, sigma=self.values[1], **options)
+            return pymc.HalfStudentT, {"nu": first, "sigma": last}
         if self.family == "log_normal":
-            return pymc.LogNormal(name, library("math").log(first), self.values[1], **options)
+            return pymc.LogNormal, {"mu": math.log(first), "sigma": last}
         if self.family == "exponential":
-            return pymc.Exponential(name, 1 / first, **options)
+            return pymc.Exponential, {"lam": 1 / first}
         if self.family == "beta":
-            return pymc.Beta(name, first, self.values[1], **options)
+            return pymc.Beta, {"alpha": first, "beta": last}
         raise InputError(f"A {self.family} prior has no variable of its own; the model uses its numbers.")
 
     def draws(self, rng: np.random.Generator, size: tuple[int, ...]) -> Floats:
@@ -121,7 +131,8 @@ def changed(defaults: Priors, changes: Mapping[str, Any] | None) -> dict[str, Pr
     ----------
     defaults : mapping of str to Prior
     changes : mapping, optional
-        Name to a Prior, to its numbers (the family stays), or to one number.
+        Name to a Prior, to its numbers (the family stays), or to one number, which is the median of a
+        log-normal prior.
 
     Raises
     ------
@@ -151,6 +162,8 @@ def changed(defaults: Priors, changes: Mapping[str, Any] | None) -> dict[str, Pr
                     f"The prior '{name}' cannot be {given!r}; give {asked} as numbers, or a Prior."
                 )
             values = tuple(float(number) for number in numbers)
+            if defaults[name].family == "log_normal" and len(values) == 1:
+                values += defaults[name].values[1:]
             made[name] = replace(defaults[name], values=values)
     return made
 

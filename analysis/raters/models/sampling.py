@@ -17,6 +17,7 @@ from .progress import Progress, Report, reporting
 
 Sampler = Literal["nutpie", "pymc"]
 SAMPLERS: tuple[str, ...] = ("nutpie", "pymc")
+TARGET_ACCEPT = 0.8
 _LOOK = 0.1  # seconds between looks at a running sampler
 
 
@@ -32,6 +33,7 @@ def sample(
     what: str = "Sampling",
     keep: list[str] | None = None,
     compiled: Callable[[], Any] | None = None,
+    target_accept: float = TARGET_ACCEPT,
     **options: Any,
 ) -> Any:
     """Sample the posterior of a model by the No-U-Turn sampler.
@@ -54,8 +56,10 @@ def sample(
         Variables to keep; by default all.
     compiled : callable, optional
         Makes a compiled model for nutpie, where there is a faster one than that of nutpie.
+    target_accept : float
+        Acceptance rate to adapt the steps to; with more, steps are shorter, and draws diverge less.
     **options
-        To nutpie (``target_accept``, ``maxdepth``, ``adaptation``) or, by PyMC's names, to its NUTS.
+        To nutpie (``maxdepth``, ``adaptation``) or, by PyMC's names, to its NUTS.
 
     Returns
     -------
@@ -75,6 +79,9 @@ def sample(
     Interrupted from the keyboard, it stops the chains and raises KeyboardInterrupt with one sentence.
     """
     check_sampling(draws, tune, chains, sampler)
+    if not 0.5 <= target_accept < 1:
+        raise InputError(f"target_accept must be from 0.5 to below 1, such as 0.95, not {target_accept:g}.")
+    options["target_accept"] = target_accept
     chosen = "nutpie" if sampler == "nutpie" and has("nutpie") else "pymc"
     run = _by_nutpie if chosen == "nutpie" else _by_pymc
     started = time.perf_counter()
@@ -89,6 +96,7 @@ def sample(
         conjury_sampler=chosen,
         conjury_seed=seed,
         conjury_tune=tune,
+        conjury_target_accept=target_accept,
         conjury_seconds=round(time.perf_counter() - started, 3),
     )
     return data

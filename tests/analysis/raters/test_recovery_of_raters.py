@@ -58,6 +58,12 @@ def test_correlations_within_are_lasting_where_repeats_tell_noise_apart() -> Non
         assert recovery({"fun": fitted(rows, covariates)}, truth).empty
 
 
+def test_latent_correlations_at_the_end_of_the_scale_are_left_out() -> None:
+    fit = fitted({"human": [SINGLE], "gpt": [SINGLE], "claude": [SINGLE]}, [])
+    fit.settings["at_the_end"] = ["gpt"]
+    assert [row[1] for row in compared(recovery({"fun": fit}, known(SINGLE)))] == ["human", "claude"]
+
+
 @pytest.mark.bayes
 def test_the_rater_model_finds_the_truth_where_models_share_errors() -> None:
     """A world that the model describes: qualities are normal, and errors of two models correlate by 0.6."""

@@ -216,6 +216,31 @@ def test_what_the_model_would_mean_nothing_for_is_refused() -> None:
         label_model(_table(*both), priors={"wrongs": (0, 1)})
 
 
+def with_a_stray_label() -> pd.DataFrame:
+    rows = [
+        (judge, "human", f"i{k}", "n/a" if k < 4 and judge == "ann" else "yes" if k % 2 else "no")
+        for judge in ("ann", "bob", "cay")
+        for k in range(400)
+    ]
+    return _table(*rows)
+
+
+def test_labels_too_rare_for_the_chains_are_set_aside_with_a_note() -> None:
+    data = read_labels(with_a_stray_label())
+    assert data.labels == ("no", "yes")
+    assert len(data.label) == 1196
+    assert any(
+        note.startswith("Label 'n/a' is used in 4 of 1,200 judgments, fewer than 10: they are set aside")
+        for note in data.notes
+    )
+
+
+def test_rare_labels_are_kept_where_they_are_asked_for_or_tables_are_small() -> None:
+    assert "n/a" in read_labels(with_a_stray_label(), min_count=0).labels
+    assert "n/a" in read_labels(with_a_stray_label(), labels=["no", "yes", "n/a"]).labels
+    assert "n/a" in read_labels(with_a_stray_label().head(500)).labels
+
+
 def test_few_numbers_are_names_in_their_own_order() -> None:
     rows = [(judge, "human", f"i{k}", float(k % 3)) for judge in ("ann", "bob", "cay") for k in range(9)]
     data = read_labels(_table(*rows))

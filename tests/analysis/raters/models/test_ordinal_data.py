@@ -7,6 +7,7 @@ from conjury.analysis.raters.models.ordinal_data import cells, ordinal_data
 from conjury.analysis.raters.models.ordinal_density import Density
 from conjury.analysis.raters.models.ordinal_grid import grid, grid_step
 from conjury.analysis.raters.models.ordinal_priors import PRIORS
+from conjury.analysis.raters.models.ordinal_summary import at_the_end, end_notes, equal_shares
 from conjury.analysis.raters.ratings import read_ratings
 from conjury.inference.errors import InputError
 
@@ -135,3 +136,45 @@ def test_a_person_with_one_rating_for_everything_is_named():
     table = judgments()
     table.loc[table["judge_id"] == "bob", "value"] = 2
     assert any(note.startswith("bob gave the same rating") for note in arranged(table).notes)
+
+
+def rated_by(rows):
+    table = pd.DataFrame(
+        [
+            (judge, kind, item, value)
+            for (judge, kind), values in rows.items()
+            for item, value in values.items()
+        ],
+        columns=["judge_id", "judge_kind", "item_id", "value"],
+    )
+    return ordinal_data(read_ratings(table, scale=range(5)))
+
+
+def test_shares_of_equal_ratings_are_of_different_people_and_of_models_with_people():
+    data = rated_by(
+        {
+            ("ann", "human"): {"x": 1, "y": 2, "z": 4},
+            ("bob", "human"): {"x": 1, "y": 3},
+            ("cy", "human"): {"x": 2, "y": 3},
+            ("gpt", "model"): {"x": 1, "y": 3, "z": 4},
+        }
+    )
+    people, model = equal_shares(data.category, data)
+    assert people == pytest.approx((1 / 3 + 1 / 3) / 2)
+    assert model == pytest.approx((2 / 3 + 2 / 3 + 1) / 3)
+
+
+def test_a_group_at_the_end_of_the_scale_is_found_and_told():
+    items = [f"i{k}" for k in range(20)]
+    data = rated_by(
+        {
+            ("ann", "human"): {item: k % 5 for k, item in enumerate(items)},
+            ("bob", "human"): {item: (k + 1) % 5 for k, item in enumerate(items)},
+            ("gpt", "model"): {item: 3 if k < 2 else 4 for k, item in enumerate(items)},
+        }
+    )
+    ends = at_the_end(data)
+    assert ends == {"gpt": (4.0, 0.9)}
+    (note,) = end_notes(ends, data)
+    assert note.startswith("gpt gave 4 in 90% of its ratings")
+    assert "covariates" in note

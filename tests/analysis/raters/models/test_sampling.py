@@ -1,3 +1,4 @@
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -5,6 +6,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.raters.models.checks import (
+    Problem,
     SamplerState,
     diagnostics,
     fit_in_words,
@@ -13,6 +15,7 @@ from conjury.analysis.raters.models.checks import (
     statistic_check,
     verdict,
 )
+from conjury.analysis.raters.models.fitted import ModelFit
 from conjury.analysis.raters.models.priors import Prior, changed, prior_table
 from conjury.analysis.raters.models.sampling import check_sampling, load, sample, save
 from conjury.inference.errors import InputError
@@ -71,6 +74,51 @@ def test_priors_change_by_name_and_keep_their_meaning():
 def test_a_prior_with_a_negative_spread_is_refused():
     with pytest.raises(InputError, match="must be positive"):
         Prior("half_normal", (-1.0,))
+
+
+def test_one_number_is_the_median_of_a_log_normal_prior():
+    defaults = {"sd": Prior("log_normal", (1.0, 0.7), "SD")}
+    assert changed(defaults, {"sd": 0.5})["sd"].values == (0.5, 0.7)
+    assert changed(defaults, {"sd": (0.5, 0.2)})["sd"].values == (0.5, 0.2)
+
+
+def told(**changes):
+    return verdict(convergence(), replace(GOOD, **changes))
+
+
+@pytest.mark.parametrize(("used", "advised"), [(0.8, "0.95"), (0.95, "0.99"), (float("nan"), "0.95")])
+def test_divergences_come_with_the_option_and_the_argument_that_help(used, advised):
+    sentence = told(divergences=137, target_accept=used)[-1]
+    assert f"`--target-accept {advised}` (in Python `target_accept={advised}`)" in sentence
+    assert "`--prior NAME=NUMBERS`" in sentence
+
+
+def test_a_target_acceptance_that_was_used_is_not_advised_again():
+    sentence = told(divergences=5, target_accept=0.99)[-1]
+    assert "target acceptance was 0.99 already, so use narrower priors" in sentence
+    assert "--target-accept" not in sentence
+
+
+def test_failed_checks_are_told_from_passed_ones():
+    assert not any(isinstance(sentence, Problem) for sentence in told())
+    assert isinstance(told(divergences=1)[-1], Problem)
+    assert isinstance(told(bfmi=0.1)[-1], Problem)
+    assert not ModelFit(pd.DataFrame(), "made_up", verdict=told(saturated=1)).passed
+    assert ModelFit(pd.DataFrame(), "made_up", verdict=told()).passed
+
+
+def test_a_model_that_misses_more_numbers_than_chance_would_fails_its_check():
+    def outside(count):
+        observed = [0.9] * count + [0.2] * (20 - count)
+        return pd.DataFrame({"share": "a", "observed": observed, "lower": 0.1, "upper": 0.3})
+
+    assert isinstance(fit_in_words(outside(8), "shares"), Problem)
+    assert not isinstance(fit_in_words(outside(2), "shares"), Problem)
+
+
+def test_a_target_acceptance_that_cannot_be_is_refused():
+    with pytest.raises(InputError, match="target_accept must be from"):
+        sample(None, target_accept=1.0)
 
 
 @pytest.mark.parametrize("draw", range(3))
