@@ -88,6 +88,18 @@ def test_the_project_file_asks_for_self_contained_pages_without_web_fonts() -> N
         assert "url(" not in style.read_text()
 
 
+def test_pages_link_to_no_format_that_was_not_rendered() -> None:
+    project = yaml.safe_load((QUARTO / "_quarto.yml").read_text())
+    assert project["format"]["html"]["format-links"] is False
+
+
+def test_tables_may_break_over_printed_pages_and_figures_are_not_cropped() -> None:
+    printed = yaml.safe_load((QUARTO / "_quarto.yml").read_text())["format"]["typst"]
+    header = "".join(part["text"] for part in printed["include-in-header"])
+    assert '#show figure.where(kind: "quarto-float-tbl"): set block(breakable: true)' in header
+    assert '#set image(fit: "contain")' in header
+
+
 def test_the_page_holds_figures_captions_tables_and_says_what_it_is(page) -> None:
     markup = page.read_text(encoding="utf-8")
     assert "rendered without Quarto" in markup

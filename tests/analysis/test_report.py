@@ -17,7 +17,9 @@ from made_up_results import (
     write_simulated_results,
 )
 
+from conjury.analysis.blocks import picture
 from conjury.analysis.display import interval, number, p_value, stars
+from conjury.analysis.figures.theme import LIGHT, new_figure, styled
 from conjury.analysis.methods import describe_analysis, plain
 from conjury.analysis.report import Results
 from conjury.analysis.store import describe_run
@@ -303,6 +305,7 @@ def test_tables_are_printed_as_raw_html_blocks(results, capsys) -> None:
     block = rf"{opening}```\{{=html\}}\n{raw}```\n\n\n{closing}\n\n:::\n\n"
     assert re.fullmatch(block, printed, re.DOTALL)
     assert "99.50%" in printed
+    assert "font-family" not in printed
 
 
 @pytest.mark.parametrize("name", ["published", "amce_by_identity", "mm", "frequencies"])
@@ -322,8 +325,30 @@ def test_figures_are_printed_in_both_colours_with_alt_text_from_the_data(
     main = frame[(frame["variant"] == "") & (frame["prompt"] != "context")]
     assert f"{main['estimate'].max():.3f} (" in printed
     for theme in ("light", "dark"):
-        assert f"![](conjury-figures/amce-{theme}.svg)" in printed
-        assert (away_from_home / "conjury-figures" / f"amce-{theme}.svg").is_file()
+        (figure,) = set(re.findall(rf"!\[\]\((\S+/amce-{theme}\.svg)\)", printed))
+        assert Path(figure).is_file()
+    assert list(away_from_home.iterdir()) == []
+
+
+def test_figures_of_a_quarto_project_lie_in_its_own_working_folder(
+    results, away_from_home, capsys, monkeypatch
+) -> None:
+    (away_from_home / "_quarto.yml").write_text("project:\n  type: default\n")
+    Results(results).effects()
+    assert "![](.quarto/conjury-figures/amce-light.svg)" in capsys.readouterr().out
+    assert (away_from_home / ".quarto" / "conjury-figures" / "amce-dark.svg").is_file()
+    assert sorted(path.name for path in away_from_home.iterdir()) == [".quarto", "_quarto.yml"]
+
+
+def test_figures_keep_their_size_on_screen_and_fit_on_paper(away_from_home) -> None:
+    with styled(LIGHT):
+        small, tall = new_figure(4.0, 2.0), new_figure(7.2, 9.6)
+    shown = picture("small", small, "A line.")
+    assert shown.count('{width="384" fig-alt="A line."}') == 2
+    assert shown.count('{width="4.00in" fig-alt="A line."}') == 1
+    shown = picture("tall", tall, "A line.")
+    assert shown.count('{width="691" ') == 2
+    assert f'{{width="{7.2 * 8.2 / 9.6:.2f}in" ' in shown
 
 
 def test_only_judges_with_several_prompts_get_a_figure_of_prompts(results, away_from_home, capsys) -> None:
