@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 from made_up_results import LEVEL_WITH_MARKUP, write_manifest, write_results
+from typer.testing import CliRunner
 
 from conjury.analysis.fallback import cell_options, read_source, read_text
 from conjury.analysis.render import render, reports
+from conjury.cli.main import app
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.paths import QUARTO
 
@@ -204,7 +206,10 @@ def test_a_failing_cell_is_one_error_and_keeps_the_old_page(results, tmp_path, m
     (copy / "manifest.json").write_text("[]")
     (tmp_path / "reports").mkdir()
     (tmp_path / "reports" / "estimators.html").write_text("old")
-    with pytest.raises(ConjuryError, match=r"A cell of the report failed: InputError: .*manifest.json"):
+    with pytest.raises(
+        ConjuryError,
+        match=r"^The cell `report = EngineReport\(results\)` of estimators.qmd failed. InputError: .*json",
+    ):
         render("estimators", copy, tmp_path / "reports")
     assert (tmp_path / "reports" / "estimators.html").read_text() == "old"
 
@@ -254,6 +259,53 @@ def test_an_error_of_quarto_ends_with_its_own_words(results, tmp_path, monkeypat
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ConjuryError, match=r"could not render estimators.qmd: .*no such theme$"):
         render("estimators", results, tmp_path / "reports")
+
+
+FAILING_CELL = r"""print('''
+Executing 'estimators.quarto_ipynb'
+An error occurred while executing the following cell:
+------------------
+#| output: asis
+report.disagreement()
+------------------
+
+\x1b[31m---------------------------------------------------------------------------\x1b[39m
+\x1b[31mValueError\x1b[39m                                Traceback (most recent call last)
+\x1b[36mFile \x1b[39m\x1b[32mengines.py:94\x1b[39m
+\x1b[31mKeyError\x1b[39m: 'left'
+During handling of the above exception, another exception occurred:
+\x1b[31mValueError\x1b[39m: nan is not in list
+''', file=sys.stderr); sys.exit(1)"""
+
+
+def test_a_failing_cell_under_quarto_is_one_line_without_colours(results, tmp_path, monkeypatch) -> None:
+    stand_in_for_quarto(tmp_path, FAILING_CELL)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    told = (
+        r"^The cell `report.disagreement\(\)` of estimators.qmd failed. ValueError: nan is not in list. "
+        r"Compute the results again [^|\n\x1b]*$"
+    )
+    with pytest.raises(ConjuryError, match=told):
+        render("estimators", results, tmp_path / "reports")
+
+
+def test_what_quarto_warns_of_is_passed_on(results, tmp_path, monkeypatch) -> None:
+    stand_in_for_quarto(
+        tmp_path,
+        "out = pathlib.Path('../reports'); out.mkdir(); (out / 'estimators.html').write_text('page')\n"
+        "print('warning: unknown font family: sans-serif\\n' * 29, 'pandoc \\n', file=sys.stderr)\n"
+        "print('\\x1b[33mWARN: Unable to resolve crossref @sec-none\\x1b[39m', 'estimators.qmd', sep='\\n')\n"
+        "assert os.environ['NO_COLOR']",
+    )
+    monkeypatch.setenv("PATH", str(tmp_path))
+    made = render("estimators", results, tmp_path / "reports")
+    assert set(made.warnings) == {
+        "warning: unknown font family: sans-serif (29 times)",
+        "WARN: Unable to resolve crossref @sec-none",
+    }
+    run = CliRunner().invoke(app, ["report", "estimators", "--results", str(results), "--out", str(tmp_path)])
+    assert run.exit_code == 0
+    assert "Quarto warned: WARN: Unable to resolve crossref @sec-none" in run.stderr
 
 
 @pytest.mark.browser
