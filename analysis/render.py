@@ -101,6 +101,7 @@ def render(
     with tempfile.TemporaryDirectory(prefix="conjury-report-") as scratch:
         source = Path(scratch) / "quarto"
         shutil.copytree(QUARTO, source, ignore=shutil.ignore_patterns("__pycache__", ".quarto", "*_files"))
+        _open(source / f"{report}.qmd", folder)
         if report in (ANY_STUDY, ANY_BENCHMARK):
             _set_title(source / f"{report}.qmd", folder, escape=quarto is not None)
         if quarto is None:
@@ -117,6 +118,14 @@ def render(
             f"Quarto is not on the PATH, so {target} was rendered with nbconvert, in a simpler layout.",
         )
     return Rendered(target, "quarto", f"Quarto rendered {target}.", warnings)
+
+
+def _open(source: Path, results: Path) -> None:
+    """Open results as a document does, so that those that do not fit are refused before rendering."""
+    from . import report
+
+    if kind := re.search(r"^report = load\((\w+), results\)$", source.read_text(encoding="utf-8"), re.M):
+        getattr(report, kind[1])(results)
 
 
 def _refuse_another_study(name: str, results: Path, quoted: str) -> None:

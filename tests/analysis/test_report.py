@@ -21,7 +21,7 @@ from conjury.analysis.blocks import picture
 from conjury.analysis.display import interval, number, p_value, stars
 from conjury.analysis.figures.theme import LIGHT, new_figure, styled
 from conjury.analysis.methods import describe_analysis, plain
-from conjury.analysis.report import Results
+from conjury.analysis.report import DiagnosticsReport, EngineReport, Results, load
 from conjury.analysis.store import describe_run
 from conjury.inference.errors import InputError
 
@@ -98,12 +98,57 @@ def test_missing_tables_become_sentences(results, tmp_path, away_from_home, caps
     assert str(copy) not in printed
 
 
-def test_results_without_analyses_say_so(results, tmp_path, capsys) -> None:
+def test_sections_without_content_are_not_printed(results, tmp_path, capsys) -> None:
     write_manifest(tmp_path, analyses=[])
     report = Results(tmp_path)
-    for section in (report.effects, report.further_effects, report.differences, report.means):
-        section()
-    assert capsys.readouterr().out.count("hold no analysis of this kind") == 4
+    with report.section("## Outer {#sec-outer}"):
+        for print_section in (report.effects, report.further_effects, report.differences, report.means):
+            with report.section("### Inner {#sec-inner}\n\nA lead."):
+                print_section()
+    assert capsys.readouterr().out == ""
+
+
+def test_sections_with_content_are_printed_below_their_heads(capsys, results) -> None:
+    report = Results(results)
+    with report.section("## Outer {#sec-outer}"):
+        with report.section("### Empty {#sec-empty}"):
+            pass
+        with report.section("""
+### Inner {#sec-inner}
+
+A lead.
+"""):
+            print("Content.")
+    parts = capsys.readouterr().out.split()
+    assert " ".join(parts) == "## Outer {#sec-outer} ### Inner {#sec-inner} A lead. Content."
+
+
+@pytest.mark.parametrize(
+    ("kind", "commands"),
+    [
+        (Results, ["conjury fit STUDY --data FILE --out ../results/none"]),
+        (DiagnosticsReport, ["conjury fit", "conjury diagnose STUDY --results ../results/none"]),
+        (EngineReport, ["conjury fit", "conjury compare STUDY --results ../results/none"]),
+    ],
+)
+def test_a_document_without_results_says_how_to_make_them_and_nothing_else(
+    kind, commands, capsys, monkeypatch
+) -> None:
+    monkeypatch.setenv("QUARTO_DOCUMENT_FILE", "any.qmd")
+    report = load(kind, "../results/none")
+    assert "There are no results in `../results/none` yet" in report.opening()
+    assert all(command in report.opening() for command in commands)
+    assert "quarto render any.qmd -P results:FOLDER" in report.opening()
+    with report.section("## Effects {#sec-effects}"):
+        report.effects()
+        print(report.methods())
+    assert capsys.readouterr().out == ""
+
+
+def test_results_of_another_kind_are_told_by_what_is_missing(results) -> None:
+    told = load(DiagnosticsReport, str(results)).opening()
+    assert "holds no diagnosis" in told
+    assert "-P results:FOLDER" in told
 
 
 def test_table_cells_equal_the_numbers_in_the_file(results) -> None:
