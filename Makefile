@@ -4,6 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 READY_BENCH := .venv/.ready-bench
 READY_BROWSER := .venv/.ready-browser
+READY_PDF := .venv/.ready-pdf
 READY_VLLM := .venv-vllm/.ready
 
 STUDY ?= moderation
@@ -19,7 +20,7 @@ LANG ?= C.UTF-8
 export LANG
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo report test test-bayes test-long test-slow test-vllm lint format bench clean distclean
+.PHONY: help setup demo report test test-bayes test-long test-pdf test-slow test-vllm lint format bench clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +55,9 @@ test-bayes: $(READY) ## fit the Bayesian models, and compare them with clmm and 
 
 test-long: $(READY) ## run whole studies from the command line, and the coverage of intervals
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "long and not slow" tests
+
+test-pdf: $(READY_PDF) ## set PDF reports with pandoc and typst and look at each page
+	$(BIN)/python -m pytest -m pdf tests/analysis/test_pdf_pages.py
 
 test-slow: $(READY) ## calibrate the Bayesian models by simulation, and recover truth at the size of the papers (an hour)
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -o timeout=3600 -m "slow and not vllm" tests
@@ -102,6 +106,10 @@ $(READY_BENCH): $(READY)
 
 $(READY_BROWSER): $(READY)
 	@.ci/setup.sh browser
+	@touch $@
+
+$(READY_PDF): $(READY)
+	@.ci/setup.sh pdf
 	@touch $@
 
 $(READY_VLLM): tests/vllm/requirements.txt tests/vllm/model.py .ci/setup.sh

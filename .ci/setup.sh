@@ -4,6 +4,7 @@
 #   .ci/setup.sh base      Python, uv, R where it can be had, and the locked environment in .venv
 #   .ci/setup.sh bench     adds the peers that the benchmarks compare with
 #   .ci/setup.sh browser   adds Chromium and its driver for the browser test
+#   .ci/setup.sh pdf       adds pandoc and typst for the test of PDF pages
 #   .ci/setup.sh vllm      vLLM for CPUs with a small model, in an environment of its own (Python 3.11, .venv-vllm)
 #
 # UV_PYTHON names the interpreter to use, if the one found here is not the right one.
@@ -177,6 +178,12 @@ bench() {
     sync --group bench
 }
 
+pdf() {
+    choose_uv
+    uv_python=.venv/bin/python
+    sync --group pdf
+}
+
 browser() {
     if have chromium && have chromedriver; then return; fi
     # shellcheck disable=SC2086
@@ -207,6 +214,6 @@ vllm() {
 }
 
 case "${1:-}" in
-base | bench | browser | vllm) "$1" ;;
-*) fail "usage: .ci/setup.sh base|bench|browser|vllm" ;;
+base | bench | browser | pdf | vllm) "$1" ;;
+*) fail "usage: .ci/setup.sh base|bench|browser|pdf|vllm" ;;
 esac

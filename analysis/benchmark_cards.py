@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -28,12 +29,12 @@ REASONS = {
 ENTITIES = {"{": "&#123;", "}": "&#125;", "`": "&#96;", "[": "&#91;", "@": "&#64;", "$": "&#36;"}
 TOKEN = re.compile("conjurytoken", re.IGNORECASE)
 CELL = "padding:3px 8px 3px 0;vertical-align:top;text-align:left;overflow-wrap:anywhere;"
-WIDTHS = (16, 20, 64)  # percent of the width, of judge, answer and raw answer
+WIDTHS = (16, 20, 64)  # of judge, answer and raw answer
+PAIR_WIDTHS = (10, 90)  # of what is shown and its name
 TABLE = (
-    "width:100%;table-layout:fixed;font-size:85%;border-collapse:collapse;margin-bottom:0.6em;"
-    "border-top:1px solid #8888;"
+    "width:100%;table-layout:fixed;border-collapse:collapse;margin-bottom:0.6em;border-top:1px solid #8888;"
 )
-KEPT = CELL + "white-space:pre-wrap;"
+SMALL = "font-size:85%;"
 
 
 def cards_markdown(result: RaterResult, told: Names) -> str:
@@ -63,14 +64,7 @@ def card_markdown(own: pd.DataFrame, told: Names) -> str:
     has_raw = own["raw"].notna().any()
     heads = ["Judge", "Answer", *(["Answer, word by word"] if has_raw else [])]
     widths = WIDTHS if has_raw else WIDTHS[:2]
-    body = [
-        _row(
-            [
-                f"<th scope='col' style='{CELL}width:{width}%;'>{escape(head)}</th>"
-                for head, width in zip(heads, widths, strict=True)
-            ]
-        )
-    ]
+    body = [_row([f"<th scope='col' style='{CELL}'>{escape(head)}</th>" for head in heads])]
     several = own.duplicated("judge").any()
     for row in own.to_dict("records"):
         who = told.of("judge", row["judge"])
@@ -79,16 +73,25 @@ def card_markdown(own: pd.DataFrame, told: Names) -> str:
         cells = [shown(who), shown(answer)]
         if has_raw:
             cells.append(shown(str(row["raw"]) if _filled(row["raw"]) else "", LONGEST_ANSWER))
-        body.append(_row([f"<td dir='auto' style='{KEPT}'>{cell}</td>" for cell in cells]))
-    tables = [f"<table style='{TABLE}'>\n{chr(10).join(part)}\n</table>" for part in (rows, body)]
+        body.append(_row([f"<td dir='auto' style='{CELL}'>{cell}</td>" for cell in cells]))
+    tables = [_table(rows, PAIR_WIDTHS), _table(body, widths)]
     return "\n\n".join([heading, *(f"```{{=html}}\n{table}\n```" for table in tables)])
+
+
+def _table(rows: list[str], widths: Sequence[int]) -> str:
+    """Rows as a table; Quarto reads widths from columns and drops the style of a table."""
+    whole = sum(widths)
+    columns = "".join(f"<col style='width:{100 * width / whole:.0f}%'>" for width in widths)
+    table = f"<table style='{TABLE}'>\n<colgroup>{columns}</colgroup>\n{chr(10).join(rows)}\n</table>"
+    return f"<div style='{SMALL}'>\n{table}\n</div>"
 
 
 def shown(text: str, longest: int = LONGEST) -> str:
     r"""Text from outside as HTML that shows it and does nothing else.
 
     Markup, shortcodes and code fences become entities, control characters and marks that turn the direction
-    of writing become their code points, and what is longer than ``longest`` is cut, with a remark.
+    of writing become their code points, and what is longer than ``longest`` is cut, with a remark. Lines are
+    broken by elements, since Quarto turns line breaks in tables into spaces.
 
     Examples
     --------
@@ -103,7 +106,8 @@ def shown(text: str, longest: int = LONGEST) -> str:
     for character, entity in ENTITIES.items():
         html = html.replace(character, entity)
     html = TOKEN.sub(lambda found: f"{found[0][:-1]}&#{ord(found[0][-1])};", html)
-    html = re.sub(r"\n(?=\s*\n)", "\n&#8203;", html)
+    html = re.sub(r"(?<= ) |(?<=\n) |^ ", "&nbsp;", html.replace("\t", "    "))
+    html = html.replace("\n", "<br>")
     rest = len(text) - len(cut)
     return f"{html} \N{HORIZONTAL ELLIPSIS} ({rest:,} more characters)" if rest else html
 
@@ -133,8 +137,8 @@ def _status(row: dict[Any, Any]) -> str:
 
 
 def _pair(name: str, value: str) -> str:
-    head = f"<th scope='row' style='{CELL}width:6em;'>{escape(name)}</th>"
-    return _row([head, f"<td dir='auto' style='{KEPT}'>{shown(value)}</td>"])
+    head = f"<th scope='row' style='{CELL}'>{escape(name)}</th>"
+    return _row([head, f"<td dir='auto' style='{CELL}'>{shown(value)}</td>"])
 
 
 def _row(cells: list[str]) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,21 +15,46 @@ if TYPE_CHECKING:
     from great_tables import GT
     from matplotlib.figure import Figure
 
-FIGURE_FOLDER = "conjury-figures"
+PIXELS_PER_INCH = 96
+COLUMN, COLUMN_HEIGHT = 6.6, 8.2  # inches of a printed page that a figure may take, beside its caption
 
 
 def picture(name: str, figure: Figure, alt: str) -> str:
-    """Write both colour variants of a figure and return the Markdown that shows the fitting one."""
+    """Write both colour variants of a figure and return the Markdown that shows the fitting one.
+
+    Figures keep their own size, so that their type has one size on a page; on paper those that are larger
+    than a page are made smaller.
+    """
     described = alt.replace("\\", "").replace('"', "'")
-    paths = {
-        theme: f'![]({path.as_posix()}){{width="100%" fig-alt="{described}"}}'
-        for theme, path in save_variants(figure, Path(FIGURE_FOLDER) / slug(name)).items()
-    }
+    width, height = (float(edge) for edge in figure.get_size_inches())
+    on_paper = width * min(1.0, COLUMN / width, COLUMN_HEIGHT / height)
+    saved = save_variants(figure, figure_folder() / slug(name))
+
+    def image(theme: str, shown: str) -> str:
+        return f'![]({saved[theme].as_posix()}){{width="{shown}" fig-alt="{described}"}}'
+
+    on_screen = f"{width * PIXELS_PER_INCH:.0f}"
     return (
-        f'\n::: {{.content-visible when-format="html"}}\n\n::: {{.light-content}}\n{paths["light"]}\n:::\n\n'
-        f"::: {{.dark-content}}\n{paths['dark']}\n:::\n\n:::\n\n"
-        f'::: {{.content-visible unless-format="html"}}\n{paths["light"]}\n:::\n'
+        '\n::: {.content-visible when-format="html"}\n\n'
+        f"::: {{.light-content}}\n{image('light', on_screen)}\n:::\n\n"
+        f"::: {{.dark-content}}\n{image('dark', on_screen)}\n:::\n\n:::\n\n"
+        f'::: {{.content-visible unless-format="html"}}\n{image("light", f"{on_paper:.2f}in")}\n:::\n'
     )
+
+
+def figure_folder() -> Path:
+    """Folder that figures are written to: Quarto's own for such things in its projects, else a temporary one.
+
+    Quarto's ``.quarto`` is ignored by git and by Quarto, and typst reads pictures below the project only.
+    """
+    in_project = "QUARTO_PROJECT_ROOT" in os.environ or Path("_quarto.yml").is_file()
+    return Path(".quarto/conjury-figures") if in_project else Path(_temporary_folder().name)
+
+
+@cache
+def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    """One folder for this Python, removed when it ends."""
+    return tempfile.TemporaryDirectory(prefix="conjury-figures-")
 
 
 def captioned(label: str, content: str, caption: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -127,8 +128,11 @@ def styled_table(
 
 
 def raw_block(table: GT) -> str:
-    """Write a table as a raw HTML block of a Quarto document."""
-    markup = table.as_raw_html().replace("```", "&#96;&#96;&#96;")
+    """Write a table as a raw HTML block of a Quarto document, in the font of its page.
+
+    A list of fonts would reach typst as it is, which knows neither ``sans-serif`` nor the fonts of a browser.
+    """
+    markup = re.sub(r"font-family:[^;]*;", "", table.as_raw_html(), count=1).replace("```", "&#96;&#96;&#96;")
     return f"\n```{{=html}}\n{markup}\n```\n"
 
 

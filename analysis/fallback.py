@@ -16,8 +16,9 @@ import yaml
 from conjury.inference.errors import ConjuryError
 
 from .markup import to_html
+from .render_messages import CELL, failed_cell
 
-CELL_TIMEOUT = 300
+CELL_TIMEOUT = 1800
 BANNER = (
     "This page was rendered without Quarto, in a simpler layout: the numbers, tables and figures are the "
     "same, but cross references, citations and call-outs are plain links and boxes."
@@ -39,7 +40,7 @@ def render_page(source: Path, results: Path) -> Path:
     """
     front, notebook = read_source(source)
     set_parameter(notebook, "results", str(results))
-    execute(notebook, source.parent)
+    execute(notebook, source.parent, source.name)
     body = to_html(assemble(notebook), source.parent, str(front.get("bibliography", "references.bib")))
     page = source.with_suffix(".html")
     page.write_text(_page(front, body, source.parent), encoding="utf-8")
@@ -82,7 +83,7 @@ def set_parameter(notebook: Any, name: str, value: str) -> None:
     raise ConjuryError("The report has no cell tagged `parameters`, so it cannot be given a results folder.")
 
 
-def execute(notebook: Any, folder: Path) -> None:
+def execute(notebook: Any, folder: Path, document: str = "the report") -> None:
     """Run the cells with this very Python, whether or not a kernel is registered for it."""
     import nbformat
     from jupyter_client.kernelspec import KernelSpecManager
@@ -105,7 +106,10 @@ def execute(notebook: Any, folder: Path) -> None:
         try:
             client.execute()
         except CellExecutionError as error:
-            raise ConjuryError(f"A cell of the report failed: {error.ename}: {error.evalue}") from error
+            code = CELL.search(str(error))
+            raise ConjuryError(
+                failed_cell(document, code[1] if code else "", f"{error.ename}: {error.evalue}")
+            ) from error
         except (RuntimeError, TimeoutError) as error:
             raise ConjuryError(f"The report could not be computed: {error}") from error
         finally:

@@ -11,7 +11,7 @@ RAW_BLOCK = re.compile(r"^```\{=html\}\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 OPENING = re.compile(r"^:::+ *\{(.*)\} *$")
 CLOSING = re.compile(r"^:::+ *$")
 HEADING = re.compile(r"^(#{1,4}) +(.*?)(?: *\{(.*)\})? *$")
-IMAGE = re.compile(r'^!\[\]\(([^)\s]+)\)\{width="100%" fig-alt="([^"]*)"\} *$')
+IMAGE = re.compile(r'^!\[\]\(([^)\s]+)\)\{width="(\d+)" fig-alt="([^"]*)"\} *$')
 REFERENCE = re.compile(r"(?<![\w\\@`])@((?:fig|tbl|sec)-[\w-]*\w)")
 ESCAPED = re.compile(r"\\(\W|_)")
 CITATION = re.compile(r"\[@([\w-]+)\]")
@@ -135,7 +135,7 @@ def _block_line(page: Page, lines: list[str]) -> list[str]:
         elif found := HEADING.match(line):
             out += ["", page.token(_heading(page, len(found[1]), found[2], found[3] or "")), ""]
         elif found := IMAGE.match(line):
-            out += ["", page.token(_image(page.folder / found[1], found[2])), ""]
+            out += ["", page.token(_image(page.folder / found[1], found[2], found[3])), ""]
         else:
             out.append(line)
     return out
@@ -179,10 +179,11 @@ def _heading(page: Page, depth: int, text: str, attributes: str) -> str:
     return f'<h{depth} id="{anchor}">{shown}</h{depth}>'
 
 
-def _image(path: Path, alt: str) -> str:
+def _image(path: Path, width: str, alt: str) -> str:
     kind = {".svg": "svg+xml", ".png": "png"}[path.suffix]
     data = base64.b64encode(path.read_bytes()).decode("ascii")
-    return f'<img alt="{escape(unescape(alt), quote=True)}" src="data:image/{kind};base64,{data}">'
+    told = escape(unescape(alt), quote=True)
+    return f'<img alt="{told}" width="{width}" src="data:image/{kind};base64,{data}">'
 
 
 def _reference(page: Page, label: str) -> str:

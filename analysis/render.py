@@ -20,7 +20,9 @@ from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.paths import QUARTO
 from conjury.inference.study import list_studies
 
-QUARTO_TIMEOUT = 600
+from .render_messages import failure, plain_text, warnings_in
+
+QUARTO_TIMEOUT = 1800
 ANY_STUDY, ANY_RATINGS, ANY_BENCHMARK = "conjoint", "raters", "benchmark"
 FORMATS = {"html": "html", "pdf": "typst"}
 
@@ -37,11 +39,14 @@ class Rendered:
         ``"quarto"`` or ``"nbconvert"``.
     message : str
         One sentence for the person who asked for it.
+    warnings : tuple of str
+        What Quarto warned of.
     """
 
     path: Path
     renderer: str
     message: str
+    warnings: tuple[str, ...] = ()
 
 
 def reports() -> list[str]:
@@ -96,14 +101,15 @@ def render(
     with tempfile.TemporaryDirectory(prefix="conjury-report-") as scratch:
         source = Path(scratch) / "quarto"
         shutil.copytree(QUARTO, source, ignore=shutil.ignore_patterns("__pycache__", ".quarto", "*_files"))
+        _open(source / f"{report}.qmd", folder)
         if report in (ANY_STUDY, ANY_BENCHMARK):
             _set_title(source / f"{report}.qmd", folder, escape=quarto is not None)
         if quarto is None:
             from .fallback import render_page
 
-            made = render_page(source / f"{report}.qmd", folder)
+            made, warnings = render_page(source / f"{report}.qmd", folder), ()
         else:
-            made = _with_quarto(quarto, source / f"{report}.qmd", folder, to)
+            made, warnings = _with_quarto(quarto, source / f"{report}.qmd", folder, to)
         target = _publish(made, Path(out).expanduser(), f"{report}.{to}")
     if quarto is None:
         return Rendered(
@@ -111,7 +117,15 @@ def render(
             "nbconvert",
             f"Quarto is not on the PATH, so {target} was rendered with nbconvert, in a simpler layout.",
         )
-    return Rendered(target, "quarto", f"Quarto rendered {target}.")
+    return Rendered(target, "quarto", f"Quarto rendered {target}.", warnings)
+
+
+def _open(source: Path, results: Path) -> None:
+    """Open results as a document does, so that those that do not fit are refused before rendering."""
+    from . import report
+
+    if kind := re.search(r"^report = load\((\w+), results\)$", source.read_text(encoding="utf-8"), re.M):
+        getattr(report, kind[1])(results)
 
 
 def _refuse_another_study(name: str, results: Path, quoted: str) -> None:
@@ -141,11 +155,12 @@ def _set_title(source: Path, results: Path, escape: bool) -> None:
         source.write_text(re.sub(r"^title: .*$", lambda _: line, text, count=1, flags=re.M), encoding="utf-8")
 
 
-def _with_quarto(quarto: str, source: Path, results: Path, to: str) -> Path:
+def _with_quarto(quarto: str, source: Path, results: Path, to: str) -> tuple[Path, tuple[str, ...]]:
+    """Render with Quarto; return the page and what Quarto warned of."""
     parameters = source.parent.parent / "parameters.yml"
     parameters.write_text(yaml.safe_dump({"results": str(results)}, allow_unicode=True), encoding="utf-8")
     command = [quarto, "render", source.name, "--to", FORMATS[to], "--execute-params", str(parameters)]
-    environment = os.environ | {"QUARTO_PYTHON": sys.executable}
+    environment = os.environ | {"QUARTO_PYTHON": sys.executable, "NO_COLOR": "1"}
     try:
         done = subprocess.run(
             command,
@@ -156,14 +171,17 @@ def _with_quarto(quarto: str, source: Path, results: Path, to: str) -> Path:
             timeout=QUARTO_TIMEOUT,
         )
     except subprocess.TimeoutExpired as error:
-        raise ConjuryError(f"Quarto did not finish {source.name} within {QUARTO_TIMEOUT} seconds.") from error
-    tail = " | ".join((done.stdout + done.stderr).strip().splitlines()[-15:])
+        raise ConjuryError(
+            f"Quarto did not finish {source.name} within {QUARTO_TIMEOUT:,} seconds."
+        ) from error
+    printed = f"{done.stdout}\n{done.stderr}"
     made = source.parent.parent / "reports" / f"{source.stem}.{to}"
     if done.returncode != 0:
-        raise ConjuryError(f"Quarto could not render {source.name}: {tail}")
+        raise ConjuryError(failure(source.name, printed))
     if not made.is_file():
+        tail = " | ".join(plain_text(printed).strip().splitlines()[-15:])
         raise ConjuryError(f"Quarto ended without writing {made.name}: {tail}")
-    return made
+    return made, tuple(warnings_in(printed))
 
 
 def _publish(made: Path, out: Path, name: str) -> Path:

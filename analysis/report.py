@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 from . import sections
 from .beside import published_section, truth_section
 from .blocks import table_blocks
-from .display import raw_block
 from .methods import code, describe_analysis, note_list, plain
+from .missing_report import load
 from .report_benchmark import BenchmarkReport
 from .report_diagnostics import DiagnosticsReport
 from .report_engines import EngineReport
 from .report_figures import drawers
 from .report_ratings import RatingsReport
-from .report_tables import lay_out, versions_table
+from .report_tables import VERSIONS, lay_out, versions_table
 from .robustness_sections import RobustnessReport
 
 if TYPE_CHECKING:
     from great_tables import GT
     from matplotlib.figure import Figure
 
-__all__ = ["BenchmarkReport", "DiagnosticsReport", "EngineReport", "RatingsReport", "Results"]
+__all__ = ["BenchmarkReport", "DiagnosticsReport", "EngineReport", "RatingsReport", "Results", "load"]
 
 REFUSALS = {
     "missing": "An answer without a choice is a missing choice and leaves the estimates.",
@@ -34,8 +34,8 @@ REFUSALS = {
 class Results(RobustnessReport):
     """A folder written by ``conjury fit``, as a report prints it.
 
-    What prints is for cells with ``output: asis``. Figures are written below the working directory;
-    what cannot be shown becomes a sentence that says why. Parameters and errors are those of `ReportData`.
+    What prints is for cells with ``output: asis``; what cannot be shown becomes a sentence that says why.
+    Parameters and errors are those of `ReportData`.
     """
 
     def build_figure(self, name: str, *, theme: str = "light") -> Figure:
@@ -64,7 +64,7 @@ class Results(RobustnessReport):
 
     def effects(self) -> None:
         """Print the effects of all attributes."""
-        if self._any(self.analyses("coefficients")):
+        if self.analyses("coefficients"):
             self.say(lambda: sections.effects(self))
 
     def further_effects(self) -> None:
@@ -87,7 +87,7 @@ class Results(RobustnessReport):
         self._each(self.analyses("frequencies"), sections.frequencies)
 
     def prompts(self) -> None:
-        """Print one captioned figure for each judge that answered under several prompts."""
+        """Print one captioned figure for each judge that answered under several prompts, if any did."""
         self.say(self._prompts)
 
     def _prompts(self) -> str:
@@ -95,7 +95,7 @@ class Results(RobustnessReport):
         several = frame.groupby("judge", sort=False)["prompt"].nunique() > 1
         judges = enumerate(several[several].index, start=1)
         shown = [sections.prompts(self, frame, str(judge), position) for position, judge in judges]
-        return "\n".join(shown) or "\nEvery judge answered under a single prompt.\n"
+        return "\n".join(shown)
 
     def truth(self) -> None:
         """Print the comparison with true values, or a sentence where choices are not marked as simulated."""
@@ -124,7 +124,7 @@ class Results(RobustnessReport):
 
     def data_and_versions(self) -> None:
         """Print the table of data files with their checksums, and of software with its versions."""
-        print(raw_block(versions_table(self.manifest)))
+        print(table_blocks("versions", [versions_table(self.manifest)], VERSIONS))
 
     def opening(self) -> str:
         """Say which results these are, and whether their choices are simulated."""
@@ -135,11 +135,5 @@ class Results(RobustnessReport):
     def _each(
         self, analyses: Sequence[Mapping[str, Any]], section: Callable[[Results, Mapping[str, Any]], str]
     ) -> None:
-        if self._any(analyses):
-            for analysis in analyses:
-                self.say(partial(section, self, analysis))
-
-    def _any(self, analyses: Sequence[Mapping[str, Any]]) -> bool:
-        if not analyses:
-            print("\nThese results hold no analysis of this kind.\n")
-        return bool(analyses)
+        for analysis in analyses:
+            self.say(partial(section, self, analysis))

@@ -23,11 +23,8 @@ class BenchmarkReport(RatingsReport):
     """
 
     def show(self, *kinds: str) -> None:
-        """Print every result of some kinds, or a sentence where there is none."""
-        names = [name for kind in kinds for name in self.of_kind(kind)]
-        if not names:
-            print("\nThese results hold no analysis of this kind.\n")
-        for name in names:
+        """Print every result of some kinds; nothing where there is none."""
+        for name in (name for kind in kinds for name in self.of_kind(kind)):
             self.say(partial(section, self, name))
 
     def published(self) -> None:

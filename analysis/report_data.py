@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -204,10 +206,20 @@ class ReportData:
         found = self.bounds(name)
         return found and f"{found}s"
 
+    @contextmanager
+    def section(self, heading: str) -> Iterator[None]:
+        """Print a heading, with its lead, before what is printed inside; nothing where that is nothing."""
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            yield
+        if printed.getvalue().strip():
+            print(f"\n{heading.strip()}\n\n{printed.getvalue()}")
+
     def say(self, made: Callable[[], str]) -> None:
         """Print Markdown, or a sentence that says why there is none."""
         try:
-            print(made())
+            if shown := made():
+                print(shown)
         except ConjuryError as error:
             print(f"\n*Not shown: {plain(str(error).replace(str(self.path), 'the results folder'))}*\n")
 

@@ -10,12 +10,12 @@ import pandas as pd
 from conjury.inference.errors import ConjuryError, InputError
 
 from .blocks import captioned, picture, slug, table_blocks
-from .display import raw_block, styled_table
+from .display import styled_table
 from .figures.diagnostics import draw
 from .figures.diagnostics_captions import caption
 from .figures.labels import LabelKey
 from .methods import note_list, plain
-from .report_tables import versions_table
+from .report_tables import VERSIONS, versions_table
 from .robustness_sections import RobustnessReport
 from .sections import opened, simulated
 
@@ -134,7 +134,7 @@ class DiagnosticsReport(RobustnessReport):
 
     def data_and_versions(self) -> None:
         """Print the table of data, software and command of the diagnosis."""
-        print(raw_block(versions_table(self.manifest | self.diagnosed)))
+        print(table_blocks("versions", [versions_table(self.manifest | self.diagnosed)], VERSIONS))
 
 
 def diagnosis_table(found: pd.DataFrame) -> GT:

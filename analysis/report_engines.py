@@ -9,13 +9,13 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from .blocks import captioned, picture, table_blocks
-from .display import number, raw_block, styled_table
+from .display import number, styled_table
 from .figures import engines_alt, engines_plot
 from .figures.engines import yardstick_of
 from .figures.labels import Labels
 from .methods import code, describe_comparison, note_list, plain
 from .report_data import ReportData
-from .report_tables import versions_table
+from .report_tables import VERSIONS, versions_table
 from .sections import opened, simulated
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class EngineReport(ReportData):
 
     def data_and_versions(self) -> None:
         """Print the table of data, software and command of the comparison."""
-        print(raw_block(versions_table(self.compared)))
+        print(table_blocks("versions", [versions_table(self.compared)], VERSIONS))
 
 
 NAMED = (("judges", "judge"), ("prompts", "prompt"))

@@ -15,7 +15,8 @@ from . import rating_answers as answers
 from . import rating_comparisons as comparisons
 from . import rating_published as beside_print
 from . import rating_sections as sections
-from .display import raw_block, styled_table
+from .blocks import table_blocks
+from .display import styled_table
 from .figures.labels import LabelKey
 from .methods import note_list, plain
 from .raters.result import RaterResult
@@ -85,17 +86,9 @@ class RatingsReport(ReportData):
         return " ".join(filter(None, [told, sections.simulated(self.manifest)]))
 
     def show(self, *kinds: str) -> None:
-        """Print every result of some kinds, or a sentence where there is none."""
-        names = [name for kind in kinds for name in self.of_kind(kind)]
-        if not names:
-            print("\nThese results hold no analysis of this kind.\n")
-        for name in names:
+        """Print every result of some kinds; nothing where there is none."""
+        for name in (name for kind in kinds for name in self.of_kind(kind)):
             self.say(partial(sections.section, self, name))
-
-    def show_if_any(self, kind: str) -> None:
-        """Print every result of a kind that only some folders hold; nothing where there is none."""
-        if self.of_kind(kind):
-            self.show(kind)
 
     def published(self) -> None:
         """Print the comparison with printed numbers, or why there is none."""
@@ -145,13 +138,14 @@ class RatingsReport(ReportData):
             "command": None,
             "created": None,
         }
-        print(raw_block(versions_table(told)))
+        print(table_blocks("versions", [versions_table(told)], "Data files and software."))
 
     def commands(self) -> None:
         """Print the table of all commands that were run, in order."""
         rows = [(_when(part.get("created")), str(part.get("command") or "")) for part in self.parts]
         shown = pd.DataFrame(rows, columns=["Finished", "Command"])
-        print(raw_block(styled_table(shown, name="commands", left=2)))
+        caption = "Commands that were run, in order (times in UTC)."
+        print(table_blocks("commands", [styled_table(shown, name="commands", left=2)], caption))
 
 
 def _packages(part: Mapping[str, Any]) -> list[tuple[str, str]]:

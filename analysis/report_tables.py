@@ -155,6 +155,9 @@ def _percent(share: float) -> str:
     return "" if pd.isna(share) else f"{number(100 * share, 1)}%"
 
 
+VERSIONS = "Data files, software and the command that was run."
+
+
 def versions_table(manifest: Mapping[str, Any]) -> GT:
     """List data files with checksums, software with versions, and the command."""
     rows = [("Data", _named(item), _fingerprint(item)) for item in manifest.get("data") or []]

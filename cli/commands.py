@@ -118,6 +118,8 @@ def render_report(name: str, results: Path, out: Path, to: str) -> None:
         )
     made = render(name, results, out, to)  # type: ignore[arg-type]
     console.print(f"{made.message} It shows the results in {results}.")
+    for warning in made.warnings:
+        Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(f"Quarto warned: {warning}")
 
 
 def _true_values(loaded: Variants, fitted: Fitted) -> dict[str, pd.DataFrame]:

@@ -9,18 +9,20 @@ from pathlib import Path
 
 import pytest
 import yaml
-from made_up_results import LEVEL_WITH_MARKUP, write_manifest, write_results
+from made_up_results import COMPARED, LEVEL_WITH_MARKUP, write_manifest, write_results
+from typer.testing import CliRunner
 
-from conjury.analysis.fallback import cell_options, read_source, read_text
+from conjury.analysis.fallback import cell_options, read_source, read_text, render_page
 from conjury.analysis.render import render, reports
+from conjury.cli.main import app
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.paths import QUARTO
 
-KNOWN_CELL_OPTIONS = {"tags", "label", "tbl-cap", "output"}
+KNOWN_CELL_OPTIONS = {"tags", "output"}
 PRINTING = {
     "gt", "effects", "further_effects", "differences", "means", "prompts", "published", "truth",
     "frequencies", "data_and_versions", "disagreement", "estimates_by_engine", "summary", "checks",
-    "reliability", "stimuli", "power", "show", "show_if_any", "both_answers", "commands",
+    "reliability", "stimuli", "power", "show", "both_answers", "commands",
 }  # fmt: skip
 SOURCES = sorted(QUARTO.glob("[!_]*.qmd"))
 
@@ -46,8 +48,7 @@ def test_report_sources_use_known_cell_options_and_show_no_last_expression(sourc
         options = cell_options(cell)
         assert set(options) <= KNOWN_CELL_OPTIONS
         assert options.get("output") in (None, "asis")
-        assert ("label" in options) == ("tbl-cap" in options)
-        last = cell.strip().splitlines()[-1]
+        last = cell.splitlines()[-1].strip()
         asked = re.match(r"(results|report) = |report\.(\w+)\(|print\(", last)
         assert asked
         assert asked[2] in PRINTING | {None}
@@ -86,6 +87,37 @@ def test_the_project_file_asks_for_self_contained_pages_without_web_fonts() -> N
     for style in QUARTO.glob("*.*css"):
         assert "@import" not in style.read_text()
         assert "url(" not in style.read_text()
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_each_document_names_a_folder_of_results_and_refers_to_no_section_that_can_be_absent(
+    source: Path,
+) -> None:
+    text = read_text(source)
+    folder = "demo" if source.stem in ("moderation", "diagnostics", "estimators") else source.stem
+    assert f'results = "../results/{folder}"\n' in text
+    assert re.search(r"^report = load\(\w+, results\)$", text, re.MULTILINE)
+    assert "@sec-" not in text
+
+
+def test_a_document_without_results_is_a_page_that_says_how_to_make_them(tmp_path) -> None:
+    shutil.copytree(QUARTO, tmp_path / "quarto")
+    page = render_page(tmp_path / "quarto" / "raters.qmd", Path("../results/none"))
+    markup = page.read_text(encoding="utf-8")
+    assert "There are no results in <code>../results/none</code> yet" in markup
+    assert re.findall(r"<h2[^>]*>(.*?)</h2>", markup) == ["References"]
+
+
+def test_pages_link_to_no_format_that_was_not_rendered() -> None:
+    project = yaml.safe_load((QUARTO / "_quarto.yml").read_text())
+    assert project["format"]["html"]["format-links"] is False
+
+
+def test_tables_may_break_over_printed_pages_and_figures_are_not_cropped() -> None:
+    printed = yaml.safe_load((QUARTO / "_quarto.yml").read_text())["format"]["typst"]
+    header = "".join(part["text"] for part in printed["include-in-header"])
+    assert '#show figure.where(kind: "quarto-float-tbl"): set block(breakable: true)' in header
+    assert '#set image(fit: "contain")' in header
 
 
 def test_the_page_holds_figures_captions_tables_and_says_what_it_is(page) -> None:
@@ -179,7 +211,7 @@ def test_quarto_gets_the_title_of_the_study_as_plain_text_in_the_front_matter(
 
 def test_both_reports_on_effects_share_their_sections() -> None:
     sections = [
-        re.findall(r"^## .*$", read_text(QUARTO / f"{name}.qmd"), re.MULTILINE)
+        re.findall(r'^(?:with .*")?(## [^"\n]*)', read_text(QUARTO / f"{name}.qmd"), re.MULTILINE)
         for name in ("moderation", "conjoint")
     ]
     assert len(sections[0]) == 16
@@ -189,12 +221,22 @@ def test_both_reports_on_effects_share_their_sections() -> None:
 def test_a_failing_cell_is_one_error_and_keeps_the_old_page(results, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     copy = shutil.copytree(results, tmp_path / "copy")
-    (copy / "manifest.json").write_text("[]")
+    write_manifest(copy, compared=COMPARED | {"data": 3})
     (tmp_path / "reports").mkdir()
     (tmp_path / "reports" / "estimators.html").write_text("old")
-    with pytest.raises(ConjuryError, match=r"A cell of the report failed: InputError: .*manifest.json"):
+    told = r"^The cell `print\(report.opening\(\)\)` of estimators.qmd failed. TypeError: .*again with this"
+    with pytest.raises(ConjuryError, match=told):
         render("estimators", copy, tmp_path / "reports")
     assert (tmp_path / "reports" / "estimators.html").read_text() == "old"
+
+
+def test_results_that_do_not_fit_are_refused_before_rendering(results, tmp_path, monkeypatch) -> None:
+    stand_in_for_quarto(tmp_path, "sys.exit(1)")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match="holds no results on ratings; run "):
+        render("raters", results, tmp_path / "reports")
+    with pytest.raises(InputError, match="holds no diagnosis; run `conjury diagnose"):
+        render("diagnostics", results, tmp_path / "reports")
 
 
 def test_unknown_reports_and_formats_and_pdf_without_quarto_are_refused(
@@ -242,6 +284,53 @@ def test_an_error_of_quarto_ends_with_its_own_words(results, tmp_path, monkeypat
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ConjuryError, match=r"could not render estimators.qmd: .*no such theme$"):
         render("estimators", results, tmp_path / "reports")
+
+
+FAILING_CELL = r"""print('''
+Executing 'estimators.quarto_ipynb'
+An error occurred while executing the following cell:
+------------------
+#| output: asis
+report.disagreement()
+------------------
+
+\x1b[31m---------------------------------------------------------------------------\x1b[39m
+\x1b[31mValueError\x1b[39m                                Traceback (most recent call last)
+\x1b[36mFile \x1b[39m\x1b[32mengines.py:94\x1b[39m
+\x1b[31mKeyError\x1b[39m: 'left'
+During handling of the above exception, another exception occurred:
+\x1b[31mValueError\x1b[39m: nan is not in list
+''', file=sys.stderr); sys.exit(1)"""
+
+
+def test_a_failing_cell_under_quarto_is_one_line_without_colours(results, tmp_path, monkeypatch) -> None:
+    stand_in_for_quarto(tmp_path, FAILING_CELL)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    told = (
+        r"^The cell `report.disagreement\(\)` of estimators.qmd failed. ValueError: nan is not in list. "
+        r"Compute the results again [^|\n\x1b]*$"
+    )
+    with pytest.raises(ConjuryError, match=told):
+        render("estimators", results, tmp_path / "reports")
+
+
+def test_what_quarto_warns_of_is_passed_on(results, tmp_path, monkeypatch) -> None:
+    stand_in_for_quarto(
+        tmp_path,
+        "out = pathlib.Path('../reports'); out.mkdir(); (out / 'estimators.html').write_text('page')\n"
+        "print('warning: unknown font family: sans-serif\\n' * 29, 'pandoc \\n', file=sys.stderr)\n"
+        "print('\\x1b[33mWARN: Unable to resolve crossref @sec-none\\x1b[39m', 'estimators.qmd', sep='\\n')\n"
+        "assert os.environ['NO_COLOR']",
+    )
+    monkeypatch.setenv("PATH", str(tmp_path))
+    made = render("estimators", results, tmp_path / "reports")
+    assert set(made.warnings) == {
+        "warning: unknown font family: sans-serif (29 times)",
+        "WARN: Unable to resolve crossref @sec-none",
+    }
+    run = CliRunner().invoke(app, ["report", "estimators", "--results", str(results), "--out", str(tmp_path)])
+    assert run.exit_code == 0
+    assert "Quarto warned: WARN: Unable to resolve crossref @sec-none" in run.stderr
 
 
 @pytest.mark.browser

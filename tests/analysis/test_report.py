@@ -17,9 +17,11 @@ from made_up_results import (
     write_simulated_results,
 )
 
+from conjury.analysis.blocks import picture
 from conjury.analysis.display import interval, number, p_value, stars
+from conjury.analysis.figures.theme import LIGHT, new_figure, styled
 from conjury.analysis.methods import describe_analysis, plain
-from conjury.analysis.report import Results
+from conjury.analysis.report import DiagnosticsReport, EngineReport, Results, load
 from conjury.analysis.store import describe_run
 from conjury.inference.errors import InputError
 
@@ -96,12 +98,57 @@ def test_missing_tables_become_sentences(results, tmp_path, away_from_home, caps
     assert str(copy) not in printed
 
 
-def test_results_without_analyses_say_so(results, tmp_path, capsys) -> None:
+def test_sections_without_content_are_not_printed(results, tmp_path, capsys) -> None:
     write_manifest(tmp_path, analyses=[])
     report = Results(tmp_path)
-    for section in (report.effects, report.further_effects, report.differences, report.means):
-        section()
-    assert capsys.readouterr().out.count("hold no analysis of this kind") == 4
+    with report.section("## Outer {#sec-outer}"):
+        for print_section in (report.effects, report.further_effects, report.differences, report.means):
+            with report.section("### Inner {#sec-inner}\n\nA lead."):
+                print_section()
+    assert capsys.readouterr().out == ""
+
+
+def test_sections_with_content_are_printed_below_their_heads(capsys, results) -> None:
+    report = Results(results)
+    with report.section("## Outer {#sec-outer}"):
+        with report.section("### Empty {#sec-empty}"):
+            pass
+        with report.section("""
+### Inner {#sec-inner}
+
+A lead.
+"""):
+            print("Content.")
+    parts = capsys.readouterr().out.split()
+    assert " ".join(parts) == "## Outer {#sec-outer} ### Inner {#sec-inner} A lead. Content."
+
+
+@pytest.mark.parametrize(
+    ("kind", "commands"),
+    [
+        (Results, ["conjury fit STUDY --data FILE --out ../results/none"]),
+        (DiagnosticsReport, ["conjury fit", "conjury diagnose STUDY --results ../results/none"]),
+        (EngineReport, ["conjury fit", "conjury compare STUDY --results ../results/none"]),
+    ],
+)
+def test_a_document_without_results_says_how_to_make_them_and_nothing_else(
+    kind, commands, capsys, monkeypatch
+) -> None:
+    monkeypatch.setenv("QUARTO_DOCUMENT_FILE", "any.qmd")
+    report = load(kind, "../results/none")
+    assert "There are no results in `../results/none` yet" in report.opening()
+    assert all(command in report.opening() for command in commands)
+    assert "quarto render any.qmd -P results:FOLDER" in report.opening()
+    with report.section("## Effects {#sec-effects}"):
+        report.effects()
+        print(report.methods())
+    assert capsys.readouterr().out == ""
+
+
+def test_results_of_another_kind_are_told_by_what_is_missing(results) -> None:
+    told = load(DiagnosticsReport, str(results)).opening()
+    assert "holds no diagnosis" in told
+    assert "-P results:FOLDER" in told
 
 
 def test_table_cells_equal_the_numbers_in_the_file(results) -> None:
@@ -303,6 +350,7 @@ def test_tables_are_printed_as_raw_html_blocks(results, capsys) -> None:
     block = rf"{opening}```\{{=html\}}\n{raw}```\n\n\n{closing}\n\n:::\n\n"
     assert re.fullmatch(block, printed, re.DOTALL)
     assert "99.50%" in printed
+    assert "font-family" not in printed
 
 
 @pytest.mark.parametrize("name", ["published", "amce_by_identity", "mm", "frequencies"])
@@ -322,8 +370,30 @@ def test_figures_are_printed_in_both_colours_with_alt_text_from_the_data(
     main = frame[(frame["variant"] == "") & (frame["prompt"] != "context")]
     assert f"{main['estimate'].max():.3f} (" in printed
     for theme in ("light", "dark"):
-        assert f"![](conjury-figures/amce-{theme}.svg)" in printed
-        assert (away_from_home / "conjury-figures" / f"amce-{theme}.svg").is_file()
+        (figure,) = set(re.findall(rf"!\[\]\((\S+/amce-{theme}\.svg)\)", printed))
+        assert Path(figure).is_file()
+    assert list(away_from_home.iterdir()) == []
+
+
+def test_figures_of_a_quarto_project_lie_in_its_own_working_folder(
+    results, away_from_home, capsys, monkeypatch
+) -> None:
+    (away_from_home / "_quarto.yml").write_text("project:\n  type: default\n")
+    Results(results).effects()
+    assert "![](.quarto/conjury-figures/amce-light.svg)" in capsys.readouterr().out
+    assert (away_from_home / ".quarto" / "conjury-figures" / "amce-dark.svg").is_file()
+    assert sorted(path.name for path in away_from_home.iterdir()) == [".quarto", "_quarto.yml"]
+
+
+def test_figures_keep_their_size_on_screen_and_fit_on_paper(away_from_home) -> None:
+    with styled(LIGHT):
+        small, tall = new_figure(4.0, 2.0), new_figure(7.2, 9.6)
+    shown = picture("small", small, "A line.")
+    assert shown.count('{width="384" fig-alt="A line."}') == 2
+    assert shown.count('{width="4.00in" fig-alt="A line."}') == 1
+    shown = picture("tall", tall, "A line.")
+    assert shown.count('{width="691" ') == 2
+    assert f'{{width="{7.2 * 8.2 / 9.6:.2f}in" ' in shown
 
 
 def test_only_judges_with_several_prompts_get_a_figure_of_prompts(results, away_from_home, capsys) -> None:

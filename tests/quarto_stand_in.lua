@@ -1,0 +1,65 @@
+-- What Quarto does between Markdown and typst with the blocks that reports use: tables in raw HTML become tables,
+-- labelled blocks become figures of its kinds, blocks for other formats go, references become references.
+
+local kinds = { fig = "Figure", tbl = "Table", sec = "Section" }
+local aligned = { gt_left = pandoc.AlignLeft, gt_right = pandoc.AlignRight, gt_center = pandoc.AlignCenter }
+
+local function typst(text) return pandoc.RawBlock("typst", text) end
+
+local function dressed(rows)
+  for _, row in ipairs(rows) do
+    for _, cell in ipairs(row.cells) do
+      for _, class in ipairs(cell.attr.classes) do
+        cell.alignment = aligned[class] or cell.alignment
+      end
+      cell.attr = pandoc.Attr()
+    end
+  end
+end
+
+local function tables(html)
+  local text = html:gsub("<style.-</style>", ""):gsub("<th([%s>])", "<td%1"):gsub("</th>", "</td>")
+  local found = pandoc.List()
+  for markup in text:gmatch("<table.-</table>") do
+    found:extend(pandoc.read(markup, "html"):walk({
+      Table = function(element)
+        element.attr = pandoc.Attr("", { "typst:no-figure" }, { ["typst:text:size"] = "0.85em" })
+        dressed(element.head.rows)
+        for _, body in ipairs(element.bodies) do dressed(body.body) end
+        return element
+      end,
+    }).blocks)
+  end
+  return found
+end
+
+local function figure(div, kind)
+  local caption = div.content:remove()
+  local position = kind == "tbl" and "top" or "bottom"
+  return pandoc.List({ typst("#figure([") }) .. div.content .. pandoc.List({
+    typst("], caption: figure.caption(position: " .. position .. ", ["), pandoc.Plain(caption.content),
+    typst(']), kind: "quarto-float-' .. kind .. '", supplement: "' .. kinds[kind] .. '")\n<' .. div.identifier .. ">\n"),
+  })
+end
+
+return {
+  { RawBlock = function(raw) if raw.format == "html" then return tables(raw.text) end end },
+  {
+    Div = function(div)
+      local kind = div.identifier:match("^(%a+)%-")
+      if div.attributes["when-format"] == "html" then return {} end
+      if kind == "fig" or kind == "tbl" then return figure(div, kind) end
+      if div.attributes["title"] then
+        return pandoc.List({ typst("#block(breakable: false, width: 100%, inset: 8pt, fill: luma(240))["),
+          pandoc.Para(pandoc.Strong(div.attributes["title"])) }) .. div.content .. pandoc.List({ typst("]") })
+      end
+      return div.content
+    end,
+    Cite = function(cite)
+      local id = cite.citations[1].id
+      local kind = kinds[id:match("^(%a+)%-") or ""]
+      if kind then return pandoc.RawInline("typst", "#ref(<" .. id .. ">, supplement: [" .. kind .. "])") end
+      return pandoc.Str("(" .. id .. ")")
+    end,
+  },
+}
