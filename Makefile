@@ -20,10 +20,10 @@ LANG ?= C.UTF-8
 export LANG
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo report test test-bayes test-long test-pdf test-slow test-vllm lint format bench clean distclean
+.PHONY: help setup demo report test test-bayes test-long test-pdf test-portable test-slow test-vllm lint format bench clean distclean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY) ## prepare Python, uv, R and the environment in .venv (the other targets do so themselves)
 
@@ -58,6 +58,9 @@ test-long: $(READY) ## run whole studies from the command line, and the coverage
 
 test-pdf: $(READY_PDF) ## set PDF reports with pandoc and typst and look at each page
 	$(BIN)/python -m pytest -m pdf tests/analysis/test_pdf_pages.py
+
+test-portable: $(READY) ## run the tests of Python with the rounding of a processor without AVX-512
+	.ci/portable.sh $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-slow: $(READY) ## calibrate the Bayesian models by simulation, and recover truth at the size of the papers (an hour)
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -o timeout=3600 -m "slow and not vllm" tests

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import expit
+
+from .separation import is_overlapping, separated, sides
 
 _RANK_TOLERANCE = 1e-10
+_LEAST_VARIANCE = 1e-14
 
 
 @dataclass(frozen=True)
@@ -23,12 +27,15 @@ class Regression:
         Fitted mean of each cell.
     null : ndarray, shape (k, a)
         A basis of what the data cannot tell apart; a contrast is estimable if it is orthogonal to it.
+    used : ndarray of bool, shape (C,)
+        Cells that determine the coefficients: those with weight, less those that are separated.
     """
 
     coef: np.ndarray
     bread: np.ndarray
     fitted: np.ndarray
     null: np.ndarray
+    used: np.ndarray
 
 
 def least_squares(design: np.ndarray, weight: np.ndarray, total: np.ndarray) -> Regression:
@@ -47,39 +54,72 @@ def least_squares(design: np.ndarray, weight: np.ndarray, total: np.ndarray) -> 
     bread, null = invert_in_order(gram)
     coef = bread @ (design.T @ total)
     coef += bread @ (design.T @ (total - weight * (design @ coef)))
-    return Regression(coef, bread, design @ coef, null)
+    return Regression(coef, bread, design @ coef, null, weight > 0)
 
 
-def logistic(
-    design: np.ndarray, weight: np.ndarray, total: np.ndarray, tolerance: float = 1e-12, steps: int = 50
-) -> Regression:
-    """Regress cell shares on a design by logistic regression (Newton steps to convergence).
+def logistic(design: np.ndarray, weight: np.ndarray, total: np.ndarray) -> Regression:
+    """Regress cell shares on a design by logistic regression.
 
-    Parameters are those of `least_squares`; outcomes lie between 0 and 1. Where a
-    level is always or never chosen the likelihood has no maximum: coefficients
-    grow until the deviance stops changing.
+    Parameters are those of `least_squares`; outcomes lie between 0 and 1. Where the data are separated the
+    likelihood has no maximum: in the limit some cells are fitted as 0 or 1. They get that value and are set
+    aside, so that the contrasts that have a finite estimate are those that the other cells determine.
     """
+    side = sides(weight, total)
+    used = weight > 0
+    while True:
+        fit, step = _newton(design, np.where(used, weight, 0.0), np.where(used, total, 0.0))
+        if not side[used].any() or is_overlapping(side[used], weight[used], fit.fitted[used], step[used]):
+            break
+        lost = separated(design[used], side[used])
+        if not lost.any():
+            break
+        used[used] = ~lost
+    aside = (weight > 0) & ~used
+    return replace(fit, fitted=np.where(aside, side > 0, fit.fitted), used=used)
+
+
+def _newton(
+    design: np.ndarray, weight: np.ndarray, total: np.ndarray, tolerance: float = 1e-12, steps: int = 50
+) -> tuple[Regression, np.ndarray]:
+    """Newton steps until the deviance stops changing, and how the next would move each logit, shape (C,)."""
     size = weight.mean() or 1.0
     weight, total = weight / size, total / size
     kept = independent_columns(design.T @ (design * weight[:, None]))
     share = np.divide(total, weight, out=np.full_like(total, 0.5), where=weight > 0)
     fitted = (share * weight + 0.5) / (weight + 1)
     linear = np.log(fitted / (1 - fitted))
-    deviance = np.inf
+    coef = np.zeros(design.shape[1])
+    deviance = _deviance(np.zeros(len(weight)), weight, total)
     for _ in range(steps):
-        variance = np.clip(fitted * (1 - fitted), 1e-300, None)
+        variance = np.clip(fitted * (1 - fitted), _LEAST_VARIANCE, None)
         working = linear + (share - fitted) / variance
-        bread, null = invert_in_order(design.T @ (design * (weight * variance)[:, None]), kept)
-        coef = bread @ (design.T @ (weight * variance * working))
+        try:
+            bread, _ = invert_in_order(design.T @ (design * (weight * variance)[:, None]), kept)
+        except np.linalg.LinAlgError:
+            break
+        before, coef = coef, bread @ (design.T @ (weight * variance * working))
+        loss = _deviance(design @ coef, weight, total)
+        while loss > deviance * (1 + 1e-9) and np.abs(coef - before).max() > 1e-9:
+            coef = (coef + before) / 2
+            loss = _deviance(design @ coef, weight, total)
         linear = design @ coef
-        fitted = 1 / (1 + np.exp(-linear))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            loss = -2 * np.nansum(total * np.log(fitted) + (weight - total) * np.log1p(-fitted))
+        fitted = expit(linear)
         if abs(deviance - loss) < tolerance * (abs(loss) + 0.1):
             break
         deviance = loss
-    bread, null = invert_in_order(design.T @ (design * (weight * fitted * (1 - fitted))[:, None]), kept)
-    return Regression(coef, bread / size, fitted, null)
+    variance = np.clip(fitted * (1 - fitted), _LEAST_VARIANCE, None)
+    information = design.T @ (design * (weight * variance)[:, None])
+    try:
+        bread, null = invert_in_order(information, kept)
+        step = design @ (bread @ (design.T @ (total - weight * fitted)))
+    except np.linalg.LinAlgError:
+        bread, null = invert_in_order(information)
+        step = np.full(len(weight), np.inf)
+    return Regression(coef, bread / size, fitted, null, weight > 0), step
+
+
+def _deviance(linear: np.ndarray, weight: np.ndarray, total: np.ndarray) -> float:
+    return float(2 * (weight @ np.logaddexp(0, linear) - total @ linear))
 
 
 def invert_in_order(gram: np.ndarray, kept: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:

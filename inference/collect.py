@@ -307,9 +307,13 @@ def _cut_clips(order: Order, desk: Desk) -> None:
 
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """Turn the first Ctrl-C into a wish to stop; the second interrupts."""
+    """Turn the first Ctrl-C into a wish to stop; the second interrupts.
+
+    A process in the background of a script, which ignores Ctrl-C, goes on ignoring it.
+    """
     stop = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if ignored or threading.current_thread() is not threading.main_thread():
         yield stop
         return
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import shutil
 import subprocess
@@ -130,6 +131,19 @@ def test_make_alone_describes_every_target_for_users() -> None:
     shown = subprocess.run(["make", "--silent"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     described = set(re.findall(r"^make ([a-z-]+) +\w", shown, flags=re.MULTILINE))
     assert described == make_targets()
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="AVX-512 is of x86")
+def test_the_portable_lane_leaves_avx512_out_and_says_nothing() -> None:
+    code = """
+import numpy
+from numpy._core._multiarray_umath import __cpu_features__ as features
+print(any(there for name, there in features.items() if name in ("AVX512_SKX", "X86_V4")))
+"""
+    lane = [".ci/portable.sh", sys.executable, "-W", "error", "-c", code]
+    ran = subprocess.run(lane, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ran.stderr == ""
+    assert ran.stdout in ("False\n", "This processor has no AVX-512: make test already runs these numbers.\n")
 
 
 def test_version_is_the_same_everywhere() -> None:

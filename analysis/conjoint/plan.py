@@ -17,9 +17,10 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
+from ..blas import one_thread
 from ..cells import Cells
 from ..clusters import Clusters
-from ..linear import invert_in_order
+from ..linear import invert_in_order, logistic
 from .request import Request
 
 Term = tuple[tuple[str, int], ...]
@@ -92,6 +93,17 @@ class Plan:
         """Columns of each block among all K."""
         ends = np.cumsum([block.design.shape[1] for block in self.blocks])
         return tuple(slice(end - b.design.shape[1], end) for end, b in zip(ends, self.blocks, strict=True))
+
+    @cached_property
+    def used(self) -> np.ndarray:
+        """Cells that determine the coefficients of each block, shape (blocks, C); see `Regression.used`."""
+        weight, total = self.cells.cell_weight, self.cells.cell_total
+        inside = np.array([block.inside & (weight > 0) for block in self.blocks])
+        if self.request.family == "gaussian":
+            return inside
+        each = zip(self.blocks, inside, strict=True)
+        with one_thread():
+            return np.array([logistic(b.design, weight * own, total * own).used for b, own in each])
 
     def null_space(self, weight: np.ndarray) -> np.ndarray:
         """What cell weights (C,), or those of each block (blocks, C), leave undetermined, shape (K, A)."""

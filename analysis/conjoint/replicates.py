@@ -33,11 +33,13 @@ def replicate(plan: Plan | CountPlan, weight: np.ndarray, total: np.ndarray) -> 
         return plan.estimate(weight).T
     solve = _logistic_draws if plan.request.family == "quasibinomial" else _least_squares_draws
     parts = [solve(block, plan.cells.cell_weight, weight, total) for block in plan.blocks]
-    coef = np.hstack([coef for coef, _ in parts])
+    coef = np.hstack([coef for coef, _, _ in parts])
     estimates: np.ndarray = coef @ np.nan_to_num(plan.contrasts).T
     estimates[:, np.isnan(plan.contrasts).any(axis=1)] = np.nan
-    for draw in np.flatnonzero(np.logical_or.reduce([lost for _, lost in parts])):
-        estimates[draw, ~_estimable_in(plan, weight[:, draw])] = np.nan
+    used = np.stack([used for _, _, used in parts])
+    for draw in np.flatnonzero(np.logical_or.reduce([lost for _, lost, _ in parts])):
+        known = estimable(plan.contrasts, plan.null_space(weight[:, draw] * used[..., draw]))
+        estimates[draw, ~known] = np.nan
     return estimates
 
 
@@ -86,8 +88,8 @@ def _influence(
 
 def _least_squares_draws(
     block: Block, full: np.ndarray, weight: np.ndarray, total: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients of each draw, shape (B, k), and which draws lost a column that the full data hold."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Coefficients of each draw, shape (B, k), which draws lost a column, and cells in use, shape (C, B)."""
     design = block.design[block.inside]
     n_draws, k = weight.shape[1], design.shape[1]
     first, second = np.triu_indices(k)
@@ -102,13 +104,13 @@ def _least_squares_draws(
     for draw in np.flatnonzero(lost):
         inverse, _ = invert_in_order(gram[draw])
         coef[draw, kept] = inverse @ moments[draw, :, 0]
-    return coef, lost
+    return coef, lost, np.broadcast_to(block.inside[:, None], weight.shape)
 
 
 def _logistic_draws(
     block: Block, full: np.ndarray, weight: np.ndarray, total: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients of each draw, shape (B, k), and which draws lost a column that the full data hold."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Coefficients of each draw, shape (B, k), which draws lost a column, and cells in use, shape (C, B)."""
     fits = [
         logistic(block.design, np.where(block.inside, n, 0.0), np.where(block.inside, t, 0.0))
         for n, t in zip(weight.T, total.T, strict=True)
@@ -116,7 +118,7 @@ def _logistic_draws(
     design = block.design[block.inside]
     kept = independent_columns(design.T @ (design * full[block.inside, None]))
     lost = np.array([fit.null.shape[1] > (~kept).sum() for fit in fits])
-    return np.array([fit.coef for fit in fits]), lost
+    return np.array([fit.coef for fit in fits]), lost, np.stack([fit.used for fit in fits], axis=1)
 
 
 def _singular(gram: np.ndarray) -> np.ndarray:
@@ -131,8 +133,3 @@ def _singular(gram: np.ndarray) -> np.ndarray:
     except np.linalg.LinAlgError:
         flags[whole] = np.linalg.eigvalsh(unit)[:, 0] < _SINGULAR
     return flags
-
-
-def _estimable_in(plan: Plan, weight: np.ndarray) -> np.ndarray:
-    """Flag the contrasts that one draw determines, shape (m,)."""
-    return estimable(plan.contrasts, plan.null_space(weight))

@@ -8,6 +8,7 @@ that rows are never copied and the cost of a draw does not depend on the estimat
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
@@ -157,6 +158,7 @@ def bootstrap(
         tested = ~np.isnan(estimate) & ~plan.is_reference
     found.estimates[:, np.isnan(estimate)] = np.nan
     if isinstance(plan, Plan):
+        _warn_of_separated_draws(plan, np.isnan(found.estimates) & tested)
         tested &= _varies(plan, found.estimates, tested)
     sample = intervals.Sample(estimate, found.estimates, tested)
     if method == "bca" and not isinstance(plan, CountPlan):
@@ -259,6 +261,19 @@ def _varies(plan: Plan, replicates: np.ndarray, tested: np.ndarray) -> np.ndarra
     flags = np.asarray(highest - lowest > _NO_SPREAD * np.abs(plan.cells.outcome).max())
     warn(plan, tested & ~flags, "interval", "it is the same in every draw that has it.")
     return flags
+
+
+def _warn_of_separated_draws(plan: Plan, missing: np.ndarray) -> None:
+    """Warn of logits that are missing in some draws, flags of shape (draws, m)."""
+    counts = missing.sum(axis=0)
+    if plan.request.family == "quasibinomial" and counts.any():
+        named = plan.keys.loc[counts > 0, ["feature", "level"]].astype(str).agg("=".join, axis=1)
+        warnings.warn(
+            f"In {counts.max():,} of {len(missing):,} draws there is no finite logit for "
+            f"{', '.join(dict.fromkeys(named))}. These draws are excluded, so that standard errors and "
+            "intervals are too small; merge rare levels, or leave out family='quasibinomial'.",
+            stacklevel=3,
+        )
 
 
 def _factor(data: pd.DataFrame, unit: str) -> Clusters:

@@ -42,13 +42,15 @@ def test_the_scale_of_weights_moves_no_coefficient(solve: type[object], factor: 
     np.testing.assert_allclose(scaled.bread * factor, plain.bread, rtol=1e-9)  # type: ignore[attr-defined]
 
 
-def test_a_separated_level_goes_to_infinity_and_leaves_the_other_logits_alone() -> None:
+def test_a_separated_level_is_set_aside_and_leaves_the_other_logits_alone() -> None:
     level = np.repeat([1.0, 0.0], 15)
     total = np.where(level == 1, 0.0, WEIGHT * MEAN)
     fit = logistic(np.column_stack([DESIGN[:, :2], level]), WEIGHT, total)
     rest = logistic(DESIGN[15:, :2], WEIGHT[15:], total[15:])
-    assert fit.coef[2] < -15
-    np.testing.assert_allclose(fit.coef[:2], rest.coef, atol=1e-6)
+    np.testing.assert_array_equal(fit.used, level == 0)
+    np.testing.assert_array_equal(fit.fitted[:15], 0)
+    np.testing.assert_allclose(fit.coef[:2], rest.coef, rtol=1e-12)
+    np.testing.assert_allclose(fit.null.ravel(), [0, 0, 1], atol=1e-12)
 
 
 def test_the_later_of_two_dependent_columns_is_left_out() -> None:

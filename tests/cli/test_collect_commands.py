@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from fakes.server import FakeServer
 from fakes.studies import RATINGS, collect, everything_said, items, table, towns, write_study
+from interrupts import interruptible_process
 
 from conjury.cli.main import main
 
@@ -85,11 +86,10 @@ def refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.Captu
 
 
 def start(code: str, *arguments: object, **environment: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    return interruptible_process(
         [sys.executable, "-c", code, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
         env={**os.environ, **environment},
     )
 

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from golden import golden_frame
+from interrupts import interruptible_process
 
 from conjury.analysis.conjoint import amce, bootstrap
 from conjury.analysis.fit import Options
@@ -210,8 +211,8 @@ def test_interrupting_a_fit_leaves_no_trace_but_one_sentence(
     words = ["fit", "moderation", "--data", folder / "choices.parquet", "--out", results]
     long = ["--draws", "20000", "--interval", "studentized"]
     program = shutil.which("conjury", path=str(Path(sys.executable).parent))
-    process = subprocess.Popen(
-        [str(program), *map(str, words), *long], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    process = interruptible_process(
+        [str(program), *map(str, words), *long], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
     )
     deadline = time.monotonic() + 60
     while not results.exists() and time.monotonic() < deadline:

@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import yaml
+from interrupts import interruptible_process
 
 from conjury.inference.design import enumerate_profiles
 from conjury.inference.study import Study, load_study
@@ -78,11 +79,10 @@ def start(
 ) -> subprocess.Popen[str]:
     """Start `conjury render` with all profiles of the towns."""
     arguments = [chunk, pause, "render", folder, "--all", "--out", root, *options]
-    return subprocess.Popen(
+    return interruptible_process(
         [sys.executable, "-c", COMMAND, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
         cwd=folder,
         env={**os.environ, "COLUMNS": "200"},
     )

@@ -123,7 +123,7 @@ def _heteroskedastic(plan: Plan, fits: list[Regression], kind: str) -> tuple[np.
 def _rows_and_ranks(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, np.ndarray]:
     """Rows in use, and independent columns, of each coefficient's block, both of shape (K,)."""
     counts = np.bincount(plan.cells.cell[plan.cells.weight > 0], minlength=plan.cells.n_cells)
-    rows = plan.by_coefficient(counts[block.inside].sum() for block in plan.blocks)
+    rows = plan.by_coefficient(counts[fit.used].sum() for fit in fits)
     ranks = plan.by_coefficient(fit.bread.shape[1] - fit.null.shape[1] for fit in fits)
     return rows, ranks
 

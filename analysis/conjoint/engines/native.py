@@ -13,8 +13,8 @@ from .solution import Solution
 
 def solve(plan: Plan) -> Solution:
     """Fit every regression of a plan on its cells; all covariances between regressions are known."""
-    fits = _fits(plan)
     with one_thread():
+        fits = _fits(plan)
         vcov, df = covariance(plan, fits)
     return Solution(np.concatenate([fit.coef for fit in fits]), vcov, df)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...linear import independent_columns
 from ...vcov import small_sample_scale
-from ..plan import Block, Plan
+from ..plan import Plan
 from .solution import Solution
 
 
@@ -49,22 +49,21 @@ def solve_on_rows(plan: Plan, fit: RowFit) -> Solution:
     for number in sorted({block.joint for block in plan.blocks}):
         chosen = [i for i, block in enumerate(plan.blocks) if block.joint == number]
         columns = np.concatenate([np.arange(n_coef)[plan.slices[i]] for i in chosen])
-        regression, kept = _row_regression(plan, [plan.blocks[i] for i in chosen])
-        found, covariance = fit(regression)
-        coef[columns[kept]] = found
+        regression, kept = _row_regression(plan, chosen)
         part = np.zeros((len(columns), len(columns)))
-        part[np.ix_(kept, kept)] = covariance
+        if kept.any():
+            coef[columns[kept]], part[np.ix_(kept, kept)] = fit(regression)
         scale = small_sample_scale(counts[columns])
         vcov[np.ix_(columns, columns)] = scale[:, None] * part * scale
     return Solution(coef, vcov)
 
 
-def _row_regression(plan: Plan, blocks: list[Block]) -> tuple[RowRegression, np.ndarray]:
+def _row_regression(plan: Plan, chosen: list[int]) -> tuple[RowRegression, np.ndarray]:
     cells = plan.cells
-    design = np.hstack([block.design for block in blocks])
-    inside = np.logical_or.reduce([block.inside for block in blocks])
-    rows = inside[cells.cell] & (cells.weight > 0)
-    kept = independent_columns(design.T @ (design * cells.cell_weight[:, None]))
+    design = np.hstack([plan.blocks[i].design for i in chosen])
+    used = plan.used[chosen].any(axis=0)
+    rows = used[cells.cell] & (cells.weight > 0)
+    kept = independent_columns(design.T @ (design * (cells.cell_weight * used)[:, None]))
     regression = RowRegression(
         design=design[:, kept][cells.cell[rows]],
         outcome=cells.outcome[rows],

@@ -12,7 +12,6 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...linear import logistic
 from ...results import Estimates, Provenance, row_labels, tidy
 from ..plan import CountPlan, Plan
 from ..request import Request
@@ -24,8 +23,11 @@ SOLVERS = {
     "linearmodels": ".linearmodels",
 }
 ENGINES = (*SOLVERS, "cregg", "bayes")
-_SEPARATED = 1e-6
 _NO_ERROR = 1e-12
+_SEPARATED = (
+    "its logit is infinite, as the outcome is always 0 or always 1 in some profiles (separation); estimates "
+    "that do not depend on these profiles are finite."
+)
 
 
 @dataclass(frozen=True)
@@ -106,8 +108,8 @@ def estimates(plan: Plan, coef: np.ndarray) -> np.ndarray:
     known = estimable(plan.contrasts, plan.null_space(plan.cells.cell_weight))
     warn(plan, ~known, "estimate", "the data hold no profile that tells it from the reference.")
     if plan.request.family == "quasibinomial":
-        finite = estimable(plan.contrasts, plan.null_space(_overlapping(plan)))
-        warn(plan, known & ~finite, "estimate", "its logit is infinite, as the outcome does not vary.")
+        finite = estimable(plan.contrasts, plan.null_space(plan.cells.cell_weight * plan.used))
+        warn(plan, known & ~finite, "estimate", _SEPARATED)
         known &= finite
     return np.where(known, np.nan_to_num(plan.contrasts) @ coef, np.nan)
 
@@ -172,18 +174,6 @@ def warn(plan: Plan, rows: np.ndarray, what: str, reason: str) -> None:
     if rows.any():
         named = plan.keys.loc[rows, ["feature", "level"]].astype(str).agg("=".join, axis=1)
         warnings.warn(f"No {what} for {', '.join(dict.fromkeys(named))}: {reason}", stacklevel=4)
-
-
-def _overlapping(plan: Plan) -> np.ndarray:
-    """Weight of each cell in each block, shape (blocks, C), 0 where a logistic regression fits 0 or 1."""
-    cells = plan.cells
-    found = []
-    for block in plan.blocks:
-        weight, total = np.where(block.inside, (cells.cell_weight, cells.cell_total), 0.0)
-        fitted = logistic(block.design, weight, total).fitted
-        rarer = weight * np.minimum(fitted, 1 - fitted)
-        found.append(np.where(rarer > _SEPARATED * weight.mean(), weight, 0.0))
-    return np.array(found)
 
 
 def _varies(plan: Plan, vcov: np.ndarray) -> np.ndarray:
