@@ -56,9 +56,8 @@ def read_parquet(
     InputError
         The file is not Parquet, is cut off or damaged, lacks a column, or claims more than it can hold.
     """
-    _check_footer(path)
+    _check_columns(column_names(path), columns or (), path)
     try:
-        _check_columns(pq.read_schema(path).names, columns or (), path)
         with pq.ParquetFile(path, read_dictionary=list(categories)) as file:
             _check_claims(file.metadata, path)
             table = file.read(columns=None if columns is None else list(columns))
@@ -69,8 +68,21 @@ def read_parquet(
             frame = frame.reset_index()
         return _restore_levels(frame.reset_index(drop=True), noted)
     except DAMAGE as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise InputError(f"{path}: the Parquet file is damaged ({reason}); write or copy it again.") from None
+        raise _damaged(path, error) from None
+
+
+def column_names(path: Path) -> list[str]:
+    """Names of the columns of a file; raises as `read_parquet` does."""
+    _check_footer(path)
+    try:
+        return list(pq.read_schema(path).names)
+    except DAMAGE as error:
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: Path, error: Exception) -> InputError:
+    reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+    return InputError(f"{path}: the Parquet file is damaged ({reason}); write or copy it again.")
 
 
 def _check_footer(path: Path) -> None:

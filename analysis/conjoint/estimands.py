@@ -13,6 +13,7 @@ from conjury.inference.errors import InputError
 
 from ..cells import Cells, build_cells
 from ..variables import as_category, require_column
+from .null import with_null
 from .plan import (
     Block,
     Plan,
@@ -23,6 +24,7 @@ from .plan import (
     level_rows,
     make_block,
     occurring,
+    warn_of_missing_groups,
 )
 from .request import Request
 
@@ -88,6 +90,7 @@ def amce_by_reference_plan(request: Request, data: pd.DataFrame) -> Plan:
 
 def mm_plan(request: Request, data: pd.DataFrame) -> Plan:
     """A regression without intercept for each feature; every level's mean."""
+    request = with_null(request, data)
     cells = _cells(request, data)
     rows = list(level_rows(request, cells))
     (part,) = _mm_parts(request, cells, [Group((), _everywhere(cells), _everywhere(cells))])
@@ -126,6 +129,7 @@ def cj_amce_plan(request: Request, data: pd.DataFrame) -> Plan:
 
 def cj_mm_plan(request: Request, data: pd.DataFrame) -> Plan:
     """The means of `mm_plan` in each group."""
+    request = with_null(request, data)
     cells = _cells(request, data)
     parts = _mm_parts(request, cells, _own_groups(request, cells))
     rows = list(level_rows(request, cells))
@@ -149,6 +153,7 @@ def _cells(request: Request, data: pd.DataFrame) -> Cells:
         require_column(data, name)
         if name in (formula.outcome, request.weights):
             raise InputError(f"by names {name!r}, which holds outcomes or weights; name a column of groups.")
+    warn_of_missing_groups(data, request.by)
     if request.by:
         data = data.assign(**{name: as_category(data, name) for name in request.by})
     columns = dict.fromkeys([*formula.features, *request.by])
@@ -158,6 +163,7 @@ def _cells(request: Request, data: pd.DataFrame) -> Cells:
         list(columns),
         clusters=request.clusters,
         weights=request.weights,
+        strata=request.strata,
         reference=request.reference,
     )
     _check_variation(cells, formula.features)

@@ -8,6 +8,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from .null import MEANS, needed_columns
 from .request import Request, require_frame
 
 Data = pd.DataFrame | str | Path
@@ -17,7 +18,7 @@ def frame_of(request: Request, data: Data, *, whole: bool = False) -> pd.DataFra
     """Return the data frame that a request is put to; of a file, the columns that it names, or the whole."""
     if not isinstance(data, str | Path):
         return require_frame(data)
-    from conjury.inference.parquet import read_parquet
+    from conjury.inference.parquet import column_names, read_parquet
 
     path = Path(data)
     if path.suffix.lower() != ".parquet" or not path.is_file():
@@ -25,6 +26,17 @@ def frame_of(request: Request, data: Data, *, whole: bool = False) -> pd.DataFra
     if whole:
         return read_parquet(path)
     formula = request.formula
-    named = [formula.outcome, *formula.features, *request.by, *request.clusters, request.weights]
+    texts = [*formula.features, *request.by, *request.clusters]
+    named = [
+        formula.outcome,
+        *formula.features,
+        *request.by,
+        *request.clusters,
+        request.weights,
+        request.strata,
+    ]
+    if request.verb in MEANS and request.h0 is None:
+        choices = needed_columns(column_names(path))
+        named, texts = [*named, *choices], [*texts, *choices]
     wanted = list(dict.fromkeys(name for name in named if name))
-    return read_parquet(path, wanted, [*formula.features, *request.by, *request.clusters])
+    return read_parquet(path, wanted, texts)
