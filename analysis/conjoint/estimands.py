@@ -98,11 +98,16 @@ def mm_plan(request: Request, data: pd.DataFrame) -> Plan:
     return Plan(cells, part.blocks, part.contrasts, keys, np.zeros(len(rows), dtype=bool), request)
 
 
-def amce_diffs_plan(request: Request, data: pd.DataFrame) -> Plan:
-    """A regression in each group; contrasts of each group minus those of the first."""
+def amce_diffs_plan(request: Request, data: pd.DataFrame, *, own_clusters: bool = False) -> Plan:
+    """A regression in each group; contrasts of each group minus those of the first.
+
+    The small-sample factor of a group counts all clusters of the data, or with ``own_clusters`` its own.
+    """
     request = _without_by(request)
     cells = _cells(request, data)
-    groups = [Group(levels, inside, _everywhere(cells)) for levels, inside in groups_of(cells, request.by)]
+    groups = _own_groups(request, cells)
+    if not own_clusters:
+        groups = [group._replace(counted=_everywhere(cells)) for group in groups]
     parts, bases = _amce_parts(request, cells, groups)
     rows = list(level_rows(request, cells))
     reported = ~_is_base(rows, bases)

@@ -138,6 +138,11 @@ def require_frame(data: Any) -> pd.DataFrame:
     return data
 
 
+def is_independent(vcov: str) -> bool:
+    """Whether a convention takes rows as independent."""
+    return vcov.startswith("HC")
+
+
 def _check_vcov(options: Mapping[str, Any]) -> None:
     """Refuse a covariance that the other options leave without meaning."""
     vcov, clusters = options.get("vcov", "survey"), options["clusters"]
