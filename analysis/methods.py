@@ -213,7 +213,7 @@ def drawn_units(analysis: Mapping[str, Any]) -> str:
 
 def _rows(analysis: Mapping[str, Any]) -> str:
     rows, used = analysis.get("n_rows"), analysis.get("n_used")
-    if rows is None or used is None:
+    if rows is None or used is None or analysis.get("against"):
         return ""
     if rows == used:
         return f"All {whole(rows)} rows were used."

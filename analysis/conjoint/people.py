@@ -163,7 +163,8 @@ def _two_groups(
     person = (data[KIND] == "human").to_numpy(dtype=bool, na_value=False)
     models = data[~person]
     if judge is not None or prompt is not None:
-        models = select_rows(models if "prompt_id" in data else models.assign(prompt_id=""), judge, prompt)
+        named = models if "prompt_id" in data else models.assign(prompt_id="")
+        models = select_rows(named, judge, prompt)
     if not person.any() or models.empty:
         raise InputError(
             f"Column {KIND!r} names {'no model' if person.any() else 'nobody human'}; a comparison needs both."
