@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from conjury.inference.columns import listed
 from conjury.inference.errors import InputError
 from conjury.inference.study_checks import RESERVED_TABLES
 from conjury.inference.study_parts import Analysis
@@ -66,15 +67,17 @@ def compare_with_people(
 
     A comparison that the study asks for and that cannot be made is told in a note.
     """
-    variants = {
-        variant: [g for g in everyone if g.variant == variant] for variant in {g.variant for g in everyone}
-    }
+    humans = [group for group in everyone if group.kind == "human"]
     people = {
-        variant: pd.concat([group.choices for group in own if group.kind == "human"])
-        for variant, own in variants.items()
-        if any(group.kind == "human" for group in own)
+        variant: pd.concat([group.choices for group in humans if group.variant == variant])
+        for variant in {group.variant for group in humans}
     }
     compared = [group for group in everyone if group.kind != "human" and group.variant in people]
+    panels = list(dict.fromkeys(group.judge for group in humans))
+    if len(panels) > 1 and compared:
+        found.notes.append(
+            f"The panels {listed(panels)} count as one group of people with which models are compared."
+        )
     for analysis in people_analyses(study):
         if not compared:
             if analysis in study.analyses:

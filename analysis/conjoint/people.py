@@ -167,7 +167,7 @@ def _two_groups(
         models = select_rows(named, judge, prompt)
     if not person.any() or models.empty:
         raise InputError(
-            f"Column {KIND!r} names {'no model' if person.any() else 'nobody human'}; a comparison needs both."
+            f"Column {KIND!r} names {'no model' if person.any() else 'nobody human'}; give choices of both."
         )
     keys = [name for name in (JUDGE, "prompt_id") if name in models]
     judges = models[keys].astype("string").fillna("").drop_duplicates()

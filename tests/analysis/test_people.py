@@ -290,6 +290,18 @@ def test_models_are_compared_with_people_without_asking(study, choices, fitted) 
     assert (entry["figure"], entry["against"], len(entry["groups"])) == ("people", "people", 2)
 
 
+def test_several_panels_count_as_one_group_and_a_note_says_so(study, choices) -> None:
+    respondents = choices["judge_id"].where(choices["judge_kind"] == "human")
+    students = respondents.isin(respondents.dropna().unique()[:50])
+    two = choices.assign(panel=choices["panel"].mask(students, "students"))
+    made = fit_study(study, {"": two}, Options(draws=0))
+    assert [note for note in made.notes if "panels" in note] == [
+        "The panels students, human count as one group of people with which models are compared."
+    ]
+    once = fit_study(study, {"": choices}, Options(draws=0)).tables["amce_people"]
+    np.testing.assert_allclose(made.tables["amce_people"]["std_error"], once["std_error"], rtol=1e-9)
+
+
 def test_without_people_nothing_is_compared(study, choices) -> None:
     made = fit_study(study, {"": choices[choices["judge_kind"] == "model"]}, Options(draws=0))
     assert not any("people" in name for name in made.tables)
