@@ -12,15 +12,16 @@
 #' that occur with both the level and the reference, of the difference in the model's linear predictor. Without
 #' a partner it is the coefficient.
 #'
-#' @param data,id,weights,family As in `fit_survey`.
+#' @param data,id,weights,family,strata As in `fit_survey`.
 #' @param formula `outcome ~ a + b * c`, or its text; at most two-way, every feature in at most one pair.
 #' @param alpha One minus the level of the intervals.
 #' @return A row for every level. The reference, the first level that occurs, has estimate 0 and no standard
 #'   error; a level that never occurs has no estimate.
-survey_amce <- function(data, formula, id = NULL, weights = NULL, alpha = 0.05, family = "gaussian") {
+survey_amce <- function(
+    data, formula, id = NULL, weights = NULL, alpha = 0.05, family = "gaussian", strata = NULL) {
   formula <- stats::as.formula(formula, env = baseenv())
   data <- with_factors(without_repeats(data, c(all.vars(formula), id)), features_of(formula))
-  fit <- fit_survey(data, formula, id, weights, family)
+  fit <- fit_survey(data, formula, id, weights, family, strata)
   rows <- lapply(features_of(formula), function(feature) {
     effects <- feature_effects(fit, data, formula, feature)
     tidy_rows(formula, "amce", feature, levels(data[[feature]]), effects$estimate, effects$std_error, alpha)
@@ -30,14 +31,14 @@ survey_amce <- function(data, formula, id = NULL, weights = NULL, alpha = 0.05, 
 
 #' Marginal means: the weighted mean outcome in each level of each feature
 #'
-#' @param data,id,weights,alpha As in `survey_amce`.
+#' @param data,id,weights,alpha,strata As in `survey_amce`.
 #' @param formula `outcome ~ a + b`, or its text; each feature is taken alone.
 #' @param h0 Mean under the null hypothesis; it moves z and p, not the interval.
-survey_mm <- function(data, formula, id = NULL, weights = NULL, alpha = 0.05, h0 = 0) {
+survey_mm <- function(data, formula, id = NULL, weights = NULL, alpha = 0.05, h0 = 0, strata = NULL) {
   formula <- stats::as.formula(formula, env = baseenv())
   data <- with_factors(without_repeats(data, c(all.vars(formula), id)), features_of(formula))
   rows <- lapply(features_of(formula), function(feature) {
-    means <- cell_means(data, formula, feature, id, weights)
+    means <- cell_means(data, formula, feature, id, weights, strata = strata)
     tidy_rows(formula, "mm", feature, levels(data[[feature]]), means$estimate, sqrt(diag(means$vcov)), alpha, h0)
   })
   stack_rows(rows)
@@ -201,11 +202,11 @@ combine <- function(fit, contrasts) {
 }
 
 #' Means of the outcome in the cells of a feature, or of a feature within subgroups (feature fastest)
-cell_means <- function(data, formula, feature, id, weights, by = NULL) {
+cell_means <- function(data, formula, feature, id, weights, by = NULL, strata = NULL) {
   cells <- if (is.null(by)) data[[feature]] else interaction(data[c(feature, by)], lex.order = FALSE)
   slots <- seq_len(nlevels(cells))
   data[["(cell)"]] <- factor(as.integer(cells), levels = slots)
-  fit <- fit_survey(data, paste(backquoted(outcome_of(formula)), "~ 0 + `(cell)`"), id, weights)
+  fit <- fit_survey(data, paste(backquoted(outcome_of(formula)), "~ 0 + `(cell)`"), id, weights, strata = strata)
   place <- match(slots, as.integer(fit$xlevels[["(cell)"]]))
   list(estimate = unname(fit$coef)[place], vcov = unname(fit$vcov)[place, place, drop = FALSE])
 }

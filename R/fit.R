@@ -9,13 +9,14 @@
 #' @param formula Formula, or its text.
 #' @param id Name of the column of clusters; NULL makes every row its own cluster.
 #' @param weights Name of the column of weights; NULL weighs all rows alike.
+#' @param strata Name of the column of strata; clusters lie within them.
 #' @param family "gaussian" or "quasibinomial" (coefficients on the scale of the link).
 #' @return A list: `coef`, named, NA where a coefficient cannot be estimated (`aliased`); `vcov`, with NA rows
 #'   and columns for those; `names`; `aliased`; `assign`, the term of each coefficient, 0 for the intercept;
 #'   `xlevels`, the levels in use; `n_rows`, `n_used`, `n_clusters`; `terms`.
-fit_survey <- function(data, formula, id = NULL, weights = NULL, family = "gaussian") {
+fit_survey <- function(data, formula, id = NULL, weights = NULL, family = "gaussian", strata = NULL) {
   formula <- stats::as.formula(formula, env = baseenv())
-  design <- survey_design(data, id, weights)
+  design <- survey_design(data, id, weights, strata)
   model <- survey::svyglm(formula, design = design, family = model_family(family))
   coefficients <- model$coefficients  # coef() leaves out what is aliased
   aliased <- is.na(coefficients)
@@ -29,9 +30,12 @@ fit_survey <- function(data, formula, id = NULL, weights = NULL, family = "gauss
   )
 }
 
-survey_design <- function(data, id = NULL, weights = NULL) {
+survey_design <- function(data, id = NULL, weights = NULL, strata = NULL) {
   ids <- if (is.null(id)) ~1 else one_sided(id)
-  survey::svydesign(ids = ids, weights = if (is.null(weights)) ~1 else one_sided(weights), data = data)
+  survey::svydesign(
+    ids = ids, strata = if (!is.null(strata)) one_sided(strata),
+    weights = if (is.null(weights)) ~1 else one_sided(weights), data = data
+  )
 }
 
 #' A one-sided formula of column names, whatever characters they hold

@@ -29,6 +29,7 @@ read_fixture <- function(name) {
 
 posts <- read_fixture("posts")
 stimuli <- read_fixture("stimuli")
+stratified <- transform(posts, region = findInterval(respondent, c(3, 30, 110, 111.5, 114)))
 from_rude <- transform(stimuli, tone = stats::relevel(tone, "rude"))
 few <- stimuli[stimuli$respondent <= 6, ]
 some <- stimuli[stimuli$respondent <= 20, ]
@@ -55,6 +56,12 @@ calls <- alist(
   amce_weights = survey_amce(posts, plain, id = "respondent", weights = "weight"),
   amce_quasibinomial = survey_amce(posts, plain, id = "respondent", weights = "weight", family = "quasibinomial"),
   amce_restricted = survey_amce(posts, restricted, id = "respondent"),
+  amce_strata = survey_amce(stratified, plain, id = "respondent", strata = "region"),
+  amce_strata_rows = survey_amce(stratified, plain, strata = "region"),
+  amce_strata_restricted = survey_amce(stratified, restricted, id = "pair_id", weights = "weight", strata = "region"),
+  amce_strata_quasibinomial = survey_amce(stratified, plain, id = "respondent", weights = "weight",
+    family = "quasibinomial", strata = "region"),
+  mm_strata = survey_mm(stratified, plain, id = "respondent", weights = "weight", h0 = 0.5, strata = "region"),
   mm_id = survey_mm(posts, plain, id = "respondent"),
   mm_weights_h0 = survey_mm(posts, plain, id = "pair_id", weights = "weight", h0 = 0.5),
   amce_diffs_age = survey_amce_diffs(posts, plain, "age", id = "respondent"),

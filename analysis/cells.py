@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -81,6 +81,8 @@ class Cells:
     clusterings : dict of str to Clusters
         Cluster of each row by each cluster column; clusters whose outcomes are all missing are counted.
         Empty where rows are independent.
+    strata : Clusters or None
+        Stratum of each row; every cluster lies in one, and every stratum has two clusters or more.
     """
 
     levels: dict[str, tuple[Any, ...]]
@@ -89,6 +91,7 @@ class Cells:
     weight: np.ndarray
     outcome: np.ndarray
     clusterings: dict[str, Clusters]
+    strata: Clusters | None = None
 
     @property
     def n_rows(self) -> int:
@@ -139,6 +142,7 @@ def build_cells(
     *,
     clusters: Sequence[str] = (),
     weights: str | None = None,
+    strata: str | None = None,
     reference: Mapping[str, Any] | None = None,
 ) -> Cells:
     """Reduce a table of profiles to attribute cells.
@@ -156,6 +160,8 @@ def build_cells(
         Cluster columns; without any every row is a cluster of its own.
     weights : str, optional
         Column of weights, not negative.
+    strata : str, optional
+        Column of strata.
     reference : mapping, optional
         Level of a feature that is to come first.
 
@@ -170,7 +176,7 @@ def build_cells(
     """
     if len(data) == 0:
         raise InputError("The data have no rows; give a table with one row a profile.")
-    wanted = [*features, *(name for name in (outcome, weights) if name is not None), *clusters]
+    wanted = [*features, *(name for name in (outcome, weights, strata) if name is not None), *clusters]
     for name in wanted:
         require_column(data, name)
     known = reference or {}
@@ -190,7 +196,30 @@ def build_cells(
     if missing.any():
         weight, values = np.where(missing, 0.0, weight), np.where(missing, 0.0, values)
     found = {name: Clusters(*unit_codes(data, name)) for name in clusters}
-    return Cells(levels, codes, cell, weight, values, found)
+    cells = Cells(levels, codes, cell, weight, values, found)
+    return cells if strata is None else replace(cells, strata=_strata(data, strata, cells.clusters))
+
+
+def _strata(data: pd.DataFrame, name: str, clusters: Clusters) -> Clusters:
+    """Number the strata; as in R's survey, no cluster may lie in two, and none may have a single cluster."""
+    strata = Clusters(*unit_codes(data, name))
+    own = np.empty(clusters.n, dtype=np.int64)
+    own[clusters.code] = strata.code
+    astray = own[clusters.code] != strata.code
+    if astray.any():
+        row = int(astray.argmax())
+        raise InputError(
+            f"Row {row + 1} is in stratum {data[name].iloc[row]} of column {name!r}, and other rows of its "
+            "cluster are in another; give every cluster one stratum."
+        )
+    lonely = np.bincount(own, minlength=strata.n) < 2
+    if lonely.any():
+        row = int(lonely[strata.code].argmax())
+        raise InputError(
+            f"Stratum {data[name].iloc[row]} of column {name!r} has a single cluster and so no variance; "
+            "join it with another stratum."
+        )
+    return strata
 
 
 def _number_cells(factors: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:

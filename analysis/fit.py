@@ -19,7 +19,8 @@ from . import conjoint
 from .conjoint.engines.solution import ENGINES
 from .conjoint.intervals import METHODS
 from .conjoint.repeated import is_repeat
-from .conjoint.request import VCOVS
+from .conjoint.request import VCOVS, is_independent
+from .people import compare_with_people
 from .record import BOOTSTRAPPED, COUNTS, record_analysis, resampled_unit
 from .results import Estimates, check_alpha, stack
 
@@ -70,7 +71,7 @@ class Options:
 
     def check_clusters(self, convention: str) -> None:
         """Refuse clusters (``id``) beside errors of independent rows, which would leave them out."""
-        if self.id and _is_independent(convention):
+        if self.id and is_independent(convention):
             raise InputError(
                 f"vcov {convention} takes rows as independent, so the clusters by {', '.join(self.id)} (id) "
                 "would not be used; leave id out, or choose survey or one of CR0 to CR2."
@@ -142,7 +143,8 @@ def fit_study(
     Returns
     -------
     Fitted
-        One stacked table an analysis, plus ``answers``. A group that cannot carry an analysis
+        One stacked table per analysis, those of models minus people included (`people_analyses`) where
+        there are both, plus ``answers``. A group that cannot carry an analysis
         (no answer in it, a single pair) is left out of it, and a note says why.
 
     Raises
@@ -164,6 +166,8 @@ def fit_study(
             "check that column and the statuses, or choose another refusal policy."
         )
     for analysis in study.analyses:
+        if analysis.compares_people:
+            continue
         start = time.perf_counter()
         fitted, refused = [], []
         for group in split:
@@ -184,6 +188,7 @@ def fit_study(
         made = [(group, estimates) for group, _, estimates in fitted]
         seconds = time.perf_counter() - start
         found.analyses.append(record_analysis(study, analysis, made, options, seconds))
+    compare_with_people(study, split, options, found, progress)
     found.tables["answers"] = answers(variants)
     return found
 
@@ -227,15 +232,11 @@ def answers(variants: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return counted.rename("n").reset_index()
 
 
-def _is_independent(vcov: str) -> bool:
-    return vcov.startswith("HC")
-
-
 def _arguments(study: Study, analysis: Analysis, kind: str, options: Options) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     vcov = options.vcov or study.clusters.vcov
     if analysis.verb not in COUNTS:
-        arguments["id"] = None if _is_independent(vcov) else list(options.id or study.clusters.of(kind))
+        arguments["id"] = None if is_independent(vcov) else list(options.id or study.clusters.of(kind))
         if analysis.verb != "cj_anova":
             arguments["vcov"] = vcov
     if analysis.by:

@@ -94,7 +94,7 @@ def _estimand(analysis: Mapping[str, Any]) -> str:
     if analysis.get("by"):
         by = analysis["by"] if isinstance(analysis["by"], list) else [analysis["by"]]
         text += f", by {', '.join(map(code, by))}"
-    return text
+    return f"{text}: each model minus all people" if analysis.get("against") else text
 
 
 def _left_out(analysis: Mapping[str, Any]) -> str:
@@ -136,6 +136,8 @@ def _model(analysis: Mapping[str, Any]) -> str:
 def _errors(analysis: Mapping[str, Any]) -> str:
     if str(analysis.get("verb")) in {*COUNTS, "cj_anova"} or "id" not in analysis:
         return ""
+    if analysis.get("against"):
+        return _errors_against_people(analysis)
     kind = CONVENTIONS.get(str(analysis.get("vcov")), "")
     if not analysis.get("id"):
         return f"Standard errors treat every row as independent and allow unequal variances{kind}."
@@ -143,6 +145,18 @@ def _errors(analysis: Mapping[str, Any]) -> str:
     counted = f" ({'at least ' if crossed else ''}{whole(clusters)} clusters)" if clusters else ""
     by = " or ".join(_columns(one) for one in str(analysis["id"]).split(" or "))
     return f"Standard errors are clustered by {by}{counted}{kind}."
+
+
+def _errors_against_people(analysis: Mapping[str, Any]) -> str:
+    """Say by what a comparison with people clusters: people by one column, models by another."""
+    clusters = analysis.get("clusters") or {}
+    if not clusters:
+        return "Standard errors treat every row as independent and allow unequal variances."
+    human, model = (" and ".join(map(code, clusters[kind])) for kind in ("human", "model"))
+    told = f"Standard errors are clustered by {human} for people and by {model} for models"
+    if any((group.get("pairs") or {}).get("shared") for group in analysis.get("groups") or []):
+        told += "; pairs that both judged cross these clusters, so that their covariance is kept"
+    return f"{told}."
 
 
 def _columns(names: str) -> str:
@@ -160,6 +174,10 @@ def _intervals(analysis: Mapping[str, Any]) -> str:
         kind = "" if kind in {"", "normal"} else f"{plain(kind)} "
         seed = "" if analysis.get("seed") is None else f" (seed {analysis['seed']})"
         text += f"; the {kind}bootstrap drew {_unit(analysis)} {whole(analysis['draws'])} times{seed}"
+    if analysis.get("adjusted") == "holm":
+        text += (
+            "; p values are adjusted by Holm's method over the differences of each model under each prompt"
+        )
     return text + "."
 
 
@@ -195,7 +213,7 @@ def drawn_units(analysis: Mapping[str, Any]) -> str:
 
 def _rows(analysis: Mapping[str, Any]) -> str:
     rows, used = analysis.get("n_rows"), analysis.get("n_used")
-    if rows is None or used is None:
+    if rows is None or used is None or analysis.get("against"):
         return ""
     if rows == used:
         return f"All {whole(rows)} rows were used."

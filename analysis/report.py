@@ -11,6 +11,7 @@ from .beside import published_section, truth_section
 from .blocks import table_blocks
 from .methods import code, describe_analysis, note_list, plain
 from .missing_report import load
+from .people_section import people_section
 from .report_benchmark import BenchmarkReport
 from .report_diagnostics import DiagnosticsReport
 from .report_engines import EngineReport
@@ -66,6 +67,11 @@ class Results(RobustnessReport):
         """Print the effects of all attributes."""
         if self.analyses("coefficients"):
             self.say(lambda: sections.effects(self))
+
+    def people(self) -> None:
+        """Print how models differ from people."""
+        if self.analyses("people"):
+            self.say(lambda: people_section(self))
 
     def further_effects(self) -> None:
         """Print the effects of every other analysis of effects."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from conjury.inference.errors import InputError
@@ -36,6 +37,7 @@ KINDS: dict[str, tuple[Callable[..., Figure], Callable[..., str]]] = {
     "coefficients": (coefficient_plot, coefficient_alt),
     "marginal_means": (marginal_means_plot, marginal_means_alt),
     "interaction": (interaction_plot, interaction_alt),
+    "people": (partial(coefficient_plot, share_x=True), coefficient_alt),
     "frequencies": (frequencies_plot, frequencies_alt),
 }
 
@@ -66,6 +68,10 @@ def _of_analysis(report: ReportData, name: str) -> tuple[Draw, Describe]:
         )
     plot, alt = KINDS[kind]
     options: dict[str, Any] = {"labels": report.labels}
+    if kind == "people":
+        frame = frame.assign(
+            statistic=frame["statistic"].astype(str).str.replace("difference", "minus_people")
+        )
     if kind == "interaction":
         found = report.interaction(name)
         frame = found.frame

@@ -12,6 +12,7 @@ from .display import NO_BREAK, Bounds, batches, estimates_table, number, styled_
 from .figures import beside_published
 from .figures.labels import Labels, display_order, series_labels, words
 from .figures.published import PRINTED, SOURCE_NAMES
+from .people_section import people_tables
 from .report_data import figure_kind
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ def lay_out(report: ReportData, name: str, interval: str = "normal") -> list[GT]
         titles = {str(item.get("name")): report.title(item) for item in report.manifest.get("analyses") or []}
         return [recovery_table(report.named(report.table(name)), titles)]
     frame, labels, kind = report.estimates(name), Labels(report.labels), figure_kind(report.analysis(name))
+    if kind == "people":
+        return people_tables(report, name)
     if kind == "interaction":
         found = report.interaction(name)
         frame = by_level(found, labels)

@@ -72,19 +72,21 @@ def simulate_study(
 def fit_choices(loaded: Variants, out: Path, options: Options) -> None:
     """Fit a study's analyses and write the results folder."""
     from conjury.analysis.fit import fit_study, groups
+    from conjury.analysis.people import people_analyses
     from conjury.analysis.store import ResultsFolder, describe_run
 
     study = loaded.study
     loaded.require("--id", options.id)
     n_groups = sum(1 for _ in groups(loaded.choices))
     asked = "judge and prompt" if n_groups == 1 else "combinations of judge, prompt and variant"
+    n_analyses = len({part.name for part in [*study.analyses, *people_analyses(study)]})
     analyses = f"{len(study.analyses)} {'analysis' if len(study.analyses) == 1 else 'analyses'}"
     console.print(
         f"{study.title}: {sum(map(len, loaded.choices.values())):,} rows, {n_groups} {asked}, {analyses}, "
         f"{options.draws:,} bootstrap draws each."
     )
     with ResultsFolder(out).replaced(loaded.files) as draft:
-        with show_progress(n_groups * len(study.analyses)) as step:
+        with show_progress(n_groups * n_analyses) as step:
             fitted = fit_study(study, loaded.choices, options, step)
         tables = fitted.tables | _true_values(loaded, fitted) | _published(loaded, fitted)
         manifest: dict[str, Any] = {
@@ -96,7 +98,7 @@ def fit_choices(loaded: Variants, out: Path, options: Options) -> None:
             "notes": list(dict.fromkeys(loaded.notes() + fitted.notes)),
         }
         draft.write(tables, manifest, loaded.choices)
-        used = {made["name"]: len(made["groups"]) for made in fitted.analyses}
+        used = {made["name"]: len(made["groups"]) for made in fitted.analyses if not made.get("against")}
         for name, table in tables.items():
             absent = n_groups - used.get(name, n_groups)
             left_out = f", {absent} of {n_groups} groups LEFT OUT" if absent else ""

@@ -56,9 +56,8 @@ def read_parquet(
     InputError
         The file is not Parquet, is cut off or damaged, lacks a column, or claims more than it can hold.
     """
-    _check_footer(path)
+    _check_columns(column_names(path), columns or (), path)
     try:
-        _check_columns(pq.read_schema(path).names, columns or (), path)
         with pq.ParquetFile(path, read_dictionary=list(categories)) as file:
             _check_claims(file.metadata, path)
             table = file.read(columns=None if columns is None else list(columns))
@@ -72,8 +71,8 @@ def read_parquet(
         raise _damaged(path, error) from None
 
 
-def columns_of(path: Path) -> list[str]:
-    """Name the columns of a file."""
+def column_names(path: Path) -> list[str]:
+    """Names of the columns of a file; raises as `read_parquet` does."""
     _check_footer(path)
     try:
         return list(pq.read_schema(path).names)

@@ -198,7 +198,7 @@ def _analyses(study: Study) -> Iterator[Problem]:
                 f"{analysis.name} is the name of a table that every fit may write; choose another.",
             )
         yield from _formula(study, analysis, ("analyses", position))
-        for name in analysis.by:
+        for name in () if analysis.compares_people else analysis.by:
             if name not in study.features:
                 yield Problem(
                     ("analyses", position, "by"), f"{analysis.name}: {suggestion(name, study.features)}"

@@ -179,7 +179,11 @@ class Costs(Part):
 
 
 class Analysis(Part):
-    """One analysis of the study; ``exclude`` leaves out rows that hold the given levels."""
+    """One analysis of the study; ``exclude`` leaves out rows that hold the given levels.
+
+    ``by: [judge_id]`` compares each model with all people; ``h0`` is the value that marginal means are
+    tested against, by default 0.5 for a choice between two.
+    """
 
     name: Identifier
     verb: Literal["amce", "mm", "amce_diffs", "mm_diffs", "cj_anova", "cj_freqs", "cj_props"]
@@ -187,7 +191,12 @@ class Analysis(Part):
     formula: Text
     by: list[str] = Field(default_factory=list)
     exclude: dict[str, list[str]] = Field(default_factory=dict)
-    h0: float = 0.0
+    h0: float | None = None
+
+    @property
+    def compares_people(self) -> bool:
+        """Whether it is about models minus people: differences by judge."""
+        return self.verb in ("amce_diffs", "mm_diffs") and self.by == ["judge_id"]
 
     @property
     def features(self) -> list[str]:

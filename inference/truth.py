@@ -164,7 +164,7 @@ def _estimands(
     if rater.kind == "human" or swapped:
         found.append((("", "reliability", "", "", ""), choice.reliability))
     for analysis in study.analyses:
-        if analysis.verb in ("amce", "mm", "amce_diffs", "mm_diffs"):
+        if analysis.verb in ("amce", "mm", "amce_diffs", "mm_diffs") and not analysis.compares_people:
             found += _of_analysis(analysis, cells, choice)
     return found
 

@@ -18,6 +18,7 @@ from .differences import amce_diffs, mm_diffs
 from .errors import errors_under_choices, mixed, wild
 from .frequencies import cj_freqs, cj_props, cj_table
 from .marginal_means import mm
+from .people import people_diffs
 from .power import power, power_by_simulation
 from .reliability import projoint, reliability
 from .repeated import RepeatsExcluded, include_repeats
@@ -48,6 +49,7 @@ __all__ = [
     "mm",
     "mm_diffs",
     "pamce",
+    "people_diffs",
     "pmm",
     "power",
     "power_by_simulation",

@@ -21,6 +21,7 @@ def amce(
     id: str | Sequence[str] | None = None,
     *,
     weights: str | None = None,
+    strata: str | None = None,
     engine: str = "native",
     family: Family = "gaussian",
     vcov: Vcov = "survey",
@@ -50,6 +51,11 @@ def amce(
         Without it rows are taken as independent.
     weights : str, optional
         Column of probability weights.
+    strata : str, optional
+        Column of strata from which the clusters were sampled, each on its own, as in R's
+        ``svydesign(strata = )``: clusters vary around the mean of their stratum, with a factor n/(n-1) for
+        its n clusters. Clusters lie within strata, and each stratum has two or more. For
+        vcov="survey" with one cluster column, by the engines native and survey.
     engine : {"native", "survey", "cregg", "statsmodels", "linearmodels", "bayes"}
         "bayes" samples the posterior of a hierarchical logit of forced choices in pairs (column
         ``pair_id``) with the defaults of `conjury.analysis.raters.models.choice_model`; ``id`` names the
@@ -116,6 +122,7 @@ def amce(
         formula,
         id=id,
         weights=weights,
+        strata=strata,
         engine=engine,
         family=family,
         vcov=vcov,

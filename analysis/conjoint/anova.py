@@ -29,6 +29,7 @@ def cj_anova(
 
     The test is the classical one of ordinary least squares, as in cregg: it knows
     neither weights nor clusters, so read it as a description where rows are not independent.
+    Rows whose group is missing are excluded from both models, with a warning, as by `amce_diffs`.
 
     Parameters
     ----------
@@ -43,11 +44,6 @@ def cj_anova(
     -------
     Estimates
         Columns ``model, resid_df, resid_dev, df, deviance, f, p``; a row for each model.
-
-    Raises
-    ------
-    InputError
-        A group is missing in some row: both models must use the same rows.
 
     Examples
     --------
@@ -65,12 +61,9 @@ def cj_anova(
         raise InputError(f"cj_anova has no engine {engine!r}; its engines are {', '.join(_FITS)}, cregg.")
     data = frame_of(request, data)
     plan = plan_for(request, data)
-    missing = int(data[plan.request.by[0]].isna().sum())
-    if missing:
-        raise InputError(
-            f"Column {by!r} is missing in {missing} rows; drop them, both models must use the same rows."
-        )
-    pooled = make_block(plan.cells, plan.request.formula.features, plan.request.formula.restrictions)
+    grouped = np.logical_or.reduce([block.inside for block in plan.blocks])
+    formula = plan.request.formula
+    pooled = make_block(plan.cells, formula.features, formula.restrictions, inside=grouped)
     fit = _FITS[engine]
     models = [fit(plan, (pooled,)), fit(plan, plan.blocks)]
     frame = _table(models, ["pooled", f"by {by}"])

@@ -35,7 +35,8 @@ def amce_diffs(
         As in `amce`. ``by`` may also stand in the formula; it is left out there.
     by : str
         Column of groups: an attribute, a trait of respondents, a prompt, a judge. Its
-        first level is the one that others are compared with.
+        first level is the one that others are compared with. Rows where it is missing are
+        excluded, and a warning says how many.
     correct : float, str or Reliability, optional
         As in `amce`; "by_group" gives each group a swapping error of its own, as groups of
         judges need it.

@@ -13,6 +13,7 @@ from conjury.inference.errors import InputError
 
 from ..cells import Cells, build_cells
 from ..variables import as_category, require_column
+from .null import with_null
 from .plan import (
     Block,
     Plan,
@@ -23,6 +24,7 @@ from .plan import (
     level_rows,
     make_block,
     occurring,
+    warn_of_missing_groups,
 )
 from .request import Request
 
@@ -88,6 +90,7 @@ def amce_by_reference_plan(request: Request, data: pd.DataFrame) -> Plan:
 
 def mm_plan(request: Request, data: pd.DataFrame) -> Plan:
     """A regression without intercept for each feature; every level's mean."""
+    request = with_null(request, data)
     cells = _cells(request, data)
     rows = list(level_rows(request, cells))
     (part,) = _mm_parts(request, cells, [Group((), _everywhere(cells), _everywhere(cells))])
@@ -95,11 +98,16 @@ def mm_plan(request: Request, data: pd.DataFrame) -> Plan:
     return Plan(cells, part.blocks, part.contrasts, keys, np.zeros(len(rows), dtype=bool), request)
 
 
-def amce_diffs_plan(request: Request, data: pd.DataFrame) -> Plan:
-    """A regression in each group; contrasts of each group minus those of the first."""
+def amce_diffs_plan(request: Request, data: pd.DataFrame, *, own_clusters: bool = False) -> Plan:
+    """A regression in each group; contrasts of each group minus those of the first.
+
+    The small-sample factor of a group counts all clusters of the data, or with ``own_clusters`` its own.
+    """
     request = _without_by(request)
     cells = _cells(request, data)
-    groups = [Group(levels, inside, _everywhere(cells)) for levels, inside in groups_of(cells, request.by)]
+    groups = _own_groups(request, cells)
+    if not own_clusters:
+        groups = [group._replace(counted=_everywhere(cells)) for group in groups]
     parts, bases = _amce_parts(request, cells, groups)
     rows = list(level_rows(request, cells))
     reported = ~_is_base(rows, bases)
@@ -126,6 +134,7 @@ def cj_amce_plan(request: Request, data: pd.DataFrame) -> Plan:
 
 def cj_mm_plan(request: Request, data: pd.DataFrame) -> Plan:
     """The means of `mm_plan` in each group."""
+    request = with_null(request, data)
     cells = _cells(request, data)
     parts = _mm_parts(request, cells, _own_groups(request, cells))
     rows = list(level_rows(request, cells))
@@ -149,6 +158,7 @@ def _cells(request: Request, data: pd.DataFrame) -> Cells:
         require_column(data, name)
         if name in (formula.outcome, request.weights):
             raise InputError(f"by names {name!r}, which holds outcomes or weights; name a column of groups.")
+    warn_of_missing_groups(data, request.by)
     if request.by:
         data = data.assign(**{name: as_category(data, name) for name in request.by})
     columns = dict.fromkeys([*formula.features, *request.by])
@@ -158,6 +168,7 @@ def _cells(request: Request, data: pd.DataFrame) -> Cells:
         list(columns),
         clusters=request.clusters,
         weights=request.weights,
+        strata=request.strata,
         reference=request.reference,
     )
     _check_variation(cells, formula.features)

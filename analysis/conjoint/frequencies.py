@@ -17,7 +17,7 @@ from ..formula import Formula
 from ..results import Estimates
 from ..variables import as_category
 from .engines.solution import provenance
-from .plan import CountPlan, groups_of, key_frame, level_rows
+from .plan import CountPlan, groups_of, key_frame, level_rows, warn_of_missing_groups
 from .request import Request, make_request
 from .source import frame_of
 
@@ -137,6 +137,7 @@ def cj_table(
 def freqs_plan(request: Request, data: pd.DataFrame) -> CountPlan:
     """Count each level, in each group if there are any."""
     cells = _counted(request, data)
+    warn_of_missing_groups(data, request.by)
     everywhere = np.ones(cells.n_cells, dtype=bool)
     groups = groups_of(cells, request.by) if request.by else [((), everywhere)]
     rows = list(level_rows(request, cells))

@@ -21,11 +21,12 @@ def mm(
     id: str | Sequence[str] | None = None,
     *,
     weights: str | None = None,
+    strata: str | None = None,
     engine: str = "native",
     family: Family = "gaussian",
     vcov: Vcov = "survey",
     alpha: float = 0.05,
-    h0: float = 0.0,
+    h0: float | None = None,
     feature_order: Sequence[str] | None = None,
     feature_labels: Mapping[str, str] | None = None,
     level_order: LevelOrder = "ascending",
@@ -39,10 +40,16 @@ def mm(
 
     Parameters
     ----------
-    data, formula, id, weights, engine, family, vcov, alpha, feature_order, feature_labels, level_order
+    data, formula, id, weights, strata, engine, family, vcov, alpha
         As in `amce`; rows are dropped feature by feature where that feature is missing.
-    h0 : float
-        Value under the null hypothesis; it moves ``z`` and ``p``, not the interval.
+    feature_order, feature_labels, level_order
+        As in `amce`.
+    h0 : float, optional
+        Value under the null hypothesis; it moves ``z`` and ``p``, not the interval. By default 1/k where
+        exactly one of k profiles is chosen, so 0.5 for pairs, and 0 for any other outcome (ratings, and
+        choices whose rows no column puts together). Rows belong to one choice where they agree in
+        ``pair_id`` or ``pair`` (or in ``judge_id`` and ``task``, else in ``id``), and one of them is chosen
+        where the outcomes of each complete choice sum to 1.
     correct : float, str or Reliability, optional
         As in `amce`; a mean m becomes ``(m - tau) / (1 - 2 tau)``.
 
@@ -59,15 +66,18 @@ def mm(
     Examples
     --------
     >>> import pandas as pd
-    >>> data = pd.DataFrame({"chosen": [1, 0, 1, 0], "tone": ["rude", "kind", "rude", "kind"]})
-    >>> mm(data, "chosen ~ tone", h0=0.5).frame["estimate"].tolist()
-    [0.0, 1.0]
+    >>> data = pd.DataFrame({"chosen": [1, 0, 1, 0, 0, 1], "pair_id": [1, 1, 2, 2, 3, 3],
+    ...                      "tone": ["rude", "kind", "rude", "kind", "rude", "kind"]})
+    >>> means = mm(data, "chosen ~ tone", id="pair_id")
+    >>> means.frame["estimate"].round(3).tolist(), means.provenance.null
+    ([0.333, 0.667], 0.5)
     """
     request = make_request(
         "mm",
         formula,
         id=id,
         weights=weights,
+        strata=strata,
         engine=engine,
         family=family,
         vcov=vcov,

@@ -225,6 +225,18 @@ def groups_of(cells: Cells, by: Sequence[str]) -> list[tuple[tuple[Any, ...], np
     return found
 
 
+def warn_of_missing_groups(data: pd.DataFrame, by: Sequence[str]) -> None:
+    """Say how many rows belong to no group, because a column of groups is missing there."""
+    for name in by:
+        missing = int(data[name].isna().sum())
+        if missing:
+            warnings.warn(
+                f"Column {name!r} is missing in {missing:,} of {len(data):,} rows, which belong to no group "
+                "and are excluded.",
+                stacklevel=3,
+            )
+
+
 def level_rows(request: Request, cells: Cells) -> Iterator[tuple[str, int]]:
     """Yield (feature, level code) in the order of the output."""
     for feature in request.features:

@@ -22,7 +22,7 @@ Vcov = Literal["survey", "CR0", "CR1", "CR1S", "CR2", "HC0", "HC1", "HC2", "HC3"
 _OUTCOME_FREE = ("cj_freqs", "cj_props", "cj_table")
 _LAYOUT = {"feature_order", "feature_labels", "level_order"}
 VCOVS = get_args(Vcov)
-_FITTED = _LAYOUT | {"id", "weights", "engine", "family", "alpha", "vcov"}
+_FITTED = _LAYOUT | {"id", "weights", "strata", "engine", "family", "alpha", "vcov"}
 _ACCEPTED = {
     "amce": _FITTED | {"reference"},
     "amce_by_reference": _FITTED | {"reference", "variable"},
@@ -48,13 +48,14 @@ class Request:
     formula: Formula
     clusters: tuple[str, ...] = ()
     weights: str | None = None
+    strata: str | None = None
     by: tuple[str, ...] = ()
     variable: str | None = None
     engine: str = "native"
     family: Family = "gaussian"
     vcov: Vcov = "survey"
     alpha: float = 0.05
-    h0: float = 0.0
+    h0: float | None = None
     reference: Mapping[str, Any] | None = None
     feature_order: tuple[str, ...] | None = None
     feature_labels: Mapping[str, str] | None = None
@@ -88,15 +89,15 @@ def make_request(verb: str, formula: str | Formula, **options: Any) -> Request:
     if not parsed.outcome and verb not in _OUTCOME_FREE:
         raise InputError(f"Formula {parsed} has no outcome; write it as 'chosen {parsed}'.")
     _check_accepted(verb, options)
-    for option in ("weights", "variable"):
+    for option in ("weights", "strata", "variable"):
         options[option] = _column_name(options.get(option), option)
     options["clusters"] = _column_names(options.pop("id", None), "id")
     options["by"] = _column_names(options.pop("by", None), "by")
     taken = next((name for name in options["by"] if name in (*KEY_COLUMNS, *NUMBER_COLUMNS, "by")), None)
     if taken is not None:
         raise InputError(f"by names {taken!r}, which is a column of every result; rename it in the data.")
-    h0 = options.get("h0", 0.0)
-    if not isinstance(h0, Real) or not math.isfinite(h0):
+    h0 = options.get("h0")
+    if h0 is not None and (not isinstance(h0, Real) or not math.isfinite(h0)):
         raise InputError(f"h0 is {h0!r}; give a number, such as 0.5 for a forced choice between two.")
     if verb in _OUTCOME_FREE and options.get("engine", "native") not in ("native", "cregg"):
         raise InputError(f"{verb} has no engine {options['engine']!r}; its engines are native and cregg.")
@@ -122,7 +123,7 @@ def make_request(verb: str, formula: str | Formula, **options: Any) -> Request:
 
 
 def _check_accepted(verb: str, options: Mapping[str, Any]) -> None:
-    defaults = {field.name: field.default for field in fields(Request)} | {"id": None}
+    defaults = {field.name: field.default for field in fields(Request)} | {"id": None, "h0": 0.0}
     for name, value in options.items():
         if name not in defaults:
             raise InputError(f"{verb} has no option {name!r}; leave it out.")
@@ -137,6 +138,11 @@ def require_frame(data: Any) -> pd.DataFrame:
     return data
 
 
+def is_independent(vcov: str) -> bool:
+    """Whether a convention takes rows as independent."""
+    return vcov.startswith("HC")
+
+
 def _check_vcov(options: Mapping[str, Any]) -> None:
     """Refuse a covariance that the other options leave without meaning."""
     vcov, clusters = options.get("vcov", "survey"), options["clusters"]
@@ -145,6 +151,12 @@ def _check_vcov(options: Mapping[str, Any]) -> None:
     if (vcov != "survey" or len(clusters) > 1) and options.get("engine", "native") != "native":
         raise InputError(
             f"Engine {options['engine']!r} knows vcov='survey' with one cluster column; use engine='native'."
+        )
+    if options["strata"] and options.get("engine", "native") not in ("native", "survey"):
+        raise InputError(f"Engine {options['engine']!r} has no strata; use engine='native' or 'survey'.")
+    if options["strata"] and (vcov != "survey" or len(clusters) > 1):
+        raise InputError(
+            "strata go with vcov='survey' and one cluster column; leave out the other, or strata."
         )
     if vcov.startswith("HC") and clusters:
         raise InputError(f"{vcov} takes rows as independent; leave id out, or give vcov='CR1' or 'CR2'.")

@@ -149,7 +149,7 @@ def bootstrap(
     check_method(method, units)
     entries = plan.cells.entries(units.code, units.n)
     found = _draw(plan, entries, draw_weights(units, draws, seed), method, progress)
-    null = plan.request.h0
+    null = plan.request.h0 or 0.0
     if isinstance(plan, CountPlan):
         estimate = plan.estimate(plan.cells.cell_weight)
         tested = ~np.isnan(estimate)
@@ -238,6 +238,8 @@ def _processors() -> int:
 def _request(
     estimator: Callable[..., Estimates], formula: str | Formula, alpha: float, options: dict[str, Any]
 ) -> Request:
+    if options.get("strata"):
+        raise InputError("The bootstrap draws units from the whole sample; leave strata out.")
     name = getattr(estimator, "__name__", repr(estimator))
     if options.pop("engine", "native") != "native":
         raise InputError("Only the native engine reweights cells; leave engine out of a bootstrap.")
@@ -302,7 +304,7 @@ def _assemble(
         value = plan.value
     else:
         p = made.p
-        z[tested] = (sample.estimate[tested] - plan.request.h0) / std_error[tested]
+        z[tested] = (sample.estimate[tested] - (plan.request.h0 or 0.0)) / std_error[tested]
     numbers = {value: sample.estimate, "std_error": std_error, "z": z, "p": p}
     frame = plan.keys.assign(**numbers, lower=made.lower, upper=made.upper)
     vcov = pd.DataFrame(sample.replicates[:, tested], columns=row_labels(plan.keys[tested])).cov()

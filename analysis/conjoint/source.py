@@ -8,6 +8,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from .null import MEANS, needed_columns
 from .repeated import REPEAT, without_repeats
 from .request import Request, require_frame
 
@@ -20,17 +21,20 @@ def frame_of(request: Request, data: Data, *, whole: bool = False) -> pd.DataFra
     Rows of repeated pairs are excluded, with a warning, unless the request names the column ``repeat``.
     """
     formula = request.formula
-    named = [formula.outcome, *formula.features, *request.by, *request.clusters, request.weights]
+    texts = [*formula.features, *request.by, *request.clusters]
+    named = [formula.outcome, *texts, request.weights, request.strata]
     if not isinstance(data, str | Path):
         return without_repeats(require_frame(data), named)
-    from conjury.inference.parquet import columns_of, read_parquet
+    from conjury.inference.parquet import column_names, read_parquet
 
     path = Path(data)
     if path.suffix.lower() != ".parquet" or not path.is_file():
         raise InputError(f"{path}: there is no such Parquet file; give a data frame or the path of one.")
     if whole:
         return without_repeats(read_parquet(path), named)
-    wanted = list(dict.fromkeys(name for name in named if name))
-    marks = [REPEAT] if REPEAT not in wanted and REPEAT in columns_of(path) else []
-    frame = read_parquet(path, wanted + marks, [*formula.features, *request.by, *request.clusters])
+    held = column_names(path)
+    choices = needed_columns(held) if request.verb in MEANS and request.h0 is None else []
+    wanted = list(dict.fromkeys(name for name in (*named, *choices) if name))
+    marks = [REPEAT] if REPEAT not in wanted and REPEAT in held else []
+    frame = read_parquet(path, wanted + marks, [*texts, *choices])
     return without_repeats(frame, named).drop(columns=marks)

@@ -21,7 +21,9 @@ Interval = Literal["normal", "bootstrap"]
 AXIS_LABELS = {
     "amce": "Average marginal component effect",
     "amce_difference": "Difference in average marginal component effects",
+    "amce_minus_people": "Average marginal component effect, model minus people",
     "mm": "Marginal mean",
+    "mm_minus_people": "Marginal mean, model minus people",
     "mm_difference": "Difference in marginal means",
     "mm_contrast": "Difference between marginal means",
     "pamce": "Population average marginal component effect",

@@ -55,6 +55,8 @@ COUNTS = ("cj_freqs", "cj_props", "cj_table")
 def run(name: str, engine: str = "native", **changes: Any) -> tuple[Estimates, pd.DataFrame]:
     call = golden.golden_call(name)
     options = {**call.options, **changes}
+    if call.verb == "mm":
+        options.setdefault("h0", 0.0)  # cregg's default
     if call.verb != "cj_table":
         options["engine"] = engine
     verb: Callable[..., Estimates] = getattr(conjoint, call.verb)

@@ -15,6 +15,7 @@ from conjury.inference.simulate import simulate
 from conjury.inference.study import Study, load_study
 
 RIGHT = "slur + identity + curse"
+KEYS = ["feature", "level"]
 NUMBERS = ["estimate", "std_error"]
 
 
@@ -66,10 +67,26 @@ def test_effects_and_errors_are_those_of_statsmodels(rows) -> None:
 def test_engines_agree_on_probabilities(rows, engine, verb, options) -> None:
     right = "slur + identity" if options.get("by") else RIGHT
     ours, theirs = (
-        verb(rows, f"probability ~ {right}", id="pair_id", engine=name, **options).frame[NUMBERS]
+        verb(rows, f"probability ~ {right}", id="pair_id", engine=name, **options)
+        .frame.astype(dict.fromkeys(KEYS, "string"))
+        .set_index(KEYS)
+        .sort_index()[NUMBERS]
         for name in ("native", engine)
     )
     pd.testing.assert_frame_equal(ours, theirs, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.cregg
+@pytest.mark.parametrize(
+    "options", [{}, {"level_order": "descending", "feature_order": ["identity", "slur"]}]
+)
+def test_differences_by_cregg_come_in_the_order_of_all_engines(rows, options) -> None:
+    native, cregg = (
+        amce_diffs(rows, "chosen ~ slur + identity", "curse", "pair_id", engine=name, **options).frame
+        for name in ("native", "cregg")
+    )
+    keys = ["by", "feature", "level"]
+    assert native[keys].astype(str).to_numpy().tolist() == cregg[keys].astype(str).to_numpy().tolist()
 
 
 def test_means_of_a_pair_are_one_half_and_bootstraps_run(rows) -> None:

@@ -32,7 +32,7 @@ CALLS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "amce_weights": ("amce", PLAIN, WEIGHTED),
     "amce_restricted": ("amce", RESTRICTED, ID),
     "amce_pair_alpha10": ("amce", PLAIN, {"id": "pair_id", "alpha": 0.1}),
-    "mm_id": ("mm", PLAIN, ID),
+    "mm_id": ("mm", PLAIN, ID | {"h0": 0.0}),
     "mm_weights_h0": ("mm", PLAIN, {"id": "pair_id", "weights": "weight", "h0": 0.5}),
     "amce_diffs_age": ("amce_diffs", PLAIN, {"by": "age", **ID}),
     "amce_diffs_author": ("amce_diffs", WITHOUT_AUTHOR, {"by": "author", **WEIGHTED}),
@@ -50,22 +50,29 @@ CALLS: dict[str, tuple[str, str, dict[str, Any]]] = {
         },
     ),
     "cregg_amce_weights": ("amce", PLAIN, WEIGHTED),
-    "cregg_mm_id": ("mm", PLAIN, ID),
+    "cregg_mm_id": ("mm", PLAIN, ID | {"h0": 0.0}),
     "cregg_mm_weights_h0": ("mm", PLAIN, {"id": "pair_id", "weights": "weight", "h0": 0.5}),
     "cregg_amce_diffs_age": ("amce_diffs", PLAIN, {"by": "age", **ID}),
     "cregg_amce_diffs_author": ("amce_diffs", WITHOUT_AUTHOR, {"by": "author", **WEIGHTED}),
     "cregg_mm_diffs_age": ("mm_diffs", PLAIN, {"by": "age", **ID}),
     "cregg_cj_amce_position": ("cj", PLAIN, {"estimate": "amce", "by": "position", **ID}),
-    "cregg_cj_mm_age_position": ("cj", PLAIN, {"estimate": "mm", "by": ["age", "position"]}),
+    "cregg_cj_mm_age_position": ("cj", PLAIN, {"estimate": "mm", "by": ["age", "position"], "h0": 0.0}),
     "cregg_cj_anova_position": ("cj_anova", PLAIN, {"by": "position"}),
     "cregg_cj_freqs": ("cj_freqs", PLAIN, {"weights": "weight"}),
     "cregg_cj_props": ("cj_props", "~ tone + topic", {"margin": 1}),
     "cregg_cj_table": ("cj_table", PLAIN, {"include_reference": True}),
     "cregg_amce_by_reference": ("amce_by_reference", PLAIN, {"variable": "tone", **ID}),
 }
+STRATA: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "amce_strata": ("amce", PLAIN, ID),
+    "amce_strata_rows": ("amce", PLAIN, {}),
+    "amce_strata_restricted": ("amce", RESTRICTED, {"id": "pair_id", "weights": "weight"}),
+    "mm_strata": ("mm", PLAIN, WEIGHTED | {"h0": 0.5}),
+}
 COUNTS = ("cj_freqs", "cj_props", "cj_table")
 ELSEWHERE = {
     "amce_quasibinomial",
+    "amce_strata_quasibinomial",
     "cregg_amce_quasibinomial",
     "cregg_amce_restricted",
     "cregg_mm_diffs_author",
@@ -82,7 +89,14 @@ def posts() -> pd.DataFrame:
     levels = pd.read_csv(FIXTURES / "data" / "posts.levels.csv")
     for column, found in levels.groupby("column")["level"]:
         frame[column] = pd.Categorical(frame[column], categories=found.tolist())
-    return frame
+    bounds = (
+        3,
+        30,
+        110,
+        111.5,
+        114,
+    )  # as R/run.R has them; three strata have two respondents each
+    return frame.assign(region=np.searchsorted(bounds, frame["respondent"], side="right"))
 
 
 def table(name: str) -> pd.DataFrame:
@@ -94,7 +108,7 @@ def table(name: str) -> pd.DataFrame:
 
 
 def run(name: str, **changes: Any) -> pd.DataFrame:
-    verb, formula, options = CALLS[name]
+    verb, formula, options = (CALLS | STRATA)[name]
     frame: pd.DataFrame = getattr(conjoint, verb)(posts(), formula, **{**options, **changes}).frame
     return frame
 
@@ -163,6 +177,67 @@ def test_logits_agree_with_r_which_stops_a_step_early(name: str, engine: str) ->
     assert_columns_agree(both, "std_error", "z", "lower", "upper", rtol=1e-6)
     np.testing.assert_allclose(both["p"], both["p_r"], rtol=1e-4)
     assert (np.abs(both["std_error"] / both["std_error_r"] - 1).max()) > 1e-12
+
+
+@pytest.mark.parametrize("engine", ["native", pytest.param("survey", marks=pytest.mark.r)])
+@pytest.mark.parametrize("name", STRATA)
+def test_stratified_designs_have_the_errors_of_svydesign(name: str, engine: str) -> None:
+    golden.assert_matches(run(name, strata="region", engine=engine), table(name), rtol=1e-8, atol=1e-14)
+    plain, theirs = run(name), table(name)
+    both = side_by_side(plain, theirs).dropna(subset="std_error")
+    assert (both["std_error"] / both["std_error_r"] - 1).abs().max() > 1e-4
+
+
+def test_logits_of_stratified_designs_agree_with_r_which_stops_a_step_early() -> None:
+    ours = conjoint.amce(posts(), PLAIN, strata="region", **LOGISTIC).frame
+    both = side_by_side(ours, table("amce_strata_quasibinomial"))
+    assert_columns_agree(both, "estimate", rtol=1e-8)
+    assert_columns_agree(both, "std_error", rtol=1e-5)
+
+
+@pytest.mark.r
+@pytest.mark.parametrize(("verb", "formula"), [("amce_diffs", PLAIN), ("mm_diffs", PLAIN), ("cj", PLAIN)])
+def test_differences_of_stratified_designs_count_all_clusters_of_a_stratum(verb: str, formula: str) -> None:
+    native, survey = (
+        getattr(conjoint, verb)(
+            posts(), formula, by="age", id="respondent", strata="region", engine=name
+        ).frame
+        for name in ("native", "survey")
+    )
+    np.testing.assert_allclose(native["std_error"], survey["std_error"], rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"strata": "topic", "id": "respondent"}, "other rows of its cluster are in another"),
+        ({"strata": "alone", "id": "respondent"}, "Stratum 1 of column 'alone' has a single cluster"),
+        ({"strata": "region", "id": ["respondent", "task"]}, "one cluster column"),
+        ({"strata": "region", "id": "respondent", "vcov": "CR2"}, "vcov='survey'"),
+        ({"strata": "region", "engine": "statsmodels"}, "'statsmodels' has no strata"),
+        ({"strata": "region", "engine": "cregg"}, "'cregg' has no strata"),
+        ({"strata": "nowhere"}, "no column 'nowhere'"),
+        ({"strata": "missing"}, "'missing' identifies units but is empty"),
+    ],
+)
+def test_strata_without_a_variance_are_refused(options: dict[str, Any], told: str) -> None:
+    alone = (posts()["respondent"] == 1).astype(int)
+    data = posts().assign(alone=alone, missing=posts()["region"].where(alone == 0))
+    with pytest.raises(InputError, match=told):
+        conjoint.amce(data, PLAIN, **options)
+
+
+def test_what_knows_no_strata_refuses_them() -> None:
+    fit = conjoint.amce(posts(), PLAIN, id="respondent", strata="region")
+    refused = (
+        lambda: conjoint.bootstrap(conjoint.amce, posts(), PLAIN, unit="respondent", strata="region"),
+        lambda: conjoint.wild(fit),
+        lambda: conjoint.amce(posts(), PLAIN, id="respondent", strata="region", correct=0.1),
+    )
+    for call in refused:
+        with pytest.raises(InputError, match="strata"):
+            call()
+    assert conjoint.adjust(fit, "romano_wolf", seed=1).provenance.extra["adjusted"]["drawn"] == "normal"
 
 
 def test_linearmodels_refuses_logits() -> None:
@@ -254,7 +329,7 @@ def test_engines_agree_on_differences_of_means(by: str, formula: str, engine: st
 def test_every_committed_table_is_compared() -> None:
     index = pd.read_csv(FIXTURES / "r" / "INDEX.csv")
     errors = {name for name in index["name"] if name.startswith("errors_")}  # have tests of their own
-    assert set(CALLS) | ELSEWHERE | FITS | errors == set(index["name"])
+    assert set(CALLS) | set(STRATA) | ELSEWHERE | FITS | errors == set(index["name"])
     assert {path.stem for path in (FIXTURES / "r").glob("*.csv")} == {*index["name"], "INDEX"}
 
 

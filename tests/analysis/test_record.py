@@ -50,6 +50,8 @@ def test_the_kind_of_figure_follows_from_the_verb(recorded: dict[str, dict[str, 
         "amce_by_identity": "interaction",
         "frequencies": "frequencies",
         "tested": None,
+        "amce_people": "people",
+        "mm_people": "people",
     }
 
 

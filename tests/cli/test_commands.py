@@ -34,6 +34,7 @@ pytestmark = pytest.mark.long
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 ESTIMATES = ["amce", "mm", "amce_speech", "amce_slur", "amce_by_identity"]
+PEOPLE = ["amce_people", "mm_people"]
 FORMULA = "chosen ~ slur + identity + topic + reply + curse + engagement"
 
 
@@ -96,10 +97,10 @@ def test_simulating_twice_with_one_seed_gives_the_same_bytes(conjury: Run, tmp_p
 
 
 def test_fit_writes_tables_figures_data_and_manifest(folder: Path) -> None:
-    names = {*ESTIMATES, "frequencies", "answers", "truth", "recovery"}
+    names = {*ESTIMATES, *PEOPLE, "frequencies", "answers", "truth", "recovery"}
     written = set(tree(folder / "results"))
     tables = {f"tables/{name}.{ending}" for name in names for ending in ("parquet", "csv")}
-    drawn = [*ESTIMATES, "frequencies", "recovery"]
+    drawn = [*ESTIMATES, *PEOPLE, "frequencies", "recovery"]
     figures = {f"figures/{name}.{ending}" for name in drawn for ending in ("png", "svg", "pdf")}
     assert written == tables | figures | {"manifest.json", "data/choices.parquet"}
 
@@ -150,7 +151,7 @@ def test_manifest_names_data_by_checksum_and_without_its_folder(
 
 
 def test_manifest_counts_add_up(manifest: dict[str, Any]) -> None:
-    assert [analysis["name"] for analysis in manifest["analyses"]] == [*ESTIMATES, "frequencies"]
+    assert [analysis["name"] for analysis in manifest["analyses"]] == [*ESTIMATES, "frequencies", *PEOPLE]
     for analysis in manifest["analyses"]:
         assert analysis["n_rows"] == analysis["n_used"] + analysis["n_dropped"]
         for count in ("n_rows", "n_used"):

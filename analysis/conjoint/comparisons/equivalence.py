@@ -85,7 +85,8 @@ def equivalence(
         Any result with standard errors, or a table of them.
     bound : float or pair of float
         Smallest effect that would matter, in either direction, or the two bounds. They
-        are counted from the fit's null value (``h0``), which is 0 unless set.
+        are counted from the fit's null value (``h0``), which is 0 unless set, and for marginal means
+        of forced choices one in so many options, 0.5 for pairs.
     alpha : float, optional
         Level of each test, by default the fit's, 0.05 for a table.
 

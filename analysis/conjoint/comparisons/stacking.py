@@ -56,8 +56,8 @@ def stack_rows(
     for name in added:
         if name in data:
             raise InputError(f"The data have a column {name!r}, which is needed for weighting; rename it.")
-    named = [request.formula.outcome, *features, *request.by, *request.clusters]
-    columns = [name for name in dict.fromkeys(named) if name not in added]
+    named = [request.formula.outcome, *features, *request.by, *request.clusters, request.strata]
+    columns = [name for name in dict.fromkeys(named) if name and name not in added]
     for name in columns:
         require_column(data, name)
     if given is not None:

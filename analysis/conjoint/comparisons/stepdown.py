@@ -63,7 +63,7 @@ def draws_of(fit: Estimates, tested: np.ndarray, draws: int, seed: int | None) -
     clusters = clusters_of(fit)
     few = clusters is not None and clusters < FEW_CLUSTERS
     plan = None if fitted is None else fitted.plan
-    crossed = plan is not None and len(plan.request.clusters) > 1
+    crossed = plan is not None and (len(plan.request.clusters) > 1 or plan.request.strata is not None)
     if plan is not None and few and not crossed and plan.request.family == "gaussian":
         value = fit.frame["estimate"].to_numpy(float)[tested] - fit.provenance.null
         found = draw_ratios(plan, plan.contrasts[tested], value, draws, seed)

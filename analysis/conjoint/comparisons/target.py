@@ -15,6 +15,7 @@ from conjury.inference.errors import InputError
 from ...formula import Formula, parse
 from ...results import Estimates
 from ..engines.solution import assemble, solve
+from ..null import with_null
 from ..plan import Plan
 from ..repeated import without_repeats
 from ..request import require_frame
@@ -237,7 +238,7 @@ def _population(
     made = target_weights(frame, parsed.features, target, pair=pair, opponent=opponent, design=design)
     _warn_of_few(made)
     frame, clusters = with_choice(frame, id, pair_columns(frame, pair) if opponent else [])
-    request = stacked_request(verb, parsed, clusters, [*groups, WEIGHTED_FOR], options)
+    request = with_null(stacked_request(verb, parsed, clusters, [*groups, WEIGHTED_FOR], options), frame)
     plan = plan_for(request, stack_rows(frame, request, {"target": made.weight}, options.get("weights")))
     warn_of_few_clusters(plan)
     kept = own_rows(plan)

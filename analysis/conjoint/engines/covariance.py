@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -34,6 +35,8 @@ def covariance(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, Df | Non
 def _crossed(plan: Plan, fits: list[Regression], kind: str) -> np.ndarray:
     """Sum the signed covariances over all intersections of the cluster columns."""
     bread = block_diag(*[fit.bread for fit in fits])
+    if plan.cells.strata is not None:
+        return sandwich(bread, _stratified_meat(plan, fits, plan.cells.strata), np.ones(len(bread)))
     clusterings = plan.cells.clusterings or {"": plan.cells.clusters}
     total = np.zeros_like(bread)
     for sign, clusters in intersections(clusterings):
@@ -69,6 +72,19 @@ def _meat(plan: Plan, fits: list[Regression], clusters: Clusters) -> np.ndarray:
     else:
         found = meat(plan.cells.entries(clusters.code, clusters.n), designs, fitted)
     return np.asarray(found[np.ix_(place, place)])
+
+
+def _stratified_meat(plan: Plan, fits: list[Regression], strata: Clusters) -> np.ndarray:
+    """Meat of clusters centred within strata, each stratum with its factor n/(n-1), as R's survey has it."""
+    cells, clusters = plan.cells, plan.cells.clusters
+    own = np.empty(clusters.n, dtype=np.int64)
+    own[clusters.code] = strata.code
+    n = np.bincount(own)[strata.code].astype(float)
+
+    def scaled(variance: np.ndarray) -> Plan:
+        return replace(plan, cells=replace(cells, weight=cells.weight * np.sqrt(variance)))
+
+    return _meat(scaled(n / (n - 1)), fits, clusters) - _meat(scaled(1 / (n - 1)), fits, strata)
 
 
 def _joint_regressions(

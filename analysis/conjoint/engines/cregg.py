@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from conjury.inference.errors import InputError
 from ... import r
 from ...results import Estimates
 from ...variables import as_category, require_column, unit_codes
+from ..null import with_null
+from ..plan import warn_of_missing_groups
 from ..request import Request
 from .solution import provenance_of
 
@@ -116,6 +119,7 @@ def run(verb: str, data: pd.DataFrame, formula: str | None = None, **options: An
 
 def estimate_with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
     """Run a request with cregg; the table holds cregg's numbers, its defects included."""
+    request = with_null(request, data)
     verb = "cj" if request.verb in _GROUPED else request.verb
     if request.family != "gaussian" and _GROUPED.get(request.verb, verb) in ("mm", "mm_diffs"):
         raise InputError(f"cregg's marginal means have no family {request.family!r}; use another engine.")
@@ -134,10 +138,35 @@ def estimate_with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
             raise InputError(f"Reference {first!r} is no level of feature {name!r}; name one that is.")
         rest = [level for level in column.cat.categories if level != first]
         data = data.assign(**{name: column.cat.set_categories([first, *rest])})
+    for name in request.by:
+        require_column(data, name)
+    warn_of_missing_groups(data, request.by)
+    if verb == "cj_anova":
+        data = data[data[request.by[0]].notna()]
     frame = run(verb, data, str(request.formula), **options)
+    if verb in ("amce_diffs", "mm_diffs"):
+        frame = _ordered(request, data, frame)
     clusters = {name: unit_codes(data, name)[1] for name in request.clusters}
     used = int(_used(request, data).sum())
     return Estimates(frame, None, provenance_of(request, len(data), used, clusters))
+
+
+def _ordered(request: Request, data: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+    """Sort differences as the native engine does; cregg sorts effects by its names of coefficients."""
+    groups = as_category(data, request.by[0]).cat.remove_unused_categories().cat.categories
+    first, *others = map(str, groups)
+    contrasts = [f"{other} - {first}" for other in others]
+    step = 1 if request.level_order == "ascending" else -1
+    rows = [
+        (request.label(name), str(level))
+        for name in request.features
+        if name not in request.by
+        for level in as_category(data, name).cat.categories[::step]
+    ]
+    place = {(by, *row): number for number, (by, row) in enumerate(product(contrasts, rows))}
+    keys = zip(*(frame[name].astype(str) for name in ("by", "feature", "level")), strict=True)
+    order = np.argsort([place.get(key, len(place)) for key in keys], kind="stable")
+    return frame.iloc[order].reset_index(drop=True)
 
 
 def _used(request: Request, data: pd.DataFrame) -> np.ndarray:

@@ -24,6 +24,8 @@ class RowRegression:
     outcome, weight : ndarray, shape (n,)
     cluster : ndarray of int or None, shape (n,)
         None: rows are independent.
+    strata : ndarray of int or None, shape (n,)
+        With strata all rows of the data are here, and outcomes that the fit does not use are NaN.
     n_clusters : int
         G, clusters without a complete row included.
     family : str
@@ -34,6 +36,7 @@ class RowRegression:
     outcome: np.ndarray
     weight: np.ndarray
     cluster: np.ndarray | None
+    strata: np.ndarray | None
     n_clusters: int
     family: str
 
@@ -42,7 +45,10 @@ RowFit = Callable[[RowRegression], tuple[np.ndarray, np.ndarray]]
 
 
 def solve_on_rows(plan: Plan, fit: RowFit) -> Solution:
-    """Solve a plan with ``fit``: coefficients (k,) and their covariance (k, k), without any factor."""
+    """Solve a plan with ``fit``: coefficients (k,) and their covariance (k, k), without any factor.
+
+    With strata the covariance has the factors of the strata.
+    """
     n_coef = plan.contrasts.shape[1]
     counts = plan.cluster_counts(plan.cells.clusters)
     coef, vcov = np.zeros(n_coef), np.full((n_coef, n_coef), np.nan)
@@ -53,7 +59,9 @@ def solve_on_rows(plan: Plan, fit: RowFit) -> Solution:
         part = np.zeros((len(columns), len(columns)))
         if kept.any():
             coef[columns[kept]], part[np.ix_(kept, kept)] = fit(regression)
-        scale = small_sample_scale(counts[columns])
+        scale = (
+            np.ones(len(columns)) if regression.strata is not None else small_sample_scale(counts[columns])
+        )
         vcov[np.ix_(columns, columns)] = scale[:, None] * part * scale
     return Solution(coef, vcov)
 
@@ -61,14 +69,16 @@ def solve_on_rows(plan: Plan, fit: RowFit) -> Solution:
 def _row_regression(plan: Plan, chosen: list[int]) -> tuple[RowRegression, np.ndarray]:
     cells = plan.cells
     design = np.hstack([plan.blocks[i].design for i in chosen])
-    used = plan.used[chosen].any(axis=0)
-    rows = used[cells.cell] & (cells.weight > 0)
-    kept = independent_columns(design.T @ (design * (cells.cell_weight * used)[:, None]))
+    inside = plan.used[chosen].any(axis=0)
+    used = inside[cells.cell] & (cells.weight > 0)
+    rows = used if cells.strata is None else np.ones_like(used)
+    kept = independent_columns(design.T @ (design * (cells.cell_weight * inside)[:, None]))
     regression = RowRegression(
         design=design[:, kept][cells.cell[rows]],
-        outcome=cells.outcome[rows],
-        weight=cells.weight[rows],
+        outcome=np.where(used, cells.outcome, np.nan)[rows],
+        weight=np.where(used, cells.weight, 1.0)[rows],
         cluster=cells.clusters.code[rows] if cells.clusterings else None,
+        strata=None if cells.strata is None else cells.strata.code,
         n_clusters=cells.clusters.n,
         family=plan.request.family,
     )

@@ -125,7 +125,7 @@ def assemble(plan: Plan, solution: Solution) -> Estimates:
     found = infer(fitted, plan.contrasts[tested])
     std_error = _filled(found.std_error, tested)
     df = None if found.df is None else _filled(found.df, tested)
-    frame = tidy(plan.keys, estimate, std_error, plan.request.alpha, plan.request.h0, df)
+    frame = tidy(plan.keys, estimate, std_error, plan.request.alpha, plan.request.h0 or 0.0, df)
     labels = row_labels(plan.keys[tested])
     vcov = pd.DataFrame(found.vcov, index=labels, columns=labels)
     made = replace(provenance(plan), interval="normal" if df is None else "t")
@@ -160,7 +160,7 @@ def provenance_of(request: Request, n_rows: int, n_used: int, clusters: Mapping[
         by=request.by,
         family=request.family,
         alpha=request.alpha,
-        null=request.h0,
+        null=request.h0 or 0.0,
         n_rows=n_rows,
         n_used=n_used,
         n_clusters=min(clusters.values(), default=None),

@@ -25,12 +25,16 @@ def _fit(rows: RowRegression) -> tuple[np.ndarray, np.ndarray]:
     if rows.cluster is not None:
         frame["cluster"] = rows.cluster
         units = len(np.unique(rows.cluster))
+    if rows.strata is not None:
+        frame["stratum"] = rows.strata
     found = r.call(
         "fit_survey",
         data=frame,
         formula=f"outcome ~ 0 + {' + '.join(names)}",
         id=None if rows.cluster is None else "cluster",
         weights="weight",
+        strata=None if rows.strata is None else "stratum",
         family=rows.family,
     )
-    return np.asarray(found["coef"]), np.asarray(found["vcov"]) * (units - 1) / units
+    factor = 1.0 if rows.strata is not None else (units - 1) / units
+    return np.asarray(found["coef"]), np.asarray(found["vcov"]) * factor

@@ -263,6 +263,8 @@ def _checked(fit: Estimates, draws: int, weights: str | None, seed: int | None) 
     fitted = regressions_of(fit) if isinstance(fit, Estimates) else None
     if fitted is None:
         raise InputError(_why_not(fit))
+    if fitted.plan.request.strata:
+        raise InputError("The wild bootstrap knows no strata; leave strata out.")
     if fitted.plan.request.family != "gaussian":
         raise InputError("The wild bootstrap is for linear models; leave out family='quasibinomial'.")
     if weights is not None and weights not in KINDS:

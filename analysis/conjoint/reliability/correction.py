@@ -78,6 +78,8 @@ def estimate_corrected(request: Request, data: Data, correct: Correct) -> Correc
     """Estimate what a request asks for from first answers, and correct it as ``correct`` says."""
     if request.engine == "cregg" or request.family != "gaussian":
         raise InputError("correct= undoes shares and differences of shares; leave out engine and family.")
+    if request.strata:
+        raise InputError("correct= knows no strata; leave strata out.")
     if request.verb not in ("amce", "mm", "amce_diffs", "mm_diffs"):
         raise InputError(f"{request.verb} takes no 'correct'; use amce, mm, amce_diffs or mm_diffs.")
     choices = _whole(data)

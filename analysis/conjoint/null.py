@@ -1,0 +1,74 @@
+"""The null value of marginal means: in a forced choice among k profiles chance is 1/k."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.tables import KEYS, SUM_TOLERANCE
+
+from ..variables import numeric_column
+from .request import Request
+
+_PAIR = ("pair_id", "pair")
+_TASK = ("judge_id", "task")
+_WITHIN = tuple(name for name in KEYS["choices"] if name not in ("pair_id", "position"))
+MEANS = ("mm", "cj_mm")
+
+
+def with_null(request: Request, data: pd.DataFrame) -> Request:
+    """The request with its null value: the one that was given, else that of the outcome."""
+    if request.h0 is not None or request.verb not in MEANS:
+        return request
+    return replace(request, h0=chance_of(data, request.formula.outcome, request.clusters))
+
+
+def needed_columns(names: Iterable[str]) -> list[str]:
+    """Of the columns of a file, those by which forced choices are recognised."""
+    return [name for name in (*_PAIR, *_WITHIN, "task", "status") if name in set(names)]
+
+
+def chance_of(data: pd.DataFrame, outcome: str, clusters: Sequence[str] = ()) -> float:
+    """Mean outcome if levels do not matter: 1/k where one of k profiles is chosen, else 0.
+
+    Rows belong to one choice where they agree in ``pair_id`` (or ``pair``; a judge's prompts, repeats and
+    samples apart), without such a column in ``judge_id`` and ``task``, else in the single cluster column.
+    The outcome is a forced choice where the outcomes of every choice with all k rows answered sum to 1 (one
+    is 1 and the others are 0, or they are probabilities), and nowhere to more. Rows with a ``status`` other
+    than ok do not count.
+
+    Examples
+    --------
+    >>> pairs = pd.DataFrame({"chosen": [1, 0, 0, 1], "pair_id": [1, 1, 2, 2], "score": [4, 2, 3, 1]})
+    >>> chance_of(pairs, "chosen"), chance_of(pairs, "score")
+    (0.5, 0.0)
+    """
+    values = numeric_column(data, outcome)
+    answered = ~np.isnan(values)
+    if "status" in data:
+        answered &= (data["status"].astype("string") == "ok").to_numpy(dtype=bool, na_value=False)
+    values = np.where(answered, values, 0.0)
+    if not answered.any() or values.min() < 0 or values.max() > 1:
+        return 0.0
+    for keys in _choices(data, clusters):
+        code = data.groupby(keys, dropna=False, observed=True, sort=False).ngroup().to_numpy()
+        size, sums = np.bincount(code), np.bincount(code, values)
+        whole = (size == size.max()) & (np.bincount(code, answered) == size)
+        if size.max() > 1 and whole.any() and (np.abs(sums[whole] - 1) <= SUM_TOLERANCE).all():
+            return 1 / int(size.max()) if (sums <= 1 + SUM_TOLERANCE).all() else 0.0
+    return 0.0
+
+
+def _choices(data: pd.DataFrame, clusters: Sequence[str]) -> Iterator[list[str]]:
+    """Columns that may tell choices apart; only the first that there are."""
+    for name in _PAIR:
+        if name in data:
+            yield [name, *(column for column in _WITHIN if column in data)]
+            return
+    if set(_TASK) <= set(data):
+        yield [*_TASK, *(column for column in _WITHIN if column in data and column not in _TASK)]
+    elif len(clusters) == 1 and clusters[0] in data:
+        yield list(clusters)
