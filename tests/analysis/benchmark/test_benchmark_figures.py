@@ -11,6 +11,7 @@ import pytest
 
 from conjury.analysis.benchmark_layouts import lay_out
 from conjury.analysis.figures.benchmark import DRAWN, alt_of, figure_of, further_figures, is_drawn
+from conjury.analysis.figures.benchmark.differences import beside_the_best
 from conjury.analysis.figures.theme import save
 from conjury.analysis.raters.result import RaterResult
 from conjury.inference.errors import InputError
@@ -216,3 +217,30 @@ def test_many_judges_make_a_matrix_with_the_best_first_and_marks_where_differenc
     assert "compared with the judge who is best there" in table
     few = pd.DataFrame([row for row in rows if {row["left"], row["right"]} <= set(names[:8])])
     assert not figure_of(RaterResult(few, "differences")).axes[0].images
+
+
+@pytest.mark.parametrize("best", ["left", "right"])
+def test_pairs_of_the_best_judge_put_it_first_on_whichever_side_it_was(best: str) -> None:
+    numbers = {"estimate": [0.3, 0.1], "lower": [0.2, 0.05], "upper": [0.4, 0.3]}
+    pairs = pd.DataFrame({"left": ["gpt", "pal"], "right": ["kim", "kim"], "_where": "texts", **numbers})
+    won = pairs.iloc[[0]].assign(right="pal")
+    if best == "right":
+        won = won.assign(left="pal", right="gpt", estimate=-0.3, lower=-0.4, upper=-0.2)
+    shown = beside_the_best(pd.concat([won, pairs], ignore_index=True))
+    assert shown["left"].tolist() == ["gpt", "gpt"]
+    assert shown["right"].tolist() == ["pal", "kim"]
+    assert shown["estimate"].tolist() == [0.3, 0.3]
+    assert shown["lower"].tolist() == [0.2, 0.2]
+    assert shown["upper"].tolist() == [0.4, 0.4]
+
+
+def test_differences_of_many_judges_are_laid_out_where_the_first_listed_judge_is_the_best() -> None:
+    result = made.differences([f"judge{k}" for k in range(10)])
+    left = result.frame["left"].str[5:].astype(int)
+    ahead = RaterResult(
+        result.frame.assign(estimate=0.2 - left / 100, lower=0.01, upper=0.3),
+        "differences",
+        settings=result.settings,
+    )
+    [table] = lay_out(ahead, "differences", {})
+    assert table.as_raw_html().count("judge0 \N{MINUS SIGN} judge") == 9 * 2
