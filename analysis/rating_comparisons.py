@@ -40,7 +40,8 @@ def _upper(text: object) -> str:
 
 OF_RATINGS = (
     "Intervals of means, biases and correlations take the people as they are; the truth is that of all "
-    "people who could have been drawn."
+    "people who could have been drawn. Estimates that are the same in every bootstrap draw have no interval "
+    "and are not counted."
 )
 
 

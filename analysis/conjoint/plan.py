@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 from ..cells import Cells
 from ..clusters import Clusters
 from ..linear import invert_in_order
+from ..results import SHARE, UNBOUNDED, Support
 from .request import Request
 
 Term = tuple[tuple[str, int], ...]
@@ -87,6 +88,13 @@ class Plan:
     is_reference: np.ndarray
     request: Request
 
+    @property
+    def support(self) -> Support:
+        """Least and largest value of what is reported: 0 and 1 for means of an outcome from 0 to 1."""
+        means = self.request.verb in ("mm", "cj_mm") and self.request.family == "gaussian"
+        outcome = self.cells.outcome
+        return SHARE if means and ((outcome >= 0) & (outcome <= 1)).all() else UNBOUNDED
+
     @cached_property
     def slices(self) -> tuple[slice, ...]:
         """Columns of each block among all K."""
@@ -143,6 +151,11 @@ class CountPlan:
     whole: np.ndarray | None
     keys: pd.DataFrame
     request: Request
+
+    @property
+    def support(self) -> Support:
+        """Least and largest value of what is reported: 0 and 1 for shares."""
+        return UNBOUNDED if self.whole is None else SHARE
 
     @property
     def value(self) -> str:

@@ -77,6 +77,16 @@ def test_a_preference_for_a_side_is_found(study: Study, people: pd.DataFrame) ->
         assert position_share(split(study, biased), 0.05).verdict == verdict
 
 
+def test_a_judge_that_always_answers_a_has_wilsons_interval_and_the_exact_p(
+    study: Study, model: pd.DataFrame
+) -> None:
+    few = model.iloc[:12].assign(chosen=[1.0, 0.0] * 6)
+    [only] = position_share(split(study, few), 0.05).table.to_dict("records")
+    assert only["estimate"] == only["upper"] == 1
+    assert only["lower"] == pytest.approx(0.6097, abs=1e-4)
+    assert only["p"] == pytest.approx(2 * 0.5**6)
+
+
 def test_findings_on_one_judge_are_told_in_the_singular(study: Study, model: pd.DataFrame) -> None:
     lost = lose(model, np.arange(len(model) // 2) < 40)
     for judged, check in (
