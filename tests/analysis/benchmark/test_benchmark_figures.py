@@ -12,7 +12,9 @@ import pytest
 from conjury.analysis.benchmark_layouts import lay_out
 from conjury.analysis.figures.benchmark import DRAWN, alt_of, figure_of, further_figures, is_drawn
 from conjury.analysis.figures.benchmark.differences import beside_the_best
-from conjury.analysis.figures.theme import save
+from conjury.analysis.figures.raters import figure_of as raters_figure
+from conjury.analysis.figures.raters.naming import Names
+from conjury.analysis.figures.theme import LIGHT, save
 from conjury.analysis.raters.result import RaterResult
 from conjury.inference.errors import InputError
 
@@ -244,3 +246,29 @@ def test_differences_of_many_judges_are_laid_out_where_the_first_listed_judge_is
     )
     [table] = lay_out(ahead, "differences", {})
     assert table.as_raw_html().count("judge0 \N{MINUS SIGN} judge") == 9 * 2
+
+
+def test_statuses_have_one_colour_whichever_of_them_occur() -> None:
+    result = made.readings()
+    few = RaterResult(result.frame[result.frame["status"] != "refused"], "readings")
+    colors = []
+    for one in (result, few):
+        legend = figure_of(one).legends[0]
+        faces = [handle.get_facecolor() for handle in legend.get_patches()]
+        colors.append(dict(zip((text.get_text() for text in legend.get_texts()), faces, strict=True)))
+    assert {name: colors[0][name] for name in colors[1]} == colors[1]
+
+
+def test_a_judge_has_the_colour_of_its_label_in_curves_and_beside_the_truth() -> None:
+    words = {("judges", name): name for name in made.JUDGES}
+    drawn = figure_of(made.passes(), labels=words)
+    last = made.FEW[-1]
+    place = Names(words).place(last, [last])
+    lines = [line for line in drawn.axes[0].get_lines() if line.get_color() == LIGHT.color(place)]
+    assert [line.get_marker() for line in lines] == [LIGHT.marker(place)]
+    truth = pd.DataFrame(
+        {"quantity": "accuracy", "judge": [last], "truth": 0.5, "estimate": 0.5, "lower": 0.4, "upper": 0.6,
+         "inside": True}
+    )  # fmt: skip
+    axes = raters_figure(RaterResult(truth, "recovery"), labels=words).axes[0]
+    assert LIGHT.color(place) in {line.get_color() for line in axes.get_lines()}
