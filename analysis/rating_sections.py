@@ -33,7 +33,7 @@ LEADS = {
     "distributions": "{figure} shows how often people and models gave each rating.",
     "correlations": (
         "{figure} shows how closely each model follows the mean of people, and {table} the numbers. "
-        "Brackets and lines are {intervals}."
+        "Lines are {intervals}; stars mark correlations that differ from zero."
     ),
     "rating_lines": (
         "{figure} sets each item's rating by a model against the mean of people; on the dashed line both "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -204,16 +204,22 @@ def _judges(frame: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _widest(frame: pd.DataFrame, labels: Labels) -> str:
-    """Say where clustered errors are largest beside those of independent rows, and on how few clusters."""
+    """Name the largest ratios of standard errors, of clustered ones and of all, and the fewest clusters."""
     clustered = frame[frame["method"].isin(["CR1", "CR2"]) & frame["ratio"].notna()].reset_index(drop=True)
     if clustered.empty:
         return "The choices hold no stimuli, so no errors by them are shown."
-    worst = clustered.iloc[int(clustered["ratio"].to_numpy(float).argmax())]
-    return (
-        f"The largest ratio is {number(worst['ratio'], 1)} ({plain(named(worst))}, "
-        f"{plain(labels.both(worst['feature'], worst['level']))}, errors by {plain(worst['choice'])}). "
-        f"Errors by stimuli rest on as few as {int(clustered['n_clusters'].min())} of them."
-    )
+    worst, most = (rows.loc[rows["ratio"].astype(float).idxmax()] for rows in (clustered, frame))
+    told = f"Among clustered standard errors the largest ratio is {_ratio(worst, labels)}"
+    if number(most["ratio"], 1) != number(worst["ratio"], 1):
+        wide = ", which errs on the wide side" if most["method"] == "pigeonhole" else ""
+        told += f"; among all standard errors it is {_ratio(most, labels)}{wide}"
+    return f"{told}. Clustering by stimuli rests on as few as {whole(clustered['n_clusters'].min())} of them."
+
+
+def _ratio(row: pd.Series[Any], labels: Labels) -> str:
+    """A ratio of standard errors, with the judge, level and choice that it belongs to."""
+    level = plain(labels.both(row["feature"], row["level"]))
+    return f"{number(row['ratio'], 1)} ({plain(named(row))}, {level}, {plain(row['choice'])})"
 
 
 def _slopes(frame: pd.DataFrame, labels: Labels) -> str:

@@ -128,16 +128,16 @@ def ratio_ranges(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def errors_alt(frame: pd.DataFrame, *, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Describe the figure in words, with the widest errors of each feature outside of bootstraps.
+    """Describe the figure in words, with the largest standard errors of each feature.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"feature": "reply", "level": "agree", "choice": ["rows", "text"],
     ...                       "method": ["HC0", "CR1"], "ratio": [1.0, 2.0]})
-    >>> print(errors_alt(frame))
-    Intervals of 1 effect under 2 choices of errors. Largest error over that of rows: Reply 2.0, text.
+    >>> print(errors_alt(frame)[49:])
+    Largest standard error over that of rows: Reply 2.0, text.
     """
-    words, known = Labels(labels), frame[frame["ratio"].notna() & (frame["method"] != "pigeonhole")]
+    words, known = Labels(labels), frame[frame["ratio"].notna()]
     n_effects, n_choices = len(frame[["feature", "level"]].drop_duplicates()), frame["choice"].nunique()
     told = []
     for feature in display_order(known["feature"]):
@@ -146,7 +146,7 @@ def errors_alt(frame: pd.DataFrame, *, labels: Mapping[LabelKey, str] | None = N
         told.append(f"{words.feature(feature)} {worst['ratio']:.1f}, {worst['choice']}")
     return (
         f"Intervals of {n_effects} effect{'s' * (n_effects != 1)} under {n_choices} choices of errors. "
-        f"Largest error over that of rows: {'; '.join(told)}."
+        f"Largest standard error over that of rows: {'; '.join(told)}."
     )
 
 

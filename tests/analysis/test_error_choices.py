@@ -150,7 +150,10 @@ def test_ranges_of_ratios_leave_out_the_bootstrap_without_errors(found) -> None:
 def test_the_description_names_the_widest_errors_of_each_attribute(found) -> None:
     told = errors_alt(found.frame)
     assert "5 effects under 10 choices" in told
-    assert "pigeonhole" not in told
+    ratios = ratio_ranges(found.frame)
+    for name, feature in (("Tone", "tone"), ("Author", "author"), ("Reply", "reply")):
+        largest = ratios[(feature, "max")]
+        assert f"{name} {largest.max():.1f}, {largest.idxmax()}" in told
     assert all(f"{name} " in told for name in ("Tone", "Author", "Reply"))
 
 

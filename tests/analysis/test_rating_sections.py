@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ import pytest
 from conjury.analysis.figures.raters import alt_of, figure_of, further_figures
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.figures.raters.predictive import predicted_shares
+from conjury.analysis.markup import to_html
+from conjury.analysis.raters.descriptive import correlations, means
 from conjury.analysis.raters.models.checks import fit_in_words
 from conjury.analysis.raters.ratings import read_ratings
 from conjury.analysis.raters.replacement import alt_test
@@ -21,6 +24,7 @@ from conjury.analysis.raters.replacement.at_hand import at_hand, cut_correlation
 from conjury.analysis.raters.replacement.curve import epsilons, with_curve
 from conjury.analysis.raters.replacement.panel import panel_of
 from conjury.analysis.raters.result import RaterResult
+from conjury.analysis.raters.saved import tables_of
 from conjury.analysis.rating_agreement import power_tables
 from conjury.analysis.rating_answers import answers_of, beside
 from conjury.analysis.rating_cells import in_words
@@ -262,15 +266,37 @@ def test_printed_numbers_stand_beside_ours_with_the_difference() -> None:
 
 
 @pytest.mark.parametrize("simulated", [True, False])
-def test_captions_say_whether_ours_are_simulated(
+def test_published_numbers_are_set_beside_real_judgments_only(
     simulated: bool, at_place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     manifest = {"simulated": simulated, "results": [recorded("raters_fun", RaterResult(fitted().frame, "x"))]}
     write(at_place, manifest, published_means=published()).published()
     page = capsys.readouterr().out
-    assert "3 printed numbers" in page
-    assert "The folder has the other 1." in page
-    assert ("printed and recomputed. Ours are of simulated data." in page) is simulated
+    assert ("3 printed numbers" in page) is not simulated
+    assert ("The folder has the other 1." in page) is not simulated
+    assert ("are simulated and are not compared with published numbers." in page) is simulated
+
+
+def test_ids_of_tables_are_unique_where_two_results_are_of_one_kind(
+    at_place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pd.DataFrame(
+        [("ann", "human", f"i{k}", float(k % 4), "wit", "ab"[k % 2]) for k in range(12)]
+        + [("gpt", "model", f"i{k}", float(k % 3), "wit", "ab"[k % 2]) for k in range(12)],
+        columns=["judge_id", "judge_kind", "item_id", "value", "dimension", "kind"],
+    )
+    results = {"means": means(table, draws=9), "means_kind": means(table, by="kind", draws=9)}
+    results |= {"r": correlations(table, draws=9), "r_kind": correlations(table, by="kind", draws=9)}
+    tables = {name: part for key, one in results.items() for name, part in tables_of(key, one).items()}
+    report = write(at_place, {"results": [recorded(*each) for each in results.items()]}, **tables)
+    report.show("means", "correlations")
+    shown = capsys.readouterr().out
+    (at_place / "references.bib").write_text("", encoding="utf-8")
+    page = to_html(shown, at_place, "references.bib")
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len([name for name in ids if name.startswith("gt-")]) >= 8
+    assert len(ids) == len(set(ids))
+    assert "Brackets" not in shown
 
 
 @pytest.fixture(scope="module")
