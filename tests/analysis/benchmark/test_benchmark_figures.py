@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import made_up_benchmark as made
 import numpy as np
@@ -272,3 +273,48 @@ def test_a_judge_has_the_colour_of_its_label_in_curves_and_beside_the_truth() ->
     )  # fmt: skip
     axes = raters_figure(RaterResult(truth, "recovery"), labels=words).axes[0]
     assert LIGHT.color(place) in {line.get_color() for line in axes.get_lines()}
+
+
+def test_heads_of_matrices_break_between_words_and_spare_places_are_at_the_end() -> None:
+    judges = [
+        "deepseek_reasoner",
+        "llama_3_1_8b",
+        "qwen2_5_14b",
+        "acegpt_v2_32b_chat",
+        "gpt_5_2",
+        "jais",
+        "kim",
+    ]
+    names = [
+        "DeepSeek-Reasoner",
+        "Llama-3.1-8B",
+        "Qwen2.5-14B",
+        "AceGPT-v2-32B-Chat",
+        "GPT-5.2",
+        "Jais",
+        "Kim",
+    ]
+    labels: dict[Any, str] = {("judges", key): name for key, name in zip(judges, names, strict=True)}
+    result = made.confusion(labels=["safe", "harmful"], judges=judges)
+    twice = pd.concat([result.frame, result.frame.assign(prompt="image")], ignore_index=True)
+    figure = figure_of(RaterResult(twice, "confusion"), labels=labels)
+    shown = [axes for axes in figure.axes if axes.get_title(loc="left")]
+    assert len(shown) == 14
+    for axes in shown:
+        judge, prompt = axes.get_title(loc="left").replace("-\n", "-").replace(",\n", ", ").split(", ")
+        assert judge.replace("\n", " ") in names
+        assert prompt in ("Lines", "Image")
+    edges = [round(axes.get_position().y0, 3) for axes in shown]
+    across = edges.count(edges[0])
+    assert edges.count(edges[-1]) < across
+    named = [axes.texts[-1].get_text() == "No answer" or axes.get_xticklabels()[-1].get_text() == "No answer"
+             for axes in shown if axes.texts]  # fmt: skip
+    assert named == [False] * (len(shown) - across) + [True] * across
+
+
+def test_thirteen_labels_fit_on_a_page_with_spare_places_at_the_end() -> None:
+    figure = figure_of(made.confusion(), labels=made.WORDS)
+    first, *_, last = [axes for axes in figure.axes if axes.get_title(loc="left")]
+    assert figure.get_figheight() <= 9.6
+    assert first.get_title(loc="left") == "Qwen3-8B"
+    assert last.get_position().x0 == pytest.approx(first.get_position().x0, abs=0.01)
