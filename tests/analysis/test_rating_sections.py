@@ -398,3 +398,16 @@ def test_methods_name_columns_as_code_and_rules_in_words() -> None:
     assert said.startswith("Clusters of items: `topic_id`, 2,000 draws")
     for text in ("Root mean squared error", "Benjamini-Yekutieli", "scale: 1, 2"):
         assert text in said
+
+
+def test_notes_that_several_results_share_are_told_once_with_labels(at_place: Path) -> None:
+    found = recorded("a", RaterResult(fitted().frame, "x"))
+    shared = "Intervals resample items; gpt_4_1 too."
+    results = [{**found, "name": name, "title": f"Result {name}.", "notes": [shared]} for name in "abcde"]
+    results[0]["notes"].append("Alone.")
+    notes = write(at_place, {"results": results, "notes": ["Of the run."]}).notes().splitlines()
+    assert notes == [
+        "- Of the run.",
+        "- Intervals resample items; GPT-4.1 too. (Result a; Result b; Result c; and 2 more)",
+        "- Alone. (Result a)",
+    ]

@@ -131,6 +131,18 @@ def test_stimuli_are_told_in_figures_and_a_table_for_every_judge(results, away_f
     assert "lets the effects of *Insult* differ" in printed
 
 
+def test_a_check_that_counted_nothing_has_no_figure(results, tmp_path, away_from_home, capsys) -> None:
+    copy = shutil.copytree(results, tmp_path / "copy")
+    name = next(str(row["name"]) for row in CHECKS.to_dict("records") if row["figure"])
+    checks = CHECKS[CHECKS["name"] == name].assign(name="impossible_profiles")
+    checks.to_parquet(copy / "tables" / "diagnosis.parquet")
+    table = pd.DataFrame({"judge": "gpt", "prompt": "", "rule": ["same", "other"], "n": 0, "of": 100})
+    for counts, shown in (([0, 0], False), ([0, 3], True)):
+        table.assign(n=counts).to_parquet(copy / "tables" / "check_impossible_profiles.parquet")
+        DiagnosticsReport(copy).checks()
+        assert ("fig-check-impossible-profiles" in capsys.readouterr().out) is shown
+
+
 def test_the_largest_ratio_in_words_is_that_of_the_table() -> None:
     frame = pd.DataFrame(
         {"judge": "GPT-4o", "prompt": "", "feature": "tone", "level": "rude",

@@ -10,6 +10,7 @@ from conjury.analysis.conjoint.reliability.estimate import reliability
 from conjury.analysis.diagnostics.answers import answers
 from conjury.analysis.diagnostics.attention_filters import attention_filters
 from conjury.analysis.diagnostics.carry_over import carry_over, repeated_sides
+from conjury.analysis.diagnostics.check import Question
 from conjury.analysis.diagnostics.diagnose import NAMES, diagnose
 from conjury.analysis.diagnostics.group_effects import hotelling_test
 from conjury.analysis.diagnostics.judged import split
@@ -85,6 +86,12 @@ def test_a_judge_that_always_answers_a_has_wilsons_interval_and_the_exact_p(
     assert only["estimate"] == only["upper"] == 1
     assert only["lower"] == pytest.approx(0.6097, abs=1e-4)
     assert only["p"] == pytest.approx(2 * 0.5**6)
+
+
+def test_findings_have_true_minus_signs_and_names_keep_their_hyphens() -> None:
+    table = pd.DataFrame({"judge": ["gpt-4"], "prompt": ""})
+    made = Question("a", "A", "A?", "").answer(table, "pass", "The largest is -0.069 (gpt-4-1106, [-1, 2]).")
+    assert made.finding == "The largest is \N{MINUS SIGN}0.069 (gpt-4-1106, [\N{MINUS SIGN}1, 2])."
 
 
 def test_findings_on_one_judge_are_told_in_the_singular(study: Study, model: pd.DataFrame) -> None:
