@@ -120,6 +120,7 @@ class RatingsReport(ReportData):
         told = [
             f"**{sections.ended(plain(made['title']))}** {sections.method(made)}"
             for made in self.records.values()
+            if sections.method(made)
         ]
         return "\n\n".join(told)
 

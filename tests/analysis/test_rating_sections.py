@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from conjury.analysis import benchmark_sections
 from conjury.analysis.figures.raters import alt_of, figure_of, further_figures
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.figures.raters.predictive import predicted_shares
@@ -27,10 +28,11 @@ from conjury.analysis.raters.result import RaterResult
 from conjury.analysis.raters.saved import tables_of
 from conjury.analysis.rating_agreement import power_tables
 from conjury.analysis.rating_answers import answers_of, beside
+from conjury.analysis.rating_captions import CAPTIONS, METHODS, caption
 from conjury.analysis.rating_cells import in_words
 from conjury.analysis.rating_predictions import assumptions, predictive_check, prior_table, told
 from conjury.analysis.rating_published import beside_table
-from conjury.analysis.rating_sections import method
+from conjury.analysis.rating_sections import FURTHER, LEADS, method
 from conjury.analysis.report_ratings import RatingsReport
 from conjury.inference.errors import InputError
 
@@ -394,6 +396,10 @@ def test_ids_become_words_and_files_keep_their_names(text: str, said: str) -> No
 def test_methods_name_columns_as_code_and_rules_in_words() -> None:
     settings = {"cluster": "topic_id", "draws": 2000, "scoring": "neg_rmse", "multiplicity": "by",
                 "scale": [1.0, 2.0]}  # fmt: skip
+    told = method({"kind": "alt_test", "settings": {"draws": 5}})
+    assert told.startswith("The alternative annotator test: a one-sided paired t test for each annotator")
+    assert told.endswith("5 draws.")
+    assert method({"kind": "unknown", "settings": {}}) == ""
     said = method({"settings": settings})
     assert said.startswith("Clusters of items: `topic_id`, 2,000 draws")
     for text in ("Root mean squared error", "Benjamini-Yekutieli", "scale: 1, 2"):
@@ -411,3 +417,18 @@ def test_notes_that_several_results_share_are_told_once_with_labels(at_place: Pa
         "- Intervals resample items; GPT-4.1 too. (Result a; Result b; Result c; and 2 more)",
         "- Alone. (Result a)",
     ]
+
+
+def test_every_kind_of_figure_has_a_caption_that_says_what_is_drawn() -> None:
+    kinds = {*LEADS, *benchmark_sections.LEADS, *FURTHER, *benchmark_sections.FURTHER} - {"coverage"}
+    assert kinds <= set(CAPTIONS)
+    for kind in kinds:
+        told = caption("Title.", kind, {"alpha": 0.1, "draws": 200, "cluster": "topic_id"})
+        assert "{" not in told
+        assert len(told) > len("Title.")
+        if "interval" in told and kind != "recovery":
+            assert "90%" in told
+        assert "interval" not in caption("Title.", kind, {"draws": 0}) or "drawn" not in CAPTIONS[kind]
+    assert {*LEADS, *benchmark_sections.LEADS} <= set(METHODS)
+    told = caption("Means.", "means", {"alpha": 0.1, "draws": 200, "cluster": "topic_id"})
+    assert told.endswith("lines: 90% intervals with bootstrap standard errors, whole topics resampled.")
