@@ -38,9 +38,10 @@ CAPTIONS = {
 }
 STIMULI = """\
 Errors by pair or respondent hold for other answers about these very stimuli; whoever speaks about stimuli
-like these has to count them as drawn at random, too. {figures} shows every interval around its estimate,
-under each choice of what is random (an upright line marks zero where it is near), and below how many times
-larger its errors are than those of independent rows. @tbl-errors sums this up. {finding}
+like these has to count them as drawn at random, too. {figures} shows intervals around each estimate
+under up to four choices of what is random (an upright line marks zero where it is near), and below, for every
+choice, how many times larger standard errors are than those of independent rows. @tbl-errors has these
+numbers for all judges. {finding}
 
 CR1 corrects clustered errors by G/(G-1); CR2 also corrects for few clusters, with Satterthwaite's degrees of
 freedom. The wild bootstrap has no error, only an interval. The pigeonhole bootstrap draws each kind of
