@@ -25,6 +25,7 @@ from .figures.benchmark.panels import judges_in_words, placed
 from .figures.benchmark.policies import policies_apart
 from .figures.benchmark.scores import policy_of
 from .figures.benchmark.terms import (
+    BASELINES,
     MISSING,
     READINGS,
     STATUSES,
@@ -36,7 +37,7 @@ from .figures.benchmark.terms import (
 from .figures.labels import LabelKey, words
 from .figures.raters.naming import Names
 from .figures.raters.terms import COEFFICIENTS
-from .rating_cells import any_table, estimate_cell, spread, with_gaps
+from .rating_cells import any_table, estimate_cell, in_brackets, spread, with_gaps
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -78,7 +79,9 @@ def score_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
         pd.Series([metric_in_words(kind) for kind in chosen["metric"]]),
         estimate_cell,
     )
-    note = f"In brackets: {_level(result)} intervals; {MISSING.get(policy, policy)}."
+    shown = _baselines_last(shown, chosen)
+    what = in_brackets(f"{_level(result)} intervals", shown)
+    note = f"{what}; {MISSING.get(policy, policy)}."
     tables = [_grouped(shown, name, with_gaps(note, shown, "not defined, or no draw differs"))]
     first = metrics[0]
     of_first, places = placed(
@@ -119,6 +122,7 @@ def pass_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
         "k = " + frame["k"].astype(int).astype(str),
         lambda row: number(row["estimate"], 3),
     )
+    shown = _baselines_last(shown, frame)
     note = "Of most frequent and best answers the first k count; of the others all subsets of k answers."
     if result.settings.get("by"):
         note = "Over all subsets of k answers. The folder has the other scores."
@@ -307,7 +311,9 @@ def annotator_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
         frame["coefficient"].map(lambda kind: COEFFICIENTS.get(kind, kind)),
         estimate_cell,
     )
-    note = f"In brackets: {_level(result)} intervals. Observed agreement is that of pairs of people."
+    note = (
+        f"{in_brackets(f'{_level(result)} intervals', shown)}. Observed agreement is that of pairs of people."
+    )
     return [_grouped(shown, name, note)]
 
 
@@ -332,6 +338,12 @@ def _grouped(shown: pd.DataFrame, name: str, note: str, left: int = 1) -> GT:
     if single:
         return styled_table(shown.drop(columns=PLACE), name=name, note=note, left=left)
     return styled_table(shown, name=name, groups=PLACE, note=note, left=left)
+
+
+def _baselines_last(shown: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+    """Put rows of baselines, as ``judge`` and ``_who`` of ``frame`` name them, below those of judges."""
+    trivial = set(frame.loc[frame["judge"].astype(str).isin(list(BASELINES)), "_who"].astype(str))
+    return shown.sort_values("Judge", key=lambda names: names.isin(trivial), kind="stable")
 
 
 def _ranked(frame: pd.DataFrame, places: list[str]) -> list[int]:

@@ -23,6 +23,7 @@ from .figures.benchmark.scores import policy_of
 from .figures.labels import LabelKey
 from .figures.raters.naming import Names
 from .methods import plain
+from .rating_captions import caption
 from .rating_sections import ended
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def section(report: BenchmarkReport, name: str) -> str:
         reading(result, told),
     ]
     if figure:
-        parts.append(captioned(f"fig-{slug(name)}", figure, title))
+        parts.append(captioned(f"fig-{slug(name)}", figure, caption(title, result.kind, result.settings)))
     wanted = [part for part in further_figures(result) if is_first or part not in ONCE]
     parts += _further(result, name, title, labels, wanted)
     if tables:
@@ -116,10 +117,11 @@ def _further(
     made = []
     for part in wanted:
         own = f"{name}_{part}"
-        lead, caption = FURTHER[part]
+        lead, what = FURTHER[part]
         made.append(lead.format(figure=f"@fig-{slug(own)}"))
         drawn = picture(own, figure_of(result, part=part, labels=labels), alt_of(result, labels, part))
-        made.append(captioned(f"fig-{slug(own)}", drawn, f"{title} {caption}"))
+        told = caption(f"{title} {what}", part, result.settings)
+        made.append(captioned(f"fig-{slug(own)}", drawn, told))
     return made
 
 

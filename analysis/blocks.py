@@ -66,7 +66,7 @@ def table_blocks(name: str, tables: list[GT], caption: str) -> str:
     """Put each table into a block of its own: ``tbl-NAME``, ``tbl-NAME-2`` and so on."""
     parts = [f" Part {k} of {len(tables)}." if len(tables) > 1 else "" for k in range(1, len(tables) + 1)]
     return "\n".join(
-        captioned(label, raw_block(table), caption + part)
+        captioned(label, raw_block(table.with_id(f"gt-{label.removeprefix('tbl-')}")), caption + part)
         for label, table, part in zip(_labels(name, len(tables)), tables, parts, strict=True)
     )
 

@@ -93,6 +93,20 @@ def in_words(text: object, labels: Mapping[LabelKey, str]) -> str:
     return re.sub(ID, lambda found: found[0].replace("_", " "), told)
 
 
+def in_brackets(what: str, shown: pd.DataFrame) -> str:
+    """Say what stands in brackets, where a table has any; else that there is none of it.
+
+    Examples
+    --------
+    >>> in_brackets("95% intervals", pd.DataFrame({"wit": ["0.5 [0.4, 0.6]"]}))
+    'In brackets: 95% intervals'
+    >>> in_brackets("95% intervals", pd.DataFrame({"wit": ["0.5"]}))
+    'Without intervals'
+    """
+    there = shown.astype(str).apply(lambda column: column.str.contains("[", regex=False)).to_numpy().any()
+    return f"In brackets: {what}" if there else "Without intervals"
+
+
 def with_gaps(note: str, shown: pd.DataFrame, why: str) -> str:
     """Add to a note why cells are empty, where there are any.
 

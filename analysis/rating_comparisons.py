@@ -17,6 +17,7 @@ from .methods import plain
 from .raters.published_checks import published_checks
 from .raters.recovery import recovery_summary
 from .raters.result import RaterResult
+from .rating_captions import caption
 from .rating_cells import in_words
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def _upper(text: object) -> str:
 
 OF_RATINGS = (
     "Intervals of means, biases and correlations take the people as they are; the truth is that of all "
-    "people who could have been drawn."
+    "people who could have been drawn. Estimates that are the same in every bootstrap draw have no interval "
+    "and are not counted."
 )
 
 
@@ -83,7 +85,7 @@ def truth(report: RatingsReport, note: str = OF_RATINGS) -> str:
         f"Shares of intervals that hold the true value: {'; '.join(shares)} (@tbl-recovery). @fig-recovery "
         "sets estimates against true values: on the dashed line both are equal, and hollow points have an "
         f"interval that misses the truth. The folder has all {whole(len(found))} estimates.\n"
-        + captioned("fig-recovery", figure, "Estimates with intervals against true values.")
+        + captioned("fig-recovery", figure, caption("Estimates against true values.", "recovery", {}))
         + table_blocks("recovery", [table], "Estimates beside true values.")
     )
 

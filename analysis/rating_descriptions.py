@@ -13,7 +13,7 @@ from .figures.labels import words
 from .figures.raters.naming import Names
 from .figures.raters.terms import BIASES, CORRELATIONS, TIERS
 from .raters.descriptive.strata import OVERALL
-from .rating_cells import dimension_of, estimate_cell, intervals, spread, with_gaps
+from .rating_cells import dimension_of, estimate_cell, in_brackets, intervals, spread, with_gaps
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -148,7 +148,9 @@ def bias_tables(result: RaterResult, told: Names) -> list[GT]:
             name="biases",
             groups="bias",
             note=with_gaps(
-                f"In brackets: {intervals(result.settings)}.", shown, "cannot be told, as the notes say"
+                f"{in_brackets(intervals(result.settings), shown)}.",
+                shown,
+                "cannot be told, as the notes say",
             ),
         )
     ]

@@ -13,6 +13,7 @@ from .figures.labels import words
 from .figures.raters.naming import Names
 from .figures.raters.terms import CORRELATIONS
 from .raters.descriptive.strata import OVERALL
+from .raters.published import STUDY
 from .rating_cells import dimension_of
 
 if TYPE_CHECKING:
@@ -21,20 +22,19 @@ if TYPE_CHECKING:
     from .report_ratings import RatingsReport
 
 ABOUT = {"published_means": "Means and standard deviations", "published_correlations": "Correlations"}
-SIMULATED = (
-    "**Our numbers are of simulated data** and say nothing about the printed ones; the table shows what will "
-    "stand here with real judgments."
-)
+SIMULATED = "These judgments are simulated and are not compared with published numbers."
 PARTS = ("Print", "Ours", "Gap")
 
 
 def published(report: RatingsReport) -> str:
     """Set printed numbers beside ours: sums in words, and every number in tables."""
-    names = [name for name in ABOUT if report.has(name)]
+    names, made = [name for name in ABOUT if report.has(name)], report.manifest
+    simulated = made.get("simulated") and not made.get("real_judges")
+    if simulated and (names or made.get("study") == STUDY):
+        return SIMULATED
     if not names:
-        return "There are no printed numbers to compare these results with."
-    opening = f"{SIMULATED}\n\n" if report.manifest.get("simulated") else ""
-    return opening + "\n\n".join(_beside(report, name) for name in names)
+        return "There are no published numbers to compare these results with."
+    return "\n\n".join(_beside(report, name) for name in names)
 
 
 def _beside(report: RatingsReport, name: str) -> str:
@@ -46,11 +46,10 @@ def _beside(report: RatingsReport, name: str) -> str:
         tables.append(beside_table(part, told, len(tables) + 1))
         shown += len(part)
     rest = f" The folder has the other {whole(len(frame) - shown)}." if shown < len(frame) else ""
-    whose = " Ours are of simulated data." if report.manifest.get("simulated") else ""
     return (
         f"{ABOUT[name]}: {whole(len(frame))} printed numbers have one of ours beside them; the largest "
         f"difference is {number(apart.max())}, the median {number(apart.median())}.{rest}\n\n"
-        + table_blocks(name, tables, f"{ABOUT[name]}: printed and recomputed.{whose}")
+        + table_blocks(name, tables, f"{ABOUT[name]}: printed and recomputed.")
     )
 
 

@@ -15,6 +15,7 @@ from .figures.raters.naming import Names
 from .methods import code, plain
 from .raters.result import RaterResult
 from .rating_agreement import curve_table
+from .rating_captions import METHODS, caption
 from .rating_cells import dimension_of, in_words, intervals
 from .rating_layouts import lay_out
 from .rating_predictions import CHECK, assumptions, predictive_check
@@ -34,7 +35,7 @@ LEADS = {
     "distributions": "{figure} shows how often people and models gave each rating.",
     "correlations": (
         "{figure} shows how closely each model follows the mean of people, and {table} the numbers. "
-        "Brackets and lines are {intervals}."
+        "Lines are {intervals}; stars mark correlations that differ from zero."
     ),
     "rating_lines": (
         "{figure} sets each item's rating by a model against the mean of people; on the dashed line both "
@@ -106,7 +107,7 @@ def section(report: RatingsReport, name: str) -> str:
     )
     parts = [told, reading(result, Names(labels)), _verdict(report.records[name], labels)]
     if figure:
-        parts.append(captioned(f"fig-{slug(name)}", figure, title))
+        parts.append(captioned(f"fig-{slug(name)}", figure, caption(title, result.kind, result.settings)))
     parts += _further(result, name, title, labels)
     if tables:
         parts.append(table_blocks(name, tables, title))
@@ -137,10 +138,11 @@ def _further(result: RaterResult, name: str, title: str, labels: Mapping[LabelKe
             continue
         own = f"{name}_{part}"
         figure = figure_of(result, part=part, labels=labels)
-        lead, caption = FURTHER[part]
+        lead, what = FURTHER[part]
         made.append(lead.format(figure=f"@fig-{slug(own)}"))
         drawn = picture(own, figure, alt_of(result, labels, part))
-        made.append(captioned(f"fig-{slug(own)}", drawn, f"{title} {caption}"))
+        told = caption(f"{title} {what}", part, result.settings)
+        made.append(captioned(f"fig-{slug(own)}", drawn, told))
     return made
 
 
@@ -222,7 +224,7 @@ READINGS: dict[str, Callable[[RaterResult, Names], str]] = {
 
 
 def method(made: Mapping[str, Any]) -> str:
-    """Tell in a sentence how a result was made, from its settings."""
+    """Tell how a result was made: the estimator, its intervals and tests, and then its settings."""
     settings = made.get("settings") or {}
     said = []
     for key, text in (
@@ -247,7 +249,8 @@ def method(made: Mapping[str, Any]) -> str:
         if value not in (None, "", []):
             said.append(text.format(_told(key, value)))
     text = ", ".join(said)
-    return f"{text[0].upper()}{text[1:]}." if said else "No settings."
+    told = f"{text[0].upper()}{text[1:]}." if said else ""
+    return " ".join(filter(None, [METHODS.get(str(made.get("kind")), ""), told]))
 
 
 def _told(key: str, value: object) -> str:

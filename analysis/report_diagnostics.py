@@ -11,7 +11,7 @@ from conjury.inference.errors import ConjuryError, InputError
 
 from .blocks import captioned, picture, slug, table_blocks
 from .display import styled_table
-from .figures.diagnostics import draw
+from .figures.diagnostics import draw, only_zeros
 from .figures.diagnostics_captions import caption
 from .figures.labels import LabelKey
 from .methods import note_list, plain
@@ -107,7 +107,10 @@ class DiagnosticsReport(RobustnessReport):
 
     def _check_figure(self, name: str, title: str, finding: str) -> str:
         try:
-            figure = draw(name, self.table(f"check_{name}"), labels=self.words)
+            table = self.table(f"check_{name}")
+            if only_zeros(name, table):
+                return ""
+            figure = draw(name, table, labels=self.words)
         except ConjuryError as error:
             return f"*The figure is not shown: {plain(str(error).replace(str(self.path), 'the results'))}*\n"
         label = f"fig-check-{slug(name)}"

@@ -159,11 +159,15 @@ def engines_table(engines: pd.DataFrame, labels: Labels, groups: str = "") -> GT
         shown["Level"] = [f"{level}, {pair}" for level, pair in zip(shown["Level"], told, strict=True)]
     for engine in names:
         pairs = zip(engines[f"estimate_{engine}"], engines[f"std_error_{engine}"], strict=True)
-        shown[engine] = [
-            f"{number(value, 6)} ({number(error, 6)})" if number(error) else number(value, 6)
-            for value, error in pairs
-        ]
+        shown[engine] = [_estimate(value, error) for value, error in pairs]
     return styled_table(shown, name="engines", groups="Attribute")
+
+
+def _estimate(value: float, error: float) -> str:
+    """An estimate with its standard error; a zero without one is that of a reference level."""
+    if number(error):
+        return f"{number(value, 6)} ({number(error, 6)})"
+    return "reference" if value == 0 else number(value, 6)
 
 
 def scientific(value: float) -> str:

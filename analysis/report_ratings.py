@@ -26,6 +26,8 @@ from .report_data import ReportData
 from .report_tables import versions_table
 from .sections import opened
 
+MOST_TITLES = 3  # results that a note names
+
 
 def labels_of(manifest: Mapping[str, Any]) -> dict[LabelKey, str]:
     """Words for dimensions, strata, levels, judges and prompts, as figures take them."""
@@ -111,22 +113,28 @@ class RatingsReport(ReportData):
         told = [
             f"**{sections.ended(plain(made['title']))}** {sections.method(made)}"
             for made in self.records.values()
+            if sections.method(made)
         ]
         return "\n\n".join(told)
 
     def notes(self) -> str:
-        """List the notes of all runs, in Markdown."""
-        return note_list(list(dict.fromkeys(self._notes())))
-
-    def _notes(self) -> Sequence[str]:
-        found: list[str] = []
+        """List the notes of all runs in Markdown, each once, with the results that it is about."""
+        about: dict[str, list[str]] = {}
         for part in self.parts:
-            found += map(str, part.get("notes") or [])
+            for note in part.get("notes") or []:
+                about.setdefault(str(note), [])
             for made in part["results"]:
-                title = str(made["title"])
-                title += " " if title.endswith("?") else ": "
-                found += [title + str(note) for note in made.get("notes") or []]
-        return [in_words(note, self.words) for note in found]
+                for note in made.get("notes") or []:
+                    about.setdefault(str(note), []).append(str(made["title"]).rstrip("."))
+        return note_list([self._note(note, titles) for note, titles in about.items()])
+
+    def _note(self, note: str, titles: Sequence[str]) -> str:
+        told = in_words(note, self.words)
+        if not titles:
+            return told
+        few = dict.fromkeys(titles if len(titles) <= MOST_TITLES + 1 else titles[:MOST_TITLES])
+        more = f"; and {len(titles) - len(few)} more" if len(titles) > len(few) else ""
+        return f"{told} ({'; '.join(few)}{more})"
 
     def data_and_versions(self) -> None:
         """Print the table of the data files of all runs, with checksums, and of software."""

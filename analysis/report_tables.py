@@ -181,7 +181,9 @@ def _named(item: Mapping[str, Any]) -> str:
 
 
 def _fingerprint(item: Mapping[str, Any]) -> str:
-    parts = [str(item.get("file") or ""), f"{whole(item.get('rows'))} rows" if item.get("rows") else ""]
+    file = str(item.get("file") or "")
+    named = f"{file} in {item['folder']}" if item.get("folder") else file
+    parts = [named, f"{whole(item.get('rows'))} rows" if item.get("rows") else ""]
     parts.append(f"SHA-256 {str(item['sha256'])[:16]}" if item.get("sha256") else "")
     return ", ".join(filter(None, parts))
 

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 KEY_COLUMNS = ("outcome", "statistic", "feature", "level")
 NUMBER_COLUMNS = ("estimate", "std_error", "df", "z", "p", "lower", "upper")
 
+Support = tuple[float, float]
+SHARE: Support = (0.0, 1.0)
+CORRELATION: Support = (-1.0, 1.0)
+UNBOUNDED: Support = (-np.inf, np.inf)
+SAME = 1e-12  # draws that differ by no more are equal up to rounding
+
 
 @dataclass(frozen=True)
 class Inference:
@@ -53,6 +59,7 @@ def inference(
     alpha: float = 0.05,
     null: float = 0.0,
     df: np.ndarray | None = None,
+    support: Support = UNBOUNDED,
 ) -> Inference:
     """Test ``estimate`` against ``null`` and bound it, by the normal or by Student's t distribution.
 
@@ -66,6 +73,8 @@ def inference(
         Value under the null hypothesis; it moves ``z`` and ``p``, never the interval.
     df : ndarray, shape (m,), optional
         Degrees of freedom of Student's t; without them the distribution is normal.
+    support : (float, float)
+        Least and largest value that is possible, where limits end (`cut`).
 
     Returns
     -------
@@ -78,7 +87,40 @@ def inference(
         p, half_width = 2 * ndtr(-np.abs(z)), ndtri(1 - alpha / 2) * std_error
     else:
         p, half_width = 2 * stdtr(df, -np.abs(z)), stdtrit(df, 1 - alpha / 2) * std_error
-    return Inference(z, p, estimate - half_width, estimate + half_width)
+    return Inference(z, p, *cut(estimate - half_width, estimate + half_width, estimate, support))
+
+
+def cut(
+    lower: np.ndarray, upper: np.ndarray, estimate: np.ndarray, support: Support
+) -> tuple[np.ndarray, np.ndarray]:
+    """End limits at the least and the largest possible value, but never short of the estimate.
+
+    The true value is a possible one, so that an interval contains it as often after the cut as before.
+
+    Examples
+    --------
+    >>> [limit.tolist() for limit in cut(np.array([-0.1]), np.array([0.3]), np.array([0.1]), SHARE)]
+    [[0.0], [0.3]]
+    """
+    least, largest = support
+    return np.maximum(lower, np.minimum(estimate, least)), np.minimum(upper, np.maximum(estimate, largest))
+
+
+def vary(draws: np.ndarray, scale: float = 1.0) -> np.ndarray:
+    """Flag statistics, shape (m,), that differ between bootstrap draws, shape (B, m), NaN where missing.
+
+    Draws that all give one value say nothing about sampling error: there is no interval, rather than one of
+    zero width. ``scale`` is the size of the statistics, against which rounding is judged.
+
+    Examples
+    --------
+    >>> vary(np.array([[4.0, 0.2], [4.0, 0.3]])).tolist()
+    [False, True]
+    """
+    known = np.isfinite(draws)
+    highest = np.where(known, draws, -np.inf).max(axis=0, initial=-np.inf)
+    lowest = np.where(known, draws, np.inf).min(axis=0, initial=np.inf)
+    return np.asarray(highest - lowest > SAME * scale)
 
 
 @dataclass(frozen=True)
@@ -146,9 +188,10 @@ def tidy(
     alpha: float,
     null: float = 0.0,
     df: np.ndarray | None = None,
+    support: Support = UNBOUNDED,
 ) -> pd.DataFrame:
     """Bind key columns of m rows to their numbers, in the order that every table uses."""
-    found = inference(estimate, std_error, alpha, null, df)
+    found = inference(estimate, std_error, alpha, null, df, support)
     errors = {"std_error": std_error} if df is None else {"std_error": std_error, "df": df}
     return keys.assign(
         estimate=estimate, **errors, z=found.z, p=found.p, lower=found.lower, upper=found.upper

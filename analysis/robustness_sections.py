@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -38,9 +38,10 @@ CAPTIONS = {
 }
 STIMULI = """\
 Errors by pair or respondent hold for other answers about these very stimuli; whoever speaks about stimuli
-like these has to count them as drawn at random, too. {figures} shows every interval around its estimate,
-under each choice of what is random (an upright line marks zero where it is near), and below how many times
-larger its errors are than those of independent rows. @tbl-errors sums this up. {finding}
+like these has to count them as drawn at random, too. {figures} shows intervals around each estimate
+under up to four choices of what is random (an upright line marks zero where it is near), and below, for every
+choice, how many times larger standard errors are than those of independent rows. @tbl-errors has these
+numbers for all judges. {finding}
 
 CR1 corrects clustered errors by G/(G-1); CR2 also corrects for few clusters, with Satterthwaite's degrees of
 freedom. The wild bootstrap has no error, only an interval. The pigeonhole bootstrap draws each kind of
@@ -204,16 +205,22 @@ def _judges(frame: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _widest(frame: pd.DataFrame, labels: Labels) -> str:
-    """Say where clustered errors are largest beside those of independent rows, and on how few clusters."""
+    """Name the largest ratios of standard errors, of clustered ones and of all, and the fewest clusters."""
     clustered = frame[frame["method"].isin(["CR1", "CR2"]) & frame["ratio"].notna()].reset_index(drop=True)
     if clustered.empty:
         return "The choices hold no stimuli, so no errors by them are shown."
-    worst = clustered.iloc[int(clustered["ratio"].to_numpy(float).argmax())]
-    return (
-        f"The largest ratio is {number(worst['ratio'], 1)} ({plain(named(worst))}, "
-        f"{plain(labels.both(worst['feature'], worst['level']))}, errors by {plain(worst['choice'])}). "
-        f"Errors by stimuli rest on as few as {int(clustered['n_clusters'].min())} of them."
-    )
+    worst, most = (rows.loc[rows["ratio"].astype(float).idxmax()] for rows in (clustered, frame))
+    told = f"Among clustered standard errors the largest ratio is {_ratio(worst, labels)}"
+    if number(most["ratio"], 1) != number(worst["ratio"], 1):
+        wide = ", which errs on the wide side" if most["method"] == "pigeonhole" else ""
+        told += f"; among all standard errors it is {_ratio(most, labels)}{wide}"
+    return f"{told}. Clustering by stimuli rests on as few as {whole(clustered['n_clusters'].min())} of them."
+
+
+def _ratio(row: pd.Series[Any], labels: Labels) -> str:
+    """A ratio of standard errors, with the judge, level and choice that it belongs to."""
+    level = plain(labels.both(row["feature"], row["level"]))
+    return f"{number(row['ratio'], 1)} ({plain(named(row))}, {level}, {plain(row['choice'])})"
 
 
 def _slopes(frame: pd.DataFrame, labels: Labels) -> str:

@@ -282,6 +282,22 @@ def describe_file(
     }
 
 
+def told_apart(described: list[dict[str, Any]], files: Iterable[str | Path]) -> list[dict[str, Any]]:
+    """Add the name of its folder to each described file whose name another one has, too.
+
+    Examples
+    --------
+    >>> both = [{"file": "choices.parquet"}, {"file": "choices.parquet"}]
+    >>> [made["folder"] for made in told_apart(both, ["gemini/choices.parquet", "people/choices.parquet"])]
+    ['gemini', 'people']
+    """
+    names = [made["file"] for made in described]
+    return [
+        made | ({"folder": Path(file).absolute().parent.name} if names.count(made["file"]) > 1 else {})
+        for made, file in zip(described, files, strict=True)
+    ]
+
+
 def _r_versions() -> dict[str, str | None]:
     from .r import available
 

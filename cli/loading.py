@@ -42,9 +42,10 @@ class Variants:
 
     def described(self) -> list[dict[str, Any]]:
         """Name each file with its checksum and rows."""
-        from conjury.analysis.store import describe_file
+        from conjury.analysis.store import describe_file, told_apart
 
-        return [describe_file(made.file, made.rows, made.variant, made.used) for made in self.sources]
+        made = [describe_file(one.file, one.rows, one.variant, one.used) for one in self.sources]
+        return told_apart(made, [one.file for one in self.sources])
 
     def about(self, outcome: str | None) -> Variants:
         """The same choices with analyses about another outcome: the probability of being chosen."""

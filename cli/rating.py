@@ -48,9 +48,10 @@ class Judged:
 
     def described(self) -> list[dict[str, Any]]:
         """Name each file with its checksum and rows."""
-        from conjury.analysis.store import describe_file
+        from conjury.analysis.store import describe_file, told_apart
 
-        return [describe_file(file, rows, "", rows, "judgments") for file, rows in self.files]
+        made = [describe_file(file, rows, "", rows, "judgments") for file, rows in self.files]
+        return told_apart(made, [file for file, _ in self.files])
 
     @property
     def models(self) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from conjury.inference.columns import as_text
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.study import ItemStudy
 
@@ -89,7 +90,8 @@ def fit_judgments(
             "results": fitted.records,
             "notes": [*source["notes"], *fitted.notes],
         }
-        tables = fitted.tables | beside_printed(study.name, fitted.results)
+        real = real_raters(source, judged.judgments) if source["simulated"] else None
+        tables = fitted.tables | beside_printed(study.name, fitted.results, real)
         if judged.truth is not None:
             types = study.assignment.across if study.assignment is not None else "response_type"
             tables |= {"truth": judged.truth, **beside_truth(fitted.results, judged.truth, types=types)}
@@ -100,6 +102,15 @@ def fit_judgments(
         draft.write({}, manifest | {"notes": [*manifest["notes"], *undrawn]})
     print_notes([*manifest["notes"], *undrawn], out)
     console.print(f"Results in {out}")
+
+
+def real_raters(source: Mapping[str, Any], judgments: pd.DataFrame) -> set[str]:
+    """Groups of raters whose judgments are not simulated: models by name, and people together."""
+    from conjury.analysis.raters.ratings import HUMAN
+
+    real = set(map(str, source["real_judges"]))
+    people = judgments.loc[as_text(judgments["judge_kind"]).eq(HUMAN), "judge_id"]
+    return real | ({HUMAN} if len(people) and set(as_text(people)) <= real else set())
 
 
 def describe_study(study: ItemStudy) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from conjury.inference.columns import as_text
 from conjury.inference.tables import require_columns
 
 from ..raters.descriptive.resample import draw_clusters
-from ..results import check_alpha, check_draws
+from ..results import check_alpha, check_draws, vary
 from .metrics import Codes, Floats
 from .units import BASE, filled_text
 
@@ -125,7 +125,7 @@ def bounds_of(drawn: Floats, alpha: float, *, share: bool, n_clusters: int) -> B
         return Bounds(estimate, np.nan, np.nan, np.nan, NONE)
     if share and min(estimate, 1 - estimate) < 1e-12:
         return Bounds(estimate, np.nan, *wilson(estimate, n_clusters, alpha), WILSON)
-    if n_clusters < 2 or len(draws) < 2 or 2 * len(draws) < len(drawn) - 1 or np.ptp(draws) < 1e-12:
+    if n_clusters < 2 or len(draws) < 2 or 2 * len(draws) < len(drawn) - 1 or not vary(draws):
         return Bounds(estimate, np.nan, np.nan, np.nan, NONE)
     ranks = np.array([alpha / 2, 1 - alpha / 2]) * (len(draws) - 1)
     lower, upper = np.interp(ranks, np.arange(len(draws)), np.sort(draws))

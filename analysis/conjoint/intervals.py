@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from ..results import vary
+
 METHODS = ("percentile", "basic", "bca", "studentized")
 
 
@@ -21,17 +23,21 @@ class Sample:
     replicates : ndarray, shape (draws, m)
         NaN where a draw could not estimate.
     tested : ndarray of bool, shape (m,)
-        Estimates that get an interval: not reference levels, not unknown ones.
+        Estimates that may get an interval: not reference levels, not unknown ones. Those whose replicates do
+        not differ get none.
+    scale : float
+        Size of the estimates, against which rounding is judged.
     """
 
     estimate: np.ndarray
     replicates: np.ndarray
     tested: np.ndarray
+    scale: float = 1.0
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Limits and p values, each of shape (m,); NaN where an estimate is not tested."""
+    """Limits and p values, each of shape (m,); NaN where an estimate is not tested, or no draw differs."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -93,10 +99,10 @@ def studentized(
     std_error : ndarray, shape (m,)
         Standard errors in the data.
     std_errors : ndarray, shape (draws, m)
-        Standard errors in each draw.
+        Standard errors in each draw; draws in which it is 0 have no t ratio.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = (sample.replicates - sample.estimate) / std_errors
+        ratios = np.where(std_errors > 0, (sample.replicates - sample.estimate) / std_errors, np.nan)
         own = (sample.estimate - null) / std_error
     lower = sample.estimate - _quantiles(ratios, 1 - alpha / 2) * std_error
     upper = sample.estimate - _quantiles(ratios, alpha / 2) * std_error
@@ -128,4 +134,5 @@ def _two_sided(share: np.ndarray) -> np.ndarray:
 
 
 def _interval(sample: Sample, lower: np.ndarray, upper: np.ndarray, p: np.ndarray) -> Interval:
-    return Interval(*(np.where(sample.tested, values, np.nan) for values in (lower, upper, p)))
+    tested = sample.tested & vary(sample.replicates, sample.scale)
+    return Interval(*(np.where(tested, values, np.nan) for values in (lower, upper, p)))

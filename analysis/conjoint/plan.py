@@ -21,6 +21,7 @@ from ..blas import one_thread
 from ..cells import Cells
 from ..clusters import Clusters
 from ..linear import invert_in_order, logistic
+from ..results import SHARE, UNBOUNDED, Support
 from .request import Request
 
 Term = tuple[tuple[str, int], ...]
@@ -87,6 +88,13 @@ class Plan:
     keys: pd.DataFrame
     is_reference: np.ndarray
     request: Request
+
+    @property
+    def support(self) -> Support:
+        """Least and largest value of what is reported: 0 and 1 for means of an outcome from 0 to 1."""
+        means = self.request.verb in ("mm", "cj_mm") and self.request.family == "gaussian"
+        outcome = self.cells.outcome
+        return SHARE if means and ((outcome >= 0) & (outcome <= 1)).all() else UNBOUNDED
 
     @cached_property
     def slices(self) -> tuple[slice, ...]:
@@ -155,6 +163,11 @@ class CountPlan:
     whole: np.ndarray | None
     keys: pd.DataFrame
     request: Request
+
+    @property
+    def support(self) -> Support:
+        """Least and largest value of what is reported: 0 and 1 for shares."""
+        return UNBOUNDED if self.whole is None else SHARE
 
     @property
     def value(self) -> str:

@@ -25,7 +25,7 @@ from ..blas import one_thread
 from ..cells import Entries
 from ..clusters import Clusters
 from ..formula import Formula
-from ..results import Estimates, row_labels
+from ..results import Estimates, cut, row_labels, vary
 from ..variables import check_pairs, unit_codes
 from . import intervals
 from .cj import verb_of
@@ -44,7 +44,6 @@ Method = Literal["percentile", "basic", "bca", "studentized"]
 UNIT_COLUMNS = {"pair": ("pair", "pair_id"), "respondent": ("respondent", "respondent_id", "judge_id")}
 _WEIGHTS_AT_A_TIME = 1_500_000
 _DRAWS_AT_A_TIME = 50
-_NO_SPREAD = 1e-12
 _COUNTED = {"cj_freqs": freqs_plan, "cj_props": props_plan}
 
 
@@ -53,7 +52,8 @@ class Bootstrap(Estimates):
     """Estimates with bootstrap inference.
 
     ``std_error`` is the standard deviation over draws, ``z`` the estimate (minus the null
-    value) over it, ``lower`` and ``upper`` are the interval of the chosen method, and
+    value) over it, ``lower`` and ``upper`` are the interval of the chosen method (missing where
+    no draw differs; of means of a 0/1 outcome and of shares cut at 0 and 1), and
     ``p`` inverts that interval: it is below alpha exactly where the interval leaves the
     null value out, up to 1 / (draws + 1). Counts have errors and limits, but no test.
 
@@ -159,8 +159,11 @@ def bootstrap(
     found.estimates[:, np.isnan(estimate)] = np.nan
     if isinstance(plan, Plan):
         _warn_of_separated_draws(plan, np.isnan(found.estimates) & tested)
-        tested &= _varies(plan, found.estimates, tested)
-    sample = intervals.Sample(estimate, found.estimates, tested)
+    scale = 1.0 if isinstance(plan, CountPlan) else float(np.abs(plan.cells.outcome).max())
+    varies = vary(found.estimates, scale)
+    warn(plan, tested & ~varies, "interval", "it is the same in every draw that has it.")
+    tested &= varies
+    sample = intervals.Sample(estimate, found.estimates, tested, scale)
     if method == "bca" and not isinstance(plan, CountPlan):
         made = intervals.bca(sample, influence_moments(plan, entries), alpha, null)
     elif method == "studentized" and not isinstance(plan, CountPlan):
@@ -168,6 +171,8 @@ def bootstrap(
         made = intervals.studentized(sample, own, found.std_errors, alpha, null)
     else:
         made = (intervals.percentile if method == "percentile" else intervals.basic)(sample, alpha, null)
+    lower, upper = cut(made.lower, made.upper, estimate, plan.support)
+    made = replace(made, lower=lower, upper=upper)
     drawn = Drawn(", ".join(names), units.fewest, draws, seed, method)
     return _assemble(plan, sample, made, drawn)
 
@@ -253,16 +258,6 @@ def _request(
             "amce_by_reference, cj, cj_freqs and cj_props."
         )
     return make_request(name, formula, alpha=alpha, **options)
-
-
-def _varies(plan: Plan, replicates: np.ndarray, tested: np.ndarray) -> np.ndarray:
-    """Flag the estimates, shape (m,), that differ between draws; warn of those that never do."""
-    known = ~np.isnan(replicates)
-    lowest = np.where(known, replicates, np.inf).min(axis=0)
-    highest = np.where(known, replicates, -np.inf).max(axis=0)
-    flags = np.asarray(highest - lowest > _NO_SPREAD * np.abs(plan.cells.outcome).max())
-    warn(plan, tested & ~flags, "interval", "it is the same in every draw that has it.")
-    return flags
 
 
 def _warn_of_separated_draws(plan: Plan, missing: np.ndarray) -> None:

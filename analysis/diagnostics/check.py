@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..conjoint.comparisons.multiplicity import holm
+from ..figures.labels import true_minus
 
 Verdict = Literal["pass", "look", "fail", "not_applicable"]
 SEVERITY: tuple[Verdict, ...] = ("not_applicable", "pass", "look", "fail")
@@ -70,7 +71,7 @@ class Question:
         calls for another.
         """
         remedy = (self.remedy if remedy is None else remedy) if verdict in ("look", "fail") else ""
-        said = " ".join([finding, *dict.fromkeys(notes)])
+        said = true_minus(" ".join([finding, *dict.fromkeys(notes)]))
         return Check(self.name, self.title, self.text, table, verdict, said, remedy, len(table) > 0)
 
     def not_applicable(self, reason: str) -> Check:

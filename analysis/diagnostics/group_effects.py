@@ -132,16 +132,6 @@ def _fewest(rows: pd.DataFrame, by: str, unit: Sequence[str]) -> int:
     return min(int(rows.groupby(by, observed=True)[name].nunique().min()) for name in unit)
 
 
-def clustered_mean(values: np.ndarray, cluster: np.ndarray) -> tuple[float, float, int]:
-    """Mean of values (n,), its cluster-robust standard error, and the number of clusters (n codes)."""
-    mean = float(values.mean())
-    _, cluster = np.unique(cluster, return_inverse=True)
-    sums = np.bincount(cluster, values - mean)
-    n = len(sums)
-    error = np.sqrt(np.sum(sums**2) * n / (n - 1)) / len(values) if n > 1 else np.nan
-    return mean, float(error), n
-
-
 def cluster_count(estimates: Estimates) -> int:
     """Clusters of a result, G."""
     return int(estimates.provenance.n_clusters or 0)

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtr
 
 from conjury.inference.errors import InputError
 
-from ..results import inference
+from ..conjoint.reliability.agreement import clustered_share, sign_test
+from ..results import SAME
 from .check import Check, Question, adjusted, groups, highest, said_p, who
-from .group_effects import clustered_mean
 from .judged import Judged, attempt, tidy
 
 QUESTION = Question(
@@ -46,21 +47,28 @@ def position_share(judged: Sequence[Judged], alpha: float) -> Check:
 
 
 def _share(group: Judged, alpha: float) -> pd.DataFrame:
+    """Share of A with Wilson's limits; where every answer is the same, p is that of the exact sign test."""
     known = ~np.isnan(group.first_chosen)
     if not known.any():
         raise InputError("there is no choice.")
-    share, error, clusters = clustered_mean(group.first_chosen[known], group.respondents()[known])
-    found = inference(np.array([share]), np.array([error]), alpha, 0.5)
+    _, unit = np.unique(group.respondents()[known], return_inverse=True)
+    chosen, pairs = np.bincount(unit, group.first_chosen[known]), np.bincount(unit)
+    share = clustered_share(chosen, pairs, alpha)
+    varies = share.std_error > SAME
+    error = share.std_error if varies else np.nan
+    z = (share.estimate - 0.5) / error
+    p = 2 * ndtr(-abs(z)) if varies else sign_test(2 * chosen - pairs)
     return pd.DataFrame(
         {
             "position": "A",
             "pairs": int(known.sum()),
-            "clusters": clusters,
-            "estimate": share,
+            "clusters": len(pairs),
+            "estimate": share.estimate,
             "std_error": error,
-            "z": found.z,
-            "p": found.p,
-            "lower": found.lower,
-            "upper": found.upper,
-        }
+            "z": z,
+            "p": p,
+            "lower": share.lower,
+            "upper": share.upper,
+        },
+        index=[0],
     )

@@ -60,6 +60,20 @@ def draw(
     return _DRAWERS[name](table, Labels(labels), theme)
 
 
+def only_zeros(name: str, table: pd.DataFrame) -> bool:
+    """Whether a check counted something that never occurred, of which a figure shows nothing.
+
+    Examples
+    --------
+    >>> only_zeros("answers", pd.DataFrame({"answer": ["ok"], "share": [1.0]}))
+    True
+    """
+    if name == "answers":
+        return not table.loc[table["answer"] != "ok", "share"].any()
+    counted = {"impossible_profiles": "n", "missing_choices": "share_missing"}.get(name)
+    return counted is not None and not table[counted].any()
+
+
 def series_of(table: pd.DataFrame, labels: Labels) -> pd.Series:
     """Name the judge and prompt of each row, on two lines where they are many."""
     joint = ", " if len(table[["judge", "prompt"]].drop_duplicates()) <= MANY else ",\n"

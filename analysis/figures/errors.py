@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from matplotlib.gridspec import SubplotSpec
 
 EDGES = ("estimate", "lower", "upper")
-MARKS = {"CR2": "s", "wild": "^", "pigeonhole": "D", "mixed": "v"}
-STEP = 0.055
-ROW_MARGIN = 0.16
+MARKS = ("o", "s", "^", "D", "v")
+MOST_DRAWN = 4
+STEP = 0.095
+ROW_MARGIN = 0.12
 PANEL_FURNITURE = 0.42
 CELL = 0.21
 DARKEST = 0.6
@@ -33,7 +34,7 @@ LARGE = 4.0
 
 @dataclass(frozen=True)
 class _Style:
-    """Colour and marker of a choice: the colour says what is clustered, the marker how."""
+    """Colour and marker of a choice."""
 
     color: str
     marker: str
@@ -46,7 +47,7 @@ def errors_plot(
     theme: str = "light",
     title: str | None = None,
 ) -> Figure:
-    """Draw the interval of each effect under every choice, and below the ratios of errors.
+    """Draw intervals of each effect under up to four choices, and below the ratios of errors under all.
 
     Intervals are drawn around the estimate of the first choice, whose value stands behind the level, so
     that effects of very different size can be read alike; a short upright line marks zero where it is near.
@@ -83,8 +84,8 @@ def errors_plot(
         frame[["feature", "level", "choice"]].astype("string"), "draw one judge and prompt at a time"
     )
     look, words = theme_named(theme), Labels(labels)
-    choices = display_order(frame["choice"])
     styles = _styles(frame, look)
+    choices = list(styles)
     features = display_order(frame["feature"])
     layout = arrange(
         [words.feature(name) for name in features],
@@ -128,25 +129,26 @@ def ratio_ranges(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def errors_alt(frame: pd.DataFrame, *, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Describe the figure in words, with the widest errors of each feature outside of bootstraps.
+    """Describe the figure in words, with the largest standard errors of each feature.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"feature": "reply", "level": "agree", "choice": ["rows", "text"],
     ...                       "method": ["HC0", "CR1"], "ratio": [1.0, 2.0]})
-    >>> print(errors_alt(frame))
-    Intervals of 1 effect under 2 choices of errors. Largest error over that of rows: Reply 2.0, text.
+    >>> print(errors_alt(frame)[49:])
+    Largest standard error over that of rows: Reply 2.0, text.
     """
-    words, known = Labels(labels), frame[frame["ratio"].notna() & (frame["method"] != "pigeonhole")]
+    words, known = Labels(labels), frame[frame["ratio"].notna()]
     n_effects, n_choices = len(frame[["feature", "level"]].drop_duplicates()), frame["choice"].nunique()
+    some = f"{MOST_DRAWN} of " if n_choices > MOST_DRAWN else ""
     told = []
     for feature in display_order(known["feature"]):
         here = known[_is(known, feature)].reset_index(drop=True)
         worst = here.iloc[int(here["ratio"].to_numpy(float).argmax())]
         told.append(f"{words.feature(feature)} {worst['ratio']:.1f}, {worst['choice']}")
     return (
-        f"Intervals of {n_effects} effect{'s' * (n_effects != 1)} under {n_choices} choices of errors. "
-        f"Largest error over that of rows: {'; '.join(told)}."
+        f"Intervals of {n_effects} effect{'s' * (n_effects != 1)} under {some}{n_choices} choices of errors. "
+        f"Largest standard error over that of rows: {'; '.join(told)}."
     )
 
 
@@ -173,21 +175,43 @@ def _centers(here: pd.DataFrame) -> pd.Series[float]:
     return here.drop_duplicates("level").set_index("level")["estimate"].rename(str).astype(float)
 
 
+def drawn_choices(frame: pd.DataFrame) -> list[str]:
+    """The choices whose intervals are drawn: all of up to four, else one of each kind.
+
+    These are independent rows, the unit of the judge, all stimuli crossed (of one stimulus CR2), and the
+    mixed model. The ratios below the intervals are those of every choice.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"choice": list("abcdef"), "clusters": ["", "p", "t", "t, u", "p, t, u", "t"],
+    ...     "method": ["HC0", "survey", "CR2", "CR1", "CR1", "mixed"]})
+    >>> drawn_choices(frame)
+    ['a', 'b', 'd', 'f']
+    """
+    known = frame.drop_duplicates("choice").astype({"choice": str, "clusters": str, "method": str})
+    every = display_order(frame["choice"])
+    if len(every) <= MOST_DRAWN:
+        return every
+    unit = set(known.loc[known["method"] == "survey", "clusters"])
+    stimuli = known[known["method"].isin(["CR1", "CR2"])]
+    stimuli = stimuli[[not unit & set(names.split(", ")) for names in stimuli["clusters"]]]
+    crossed = stimuli["clusters"].str.count(", ") + 0.5 * (stimuli["method"] == "CR2")
+    widest = stimuli.loc[crossed == crossed.max(), "choice"]
+    kept = {
+        *known.loc[(known["clusters"] == "") | known["method"].isin(["survey", "mixed"]), "choice"],
+        *widest.iloc[:1],
+    }
+    return [name for name in every if name in kept]
+
+
 def _styles(frame: pd.DataFrame, look: Theme) -> dict[str, _Style]:
-    """Colour of each choice by its clusters (all crossed columns share one), marker by method."""
-    known = frame.drop_duplicates("choice").assign(choice=lambda rows: rows["choice"].astype(str))
-    known = known.set_index("choice")
-    single = list(dict.fromkeys(name for name in known["clusters"] if name and ", " not in name))
-    colors = {"": look.color(6)} | {name: look.color(k) for k, name in enumerate(single)}
-    crossed = {name: look.color(min(len(single), 5)) for name in known["clusters"] if ", " in name}
-    most = max((name.count(",") for name in known.loc[known["method"] == "CR1", "clusters"]), default=0)
-    found = {}
-    for choice in display_order(frame["choice"]):
-        clusters, method = str(known.loc[choice, "clusters"]), str(known.loc[choice, "method"])
-        all_crossed = method == "CR1" and most > 1 and clusters.count(",") == most
-        marker = "P" if all_crossed else MARKS.get(method, "o")
-        found[choice] = _Style((colors | crossed)[clusters], marker)
-    return found
+    """Colour and marker of each choice whose intervals are drawn; rows are grey."""
+    rows = set(frame.loc[frame["clusters"].astype(str) == "", "choice"].astype(str))
+    others = (_Style(look.color(k), MARKS[1 + k]) for k in range(MOST_DRAWN))
+    return {
+        name: _Style(look.color(6), MARKS[0]) if name in rows else next(others)
+        for name in drawn_choices(frame)
+    }
 
 
 def _draw_effects(
@@ -227,9 +251,9 @@ def _draw_panel(
         around = one["level"].astype(str).map(center).to_numpy(float)
         estimate, lower, upper = (one[name].to_numpy(float) - around for name in EDGES)
         lower, upper = np.clip(lower, -2 * reach, 2 * reach), np.clip(upper, -2 * reach, 2 * reach)
-        axes.hlines(y, lower, upper, color=style.color, linewidth=1.0, zorder=3)
+        axes.hlines(y, lower, upper, color=style.color, linewidth=1.3, zorder=3)
         axes.plot(
-            estimate, y, style.marker, color=style.color, markersize=2.6, markeredgewidth=0, zorder=4,
+            estimate, y, style.marker, color=style.color, markersize=3.8, markeredgewidth=0, zorder=4,
             linestyle="none",
         )  # fmt: skip
     for k, level in enumerate(levels):
@@ -286,7 +310,7 @@ def _add_legend(figure: Figure, styles: dict[str, _Style], look: Theme, title: s
     from matplotlib.lines import Line2D
 
     handles = [
-        Line2D([], [], color=style.color, marker=style.marker, markersize=4.2, linewidth=1.3)
+        Line2D([], [], color=style.color, marker=style.marker, markersize=4.6, linewidth=1.4)
         for style in styles.values()
     ]
     legend = figure.legend(

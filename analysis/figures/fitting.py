@@ -46,8 +46,8 @@ def _width(line: str, size: float, bold: bool) -> float:
 def wrap(text: str, width: float, size: float = TEXT, *, bold: bool = False) -> str:
     """Break a text into as few lines as fit ``width`` inches, of about the same length.
 
-    Lines break at spaces and behind slashes, and within a word only where it alone is too long;
-    a short remark in parentheses stays whole.
+    Lines break at spaces and behind slashes, behind hyphens only where a word alone is too long, and within
+    what is between them only where that is; a short remark in parentheses stays whole.
 
     Examples
     --------
@@ -78,9 +78,18 @@ def _parts(piece: str, width: float, size: float, bold: bool) -> list[str]:
     parts: list[str] = []
     for word in [piece] if _width(piece.rstrip(), size, bold) <= width else re.findall(r"\S+\s*", piece):
         bare = word.rstrip()
-        *lines, last = [bare] if _width(bare, size, bold) <= width else _fill(bare, width, size, bold)
+        *lines, last = [bare] if _width(bare, size, bold) <= width else _broken(bare, width, size, bold)
         parts += [*lines, last + word[len(bare) :]]
     return parts
+
+
+def _broken(word: str, width: float, size: float, bold: bool) -> list[str]:
+    """Lines of a word that is too long for one, broken behind hyphens as far as that does."""
+    parts = re.findall(r"[^-]*-|[^-]+", word)
+    pieces = [
+        piece for part in parts for piece in ([part] if _width(part, size, bold) <= width else list(part))
+    ]
+    return _fill(pieces, width, size, bold)
 
 
 def _fill(pieces: Iterable[str], width: float, size: float, bold: bool) -> list[str]:

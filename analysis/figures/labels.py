@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,17 @@ from conjury.inference.errors import InputError
 LabelKey = str | tuple[str, str]
 SERIES_COLUMNS = ("judge", "judge_id", "prompt", "prompt_id", "variant", "engine", "source")
 CAPITALISED = {"black": "Black", "white": "White"}
+
+
+def true_minus(text: str) -> str:
+    """Put a minus sign where a hyphen stands before a number, not within names, ranges and options.
+
+    Examples
+    --------
+    >>> true_minus("gpt-4: 1-5 (-0.07)").replace("\N{MINUS SIGN}", "minus ")
+    'gpt-4: 1-5 (minus 0.07)'
+    """
+    return re.sub(r"(?<![\w.\]\)-])-(?=\.?\d)", "\N{MINUS SIGN}", text)
 
 
 def words(name: object) -> str:

@@ -8,7 +8,7 @@ Multi-dimensional Analysis of Oogiri Generation and Evaluation. AAAI.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.paths import PUBLISHED
 
 from .descriptive.strata import OVERALL
+from .ratings import HUMAN
 from .result import RaterResult
 
 STUDY = "oogiri"
@@ -48,7 +49,9 @@ def printed(name: str) -> pd.DataFrame:
     return table
 
 
-def beside_printed(study: str, results: Mapping[str, RaterResult]) -> dict[str, pd.DataFrame]:
+def beside_printed(
+    study: str, results: Mapping[str, RaterResult], real: Collection[str] | None = None
+) -> dict[str, pd.DataFrame]:
     """Printed tables beside recomputed ones, for a study that has any; keys are names of tables.
 
     Parameters
@@ -57,6 +60,8 @@ def beside_printed(study: str, results: Mapping[str, RaterResult]) -> dict[str, 
         Name of the study.
     results : mapping of str to RaterResult
         ``means, means_crossed, correlations`` as far as they were computed.
+    real : collection of str, optional
+        Groups of raters whose judgments are not simulated; others are left out. All by default.
     """
     if study != STUDY:
         return {}
@@ -64,7 +69,15 @@ def beside_printed(study: str, results: Mapping[str, RaterResult]) -> dict[str, 
     tables = {"published_means": pd.concat(made, ignore_index=True)} if made else {}
     if "correlations" in results:
         tables["published_correlations"] = published_correlations(results["correlations"])
-    return tables
+    if real is None:
+        return tables
+    if HUMAN not in real:  # correlations are with people
+        tables.pop("published_correlations", None)
+    kept = {
+        name: table[table["judge" if "judge" in table else "group"].isin(real)].reset_index(drop=True)
+        for name, table in tables.items()
+    }
+    return {name: table for name, table in kept.items() if len(table)}
 
 
 def published_means(result: RaterResult) -> pd.DataFrame:

@@ -112,7 +112,13 @@ def test_the_figure_has_a_panel_an_attribute_and_a_grid_of_ratios(found) -> None
     figure = errors_plot(found.frame, labels={"tone": "How it is said"})
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles == ["How it is said", "Author", "Reply", "Standard errors over those of independent rows"]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == WORDS
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "rows (HC0)", "respondent (survey)", "text + user (CR1)", "text + user (mixed model)",
+    ]  # fmt: skip
+    drawn = [line for line in figure.axes[0].get_lines() if line.get_marker() not in ("None", "")]
+    looks = {(line.get_color(), line.get_marker()) for line in drawn}
+    assert len(looks) == len({color for color, _ in looks}) == len({mark for _, mark in looks}) == 4
+    assert min(line.get_markersize() for line in drawn) >= 3.5
     grid = [label.get_text() for label in figure.axes[-1].get_yticklabels()]
     assert grid == [word for word in WORDS if "wild" not in word]
 
@@ -149,8 +155,11 @@ def test_ranges_of_ratios_leave_out_the_bootstrap_without_errors(found) -> None:
 
 def test_the_description_names_the_widest_errors_of_each_attribute(found) -> None:
     told = errors_alt(found.frame)
-    assert "5 effects under 10 choices" in told
-    assert "pigeonhole" not in told
+    assert "5 effects under 4 of 10 choices" in told
+    ratios = ratio_ranges(found.frame)
+    for name, feature in (("Tone", "tone"), ("Author", "author"), ("Reply", "reply")):
+        largest = ratios[(feature, "max")]
+        assert f"{name} {largest.max():.1f}, {largest.idxmax()}" in told
     assert all(f"{name} " in told for name in ("Tone", "Author", "Reply"))
 
 

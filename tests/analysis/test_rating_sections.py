@@ -12,11 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from conjury.analysis import benchmark_sections
 from conjury.analysis.display import NO_BREAK
 from conjury.analysis.figures.raters import alt_of, figure_of, further_figures
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.figures.raters.predictive import predicted_shares
 from conjury.analysis.markup import to_html
+from conjury.analysis.raters.descriptive import correlations, means
 from conjury.analysis.raters.models.checks import fit_in_words
 from conjury.analysis.raters.models.priors import Prior
 from conjury.analysis.raters.ratings import read_ratings
@@ -25,13 +27,15 @@ from conjury.analysis.raters.replacement.at_hand import at_hand, cut_correlation
 from conjury.analysis.raters.replacement.curve import epsilons, with_curve
 from conjury.analysis.raters.replacement.panel import panel_of
 from conjury.analysis.raters.result import RaterResult
+from conjury.analysis.raters.saved import tables_of
 from conjury.analysis.rating_agreement import power_tables
 from conjury.analysis.rating_answers import answers_of, beside
+from conjury.analysis.rating_captions import CAPTIONS, METHODS, caption
 from conjury.analysis.rating_cells import in_words
 from conjury.analysis.rating_models import label_model_tables, rater_model_tables
 from conjury.analysis.rating_predictions import assumptions, predictive_check, prior_table, told
 from conjury.analysis.rating_published import beside_table
-from conjury.analysis.rating_sections import _verdict, method
+from conjury.analysis.rating_sections import FURTHER, LEADS, _verdict, method
 from conjury.analysis.report_ratings import RatingsReport
 from conjury.inference.errors import InputError
 
@@ -267,15 +271,37 @@ def test_printed_numbers_stand_beside_ours_with_the_difference() -> None:
 
 
 @pytest.mark.parametrize("simulated", [True, False])
-def test_captions_say_whether_ours_are_simulated(
+def test_published_numbers_are_set_beside_real_judgments_only(
     simulated: bool, at_place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     manifest = {"simulated": simulated, "results": [recorded("raters_fun", RaterResult(fitted().frame, "x"))]}
     write(at_place, manifest, published_means=published()).published()
     page = capsys.readouterr().out
-    assert "3 printed numbers" in page
-    assert "The folder has the other 1." in page
-    assert ("printed and recomputed. Ours are of simulated data." in page) is simulated
+    assert ("3 printed numbers" in page) is not simulated
+    assert ("The folder has the other 1." in page) is not simulated
+    assert ("are simulated and are not compared with published numbers." in page) is simulated
+
+
+def test_ids_of_tables_are_unique_where_two_results_are_of_one_kind(
+    at_place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pd.DataFrame(
+        [("ann", "human", f"i{k}", float(k % 4), "wit", "ab"[k % 2]) for k in range(12)]
+        + [("gpt", "model", f"i{k}", float(k % 3), "wit", "ab"[k % 2]) for k in range(12)],
+        columns=["judge_id", "judge_kind", "item_id", "value", "dimension", "kind"],
+    )
+    results = {"means": means(table, draws=9), "means_kind": means(table, by="kind", draws=9)}
+    results |= {"r": correlations(table, draws=9), "r_kind": correlations(table, by="kind", draws=9)}
+    tables = {name: part for key, one in results.items() for name, part in tables_of(key, one).items()}
+    report = write(at_place, {"results": [recorded(*each) for each in results.items()]}, **tables)
+    report.show("means", "correlations")
+    shown = capsys.readouterr().out
+    (at_place / "references.bib").write_text("", encoding="utf-8")
+    page = to_html(shown, at_place, "references.bib")
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len([name for name in ids if name.startswith("gt-")]) >= 8
+    assert len(ids) == len(set(ids))
+    assert "Brackets" not in shown
 
 
 @pytest.fixture(scope="module")
@@ -443,7 +469,39 @@ def test_ids_become_words_and_files_keep_their_names(text: str, said: str) -> No
 def test_methods_name_columns_as_code_and_rules_in_words() -> None:
     settings = {"cluster": "topic_id", "draws": 2000, "scoring": "neg_rmse", "multiplicity": "by",
                 "scale": [1.0, 2.0]}  # fmt: skip
+    told = method({"kind": "alt_test", "settings": {"draws": 5}})
+    assert told.startswith("The alternative annotator test: a one-sided paired t test for each annotator")
+    assert told.endswith("5 draws.")
+    assert method({"kind": "unknown", "settings": {}}) == ""
     said = method({"settings": settings})
     assert said.startswith("Clusters of items: `topic_id`, 2,000 draws")
     for text in ("Root mean squared error", "Benjamini-Yekutieli", "scale: 1, 2"):
         assert text in said
+
+
+def test_notes_that_several_results_share_are_told_once_with_labels(at_place: Path) -> None:
+    found = recorded("a", RaterResult(fitted().frame, "x"))
+    shared = "Intervals resample items; gpt_4_1 too."
+    results = [{**found, "name": name, "title": f"Result {name}.", "notes": [shared]} for name in "abcde"]
+    results[0]["notes"].append("Alone.")
+    notes = write(at_place, {"results": results, "notes": ["Of the run."]}).notes().splitlines()
+    assert notes == [
+        "- Of the run.",
+        "- Intervals resample items; GPT-4.1 too. (Result a; Result b; Result c; and 2 more)",
+        "- Alone. (Result a)",
+    ]
+
+
+def test_every_kind_of_figure_has_a_caption_that_says_what_is_drawn() -> None:
+    kinds = {*LEADS, *benchmark_sections.LEADS, *FURTHER, *benchmark_sections.FURTHER} - {"coverage"}
+    assert kinds <= set(CAPTIONS)
+    for kind in kinds:
+        told = caption("Title.", kind, {"alpha": 0.1, "draws": 200, "cluster": "topic_id"})
+        assert "{" not in told
+        assert len(told) > len("Title.")
+        if "interval" in told and kind != "recovery":
+            assert "90%" in told
+        assert "interval" not in caption("Title.", kind, {"draws": 0}) or "drawn" not in CAPTIONS[kind]
+    assert {*LEADS, *benchmark_sections.LEADS} <= set(METHODS)
+    told = caption("Means.", "means", {"alpha": 0.1, "draws": 200, "cluster": "topic_id"})
+    assert told.endswith("lines: 90% intervals with bootstrap standard errors, whole topics resampled.")

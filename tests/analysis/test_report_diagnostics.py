@@ -9,9 +9,11 @@ import pandas as pd
 import pytest
 from made_up_results import LEVEL_WITH_MARKUP, manifest, write_manifest
 
+from conjury.analysis.figures.labels import Labels
 from conjury.analysis.render import render
 from conjury.analysis.report import DiagnosticsReport, Results
 from conjury.analysis.robustness import robustness
+from conjury.analysis.robustness_sections import _widest
 from conjury.inference.errors import InputError
 from conjury.inference.simulate import simulate
 from conjury.inference.study import load_study
@@ -127,8 +129,34 @@ def test_stimuli_are_told_in_figures_and_a_table_for_every_judge(results, away_f
     printed = capsys.readouterr().out
     assert re.findall(r"#(?:fig|tbl)-[\w-]+", printed) == ["#fig-errors-1", "#fig-errors-2", "#tbl-errors"]
     assert "@fig-errors-1 (and @fig-errors-2 for another judge) shows" in printed
-    assert "The largest ratio is" in printed
+    assert "Among clustered standard errors the largest ratio is" in printed
     assert "lets the effects of *Insult* differ" in printed
+
+
+def test_a_check_that_counted_nothing_has_no_figure(results, tmp_path, away_from_home, capsys) -> None:
+    copy = shutil.copytree(results, tmp_path / "copy")
+    name = next(str(row["name"]) for row in CHECKS.to_dict("records") if row["figure"])
+    checks = CHECKS[CHECKS["name"] == name].assign(name="impossible_profiles")
+    checks.to_parquet(copy / "tables" / "diagnosis.parquet")
+    table = pd.DataFrame({"judge": "gpt", "prompt": "", "rule": ["same", "other"], "n": 0, "of": 100})
+    for counts, shown in (([0, 0], False), ([0, 3], True)):
+        table.assign(n=counts).to_parquet(copy / "tables" / "check_impossible_profiles.parquet")
+        DiagnosticsReport(copy).checks()
+        assert ("fig-check-impossible-profiles" in capsys.readouterr().out) is shown
+
+
+def test_the_largest_ratio_in_words_is_that_of_the_table() -> None:
+    frame = pd.DataFrame(
+        {"judge": "GPT-4o", "prompt": "", "feature": "tone", "level": "rude",
+         "method": ["CR1", "CR2", "mixed", "pigeonhole"],
+         "choice": ["text (CR1)", "text (CR2)", "mixed model", "pigeonhole"], "ratio": [1.4, 1.3, 1.2, 1.94],
+         "n_clusters": [10, 10, 10, 10]}
+    )  # fmt: skip
+    told = _widest(frame, Labels(None))
+    assert "clustered standard errors the largest ratio is 1.4 (GPT-4o, " in told
+    assert "among all standard errors it is 1.9 (GPT-4o, " in told
+    assert "pigeonhole), which errs on the wide side." in told
+    assert "among all" not in _widest(frame[frame["method"] != "pigeonhole"], Labels(None))
 
 
 def test_reliability_tells_agreement_sides_and_corrected_effects(results, away_from_home, capsys) -> None:

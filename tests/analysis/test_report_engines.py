@@ -4,12 +4,15 @@ import json
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from made_up_results import COMPARED, difference_frame, write_results
 
 from conjury.analysis.figures.labels import Labels
 from conjury.analysis.report import EngineReport
 from conjury.analysis.report_engines import engines_table
+from conjury.analysis.report_tables import versions_table
+from conjury.analysis.store import told_apart
 from conjury.inference.errors import InputError
 
 
@@ -56,6 +59,26 @@ def test_figure_and_table_name_the_yardstick_and_the_subject(compared_only, caps
         "#tbl-engines",
     ]
     assert "native engine" not in printed
+
+
+def test_references_are_named_in_the_column_of_every_engine() -> None:
+    table = pd.DataFrame(
+        {"feature": "tone", "level": ["kind", "rude"], "estimate_native": [0.0, 0.1],
+         "std_error_native": [float("nan"), 0.02], "estimate_survey": [0.0, 0.1],
+         "std_error_survey": [0.0 * float("nan"), 0.02]}
+    )  # fmt: skip
+    shown = engines_table(table, Labels(None)).as_raw_html()
+    assert shown.count(">reference</td>") == 2
+    assert "0.000000" not in shown
+
+
+def test_data_files_of_one_name_are_told_apart_by_their_folders() -> None:
+    files = [{"name": "choices", "file": "choices.parquet"}] * 2
+    described = told_apart(files, ["runs/gemini/choices.parquet", "runs/people/choices.parquet"])
+    shown = versions_table({"data": described}).as_raw_html()
+    assert "choices.parquet in gemini" in shown
+    assert "choices.parquet in people" in shown
+    assert "folder" not in told_apart(files[:1], ["a/choices.parquet"])[0]
 
 
 def test_methods_notes_and_versions_are_those_of_the_comparison(compared_only, capsys) -> None:

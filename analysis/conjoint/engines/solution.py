@@ -125,7 +125,7 @@ def assemble(plan: Plan, solution: Solution) -> Estimates:
     found = infer(fitted, plan.contrasts[tested])
     std_error = _filled(found.std_error, tested)
     df = None if found.df is None else _filled(found.df, tested)
-    frame = tidy(plan.keys, estimate, std_error, plan.request.alpha, plan.request.h0 or 0.0, df)
+    frame = tidy(plan.keys, estimate, std_error, plan.request.alpha, plan.request.h0 or 0.0, df, plan.support)
     labels = row_labels(plan.keys[tested])
     vcov = pd.DataFrame(found.vcov, index=labels, columns=labels)
     made = replace(provenance(plan), interval="normal" if df is None else "t")
@@ -169,10 +169,12 @@ def provenance_of(request: Request, n_rows: int, n_used: int, clusters: Mapping[
     )
 
 
-def warn(plan: Plan, rows: np.ndarray, what: str, reason: str) -> None:
+def warn(plan: Plan | CountPlan, rows: np.ndarray, what: str, reason: str) -> None:
     """Warn that the flagged rows, shape (m,), lack something, and why."""
     if rows.any():
-        named = plan.keys.loc[rows, ["feature", "level"]].astype(str).agg("=".join, axis=1)
+        keys = plan.keys.drop(columns=["outcome", "statistic"], errors="ignore")
+        keys = keys[["feature", "level"]] if "feature" in keys else keys
+        named = keys.loc[rows].astype(str).agg("=".join, axis=1)
         warnings.warn(f"No {what} for {', '.join(dict.fromkeys(named))}: {reason}", stacklevel=4)
 
 

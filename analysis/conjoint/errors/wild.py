@@ -15,7 +15,7 @@ from scipy.linalg import block_diag
 from conjury.inference.errors import InputError
 
 from ...linear import Regression
-from ...results import Estimates
+from ...results import Estimates, Support, cut
 from ...wild_cluster import Moments, draw_weights, limits, moments, signs
 from ..engines.native import regress
 from ..engines.solution import Fitted
@@ -158,7 +158,7 @@ def wild(
     drawn, enumerated = _weights(kind, draws, n_clusters, seed)
     tested = fit.frame["std_error"].notna().to_numpy()
     found = [system.moments(contrast, drawn, restricted, enumerated) for contrast in plan.contrasts[tested]]
-    frame = _frame(fit, tested, found, n_clusters)
+    frame = _frame(fit, tested, found, n_clusters, plan.support)
     how = {
         "cluster": name,
         "clusters": {name: n_clusters},
@@ -223,7 +223,9 @@ def _system(plan: Plan, name: str) -> _System:
     return _System(block_diag(*[fit.bread for fit in fits]), np.hstack(scores), blocks)
 
 
-def _frame(fit: Estimates, tested: np.ndarray, found: Sequence[Moments], n_clusters: int) -> pd.DataFrame:
+def _frame(
+    fit: Estimates, tested: np.ndarray, found: Sequence[Moments], n_clusters: int, support: Support
+) -> pd.DataFrame:
     """The fit's rows with the bootstrap's numbers."""
     made = fit.provenance
     estimate = fit.frame["estimate"].to_numpy(dtype=float)
@@ -244,6 +246,7 @@ def _frame(fit: Estimates, tested: np.ndarray, found: Sequence[Moments], n_clust
             "take more draws, weights='webb', or a larger alpha.",
             stacklevel=3,
         )
+    numbers[3:] = cut(numbers[3], numbers[4], estimate, support)
     keys = fit.frame.drop(columns=["std_error", "df", "z", "p", "lower", "upper"], errors="ignore")
     return keys.assign(**dict(zip(("std_error", "z", "p", "lower", "upper"), numbers, strict=True)))
 

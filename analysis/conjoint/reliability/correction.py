@@ -152,7 +152,8 @@ def _assemble(observed: Estimates, pieces: Pieces, taus: Taus, table: pd.DataFra
     std_error[tested] = np.sqrt(np.clip(np.diag(vcov), 0, None))
     if scaled.df is not None:
         df[tested] = scaled.df
-    frame = tidy(plan.keys, estimate, std_error, made.alpha, made.null, None if scaled.df is None else df)
+    used = None if scaled.df is None else df
+    frame = tidy(plan.keys, estimate, std_error, made.alpha, made.null, used, plan.support)
     labels = row_labels(plan.keys[tested])
     value = (
         float(taus.value[0]) if len(taus.value) == 1 else dict(zip(table["group"], table["tau"], strict=True))

@@ -11,7 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...formula import Formula
-from ...results import Estimates, stack, tidy
+from ...results import SHARE, UNBOUNDED, Estimates, stack, tidy
 from ..amce import amce
 from ..marginal_means import mm
 from ..request import make_request
@@ -149,6 +149,7 @@ def _corrected(observed: Estimates, error: Swapping, cross: np.ndarray) -> Corre
         np.sqrt(np.maximum(variance, 0.0)),
         observed.provenance.alpha,
         df=df,
+        support=SHARE if share else UNBOUNDED,
     )
     table = {"group": "all", "tau": tau, "std_error": error.std_error, "agreement": error.agreement.estimate}
     counts = {"net_bias": error.net_bias, "n_compared": error.n_compared, "n_units": error.n_units}

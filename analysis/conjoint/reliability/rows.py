@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...results import vary
 from .agreement import ENOUGH, Swapping, clustered_share, sign_test, swapping, swapping_error
 from .repeats import SAME, SWAPPED
 
@@ -187,7 +188,7 @@ def _of(sums: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -> floa
 
 def _limits(drawn: np.ndarray, alpha: float) -> tuple[float, float]:
     known = drawn[~np.isnan(drawn)]
-    if not len(known):
+    if not vary(known):
         return np.nan, np.nan
     lower, upper = np.quantile(known, [alpha / 2, 1 - alpha / 2])
     return float(lower), float(upper)

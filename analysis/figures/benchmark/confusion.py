@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -78,21 +79,19 @@ def draw(
     rows = [wrap(label_in_words(name, gold, names), LONGEST, TICK) for gold in golds]
     columns = [label_in_words(name, answer, names) for answer in answers]
     side = max(inches(row, TICK) for row in rows) + 0.4
-    width, layout = _arrange(len(shown), len(golds), len(answers), columns, side)
-    heads = [wrap(head, max(layout.cell * len(answers), 0.9), HEAD, bold=True) for head in shown]
+    words = max(inches(word, HEAD, bold=True) for who in shown for word in re.split(r"[ -]", who))
+    width, layout = _arrange(len(shown), len(golds), len(answers), columns, side, words)
+    heads = [_head(who, max(layout.cell * len(answers), words)) for who in shown]
     told, above, _ = room_above(title, width, [])
     high = layout.cell * len(golds) + max(lines_high(head, HEAD) for head in heads) + 0.2
     with styled(look):
         figure = new_figure(width, layout.down * high + layout.under + BAR + 0.3 + above)
-        grid = figure.subplots(layout.down, layout.across, squeeze=False, sharex="col", sharey="row")
-        spare = layout.across * layout.down - len(
-            shown
-        )  # left free in the first row, so that all columns end
-        for axes in grid.flat[layout.across - spare : layout.across]:
+        grid = figure.subplots(layout.down, layout.across, squeeze=False, sharey="row")
+        used = list(grid.flat[: len(shown)])
+        for axes in grid.flat[len(shown) :]:
             axes.set_visible(False)
-        used = [*grid.flat[: layout.across - spare], *grid.flat[layout.across :]]
         most = max(0.1, np.ceil(10 * float(frame["share"].max())) / 10)
-        for axes, who, head in zip(used, shown, heads, strict=True):
+        for at, (axes, who, head) in enumerate(zip(used, shown, heads, strict=True)):
             own = frame[frame["_who"] == who]
             image = _draw_matrix(axes, own, golds, answers, look, layout.cell, most)
             for k, gold in enumerate(golds):
@@ -100,11 +99,9 @@ def draw(
                     _frame(axes, answers.index(right.get(gold, gold)), k, look)
             axes.set_title(head, fontsize=HEAD, fontweight="bold", loc="left", pad=4)
             axes.set_yticks(range(len(golds)), rows, fontsize=TICK)
-            axes.set_xticks(
-                range(len(answers)), layout.below.texts, rotation=layout.below.rotation,
-                ha=layout.below.align, rotation_mode="anchor" if layout.below.rotation == 35 else "default",
-                fontsize=TICK,
-            )  # fmt: skip
+            axes.set_xticks(range(len(answers)), [])
+            if at + layout.across >= len(shown):
+                _name_columns(axes, layout.below, in_layout=at // layout.across == layout.down - 1)
         figure.supylabel("Gold label", fontsize=8.5)
         bar = figure.colorbar(
             image, ax=used, location="bottom", fraction=0.03, pad=0.02, aspect=45, shrink=0.6
@@ -114,6 +111,30 @@ def draw(
         bar.ax.tick_params(labelsize=7.5)
         add_legend(figure, [], [], 1, told, look)
     return figure
+
+
+def _head(who: str, width: float) -> str:
+    """A judge's name in lines: the prompt below the judge where both do not fit one."""
+    if inches(who, HEAD, bold=True) > width:
+        who = who.replace(", ", ",\n")
+    return wrap(who, width, HEAD, bold=True)
+
+
+def _name_columns(axes: Axes, below: ColumnLabels, *, in_layout: bool) -> None:
+    """Write the names of answers below a matrix; outside of the layout where the place below is free."""
+    if in_layout:
+        axes.set_xticks(
+            range(len(below.texts)), below.texts, rotation=below.rotation, ha=below.align, fontsize=TICK,
+            rotation_mode="anchor" if below.rotation == 35 else "default",
+        )  # fmt: skip
+        return
+    for at, text in enumerate(below.texts):
+        label = axes.annotate(
+            text, (at, 0), (0, -4), xycoords=("data", "axes fraction"), textcoords="offset points",
+            rotation=below.rotation, ha=below.align, va="top", fontsize=TICK, annotation_clip=False,
+            rotation_mode="anchor" if below.rotation == 35 else "default",
+        )  # fmt: skip
+        label.set_in_layout(False)
 
 
 def shown_confusion(result: RaterResult, task: str | None) -> tuple[pd.DataFrame, str]:
@@ -162,9 +183,9 @@ def label_in_words(task: str, label: str, names: Names) -> str:
 
 
 def _arrange(
-    panels: int, golds: int, answers: int, columns: Sequence[str], side: float
+    panels: int, golds: int, answers: int, columns: Sequence[str], side: float, head: float
 ) -> tuple[float, _Layout]:
-    """Width of the figure, and the widest cells with which it fits on a page."""
+    """Width of the figure, and the widest cells with which it fits on a page; ``head``: inches of a word."""
     found: list[tuple[float, _Layout]] = []
     for across in range(1, panels + 1):
         down = -(-panels // across)
@@ -177,7 +198,10 @@ def _arrange(
         under = {0: 0.2, 90: reach + 0.05}.get(below.rotation, 0.6 * reach + 0.1)
         high = down * (cell * golds + 0.35) + under + BAR + 0.3
         layout = _Layout(across, down, cell, below, under)
-        width = max(3.6, side + across * (cell * answers + GAP))
+        if found and head > (TWO_COLUMNS - side) / across - GAP:
+            break
+        slot = max(cell * answers, head) + GAP
+        width = max(3.6, side + across * slot)
         if high <= PAGE_HEIGHT:
             return min(width, TWO_COLUMNS), layout
         found.append((min(width, TWO_COLUMNS), layout))

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..fitting import more_lines, wrap
 from ..raters.forest import DASHES
-from ..raters.naming import add_legend, dash, room_above
+from ..raters.naming import Names, add_legend, dash, room_above
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ class Curves:
         Whether x counts something; else it is drawn on a logarithmic scale.
     plain : list of str
         Further series, drawn as bare lines with a dash of their own.
+    places : dict
+        Number of the colour and marker of each series.
     """
 
     table: pd.DataFrame
@@ -47,10 +49,24 @@ class Curves:
     xlabel: str
     whole: bool = True
     plain: list[str] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+
+    def place(self, series: str) -> int:
+        """Number of the colour and marker of a series."""
+        return self.places.get(series, self.series.index(series))
 
     def at(self, down: str, across: str) -> pd.DataFrame:
         """Points of one panel."""
         return self.table[(self.table["down"] == down) & (self.table["across"] == across)]
+
+
+def places_of(frame: pd.DataFrame, names: Names) -> dict[str, int]:
+    """Colours of the judges of a table (``judge``, in words ``_who``); none where one has several lines."""
+    pairs = frame[["judge", "_who"]].astype(str).drop_duplicates()
+    if pairs["judge"].duplicated().any():
+        return {}
+    judges = list(pairs["judge"])
+    return {who: names.place(judge, judges) for judge, who in pairs.itertuples(index=False)}
 
 
 def draw_curves(curves: Curves, *, theme: str, title: str | None) -> Figure:
@@ -76,7 +92,7 @@ def draw_curves(curves: Curves, *, theme: str, title: str | None) -> Figure:
         for axes, head in zip(grid[0], heads, strict=True):
             axes.set_title(head, fontsize=SIZE, fontweight="bold", loc="left", pad=4)
         figure.supxlabel(below, fontsize=8.5)
-        handles = [_handle(k, look) for k in range(len(legend) - len(curves.plain))]
+        handles = [_handle(curves.place(name), look) for name in legend[: len(legend) - len(curves.plain)]]
         handles += [_plain_handle(k, look) for k in range(len(curves.plain))]
         add_legend(figure, handles, legend, columns, told, look)
     return figure
@@ -96,8 +112,8 @@ def _plain_handle(place: int, look: Theme) -> object:
 
 
 def _draw_lines(axes: Axes, curves: Curves, here: pd.DataFrame, look: Theme) -> None:
-    for place, name in enumerate(curves.series):
-        one = here[here["series"] == name].sort_values("x")
+    for name in curves.series:
+        place, one = curves.place(name), here[here["series"] == name].sort_values("x")
         if one.empty:
             continue
         x, color = one["x"].to_numpy(float), look.color(place)

@@ -90,10 +90,10 @@ def beside_the_best(frame: pd.DataFrame) -> pd.DataFrame:
     kept = []
     for _, own in frame.groupby("_where", sort=False):
         best = matrix_of(own, [False] * len(own)).judges[0]
-        turned = own["right"].astype(str) == best
-        back = own[turned].assign(
-            left=own["right"], right=own["left"], estimate=-own["estimate"], lower=-own["upper"],
-            upper=-own["lower"],
+        back = own[own["right"].astype(str) == best]
+        back = back.assign(
+            left=back["right"], right=back["left"], estimate=-back["estimate"], lower=-back["upper"],
+            upper=-back["lower"],
         )  # fmt: skip
         kept.append(pd.concat([own[own["left"].astype(str) == best], back]).sort_index())
     return pd.concat(kept)

@@ -10,7 +10,7 @@ import pandas as pd
 from ...raters.result import RaterResult
 from ..labels import LabelKey, display_order
 from ..raters.naming import Names
-from .curves import Curves, draw_curves, level_of
+from .curves import Curves, draw_curves, level_of, places_of
 from .panels import intervals_of, placed
 from .terms import metric_in_words
 
@@ -53,6 +53,7 @@ def draw(
         list(dict.fromkeys(told["series"])),
         f"Characters of the item, mean of its group (bands: {level_of(result.settings)} intervals)",
         whole=False,
+        places=places_of(frame, names),
     )
     return draw_curves(curves, theme=theme, title=title)
 

@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError
 from ...raters.result import RaterResult
 from ..labels import LabelKey
 from ..raters.naming import Names, chosen
-from .curves import Curves, draw_curves, level_of
+from .curves import Curves, draw_curves, level_of, places_of
 from .panels import intervals_of, placed
 from .scores import policy_of
 from .terms import BASELINES, PASSES, metric_in_words
@@ -68,6 +68,7 @@ def draw(
         list(dict.fromkeys(told.loc[~trivial, "series"])),
         f"k, number of answers (bands: {level_of(result.settings)} intervals)",
         plain=list(dict.fromkeys(told.loc[trivial, "series"])),
+        places=places_of(frame[~trivial], names),
     )
     return draw_curves(curves, theme=theme, title=title)
 

@@ -24,6 +24,7 @@ LONGEST_ROW = 2.3
 ROW = 0.2
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "----", "++++")
 SIZE = 8.0
+PLACES = {name: k for statuses in (STATUSES, READINGS) for k, name in enumerate(statuses)}  # of colours
 
 
 def draw(
@@ -47,7 +48,7 @@ def draw(
     frame = frame.assign(_row=rows_in_words(frame, names))
     prompts = display_order(frame["prompt"].astype(object))
     rows = list(dict.fromkeys(frame["_row"]))
-    statuses = [name for name in (*STATUSES, *READINGS) if name in set(frame["status"].astype(str))]
+    statuses = [name for name in PLACES if name in set(frame["status"].astype(str))]
     legend = [STATUSES.get(name, READINGS.get(name, name)) for name in statuses]
     shown = [wrap(row, LONGEST_ROW) for row in rows]
     left = max(map(inches, shown)) + 0.15
@@ -65,7 +66,7 @@ def draw(
         grid[0, 0].set_yticks(range(len(rows)), shown)
         grid[0, 0].set_ylim(len(rows) - 0.5, -0.5)
         figure.supxlabel("Percent of the answers", fontsize=8.5)
-        add_legend(figure, [_patch(k, look) for k in range(len(statuses))], legend, columns, told, look)
+        add_legend(figure, [_patch(PLACES[name], look) for name in statuses], legend, columns, told, look)
     return figure
 
 
@@ -95,7 +96,8 @@ def _draw_bars(
     shares = (
         counts.div(counts.sum(axis=1), axis=0).reindex(index=list(rows), columns=list(statuses)).fillna(0.0)
     )
-    for place, status in enumerate(statuses):
+    for status in statuses:
+        place = PLACES[status]
         share = 100 * shares[status].to_numpy(float)
         axes.barh(
             np.arange(len(rows)), share, 0.74, left=start, color=look.color(place), zorder=3,

@@ -185,8 +185,7 @@ def _draw_quantity(
         for place in y[~np.isfinite(estimate)]:
             axes.annotate("no test", (0.02, place), xycoords=("axes fraction", "data"), va="center",
                           fontsize=7.5, style="italic", color=look.muted)  # fmt: skip
-    if quantity == "winning_rate":
-        axes.axvline(0.5, color=look.muted, linewidth=0.9, zorder=1)
+    axes.axvline(0.5, color=look.muted, linewidth=0.9, zorder=1)
     axes.grid(axis="x", zorder=0)
     axes.set_axisbelow(True)
     axes.spines[["top", "right", "left"]].set_visible(False)

@@ -12,7 +12,7 @@ from ...raters.ratings import HUMAN
 from ...raters.result import RaterResult
 from ..labels import LabelKey, display_order
 from .forest import Forest, draw_forest
-from .naming import Names, chosen, place_of, strata_columns
+from .naming import Names, chosen, strata_columns
 from .terms import BIASES
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def draw(
     ).assign(**{name: frame[name] for name in ("estimate", "lower", "upper")})
     forest = Forest(
         table, [BIASES[name] for name in panels], names.all("dimension", shown), names.all("judge", judges),
-        [place_of(judge, judges) for judge in judges], "Points of the scale; for ratios, 1 is as people",
+        [names.place(judge, judges) for judge in judges], "Points of the scale; for ratios, 1 is as people",
         {BIASES[name]: NULL.get(name, 0.0) for name in panels if name != "scale_used"}, share_x=False,
         across=4,
     )  # fmt: skip

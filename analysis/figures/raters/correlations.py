@@ -12,7 +12,7 @@ from ...raters.descriptive.strata import OVERALL
 from ...raters.result import RaterResult
 from ..labels import LabelKey, display_order
 from .forest import Forest, draw_forest
-from .naming import Names, chosen, place_of, strata_columns
+from .naming import Names, chosen, strata_columns
 from .terms import CORRELATIONS
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def draw(
     panels = names.all("dimension", shown)
     forest = Forest(
         told, panels, list(dict.fromkeys(rows)), names.all("judge", judges),
-        [place_of(judge, judges) for judge in judges],
+        [names.place(judge, judges) for judge in judges],
         f"{CORRELATIONS[kind]} between the people's mean and the model",
         dict.fromkeys(panels, 0.0), first_row=bool(by),
     )  # fmt: skip

@@ -17,7 +17,7 @@ from ..fitting import inches, lines_high, wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
 from .dimension_maps import LONGEST, SIZE, _ink, _number
-from .naming import Names, add_legend, color_of, place_of, room_above
+from .naming import Names, add_legend, room_above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -262,9 +262,10 @@ def _draw_points(
     for number, group in enumerate(shown):
         one = table[table["group"] == group].set_index("dimension")["probability"].reindex(list(rows))
         y = np.arange(len(rows)) + (number - (len(shown) - 1) / 2) * STEP / high
-        color = color_of(group, groups, look)
+        place = names.place(group, groups)
+        color = look.color(place)
         axes.hlines(y, 0, 100 * one, color=color, linewidth=1.3, zorder=3)
-        axes.plot(100 * one, y, look.marker(place_of(group, groups)), color=color, markersize=4.6,
+        axes.plot(100 * one, y, look.marker(place), color=color, markersize=4.6,
                   linestyle="none", zorder=4, label=names.of("group", group), clip_on=False)  # fmt: skip
     axes.set_yticks(
         range(len(rows)), [wrap(names.of("dimension", name), LONGEST if beside else 2.0) for name in rows]

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from ...raters.result import RaterResult
 
-STYLES = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)))
-APART = 0.012  # of the axis, so that equal rates do not hide one another
+DASHES = ("solid", (0, (4, 2)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (2, 3)))
+WIDTHS = (2.6, 2.1, 1.7, 1.4, 1.2)  # later lines are thinner and broken, so that equal rates show each other
 PANEL = 2.2
 
 
@@ -34,8 +34,8 @@ def draw(
 ) -> Figure:
     """Draw winning rates over epsilon, a line a model, a panel a dimension and scoring.
 
-    Points mark the smallest epsilon with which a model passes. Lines are a little apart where models have
-    the same rate.
+    Points mark the smallest epsilon with which a model passes. Lines of later models are thinner and dashed,
+    so that those with the same rate are all seen.
 
     Parameters
     ----------
@@ -52,6 +52,7 @@ def draw(
     look, named, frame = theme_named(theme), Names(labels), result.frame
     models = list(dict.fromkeys(frame["model"]))
     names = dict(zip(models, named.all("judges", models), strict=True))
+    places = {model: named.place(str(model), models) for model in models}
     title, above, columns = room_above(title, TWO_COLUMNS, list(names.values()))
     panels = list(frame.groupby(["dimension", "scoring"], sort=False))
     several = frame["scoring"].nunique() > 1
@@ -63,7 +64,7 @@ def draw(
         for axes, (keys, part) in zip(grid.ravel(), panels, strict=False):
             smallest = result.extra["smallest"]
             own = smallest[(smallest["dimension"] == keys[0]) & (smallest["scoring"] == keys[1])]
-            _draw_panel(axes, part, own.set_index("model")["smallest_epsilon"], names, look)
+            _draw_panel(axes, part, own.set_index("model")["smallest_epsilon"], places, look)
             if len(panels) > 1:
                 told = panel_name(str(keys[0]), str(keys[1]), named, several=several)
                 axes.set_title(wrap(told, TWO_COLUMNS / n_columns - 0.5), loc="left", fontweight="bold",
@@ -72,7 +73,13 @@ def draw(
             axes.remove()
         figure.supxlabel("Epsilon (allowance for what people cost)", fontsize=8.5, color=look.foreground)
         figure.supylabel("Winning rate (passes from 0.5)", fontsize=8.5, color=look.foreground)
-        handles, _ = grid[0, 0].get_legend_handles_labels()
+        from matplotlib.lines import Line2D
+
+        handles = [
+            Line2D([], [], color=look.color(place), marker=look.marker(place), markersize=4.5,
+                   linewidth=WIDTHS[number % len(WIDTHS)], linestyle=DASHES[number % len(DASHES)])
+            for number, place in enumerate(places.values())
+        ]  # fmt: skip
         add_legend(figure, handles, list(names.values()), columns, title, look)
     return figure
 
@@ -102,18 +109,17 @@ def _curve(result: RaterResult) -> RaterResult:
 
 
 def _draw_panel(
-    axes: Axes, part: pd.DataFrame, smallest: pd.Series[float], names: Mapping[str, str], look: Theme
+    axes: Axes, part: pd.DataFrame, smallest: pd.Series[float], places: Mapping[str, int], look: Theme
 ) -> None:
     low, high = float(part["epsilon"].min()), float(part["epsilon"].max())
-    for number, (model, text) in enumerate(names.items()):
+    for number, (model, place) in enumerate(places.items()):
         one = part[part["model"] == model].sort_values("epsilon")
-        shift = (number - (len(names) - 1) / 2) * min(APART, 0.05 / len(names))
-        color, style = look.color(number), STYLES[number // len(look.palette) % len(STYLES)]
-        axes.step(one["epsilon"], one["winning_rate"] + shift, where="post", color=color, linestyle=style,
-                  linewidth=1.4, label=text, zorder=3)  # fmt: skip
+        color, style = look.color(place), DASHES[number % len(DASHES)]
+        axes.step(one["epsilon"], one["winning_rate"], where="post", color=color, linestyle=style,
+                  linewidth=WIDTHS[number % len(WIDTHS)], zorder=3)  # fmt: skip
         from_here = float(smallest.get(model, np.nan))
         if low <= from_here <= high:
-            axes.plot([from_here], [0.5 + shift], look.marker(number), color=color, markersize=5,
+            axes.plot([from_here], [0.5], look.marker(place), color=color, markersize=5,
                       markeredgecolor=look.background, markeredgewidth=0.7, zorder=4)  # fmt: skip
     axes.axhline(0.5, color=look.muted, linewidth=0.9, zorder=1)
     axes.set_xlim(low - 0.02 * (high - low), high + 0.02 * (high - low))

@@ -12,7 +12,7 @@ from ...raters.result import RaterResult
 from ..fitting import inches, more_lines, wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
-from .naming import Names, add_legend, chosen, color_of, room_above, strata_columns
+from .naming import Names, add_legend, chosen, room_above, strata_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +60,7 @@ def draw(
         for i, rater in enumerate(raters):
             for j, scale in enumerate(scales):
                 here = frame[(frame["group"] == rater) & (frame["dimension"] == scale)]
-                _draw_bars(grid[i, j], here, color_of(rater, everyone, look), look, most)
+                _draw_bars(grid[i, j], here, look.color(names.place(rater, everyone)), look, most)
             grid[i, 0].set_ylabel(
                 rows[i], rotation=0, ha="right", va="center", fontsize=SIZE, fontweight="bold"
             )

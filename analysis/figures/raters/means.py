@@ -11,7 +11,7 @@ import pandas as pd
 from ...raters.result import RaterResult
 from ..labels import LabelKey, display_order
 from .forest import Forest, draw_forest
-from .naming import Names, chosen, place_of, strata_columns
+from .naming import Names, chosen, strata_columns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,7 +56,7 @@ def draw(
     ]
     forest = Forest(
         told, panels, list(dict.fromkeys(told["row"])), names.all("group", raters),
-        [place_of(rater, raters) for rater in raters], "Mean rating", across=len(shown),
+        [names.place(rater, raters) for rater in raters], "Mean rating", across=len(shown),
     )  # fmt: skip
     return draw_forest(forest, theme=theme, title=title)
 

@@ -42,6 +42,7 @@ class Names:
     def __init__(self, given: Mapping[LabelKey, str] | None) -> None:
         self._given = dict(given or {})
         self._labels = Labels(given)
+        self._raters = [key[1] for key in self._given if isinstance(key, tuple) and key[0] in RATERS]
 
     def of(self, column: str, name: object) -> str:
         """Label of an identifier."""
@@ -58,22 +59,26 @@ class Names:
         """Label of a column of items or of a table."""
         return self._labels.feature(name)
 
+    def place(self, rater: str, raters: Iterable[str]) -> int:
+        """Number of a rater's colour and marker, the same in all figures with the same labels.
+
+        People have the first; models follow in the order of their labels, then those without one in the order
+        of ``raters``, who are shown; single ratings are last.
+
+        Examples
+        --------
+        >>> names = Names({("judges", "a"): "A", ("judges", "b"): "B"})
+        >>> names.place("b", ["b"]), names.place("human", ["human", "b"]), names.place("c", ["c", "b"])
+        (2, 0, 3)
+        """
+        models = [name for name in dict.fromkeys([*self._raters, *raters]) if name not in (HUMAN, ONE_PERSON)]
+        if rater == HUMAN:
+            return 0
+        return len(models) + 1 if rater == ONE_PERSON else 1 + models.index(rater)
+
     def all(self, column: str, names: Iterable[object]) -> list[str]:
         """Labels of several identifiers."""
         return [self.of(column, name) for name in names]
-
-
-def color_of(rater: str, raters: Sequence[str], look: Theme) -> str:
-    """Colour of a rater: people have the first, models the following ones in their order."""
-    return look.color(place_of(rater, raters))
-
-
-def place_of(rater: str, raters: Sequence[str]) -> int:
-    """Number of a rater's colour and marker."""
-    models = [name for name in raters if name not in (HUMAN, ONE_PERSON)]
-    if rater == HUMAN:
-        return 0
-    return len(models) + 1 if rater == ONE_PERSON else 1 + models.index(rater)
 
 
 def dash(place: int, look: Theme) -> Any:

@@ -15,7 +15,7 @@ from ..fitting import inches, more_lines, wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
 from .means import alt
-from .naming import Names, add_legend, chosen, dash, place_of, room_above, strata_columns
+from .naming import Names, add_legend, chosen, dash, room_above, strata_columns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,7 +67,7 @@ def draw(
     panels, series = (levels, raters) if lines == "group" else (raters, levels)
     columns = (by[0], "group") if lines == "group" else ("group", by[0])
     places = (
-        [place_of(name, display_order(result.frame["group"])) for name in series]
+        [names.place(name, display_order(result.frame["group"])) for name in series]
         if lines == "group"
         else list(range(len(series)))
     )

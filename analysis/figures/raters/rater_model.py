@@ -87,6 +87,11 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     return " ".join(["Agreement with people's consensus.", *told])
 
 
+def _posterior(result: RaterResult) -> str:
+    level = f"{100 * (1 - float(result.settings.get('alpha', 0.05))):g}%"
+    return f"Posterior mean and {level} posterior interval"
+
+
 def _agreement(result: RaterResult, names: Names) -> Forest:
     frame = result.frame
     kept = frame[frame["quantity"].isin(OF_GROUPS)]
@@ -101,7 +106,7 @@ def _agreement(result: RaterResult, names: Names) -> Forest:
     )
     panels = [told for quantity, told in OF_GROUPS.items() if quantity in set(kept["quantity"])]
     return Forest(
-        table, panels, names.all("group", groups), [""], [0], "Posterior mean and interval",
+        table, panels, names.all("group", groups), [""], [0], _posterior(result),
         baseline={OF_GROUPS[name]: 0.5 for name in HALF}, share_x=True, across=2,
     )  # fmt: skip
 
@@ -130,5 +135,5 @@ def _judges(result: RaterResult, names: Names) -> Forest:
     places = [["Person", "Model"].index(name) for name in series]
     return Forest(
         table, list(OF_JUDGES.values()), names.all("judge", shown), series, places,
-        "Posterior mean and interval", baseline={OF_JUDGES["severity_points"]: 0.0}, share_x=False, across=2,
+        _posterior(result), baseline={OF_JUDGES["severity_points"]: 0.0}, share_x=False, across=2,
     )  # fmt: skip

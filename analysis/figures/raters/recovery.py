@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,7 @@ from ...raters.result import RaterResult
 from ..fitting import wrap
 from ..labels import LabelKey, words
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
-from .naming import Names, add_legend, color_of, place_of, room_above
+from .naming import Names, add_legend, room_above
 from .terms import TRUTHS
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def draw(
     look, names, frame = theme_named(theme), Names(labels), result.frame
     kinds = [str(name) for name in dict.fromkeys(frame["quantity"])]
     judges = [str(name) for name in dict.fromkeys(frame["judge"])]
+    places = {name: names.place(name, judges) for name in judges}
     n_columns = min(ACROSS, len(kinds))
     n_rows = -(-len(kinds) // n_columns)
     width = TWO_COLUMNS if n_columns > 1 else 4.2
@@ -51,7 +52,7 @@ def draw(
         figure = new_figure(width, PANEL * n_rows + 0.3 + above)
         grid = figure.subplots(n_rows, n_columns, squeeze=False)
         for axes, kind in zip(grid.flat, kinds, strict=False):
-            _draw_panel(axes, frame[frame["quantity"] == kind], judges, look)
+            _draw_panel(axes, frame[frame["quantity"] == kind], places, look)
             text = wrap(TRUTHS.get(kind, words(kind)), width / n_columns - 0.4, bold=True)
             axes.set_title(text, loc="left", fontweight="bold", fontsize=8, color=look.foreground)
         for axes in grid.flat[len(kinds) :]:
@@ -61,9 +62,9 @@ def draw(
         from matplotlib.lines import Line2D
 
         handles = [
-            Line2D([], [], linestyle="none", marker=look.marker(place_of(name, judges)), markersize=4.5,
-                   color=color_of(name, judges, look))
-            for name in judges
+            Line2D([], [], linestyle="none", marker=look.marker(place), markersize=4.5,
+                   color=look.color(place))
+            for place in places.values()
         ]  # fmt: skip
         add_legend(figure, handles, legend, columns, told, look)
     return figure
@@ -83,7 +84,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     return " ".join(told)
 
 
-def _draw_panel(axes: Axes, frame: pd.DataFrame, judges: Sequence[str], look: Theme) -> None:
+def _draw_panel(axes: Axes, frame: pd.DataFrame, places: Mapping[str, int], look: Theme) -> None:
     values = frame[["truth", "estimate", "lower", "upper"]].to_numpy(dtype=float)
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     room = 0.04 * (high - low) or 0.1
@@ -92,11 +93,11 @@ def _draw_panel(axes: Axes, frame: pd.DataFrame, judges: Sequence[str], look: Th
     beside = 0.06 * float(np.ptp(true)) or room
     axes.plot(ends, ends, color=look.muted, linewidth=0.9, linestyle=(0, (3, 2)), zorder=1)
     size = 3.6 if len(frame) < 60 else 2.6
-    for name in judges:
+    for name, place in places.items():
         one = frame[frame["judge"] == name]
         if one.empty:
             continue
-        color, mark = color_of(name, judges, look), look.marker(place_of(name, judges))
+        color, mark = look.color(place), look.marker(place)
         truth, estimate = one["truth"].to_numpy(dtype=float), one["estimate"].to_numpy(dtype=float)
         axes.vlines(truth, one["lower"], one["upper"], color=color, linewidth=0.8, alpha=0.55, zorder=2)
         missed = ~one["inside"].astype("boolean").fillna(True).to_numpy(dtype=bool)

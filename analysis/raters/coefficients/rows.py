@@ -11,7 +11,7 @@ import pandas as pd
 
 from conjury.inference.columns import listed
 
-from ...results import inference
+from ...results import CORRELATION, SAME, SHARE, inference
 from ..ratings import Codes, Floats, Ratings
 from .comparisons import Comparison
 from .families import (
@@ -32,6 +32,7 @@ from .variance_components import generalisability, is_crossed
 
 MOST_PAIRED = 80  # raters beyond which no table of pairs is made
 PLANS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20)  # numbers of raters of the decision study
+SHARES = ("percent", "kendall_w")  # from 0 to 1
 UNDEFINED = 0.05  # share of draws without an estimate that is told
 
 
@@ -64,6 +65,7 @@ def compare(
     prefix = prefix_of(keys) + compared.name + ": "
     into.notes += [prefix + note for note in _cautions(compared, request)]
     undefined: set[str] = set()
+    alike: set[str] = set()
     samples = Samples(compared.panel.cluster, request.draws, request.seed)
     for family in families(compared, request.coefficients, weightings, request.alpha):
         estimate, replicates = samples.replicate(family.statistics, family.draw)
@@ -79,10 +81,15 @@ def compare(
             elif len(replicates) and np.isnan(replicates[:, at]).mean() > UNDEFINED:
                 share = np.isnan(replicates[:, at]).mean()
                 into.notes.append(f"{prefix}{name} has no value in {share:.0%} of the bootstrap samples.")
+            elif len(replicates) and np.isnan(lower[at]):
+                alike.add(name)
             row |= {"coefficient": name, "weights": weights, "raters": raters, **_counts(compared, name)}
             into.rows.append(row | {column: values[at] for column, values in own.items()})
         if len(family.keys) > len(VARIANCES) and family.keys[-1][1] == "variance":
             into.plans += _plans(estimate, replicates, told, request.alpha)
+    if alike:
+        names = listed([name for name in EVERY if name in alike], 20)
+        into.notes.append(f"{prefix}no interval of {names}: every bootstrap sample gives the same value.")
     if not compared.panel.is_complete:
         undefined.discard("kendall_w")  # said already
     if undefined:
@@ -126,9 +133,12 @@ def _analytical(family: Family, estimate: Floats, compared: Comparison, alpha: f
     made = {"std_error": nothing, "lower": nothing, "upper": nothing}
     if family.influence is not None:
         error, n_clusters = clustered_errors(family.influence, compared.panel.cluster)
-        error = np.where(np.isfinite(estimate), error, np.nan)
-        bounds = inference(estimate, error, alpha, df=np.full(len(estimate), max(n_clusters - 1, 1)))
-        made = {"std_error": error, "lower": bounds.lower, "upper": np.minimum(bounds.upper, 1.0)}
+        error = np.where(np.isfinite(estimate) & (error > SAME), error, np.nan)
+        bounds = inference(
+            estimate, error, alpha, df=np.full(len(estimate), max(n_clusters - 1, 1)), support=CORRELATION
+        )
+        least = [SHARE[0] if name in SHARES else -np.inf for name, _, _ in family.keys]
+        made = {"std_error": error, "lower": np.maximum(bounds.lower, least), "upper": bounds.upper}
     elif family.limits is not None:
         made |= {"lower": family.limits[:, 0], "upper": family.limits[:, 1]}
     return made
@@ -193,7 +203,14 @@ def pair_tables(
         for kind in kinds:
             found = by_pair(pairs, weighting.matrix, kind)
             error, clusters = errors_by_pair(found, pairs, panel.cluster)
-            bounds = inference(found.estimate, error, request.alpha, df=np.maximum(clusters - 1, 1))
+            error = np.where(error > SAME, error, np.nan)
+            bounds = inference(
+                found.estimate,
+                error,
+                request.alpha,
+                df=np.maximum(clusters - 1, 1),
+                support=SHARE if kind in SHARES else CORRELATION,
+            )
             yield pd.DataFrame(
                 {
                     **keys,
@@ -206,7 +223,7 @@ def pair_tables(
                     "estimate": found.estimate,
                     "std_error": error,
                     "lower": bounds.lower,
-                    "upper": np.minimum(bounds.upper, 1.0),
+                    "upper": bounds.upper,
                     "n_items": found.n.astype(int),
                 }
             )

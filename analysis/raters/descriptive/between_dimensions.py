@@ -17,7 +17,7 @@ from ..ratings import HUMAN, Floats
 from ..result import RaterResult
 from .association import COEFFICIENTS, cells_of, correlation
 from .mean_ratings import columns_of
-from .resample import EDGE, FIXED_PEOPLE, Interval, draw_clusters, few_clusters, intervals
+from .resample import EDGE, FIXED_PEOPLE, Interval, draw_clusters, few_clusters, intervals, without_spread
 from .scores import Scores, item_scores, ordered, stratum_names
 from .strata import OVERALL, one_of
 
@@ -121,13 +121,14 @@ def dimension_correlations(
         "draws": draws, "seed": seed, "dimensions": list(made.dimensions),
     }  # fmt: skip
     every = ordered(pd.concat(tables, ignore_index=True), keys)
+    alike = without_spread(every.pop("alike"))
     every.insert(list(every).index("p") + 1, "p_holm", adjusted(every["p"].to_numpy(dtype=float), "holm"))
     unlike = [UNLIKE] if len(made.groups) > 1 and HUMAN in made.groups else []
     notes = (HALO, *unlike, UNADJUSTED, FIXED_PEOPLE, *made.notes)
     return RaterResult(
         every,
         "dimension_correlations",
-        (*notes, *few_clusters(every["n_clusters"], draws), *_strongest(table, by)),
+        (*notes, *few_clusters(every["n_clusters"], draws), *alike, *_strongest(table, by)),
         settings,
         {"main": ordered(table, keys)},
     )
@@ -169,7 +170,7 @@ def _rows(
 ) -> pd.DataFrame:
     found = intervals(drawn, alpha, correlation=True, clusters=counts["n_clusters"])
     named = pd.DataFrame(pairs, columns=["dimension", "other"])
-    numbers = pd.DataFrame({**columns_of(found), "p": found.p})
+    numbers = pd.DataFrame({**columns_of(found), "p": found.p, "alike": found.alike})
     return pd.concat([pd.DataFrame([key] * len(pairs)), named, numbers], axis=1).assign(**counts)
 
 
@@ -190,7 +191,7 @@ def _main(drawn: Floats, people: Floats | None, n_clusters: int, alpha: float) -
 def _difference(drawn: Floats, people: Floats | None, n_clusters: int, alpha: float) -> Interval:
     if people is None or drawn is people:
         nothing = np.full(len(drawn), np.nan)
-        return Interval(nothing, nothing, nothing, nothing, nothing)
+        return Interval(nothing, nothing, nothing, nothing, nothing, nothing > 0)
     return intervals(np.clip(drawn, -EDGE, EDGE).T - people.T, alpha, clusters=n_clusters)
 
 

@@ -19,7 +19,7 @@ from ..result import RaterResult
 from .bias_parts import Row, context, keys_of, positivity, range_of_scale
 from .matching import ADJUSTMENTS
 from .mean_ratings import columns_of
-from .resample import FIXED_PEOPLE, Draws, draw_clusters, few_clusters, intervals
+from .resample import FIXED_PEOPLE, Draws, draw_clusters, few_clusters, intervals, without_spread
 from .scores import Flags, Scores, item_scores, ordered
 from .self_preference import SELF, Authors, self_preference
 
@@ -127,7 +127,7 @@ def biases(
     keys = ["dimension", "judge", "bias", "quantity", *by]
     extra = {}
     if detail:
-        table = _table(detail, made, alpha)
+        table = _table(detail, made, alpha).drop(columns="alike")
         columns = ["dimension", "judge", "quantity", "adjustment", "generator"]
         is_author = table["generator"] != ""
         extra = {
@@ -146,7 +146,7 @@ def biases(
         "set_aside": {name: list(levels) for name, levels in aside.items()}, "cluster": cluster,
     }  # fmt: skip
     frame = ordered(_table(found, made, alpha), keys)
-    notes += few_clusters(frame["n_clusters"], draws)
+    notes += few_clusters(frame["n_clusters"], draws) + without_spread(frame.pop("alike"))
     return RaterResult(frame, "biases", tuple(notes), settings, extra)
 
 
@@ -182,8 +182,8 @@ def _table(rows: Sequence[Row], made: Scores, alpha: float) -> pd.DataFrame:
         at = [k for k, row in enumerate(rows) if str(row.null) == null]
         drawn = np.column_stack([rows[k].drawn for k in at])
         found = intervals(drawn, alpha, rows[at[0]].null, clusters=n_clusters[at])
-        numbers = pd.DataFrame({**columns_of(found), "null": rows[at[0]].null, "p": found.p}, index=at)
-        parts.append(numbers)
+        numbers = {**columns_of(found), "null": rows[at[0]].null, "p": found.p, "alike": found.alike}
+        parts.append(pd.DataFrame(numbers, index=at))
     keys = pd.DataFrame([row.keys for row in rows])
     counts = pd.DataFrame(
         {

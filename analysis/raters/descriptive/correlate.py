@@ -16,7 +16,7 @@ from ..ratings import HUMAN, Floats
 from ..result import RaterResult
 from .association import COEFFICIENTS, cells_of, correlation, t_test
 from .mean_ratings import columns_of
-from .resample import FIXED_PEOPLE, draw_clusters, few_clusters, intervals
+from .resample import FIXED_PEOPLE, draw_clusters, few_clusters, intervals, without_spread
 from .scores import Scores, item_scores, ordered, stratum_names
 from .strata import one_of
 
@@ -111,7 +111,9 @@ def correlations(
     columns = [*keys, "p_t", "n_items", "n_clusters", "rests_on"]
     frame = _table(pd.DataFrame(rows, columns=columns), drawn, keys, alpha)
     notes = [ATTENUATED, FIXED_PEOPLE, *made.notes, *_undefined(frame), *_unsure(frame)]
-    notes += few_clusters(frame["n_clusters"], draws)
+    notes += few_clusters(frame["n_clusters"], draws) + without_spread(
+        frame.pop("alike") & (frame["rests_on"] >= CARRIED)
+    )
     if few:
         notes.append(f"{few:,} strata with fewer than {FEWEST} items rated by both are left out.")
     settings = {
@@ -143,7 +145,7 @@ def _table(keys: pd.DataFrame, drawn: list[Floats], names: list[str], alpha: flo
     n_clusters = keys["n_clusters"].to_numpy(dtype=np.int64)
     found = intervals(np.stack(drawn, axis=1), alpha, correlation=True, clusters=n_clusters)
     counts = ["n_items", "n_clusters", "rests_on"]
-    frame = keys[names].assign(**columns_of(found), p_t=keys["p_t"], p=found.p)
+    frame = keys[names].assign(**columns_of(found), p_t=keys["p_t"], p=found.p, alike=found.alike)
     frame.loc[keys["rests_on"].to_numpy(dtype=float) < CARRIED, ["std_error", "lower", "upper", "p"]] = np.nan
     methods: tuple[Step, ...] = ("holm", "bh")
     for method in methods:

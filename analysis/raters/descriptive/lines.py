@@ -14,7 +14,7 @@ from ..items import names_of
 from ..ratings import HUMAN, Codes, Floats
 from ..result import RaterResult
 from .mean_ratings import columns_of
-from .resample import FIXED_PEOPLE, draw_clusters, few_clusters, intervals
+from .resample import FIXED_PEOPLE, draw_clusters, few_clusters, intervals, without_spread
 from .scores import item_scores, ordered, stratum_names
 
 POINTS_OF_BAND = 25
@@ -102,7 +102,7 @@ def rating_lines(
         "by": by, "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed,
     }  # fmt: skip
     settings["categories"] = [float(value) for value in made.ratings[0].categories]
-    notes = (FIXED_PEOPLE, *made.notes, *few_clusters(rest_on, draws))
+    notes = (FIXED_PEOPLE, *made.notes, *few_clusters(rest_on, draws), *without_spread(found.alike))
     return RaterResult(ordered(frame, keys_of), "rating_lines", notes, settings, extra)
 
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ...results import check_alpha, check_draws
+from ...results import UNBOUNDED, check_alpha, check_draws
 from ..items import names_of
 from ..ratings import HUMAN, Codes, Floats
 from ..result import RaterResult
-from .resample import FIXED_PEOPLE, Interval, draw_clusters, few_clusters, intervals
+from .resample import FIXED_PEOPLE, Interval, draw_clusters, few_clusters, intervals, without_spread
 from .scores import item_scores, ordered, stratum_names
 
 SD_OF = "Standard deviations are those of item means (people averaged first), not of single ratings."
@@ -100,7 +100,9 @@ def means(
     mean, sd = moments(np.stack(sums), weights)
     counts = pd.DataFrame(rows)
     n_clusters = counts["n_clusters"].to_numpy(dtype=np.int64)
-    bounds, spread = (intervals(drawn, alpha, clusters=n_clusters) for drawn in (mean, sd))
+    ends = (float(min(scale)), float(max(scale))) if scale is not None and len(scale) else UNBOUNDED
+    bounds = intervals(mean, alpha, clusters=n_clusters, support=ends)
+    spread = intervals(sd, alpha, clusters=n_clusters, support=(0.0, np.inf))
     keys = ["dimension", "group", *by]
     numbers = {
         **columns_of(bounds),
@@ -110,7 +112,9 @@ def means(
     }
     frame = pd.concat([counts[keys], pd.DataFrame(numbers), counts.drop(columns=keys)], axis=1)
     settings = {"by": by, "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed}
-    notes = (SD_OF, FIXED_PEOPLE, *made.notes, *few_clusters(n_clusters, draws))
+    notes = (
+        SD_OF, FIXED_PEOPLE, *made.notes, *few_clusters(n_clusters, draws), *without_spread(bounds.alike),
+    )  # fmt: skip
     return RaterResult(ordered(frame, keys), "means", notes, settings)
 
 

@@ -259,8 +259,9 @@ def _rows(
         found, excess = (
             intervals(values_of, alpha, clusters=n_topics) for values_of in (drawn, drawn - null)
         )
-        lower, upper = share_limits(found.estimate, found.std_error, n_topics, alpha)
-        least, most = share_limits(found.estimate, excess.std_error, n_topics, alpha)
+        error, apart = (np.where(one.alike, 0.0, one.std_error) for one in (found, excess))
+        lower, upper = share_limits(found.estimate, error, n_topics, alpha)
+        least, most = share_limits(found.estimate, apart, n_topics, alpha)
         numbers = pd.DataFrame(columns_of(found)).assign(
             lower=lower,
             upper=upper,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...results import inference
+from ...results import UNBOUNDED, Support, inference, vary
 from ..ratings import Codes, Floats
 
 FIXED_PEOPLE = "Intervals resample items (by cluster); the people who rated them are taken as they are."
@@ -62,7 +62,8 @@ class Draws:
 class Interval:
     """Estimates with bootstrap errors; every array has shape (m,), NaN where there is none, as without draws.
 
-    ``p`` tests the null value by the normal distribution with the bootstrap standard error.
+    ``p`` tests the null value by the normal distribution with the bootstrap standard error. ``alike`` flags
+    estimates without an interval because every draw gives the same value.
     """
 
     estimate: Floats
@@ -70,6 +71,7 @@ class Interval:
     lower: Floats
     upper: Floats
     p: Floats
+    alike: NDArray[np.bool_]
 
 
 def intervals(
@@ -79,6 +81,7 @@ def intervals(
     *,
     correlation: bool = False,
     clusters: Codes | int = FEW,
+    support: Support = UNBOUNDED,
 ) -> Interval:
     """Bound m statistics of which ``drawn``, shape (1 + B, m), holds the estimate and then the draws.
 
@@ -86,17 +89,35 @@ def intervals(
     correlations both are taken on Fisher's scale, ``atanh(r)``, and brought back. Unlike a share of draws,
     the p value is not bounded by the number of draws, so that it can be adjusted for a large family.
     ``clusters``, shape (m,) or one number for all, is how many each rests on: below 2, draws cannot differ,
-    and there is no error.
+    and there is no error; nor is there where draws do not differ. ``support`` is the least and the largest
+    possible value, where limits end.
     """
     bounded = np.arctanh(np.clip(drawn, -EDGE, EDGE)) if correlation else drawn
     several = np.broadcast_to(clusters, drawn.shape[1:]) > 1
-    error = np.where(several, _spread(bounded[1:]), np.nan)
-    found = inference(bounded[0], error, alpha, float(np.arctanh(null)) if correlation else null)
+    spread = np.where(several, _spread(bounded[1:]), np.nan)
+    alike = np.isfinite(spread) & ~vary(bounded[1:])
+    error = np.where(alike, np.nan, spread)
+    found = inference(
+        bounded[0], error, alpha, float(np.arctanh(null)) if correlation else null, support=support
+    )
     lower, upper = found.lower, found.upper
     if correlation:
         lower, upper = np.tanh(lower), np.tanh(upper)
-        error = np.where(several, _spread(drawn[1:]), np.nan)
-    return Interval(drawn[0], error, lower, upper, found.p)
+        error = np.where(several & ~alike, _spread(drawn[1:]), np.nan)
+    return Interval(drawn[0], error, lower, upper, found.p, alike)
+
+
+def without_spread(alike: ArrayLike) -> list[str]:
+    """Say how many rows of a table have no interval because every draw gives the same value.
+
+    Examples
+    --------
+    >>> without_spread([False, True])
+    ['1 row has no interval: every bootstrap draw gives the same value.']
+    """
+    n = int(np.sum(np.asarray(alike, dtype=bool)))
+    rows = "row has" if n == 1 else "rows have"
+    return [f"{n:,} {rows} no interval: every bootstrap draw gives the same value."] if n else []
 
 
 def few_clusters(clusters: ArrayLike, draws: int) -> list[str]:

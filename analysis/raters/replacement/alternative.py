@@ -14,6 +14,7 @@ from conjury.inference.errors import InputError
 
 from ...results import check_alpha, check_draws
 from ..coverage import dimension_names
+from ..descriptive.resample import without_spread
 from ..items import names_of, with_items
 from ..ratings import read_ratings
 from .advice import FEW_INSTANCES, coarse, repeats, unequal, weaknesses, without
@@ -197,10 +198,12 @@ def _test(panel: Panel, made: Comparisons, plan: _Plan) -> tuple[pd.DataFrame, p
         panel.models, tested, kept, said, bounds(drawn, len(panel.models), plan.alpha),
         smallest_epsilon(tested, plan.q_fdr, plan.multiplicity), counts,
     )  # fmt: skip
+    alike = [] if drawn is None else without_spread(frame["winning_rate_lower"].isna())
     people = annotator_rows(
         panel.models, panel.people, found, kept, said, plan.epsilon, plan.min_instances, plan.alpha
     )
-    return frame, people, [*weaknesses(panel, found, kept, plan.min_instances), *unequal(frame)]
+    notes = [*weaknesses(panel, found, kept, plan.min_instances), *unequal(frame)]
+    return frame, people, notes + [f"Winning rates: {note}" for note in alike]
 
 
 def _keyed(table: pd.DataFrame, keys: Mapping[str, str | float]) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from ...results import vary
 from ..ratings import Floats
 from .comparisons import Units, weighted_sums
 from .decide import PASSING, Evidence, Multiplicity, adjust, evidence, only, p_values
@@ -94,7 +95,7 @@ def _rates(
 
 @dataclass(frozen=True)
 class Bounds:
-    """Percentile intervals of M models, every array shape (M,); NaN without draws.
+    """Percentile intervals of M models, every array shape (M,); NaN without draws, or if none differs.
 
     ``pass_share`` is the share of draws in which the model passes.
     """
@@ -112,16 +113,14 @@ def bounds(drawn: Drawn | None, n_models: int, alpha: float) -> Bounds:
     if drawn is None:
         return Bounds(*np.full((6, n_models), np.nan))
     made = np.full((6, n_models), np.nan)
+    levels = [alpha / 2, 1 - alpha / 2]
     for model in range(n_models):
-        rate = drawn.winning_rate[:, model]
-        advantage = drawn.advantage[:, model]
-        rate, advantage = rate[np.isfinite(rate)], advantage[np.isfinite(advantage)]
+        both = (drawn.winning_rate[:, model], drawn.advantage[:, model])
+        rate, advantage = (values[np.isfinite(values)] for values in both)
+        if vary(rate):
+            made[:2, model] = np.quantile(rate, levels)
+        if vary(advantage):
+            made[2:5, model] = advantage.std(ddof=1), *np.quantile(advantage, levels)
         if len(rate) > 1:
-            levels = [alpha / 2, 1 - alpha / 2]
-            made[:, model] = [
-                *np.quantile(rate, levels),
-                advantage.std(ddof=1),
-                *np.quantile(advantage, levels),
-                (rate >= PASSING).mean(),
-            ]
+            made[5, model] = (rate >= PASSING).mean()
     return Bounds(*made)

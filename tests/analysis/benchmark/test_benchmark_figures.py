@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import made_up_benchmark as made
 import numpy as np
@@ -11,7 +12,10 @@ import pytest
 
 from conjury.analysis.benchmark_layouts import lay_out
 from conjury.analysis.figures.benchmark import DRAWN, alt_of, figure_of, further_figures, is_drawn
-from conjury.analysis.figures.theme import save
+from conjury.analysis.figures.benchmark.differences import beside_the_best
+from conjury.analysis.figures.raters import figure_of as raters_figure
+from conjury.analysis.figures.raters.naming import Names
+from conjury.analysis.figures.theme import LIGHT, save
 from conjury.analysis.raters.result import RaterResult
 from conjury.inference.errors import InputError
 
@@ -216,3 +220,101 @@ def test_many_judges_make_a_matrix_with_the_best_first_and_marks_where_differenc
     assert "compared with the judge who is best there" in table
     few = pd.DataFrame([row for row in rows if {row["left"], row["right"]} <= set(names[:8])])
     assert not figure_of(RaterResult(few, "differences")).axes[0].images
+
+
+@pytest.mark.parametrize("best", ["left", "right"])
+def test_pairs_of_the_best_judge_put_it_first_on_whichever_side_it_was(best: str) -> None:
+    numbers = {"estimate": [0.3, 0.1], "lower": [0.2, 0.05], "upper": [0.4, 0.3]}
+    pairs = pd.DataFrame({"left": ["gpt", "pal"], "right": ["kim", "kim"], "_where": "texts", **numbers})
+    won = pairs.iloc[[0]].assign(right="pal")
+    if best == "right":
+        won = won.assign(left="pal", right="gpt", estimate=-0.3, lower=-0.4, upper=-0.2)
+    shown = beside_the_best(pd.concat([won, pairs], ignore_index=True))
+    assert shown["left"].tolist() == ["gpt", "gpt"]
+    assert shown["right"].tolist() == ["pal", "kim"]
+    assert shown["estimate"].tolist() == [0.3, 0.3]
+    assert shown["lower"].tolist() == [0.2, 0.2]
+    assert shown["upper"].tolist() == [0.4, 0.4]
+
+
+def test_differences_of_many_judges_are_laid_out_where_the_first_listed_judge_is_the_best() -> None:
+    result = made.differences([f"judge{k}" for k in range(10)])
+    left = result.frame["left"].str[5:].astype(int)
+    ahead = RaterResult(
+        result.frame.assign(estimate=0.2 - left / 100, lower=0.01, upper=0.3),
+        "differences",
+        settings=result.settings,
+    )
+    [table] = lay_out(ahead, "differences", {})
+    assert table.as_raw_html().count("judge0 \N{MINUS SIGN} judge") == 9 * 2
+
+
+def test_statuses_have_one_colour_whichever_of_them_occur() -> None:
+    result = made.readings()
+    few = RaterResult(result.frame[result.frame["status"] != "refused"], "readings")
+    colors = []
+    for one in (result, few):
+        legend = figure_of(one).legends[0]
+        faces = [handle.get_facecolor() for handle in legend.get_patches()]
+        colors.append(dict(zip((text.get_text() for text in legend.get_texts()), faces, strict=True)))
+    assert {name: colors[0][name] for name in colors[1]} == colors[1]
+
+
+def test_a_judge_has_the_colour_of_its_label_in_curves_and_beside_the_truth() -> None:
+    words = {("judges", name): name for name in made.JUDGES}
+    drawn = figure_of(made.passes(), labels=words)
+    last = made.FEW[-1]
+    place = Names(words).place(last, [last])
+    lines = [line for line in drawn.axes[0].get_lines() if line.get_color() == LIGHT.color(place)]
+    assert [line.get_marker() for line in lines] == [LIGHT.marker(place)]
+    truth = pd.DataFrame(
+        {"quantity": "accuracy", "judge": [last], "truth": 0.5, "estimate": 0.5, "lower": 0.4, "upper": 0.6,
+         "inside": True}
+    )  # fmt: skip
+    axes = raters_figure(RaterResult(truth, "recovery"), labels=words).axes[0]
+    assert LIGHT.color(place) in {line.get_color() for line in axes.get_lines()}
+
+
+def test_heads_of_matrices_break_between_words_and_spare_places_are_at_the_end() -> None:
+    judges = [
+        "deepseek_reasoner",
+        "llama_3_1_8b",
+        "qwen2_5_14b",
+        "acegpt_v2_32b_chat",
+        "gpt_5_2",
+        "jais",
+        "kim",
+    ]
+    names = [
+        "DeepSeek-Reasoner",
+        "Llama-3.1-8B",
+        "Qwen2.5-14B",
+        "AceGPT-v2-32B-Chat",
+        "GPT-5.2",
+        "Jais",
+        "Kim",
+    ]
+    labels: dict[Any, str] = {("judges", key): name for key, name in zip(judges, names, strict=True)}
+    result = made.confusion(labels=["safe", "harmful"], judges=judges)
+    twice = pd.concat([result.frame, result.frame.assign(prompt="image")], ignore_index=True)
+    figure = figure_of(RaterResult(twice, "confusion"), labels=labels)
+    shown = [axes for axes in figure.axes if axes.get_title(loc="left")]
+    assert len(shown) == 14
+    for axes in shown:
+        judge, prompt = axes.get_title(loc="left").replace("-\n", "-").replace(",\n", ", ").split(", ")
+        assert judge.replace("\n", " ") in names
+        assert prompt in ("Lines", "Image")
+    edges = [round(axes.get_position().y0, 3) for axes in shown]
+    across = edges.count(edges[0])
+    assert edges.count(edges[-1]) < across
+    named = [axes.texts[-1].get_text() == "No answer" or axes.get_xticklabels()[-1].get_text() == "No answer"
+             for axes in shown if axes.texts]  # fmt: skip
+    assert named == [False] * (len(shown) - across) + [True] * across
+
+
+def test_thirteen_labels_fit_on_a_page_with_spare_places_at_the_end() -> None:
+    figure = figure_of(made.confusion(), labels=made.WORDS)
+    first, *_, last = [axes for axes in figure.axes if axes.get_title(loc="left")]
+    assert figure.get_figheight() <= 9.6
+    assert first.get_title(loc="left") == "Qwen3-8B"
+    assert last.get_position().x0 == pytest.approx(first.get_position().x0, abs=0.01)

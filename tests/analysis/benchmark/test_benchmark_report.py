@@ -303,3 +303,20 @@ def test_a_report_says_why_nothing_stands_beside_print(
     assert "--parser published" in capsys.readouterr().out
     BenchmarkReport(folder).checks()
     assert capsys.readouterr().out.strip() == ""
+
+
+@pytest.mark.parametrize("name", ["scores", "passes"])
+def test_baselines_are_the_last_rows_of_each_group(name: str) -> None:
+    result = getattr(made, name)(by=())
+    own = result.frame[~result.frame["judge"].isin(["majority class", "random"])]
+    first = own[own["task"] == "joke_type"]
+    late = own[own["task"] == "line"]
+    base = own[own["judge"] == made.FEW[0]].assign(judge="random", judge_kind="baseline", prompt="")
+    early = pd.concat([first[first["judge"] == made.FEW[0]], base, late], ignore_index=True)
+    [table, *_] = lay_out(replace(result, frame=early, extra={}), name, made.WORDS)
+    judges = {"Random label", *(made.WORDS.get(("judges", each), "Falcon3 10b") for each in made.FEW)}
+    texts = re.findall(r">([^<>]+)<", table.as_raw_html())
+    rows = [text for text in texts if text in judges or text.endswith(("Kind of joke", "Purpose of a line"))]
+    ends = [rows[at - 1] for at, text in enumerate(rows) if at and text not in judges] + rows[-1:]
+    assert ends == ["Random label"] * len(ends)
+    assert {"OLMo3.1-32B", "Falcon3 10b", "Random label"} <= set(rows)

@@ -10,6 +10,7 @@ from conjury.analysis.conjoint.reliability.estimate import reliability
 from conjury.analysis.diagnostics.answers import answers
 from conjury.analysis.diagnostics.attention_filters import attention_filters
 from conjury.analysis.diagnostics.carry_over import carry_over, repeated_sides
+from conjury.analysis.diagnostics.check import Question
 from conjury.analysis.diagnostics.diagnose import NAMES, diagnose
 from conjury.analysis.diagnostics.group_effects import hotelling_test
 from conjury.analysis.diagnostics.judged import split
@@ -75,6 +76,22 @@ def test_a_preference_for_a_side_is_found(study: Study, people: pd.DataFrame) ->
     for share, verdict in ((0.1, "look"), (0.4, "fail")):
         biased = decide(people, np.random.default_rng(1).random(pairs) < share, 1)
         assert position_share(split(study, biased), 0.05).verdict == verdict
+
+
+def test_a_judge_that_always_answers_a_has_wilsons_interval_and_the_exact_p(
+    study: Study, model: pd.DataFrame
+) -> None:
+    few = model.iloc[:12].assign(chosen=[1.0, 0.0] * 6)
+    [only] = position_share(split(study, few), 0.05).table.to_dict("records")
+    assert only["estimate"] == only["upper"] == 1
+    assert only["lower"] == pytest.approx(0.6097, abs=1e-4)
+    assert only["p"] == pytest.approx(2 * 0.5**6)
+
+
+def test_findings_have_true_minus_signs_and_names_keep_their_hyphens() -> None:
+    table = pd.DataFrame({"judge": ["gpt-4"], "prompt": ""})
+    made = Question("a", "A", "A?", "").answer(table, "pass", "The largest is -0.069 (gpt-4-1106, [-1, 2]).")
+    assert made.finding == "The largest is \N{MINUS SIGN}0.069 (gpt-4-1106, [\N{MINUS SIGN}1, 2])."
 
 
 def test_findings_on_one_judge_are_told_in_the_singular(study: Study, model: pd.DataFrame) -> None:

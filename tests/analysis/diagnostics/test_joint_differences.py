@@ -60,7 +60,7 @@ def test_without_a_rejection_the_largest_of_all_is_named(group: Judged) -> None:
     noisy = of_judge(group, "noisy", {"chance": -0.3, "null": 0.01}, [0.2, 0.2])
     found = judge_differences(QUESTION, [noisy], [], 0.05, "differences")
     assert found.verdict == "pass"
-    assert "-0.300" in named(found)
+    assert "\N{MINUS SIGN}0.300" in named(found)
     assert found.finding.startswith("0 of 1 joint test finds")
 
 

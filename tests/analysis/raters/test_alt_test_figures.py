@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,6 +41,19 @@ def judgments() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def tested() -> AltTest:
     return alt_test(judgments(), scoring=["neg_rmse", "accuracy"], draws=60)
+
+
+def test_winning_rates_are_drawn_where_they_are_and_equal_ones_in_different_dashes(tested: AltTest) -> None:
+    curve = epsilon_curve(tested)
+    for axes in curve.plot().axes:
+        steps = [line for line in axes.get_lines() if line.get_drawstyle() == "steps-post"]
+        drawn = {float(y) for line in steps for y in line.get_ydata()}
+        assert drawn <= set(curve.frame["winning_rate"])
+        assert len({(line.get_linestyle(), line.get_linewidth()) for line in steps}) == len(steps) == 2
+    same = curve.frame.assign(winning_rate=1.0)
+    for axes in replace(curve, frame=same).plot().axes:
+        for line in axes.get_lines():
+            assert np.max(np.asarray(line.get_ydata(), dtype=float)) <= 1
 
 
 def test_both_rates_are_drawn_for_each_dimension_and_scoring(tested: AltTest) -> None:

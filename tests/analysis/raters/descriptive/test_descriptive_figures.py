@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from conjury.analysis.figures.raters import DRAWN, alt_of, dimension_maps, figure_of, radar
-from conjury.analysis.figures.raters.naming import Names, place_of
+from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.figures.theme import LIGHT, THEMES
 from conjury.analysis.raters.descriptive import (
     biases,
@@ -109,9 +109,17 @@ def test_alternative_texts_tell_numbers(results: dict[str, RaterResult], kind: s
 
 
 def test_people_have_the_first_colour_wherever_they_stand() -> None:
-    assert place_of("human", ["gpt", "human"]) == 0
-    assert [place_of(name, ["human", "gpt", "gemini"]) for name in ("gpt", "gemini")] == [1, 2]
-    assert place_of("one person", ["human", "one person", "gpt"]) == 2
+    place = Names(None).place
+    assert place("human", ["gpt", "human"]) == 0
+    assert [place(name, ["human", "gpt", "gemini"]) for name in ("gpt", "gemini")] == [1, 2]
+    assert place("one person", ["human", "one person", "gpt"]) == 2
+
+
+def test_a_judge_has_one_colour_in_all_figures_whoever_else_is_shown() -> None:
+    place = Names({("judges", name): name for name in ("gpt", "gemini", "claude", "human")}).place
+    for shown in (["claude"], ["claude", "gpt"], ["human", "gemini", "claude"]):
+        assert place("claude", shown) == 3
+    assert place("new", ["new", "gpt"]) == 4
 
 
 def test_a_judge_has_one_name_in_every_column() -> None:
@@ -142,7 +150,7 @@ def test_points_of_forests_stand_at_their_estimates(results: dict[str, RaterResu
     }
     gemini = frame[frame["judge"] == "gemini"]["estimate"].to_numpy(float)
     assert np.asarray(
-        drawn[LIGHT.color(place_of("gemini", ["gpt", "gemini", "claude"]))], float
+        drawn[LIGHT.color(Names(None).place("gemini", ["gpt", "gemini", "claude"]))], float
     ) == pytest.approx(gemini)
 
 
