@@ -161,6 +161,16 @@ class Ledger:
         with self._readers.reading() as db:
             return reading.read_usage(db, judge_id)
 
+    def unstated(self, judge_id: str) -> Iterator[tuple[bool, Body, Any]]:
+        """Yield what may have been billed without stating its tokens; see `reading.read_unstated`."""
+        with self._readers.reading() as db:
+            yield from reading.read_unstated(db, self.path, judge_id)
+
+    def waiting(self, judge_id: str) -> Iterator[tuple[str, Body]]:
+        """Yield the keys and bodies of a judge's requests that wait in a batch."""
+        with self._readers.reading() as db:
+            yield from reading.read_waiting(db, self.path, judge_id)
+
     def answers(self, judge_id: str | None = None, chunk: int = 5000) -> Iterator[list[Answered]]:
         """Yield every request in the order of registration with the newest that came of it."""
         return reading.read_answers(self._readers, judge_id, chunk)
