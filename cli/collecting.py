@@ -13,7 +13,7 @@ from conjury.inference.study import load_any_study, load_study
 
 from .asking import Asking, Running, check_route, find_judge, find_pictures_of, find_prompts
 from .run_words import console, show_plan, show_requests, tell_end
-from .runs import run_folder, write_tables
+from .runs import has_outcomes, run_folder, write_tables
 
 if TYPE_CHECKING:
     from conjury.inference.collect import Order, Plan, Tally
@@ -104,9 +104,11 @@ def collect_judgments(
         try:
             tally = _run(order, ledger, folder, budget, planned, running)
         except (ConjuryError, KeyboardInterrupt):
-            console.print(f"Answers so far are in {folder.ledger}; `conjury parse` makes their tables.")
+            if has_outcomes(ledger):
+                console.print(f"Answers so far are in {folder.ledger}; `conjury parse` makes their tables.")
             raise
-        write_tables(known, ledger, folder, material, prices, running.rule)
+        if has_outcomes(ledger):
+            write_tables(known, ledger, folder, material, prices, running.rule)
         waiting = sum(batch.n for batch in ledger.batches(judge, live=True))
     tell_end(known, study, folder, tally, waiting, planned.spent or 0.0, running.max_cost)
     if tally.stopped == "interrupted":
