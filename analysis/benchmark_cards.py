@@ -27,7 +27,6 @@ REASONS = {
     "easy": "mostly right",
 }
 ENTITIES = {"{": "&#123;", "}": "&#125;", "`": "&#96;", "[": "&#91;", "@": "&#64;", "$": "&#36;"}
-TOKEN = re.compile("conjurytoken", re.IGNORECASE)
 CELL = "padding:3px 8px 3px 0;vertical-align:top;text-align:left;overflow-wrap:anywhere;"
 WIDTHS = (16, 20, 64)  # of judge, answer and raw answer
 PAIR_WIDTHS = (10, 90)  # of what is shown and its name
@@ -105,7 +104,6 @@ def shown(text: str, longest: int = LONGEST) -> str:
     html = escape(visible)
     for character, entity in ENTITIES.items():
         html = html.replace(character, entity)
-    html = TOKEN.sub(lambda found: f"{found[0][:-1]}&#{ord(found[0][-1])};", html)
     html = re.sub(r"(?<= ) |(?<=\n) |^ ", "&nbsp;", html.replace("\t", "    "))
     html = html.replace("\n", "<br>")
     rest = len(text) - len(cut)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import re
+import secrets
 from html import escape, unescape
 from pathlib import Path
+from string import ascii_lowercase
 
 RAW_BLOCK = re.compile(r"^```\{=html\}\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 OPENING = re.compile(r"^:::+ *\{(.*)\} *$")
@@ -19,10 +21,16 @@ KINDS = {"fig": "Figure", "tbl": "Table", "sec": "Section"}
 
 
 class Page:
-    """One page being converted: finished HTML waits behind tokens until the Markdown is done."""
+    """One page being converted: finished HTML waits behind tokens until the Markdown is done.
 
-    def __init__(self, folder: Path) -> None:
+    Tokens begin with a ``mark`` that is drawn anew until it does not occur in ``text``, so that no study can
+    write one.
+    """
+
+    def __init__(self, folder: Path, text: str = "") -> None:
         self.folder = folder
+        self.mark = new_mark(text)
+        self.references = f"{self.mark}references"
         self.finished: list[str] = []
         self.numbers: dict[str, str] = {}
         self.contents: list[tuple[int, str, str]] = []
@@ -30,17 +38,24 @@ class Page:
     def token(self, html: str) -> str:
         """Put finished HTML aside and return the word that stands for it."""
         self.finished.append(html)
-        return f"conjurytoken{len(self.finished) - 1}end"
+        return f"{self.mark}{len(self.finished) - 1}end"
 
     def restore(self, html: str) -> str:
         """Put the finished HTML back; a token that fills a paragraph loses the paragraph."""
-        pattern = re.compile(r"<p>\s*(conjurytoken\d+end)\s*</p>|(conjurytoken\d+end)")
+        pattern = re.compile(rf"<p>\s*({self.mark}\d+end)\s*</p>|({self.mark}\d+end)")
         while pattern.search(html):
             html = pattern.sub(lambda found: self._finished(found[1] or found[2]), html)
         return html
 
     def _finished(self, token: str) -> str:
-        return self.finished[int(token.removeprefix("conjurytoken").removesuffix("end"))]
+        return self.finished[int(token.removeprefix(self.mark).removesuffix("end"))]
+
+
+def new_mark(text: str) -> str:
+    """Draw a word of letters that does not occur in ``text``."""
+    while (mark := "conjury" + "".join(secrets.choice(ascii_lowercase) for _ in range(20))) in text.lower():
+        pass
+    return mark
 
 
 def to_html(text: str, folder: Path, bibliography: str) -> str:
@@ -60,7 +75,7 @@ def to_html(text: str, folder: Path, bibliography: str) -> str:
     str
         HTML with every image inside it.
     """
-    page = Page(folder)
+    page = Page(folder, text)
     text = RAW_BLOCK.sub(lambda found: page.token(found[1]), text)
     entries = read_bibliography(folder / bibliography)
     lines = _without_other_formats(text.splitlines())
@@ -69,11 +84,8 @@ def to_html(text: str, folder: Path, bibliography: str) -> str:
     converted = REFERENCE.sub(lambda found: _reference(page, found[1]), converted)
     converted = CITATION.sub(lambda found: _citation(page, entries, found[1]), converted)
     cited = [key for key in entries if f"#ref-{key}" in "".join(page.finished)]
-    converted = converted.replace(REFERENCES, page.token(_reference_list(entries, cited)))
+    converted = converted.replace(page.references, page.token(_reference_list(entries, cited)))
     return _contents(page) + page.restore(_markdown(converted))
-
-
-REFERENCES = "conjuryreferences"
 
 
 def _without_other_formats(lines: list[str]) -> list[str]:
@@ -120,7 +132,7 @@ def _block_line(page: Page, lines: list[str]) -> list[str]:
         if (found := OPENING.match(line)) and found[1].strip() == "#refs":
             closings.append("")
             starts.append(len(out))
-            out += ["", REFERENCES, ""]
+            out += ["", page.references, ""]
         elif found := OPENING.match(line):
             opening, closing = _opening(page, found[1])
             closings.append(closing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -233,14 +234,14 @@ def code(text: object) -> str:
 
 
 def plain(text: object) -> str:
-    r"""Escape text from outside so that it is plain text in Markdown and HTML.
+    r"""Escape text from outside so that it is plain text in Markdown and HTML; addresses become no links.
 
     Examples
     --------
-    >>> print(plain("<b>a_b</b>"))
-    &lt;b&gt;a\_b&lt;/b&gt;
+    >>> print(plain("<b>a_b</b> http://x.org"))
+    &lt;b&gt;a\_b&lt;/b&gt; http&#58;//x.org
     """
     escaped = str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     for character in "\\`*_{}[]#@$^~|\"'":
         escaped = escaped.replace(character, f"\\{character}")
-    return " ".join(escaped.split())
+    return re.sub(r"(?<=[A-Za-z]):(?=\S)", "&#58;", " ".join(escaped.split()))

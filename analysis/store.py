@@ -24,6 +24,8 @@ from conjury.inference.files import read_table, write_table
 from conjury.inference.paths import ROOT
 
 PARTS = ("data", "tables", "figures", "models", "manifest.json")
+DRAFT = ".draft-"  # begins the names of folders of results that are being made
+SWAP = "swap.json"  # in such a folder: which files of it take the place of which of ours
 PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "statsmodels", "linearmodels", "matplotlib", "rpy2")
 SAMPLERS = ("pymc", "nutpie", "arviz", "pytensor", "numba")
 R_ENGINES = ("survey", "cregg")
@@ -59,6 +61,7 @@ class ResultsFolder:
         self._refuse_foreign_parts()
         self._refuse_own(inputs)
         with self._draft() as draft:
+            self._refuse_foreign_parts()
             yield draft
             written = _files_below(draft.path)
             self._refuse_foreign(written)
@@ -70,37 +73,78 @@ class ResultsFolder:
         """Hand out an empty draft whose files join those of the folder at the end.
 
         They take the place of the files of an earlier run of the same ``part``, which is also where the
-        manifest lists them; the draft's manifest becomes that of the folder. When the block fails or is
-        interrupted the folder stays as it was.
+        manifest lists them. When the block fails or is interrupted the folder stays as it was.
+
+        Raises
+        ------
+        InputError
+            Another process writes to the folder, or its results were replaced since the block's manifest was
+            read.
         """
         with self._draft() as draft:
             yield draft
-            manifest, owned = draft.manifest, self._owned() or []
+            drafted, now, owned = draft.manifest, self.manifest, self._owned() or []
+            if now and any(drafted.get(key) != now.get(key) for key in ("created", "command", "data")):
+                raise InputError(
+                    f"The results in {self.path} were replaced while this was computed; run the same command "
+                    "again."
+                )
+            manifest = drafted | now | {part: drafted[part]}
             earlier = [name for name in (self.manifest.get(part) or {}).get("files", []) if name in owned]
             written = [name for name in _files_below(draft.path) if name != "manifest.json"]
             self._refuse_foreign(["manifest.json", *written])
             manifest[part] = {**manifest[part], "files": written}
             draft._write_manifest(manifest, [*(name for name in owned if name not in earlier), *written])
-            self._take(draft.path, ["manifest.json", *written], ["manifest.json", *earlier])
+            self._take(draft.path, [*written, "manifest.json"], ["manifest.json", *earlier])
 
     @contextmanager
     def _draft(self) -> Iterator[ResultsFolder]:
-        """A folder beside the results that is gone in the end."""
+        """A folder within the results that is gone in the end; until then nobody else writes to them."""
         new = not self.path.exists()
         try:
+            with self._locked():
+                self._finish_swaps()
+                draft = ResultsFolder(tempfile.mkdtemp(dir=self.path, prefix=DRAFT))
+                try:
+                    yield draft
+                finally:
+                    shutil.rmtree(draft.path, ignore_errors=True)
+        finally:
+            if new:
+                with suppress(OSError):
+                    self.path.rmdir()
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keep other processes from writing to the folder; the lock ends with this process."""
+        from conjury.inference.ledger.lock import Held, Lock
+
+        try:
             self.path.mkdir(parents=True, exist_ok=True)
-            draft = ResultsFolder(tempfile.mkdtemp(dir=self.path, prefix=".draft-"))
+            lock = Lock(self.path / ".lock", passing=True)
+        except Held as holder:
+            origin = self.origin
+            holds = f", which still holds those {origin}" if origin else ""
+            raise InputError(
+                f"{self.path}: {holder} is writing results to this folder{holds}; wait until it is done, or "
+                "choose another folder."
+            ) from None
         except OSError as error:
             raise InputError(
                 f"{self.path} cannot be written ({error.strerror}); choose another folder for results."
             ) from None
         try:
-            yield draft
+            yield
         finally:
-            shutil.rmtree(draft.path, ignore_errors=True)
-            if new:
-                with suppress(OSError):
-                    self.path.rmdir()
+            lock.release()
+
+    def _finish_swaps(self) -> None:
+        """Put in place what a process left whole that was ended on the way, and remove what is not whole."""
+        for draft in sorted(self.path.glob(f"{DRAFT}*")):
+            swap = draft / SWAP
+            if swap.is_file():
+                self._move(draft, **json.loads(swap.read_text(encoding="utf-8")))
+            shutil.rmtree(draft, ignore_errors=True)
 
     def _refuse_foreign_parts(self) -> None:
         """Refuse a folder without a manifest of ours that holds something where results would go."""
@@ -135,8 +179,6 @@ class ResultsFolder:
 
     def _owned(self) -> list[str] | None:
         """List files, relative to the folder, that its manifest names as ours; None without a manifest."""
-        if not (self.path / "manifest.json").is_file():
-            return None
         manifest = self.manifest
         files = manifest.get("files")
         if "conjury" not in manifest or not isinstance(files, list):
@@ -145,31 +187,64 @@ class ResultsFolder:
         return [str(path) for path in paths if path.parts[:1] and path.parts[0] in PARTS and _inside(path)]
 
     def _take(self, draft: Path, written: Iterable[str], replaced: Iterable[str]) -> None:
-        """Put the files of a draft in place of some of ours, which are put back if that fails."""
-        old = draft / "old"
-        moves = [(self.path / name, old / name) for name in replaced]
-        moves += [(draft / name, self.path / name) for name in written]
-        done = []
+        """Put the files of a draft in place of some of ours, which are put back if that fails.
+
+        What is to be moved is written down before, so that the next one who writes or reads here completes
+        what a process that was ended leaves undone. The manifest goes first and comes last.
+        """
+        swap = {"written": _manifest_last(written), "replaced": _manifest_last(replaced)[::-1]}
+        part = draft / f"{SWAP}.part"
+        part.write_text(json.dumps(swap), encoding="utf-8")
+        part.replace(draft / SWAP)
+        done: list[tuple[Path, Path]] = []
         try:
-            for source, target in moves:
-                if source.exists():
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    done.append((source, target))
-                    source.rename(target)
+            self._move(draft, **swap, done=done)
         except BaseException:
-            for source, target in reversed(done):
-                with suppress(OSError):
-                    target.rename(source)
+            _put_back(done)
+            (draft / SWAP).unlink()
             raise
         finally:
-            for part in PARTS:
+            for name in PARTS:
                 with suppress(OSError):
-                    (self.path / part).rmdir()
+                    (self.path / name).rmdir()
+
+    def _move(
+        self,
+        draft: Path,
+        written: list[str],
+        replaced: list[str],
+        done: list[tuple[Path, Path]] | None = None,
+    ) -> None:
+        """Move ours into the draft and its files into their place, whatever of that was done before.
+
+        ``done`` is told of each move.
+        """
+        waiting = {name for name in written if (draft / name).exists()}
+        moves = [
+            (self.path / name, draft / "old" / name)
+            for name in replaced
+            if name in waiting or name not in written
+        ]
+        moves += [(draft / name, self.path / name) for name in written]
+        for source, target in moves:
+            if source.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if done is not None:
+                    done.append((source, target))
+                source.rename(target)
+
+    def _complete(self) -> None:
+        """Complete what a process that was ended left undone, unless another one is at work."""
+        if any(self.path.glob(f"{DRAFT}*/{SWAP}")):
+            with suppress(InputError), self._locked():
+                self._finish_swaps()
 
     @property
     def manifest(self) -> dict[str, Any]:
         """The manifest, empty where there is none yet."""
         file = self.path / "manifest.json"
+        if not file.is_file():
+            self._complete()
         if not file.is_file():
             return {}
         try:
@@ -177,6 +252,12 @@ class ResultsFolder:
         except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
             raise InputError(f"{file} is not readable as JSON ({error}); run `conjury fit` again.") from error
         return found
+
+    @property
+    def origin(self) -> str:
+        """Which run the folder holds, empty where it holds none."""
+        made = self.manifest
+        return f"of {made['created']} (`{made.get('command')}`)" if "created" in made else ""
 
     def data_file(self, variant: str) -> Path:
         """Where the choices of a variant are kept as they were analysed."""
@@ -226,6 +307,17 @@ class ResultsFolder:
         draft = self.path / f".manifest.{os.getpid()}.tmp"
         draft.write_text(text, encoding="utf-8")
         draft.replace(self.path / "manifest.json")
+
+
+def _put_back(done: list[tuple[Path, Path]]) -> None:
+    """Undo moves, the last one first."""
+    for source, target in reversed(done):
+        with suppress(OSError):
+            target.rename(source)
+
+
+def _manifest_last(names: Iterable[str]) -> list[str]:
+    return sorted(names, key="manifest.json".__eq__)
 
 
 def _files_below(folder: Path) -> list[str]:

@@ -23,13 +23,14 @@ from measure import peak_memory
 from conjury.inference.backends.base import Desk
 from conjury.inference.backends.compose import completion
 from conjury.inference.backends.shards import Limits, write_shards
-from conjury.inference.collect import Budget, Order, Plan, collect
+from conjury.inference.collect import Order, Plan, collect
 from conjury.inference.collecting_parts import Sampling
 from conjury.inference.designing import save_design
 from conjury.inference.ledger import Ledger
 from conjury.inference.prices import Tokens
 from conjury.inference.requests import Body, Outcome, Request
 from conjury.inference.runs import RunFolder
+from conjury.inference.spending import Budget
 from conjury.inference.study import Study, load_study
 
 IN_FLIGHT = 200

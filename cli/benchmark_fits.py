@@ -14,7 +14,7 @@ from conjury.inference.columns import as_text, listed
 from conjury.inference.errors import InputError
 from conjury.inference.study import LINE, ItemStudy
 
-from .commands import console, show_progress
+from .commands import console, print_place, show_progress
 from .rating import Judged, labels_file, read_judged
 from .rating_fits import describe_study, draw_figures, print_notes
 
@@ -65,7 +65,9 @@ def fit_benchmark_study(
         f"{study.title}: {len(judged.judgments):,} judgments, {len(found.labels):,} gold labels, "
         f"{len(plan_benchmark(answered, options))} analyses, {options.draws:,} bootstrap draws each."
     )
-    with ResultsFolder(out).replaced([*data, *readings, *([gold] if gold else [])]) as draft:
+    folder = ResultsFolder(out)
+    before = folder.origin
+    with folder.replaced([*data, *readings, *([gold] if gold else [])]) as draft:
         with show_progress(len(plan_benchmark(answered, options))) as step:
             fitted = fit_benchmark(answered, options, step)
         source = judged.source()
@@ -89,7 +91,7 @@ def fit_benchmark_study(
         undrawn = draw_figures(draft.path, fitted.results, manifest)
         draft.write({}, manifest | {"notes": [*manifest["notes"], *undrawn]})
     print_notes([*manifest["notes"], *undrawn], out)
-    console.print(f"Results in {out}")
+    print_place(out, before)
 
 
 def beside_print(study: ItemStudy, judged: Judged, fitted: FittedRatings, source: Mapping[str, Any]) -> None:

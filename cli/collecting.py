@@ -13,12 +13,13 @@ from conjury.inference.study import load_any_study, load_study
 
 from .asking import Asking, Running, check_route, find_judge, find_pictures_of, find_prompts
 from .run_words import console, show_plan, show_requests, tell_end
-from .runs import run_folder, write_tables
+from .runs import has_outcomes, run_folder, write_tables
 
 if TYPE_CHECKING:
-    from conjury.inference.collect import Budget, Order, Plan, Tally
+    from conjury.inference.collect import Order, Plan, Tally
     from conjury.inference.ledger import Ledger
     from conjury.inference.runs import RunFolder
+    from conjury.inference.spending import Budget
 
 INTERRUPTED = 130
 
@@ -49,10 +50,11 @@ def collect_judgments(
     """Ask one judge what it has not answered yet, and write the tables of the run; return an exit code."""
     from conjury.inference.answer_forms import full_rules
     from conjury.inference.batching import export_requests, release_unsent
-    from conjury.inference.collect import Budget, Order, plan
+    from conjury.inference.collect import Order, plan
     from conjury.inference.facts import begun_facts, merged_facts, run_facts
     from conjury.inference.ledger import Ledger
     from conjury.inference.prices import read_prices
+    from conjury.inference.spending import Budget
 
     known = load_any_study(study)
     full_rules(known, running.rule)
@@ -102,11 +104,13 @@ def collect_judgments(
         try:
             tally = _run(order, ledger, folder, budget, planned, running)
         except (ConjuryError, KeyboardInterrupt):
-            console.print(f"Answers so far are in {folder.ledger}; `conjury parse` makes their tables.")
+            if has_outcomes(ledger):
+                console.print(f"Answers so far are in {folder.ledger}; `conjury parse` makes their tables.")
             raise
-        write_tables(known, ledger, folder, material, prices, running.rule)
+        if has_outcomes(ledger):
+            write_tables(known, ledger, folder, material, prices, running.rule)
         waiting = sum(batch.n for batch in ledger.batches(judge, live=True))
-    tell_end(known, study, folder, tally, waiting, planned.spent or 0.0)
+    tell_end(known, study, folder, tally, waiting, planned.spent or 0.0, running.max_cost)
     if tally.stopped == "interrupted":
         return INTERRUPTED
     return 1 if tally.failed and not tally.answered else 0

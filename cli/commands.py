@@ -85,7 +85,9 @@ def fit_choices(loaded: Variants, out: Path, options: Options) -> None:
         f"{study.title}: {sum(map(len, loaded.choices.values())):,} rows, {n_groups} {asked}, {analyses}, "
         f"{options.draws:,} bootstrap draws each."
     )
-    with ResultsFolder(out).replaced(loaded.files) as draft:
+    folder = ResultsFolder(out)
+    before = folder.origin
+    with folder.replaced(loaded.files) as draft:
         with show_progress(n_groups * n_analyses) as step:
             fitted = fit_study(study, loaded.choices, options, step)
         tables = fitted.tables | _true_values(loaded, fitted) | _published(loaded, fitted)
@@ -106,14 +108,20 @@ def fit_choices(loaded: Variants, out: Path, options: Options) -> None:
         _print_notes(manifest["notes"], out)
         undrawn = _draw_figures(draft.path)
         draft.write({}, manifest | {"notes": [*manifest["notes"], *undrawn]})
-    console.print(f"Results in {out}")
+    print_place(out, before)
+
+
+def print_place(out: Path, before: str) -> None:
+    """Say where results are, and in place of which; ``before`` is the origin of these."""
+    console.print(f"Results in {out}" + (f", in place of those {before}" if before else ""))
 
 
 def render_report(name: str, results: Path, out: Path, to: str) -> None:
     """Render a report and say with what."""
     from conjury.analysis.render import render, reports
+    from conjury.analysis.store import ResultsFolder
 
-    if name in reports() and not (results / "manifest.json").is_file():
+    if name in reports() and not ResultsFolder(results).manifest:
         raise InputError(
             f"{results} holds no results (manifest.json is missing); run `conjury fit` first or name another "
             "folder with --results."

@@ -35,6 +35,7 @@ def compare_on_group(
 
     known = load_study(study)
     folder = ResultsFolder(results)
+    before = folder.manifest
     choices, source = choose(folder, study, data, levels, renames, judge, prompt)
     group = next(groups({"": choices}), None)
     if group is None:
@@ -48,9 +49,10 @@ def compare_on_group(
     ran = found.summary.loc[found.summary["available"], "engine"]
     run = describe_run(["conjury", *sys.argv[1:]], ran)
     compared = record_comparison(known, chosen, group, found, alpha) | run | source
-    manifest = folder.manifest or {**describe_study(known), **run, **source}
+    manifest = before or {**describe_study(known), **run, **source}
     tables = {"engines": found.estimates, "engines_summary": found.summary}
-    folder.write(tables, manifest | {"compared": compared})
+    with folder.extended("compared") as draft:
+        draft.write(tables, manifest | {"compared": compared})
     _print_summary(found.summary)
     console.print(
         f"Comparison in {results / 'tables'}; render it with `conjury report estimators --results {results}`."

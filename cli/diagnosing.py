@@ -56,6 +56,7 @@ def diagnose_choices(
             f"{results} holds no results (manifest.json is missing); run `conjury fit` first, or name the "
             "choices with --data."
         )
+    before = folder.manifest
     choices, source = choose(folder, study, data, levels, renames, judge, prompt)
     _check_filters(choices, filters)
     console.print(f"{known.title}: {len(NAMES)} checks of {len(choices):,} rows of {data or results}")
@@ -63,7 +64,7 @@ def diagnose_choices(
         checks = diagnose(known, choices, alpha=alpha, seed=seed, filters=filters, progress=step)
     reach = _robustness(known, choices, alpha, seed)
     run = describe_run(["conjury", *sys.argv[1:]])
-    manifest = folder.manifest or {**describe_study(known), **run, **source}
+    manifest = before or {**describe_study(known), **run, **source}
     record: dict[str, Any] = {
         "alpha": alpha,
         "seed": seed,

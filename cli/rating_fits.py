@@ -13,7 +13,7 @@ from conjury.inference.columns import as_text
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.study import ItemStudy
 
-from .commands import console, show_progress
+from .commands import console, print_place, show_progress
 from .rating import Judged, read_judged, read_results
 
 if TYPE_CHECKING:
@@ -79,7 +79,9 @@ def fit_judgments(
         f"{study.title}: {len(judged.judgments):,} judgments, {len(planned)} analyses, {options.draws:,} "
         "bootstrap draws each."
     )
-    with ResultsFolder(out).replaced(list(data)) as draft:
+    folder = ResultsFolder(out)
+    before = folder.origin
+    with folder.replaced(list(data)) as draft:
         with show_progress(len(planned)) as step:
             fitted = fit_ratings(study, judged.judgments, judged.items, options, step)
         source = judged.source()
@@ -101,7 +103,7 @@ def fit_judgments(
         undrawn = draw_figures(draft.path, fitted.results, manifest)
         draft.write({}, manifest | {"notes": [*manifest["notes"], *undrawn]})
     print_notes([*manifest["notes"], *undrawn], out)
-    console.print(f"Results in {out}")
+    print_place(out, before)
 
 
 def real_raters(source: Mapping[str, Any], judgments: pd.DataFrame) -> set[str]:

@@ -13,9 +13,10 @@ from conjury.inference.columns import listed
 from conjury.inference.study import ItemStudy, Study
 
 if TYPE_CHECKING:
-    from conjury.inference.collect import Budget, Order, Plan, Tally
+    from conjury.inference.collect import Order, Plan, Tally
     from conjury.inference.prices import Prices
     from conjury.inference.runs import RunFolder
+    from conjury.inference.spending import Budget
 
     from .asking import Running
 
@@ -84,25 +85,56 @@ def _duration(seconds: float) -> str:
 
 
 def tell_end(
-    study: Study | ItemStudy, name: str, folder: RunFolder, tally: Tally, waiting: int, before: float
+    study: Study | ItemStudy,
+    name: str,
+    folder: RunFolder,
+    tally: Tally,
+    waiting: int,
+    before: float,
+    max_cost: float | None = None,
 ) -> None:
     """Print what a run brought, why it stopped and what comes next; ``before`` was spent before it."""
     failed = ", ".join(f"{n:,} x {kind}" for kind, n in sorted(tally.failed.items())) or "none"
     spent = f" Spent {_money(tally.spent - before)}, in all {_money(tally.spent)}." if tally.spent else ""
     console.print(f"{tally.answered:,} new answers; failed attempts: {failed}.{spent}")
+    if tally.unstated:
+        console.print(
+            f"  {_money(tally.unstated)} of it is an upper bound: {_unstated(tally.n_unstated)} Where no "
+            "tokens are stated, each byte of a request counts as one, and its answer as the longest that it "
+            "allows."
+        )
     for error, n in tally.errors.most_common(1):
         console.print(f"  {'most often' if len(tally.errors) > 1 else 'because'} ({n:,}): {error}")
     if waiting:
         console.print(
             f"{waiting:,} requests wait in batches; the same command fetches them when they have ended."
         )
-    if tally.stopped:
-        why = "--max-cost was reached" if tally.stopped == "max-cost" else "interrupted"
-        console.print(f"Stopped ({why}); the same command goes on from here.")
+    if tally.stopped == "interrupted":
+        console.print("Stopped (interrupted); the same command goes on from here.")
+    elif tally.stopped == "reserved":
+        console.print(
+            "The rest of --max-cost is reserved for the most that these can cost; when they have ended, the "
+            "same command goes on from here."
+        )
+    elif tally.stopped:
+        left = max((max_cost or 0.0) - tally.spent, 0.0)
+        console.print(
+            f"Stopped (--max-cost was reached): {_money(left)} of {_money(max_cost or 0.0)} is left, and the "
+            f"next request can cost up to {_money(tally.next)}. The same command with a larger --max-cost "
+            "goes on from here; max_tokens under `settings` of the judge limits what an answer costs."
+        )
     elif not waiting and not (tally.failed and not tally.answered) and isinstance(study, Study):
         choices = folder.path / "choices.parquet"
         if choices.is_file():
             console.print(f"Next: conjury fit {name} --data {choices}")
+
+
+def _unstated(n: int) -> str:
+    """Say how many exchanges of a run do not state their cost."""
+    if not n:
+        return "answers of earlier runs do not state their tokens."
+    exchanges = "exchange of this run states" if n == 1 else "exchanges of this run state"
+    return f"{n:,} {exchanges} no tokens (answers without `usage`, or answers that could not be read)."
 
 
 @contextmanager

@@ -53,6 +53,11 @@ def asked_material(study: Study | ItemStudy, folder: RunFolder, ledger: Ledger) 
     return material
 
 
+def has_outcomes(ledger: Ledger) -> bool:
+    """Whether a run has received anything, be it an answer or a failure."""
+    return any(count.state != "pending" for count in ledger.counts())
+
+
 def write_tables(
     study: Study | ItemStudy,
     ledger: Ledger,
@@ -143,9 +148,13 @@ def retry(study: str, out: Path | None, statuses: Sequence[str], judge: str | No
         wanted = read[read["status"].isin(list(statuses))]
         keys = wanted["request_key"].unique().tolist()
         marked = ledger.ask_again(keys)
-    judges = listed(sorted(set(wanted["judge_id"]))) or "none"
+    if not marked:
+        console.print(f"Nothing to retry: no request has the status {' or '.join(statuses)}.")
+        return
+    judges = listed(sorted(set(wanted["judge_id"])))
+    requests = "request" if marked == 1 else "requests"
     console.print(
-        f"{marked:,} requests with status {listed(statuses)} will be asked again (judges: {judges}); run "
+        f"{marked:,} {requests} with status {listed(statuses)} will be asked again (judges: {judges}); run "
         f"`conjury collect {study} --judge ...`. Their earlier answers stay in the ledger."
     )
 
@@ -160,6 +169,11 @@ def parse(study: str, out: Path | None, rule: str, prices: Path | None) -> None:
     known, folder = open_run(study, out)
     names = full_rules(known, rule)
     with Ledger.open(folder.ledger, write=False) as ledger:
+        if not has_outcomes(ledger):
+            raise InputError(
+                f"{folder.path}: nothing has been received in this run yet, so there are no tables to write; "
+                f"run `conjury collect {study} --judge ...` first."
+            )
         material = asked_material(known, folder, ledger)
         write_tables(known, ledger, folder, material, read_prices(prices), rule)
     if rule != "default":

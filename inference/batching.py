@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .collect import PASSES, Budget, Desk, Order, Plan, Tally, interruptible
+from .collect import PASSES, Desk, Order, Plan, Tally, interruptible
 from .engines import remember_engine
 from .errors import InputError
 from .ledger import Ledger
+from .spending import Budget
 
 
 def collect_by_batch(
@@ -37,15 +38,20 @@ def collect_by_batch(
     )
     remember_engine(ledger, order.judge_id, backend.settings())
     with interruptible() as stop:
-        desk = Desk(ledger, budget, planned, stop, watch)
+        desk = Desk(ledger, order.judge_id, budget, planned, stop, watch)
         try:
-            for _ in range(PASSES):
+            passes = PASSES
+            while passes:
                 backend.poll(ledger)
                 backend.fetch(desk, ledger)
                 ledger.flush()
+                desk.tally.stopped = ""
                 backend.submit(desk.taken(ledger.pending(order.requests())), desk, ledger)
-                if not wait or desk.tally.stopped or not ledger.batches(order.judge_id, live=True):
+                if not wait or not ledger.batches(order.judge_id, live=True):
                     break
+                if desk.tally.stopped not in ("", "reserved"):
+                    break
+                passes -= not desk.tally.stopped
                 backend.wait(desk, ledger, interval=interval)
                 ledger.flush()
         finally:
@@ -65,7 +71,7 @@ def export_requests(order: Order, ledger: Ledger, path: Path, planned: Plan) -> 
     """Write what has no answer yet as lines that a batch runner takes; return how many. Nothing is sent."""
     from .backends.run_batch import export
 
-    with _listening(ledger, planned) as desk:
+    with _listening(ledger, order.judge_id, planned) as desk:
         return export(ledger.pending(order.requests()), path, desk)
 
 
@@ -73,7 +79,7 @@ def import_results(order: Order, ledger: Ledger, path: Path, planned: Plan) -> T
     """Take the results of a batch runner; requests that the run does not know yet are registered first."""
     from .backends.run_batch import read_results
 
-    with _listening(ledger, planned) as desk:
+    with _listening(ledger, order.judge_id, planned) as desk:
         for _ in ledger.pending(order.requests()):
             pass
         lines = read_results(path, ledger, desk)
@@ -84,8 +90,8 @@ def import_results(order: Order, ledger: Ledger, path: Path, planned: Plan) -> T
 
 
 @contextmanager
-def _listening(ledger: Ledger, planned: Plan) -> Iterator[Desk]:
-    desk = Desk(ledger, Budget(), planned, threading.Event(), lambda tally: None)
+def _listening(ledger: Ledger, judge_id: str, planned: Plan) -> Iterator[Desk]:
+    desk = Desk(ledger, judge_id, Budget(), planned, threading.Event(), lambda tally: None)
     try:
         yield desk
     finally:

@@ -15,14 +15,15 @@ from .backends.base import Backend
 from .building import Builder, Media
 from .collecting_parts import Sampling
 from .ledger import Ledger, Usage
-from .parsing import read_completion
-from .prices import PICTURE, Price, Tokens, guess_tokens
+from .prices import PICTURE, Tokens, guess_tokens
 from .requests import TRANSIENT, Outcome, Request
+from .spending import Budget, Spending, stated_tokens
 from .study import ItemStudy, Study
 from .study_parts import Prompt
 from .subjects import Subject, takes
 
 PASSES = 3  # how often what failed for a passing reason is asked again before a run gives up on it
+EXCESS = "excess of {}"  # fact of a run: see `Spending`
 SAMPLED = 300  # requests from which the size of all is guessed
 
 
@@ -77,7 +78,9 @@ class Plan:
     cost : float or None
         Of what is still to be answered, in the currency of the price table; None without a price.
     spent : float or None
-        What all answers of the judge in this run cost so far, those that were asked again included.
+        What the judge cost in this run so far, answers that were asked again included.
+    unstated : float
+        The part of it that no answer states, counted at the most that it can be.
     """
 
     total: int
@@ -88,27 +91,12 @@ class Plan:
     measured: bool
     cost: float | None
     spent: float | None
+    unstated: float = 0.0
 
     @property
     def remaining(self) -> int:
         """Requests that a run would send."""
         return max(self.total - self.answered - self.waiting - self.failed, 0)
-
-
-@dataclass(frozen=True)
-class Budget:
-    """Price of a judge, and the most that a run may cost; ``batch`` for the batch interface."""
-
-    price: Price | None = None
-    per: float = 1e6
-    batch: bool = False
-    max_cost: float | None = None
-
-    def cost(self, prompt_tokens: float, completion_tokens: float) -> float | None:
-        """Cost of tokens; None where the price is not known."""
-        if self.price is None:
-            return None
-        return self.price.cost(prompt_tokens, completion_tokens, self.per, self.batch)
 
 
 def plan(order: Order, ledger: Ledger | None, budget: Budget) -> Plan:
@@ -124,6 +112,7 @@ def plan(order: Order, ledger: Ledger | None, budget: Budget) -> Plan:
         if count.state not in ("answered", "pending", *TRANSIENT) and not count.batch
     )
     used = [] if ledger is None else ledger.usage(order.judge_id)
+    unstated = 0.0 if ledger is None else _unstated(ledger, order.judge_id, budget)
     n, prompt_tokens = sum(part.n for part in used), sum(part.prompt_tokens for part in used)
     measured = prompt_tokens > 0
     tokens = (
@@ -141,16 +130,27 @@ def plan(order: Order, ledger: Ledger | None, budget: Budget) -> Plan:
         tokens,
         measured,
         None if each is None else each * (sent + waiting),
-        _spent(used, budget),
+        None if budget.price is None else _spent(used, budget) + unstated,
+        unstated,
     )
 
 
-def _spent(used: Sequence[Usage], budget: Budget) -> float | None:
-    """Cost of all answers so far, each by the interface that brought it."""
+def _spent(used: Sequence[Usage], budget: Budget) -> float:
+    """Cost of all tokens that answers state, each by the interface that brought it."""
     costs = [
         replace(budget, batch=part.batch).cost(part.prompt_tokens, part.completion_tokens) for part in used
     ]
-    return None if budget.price is None else sum(cost for cost in costs if cost is not None)
+    return sum(cost for cost in costs if cost is not None)
+
+
+def _unstated(ledger: Ledger, judge_id: str, budget: Budget) -> float:
+    """Return the most that exchanges can have cost which do not state it."""
+    if budget.price is None:
+        return 0.0
+    most = (
+        replace(budget, batch=batch).most(body, answer) for batch, body, answer in ledger.unstated(judge_id)
+    )
+    return sum(most) * (ledger.get(EXCESS.format(judge_id)) or 1.0)
 
 
 def _guess(order: Order, picture: float) -> Tokens:
@@ -175,8 +175,14 @@ class Tally:
         Their messages.
     spent : float
         Money, what earlier runs of the judge spent included.
+    unstated : float
+        The part of it that is counted at the most, since nothing that came states it.
+    n_unstated : int
+        Exchanges of this run that make up such a part.
+    next : float
+        The most that the request can cost which ``max-cost`` has no room for.
     stopped : str
-        "interrupted", "max-cost", or empty.
+        "interrupted", "max-cost", "reserved" (what is in batches may use up the rest), or empty.
     """
 
     passed: int = 0
@@ -184,6 +190,9 @@ class Tally:
     failed: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
     spent: float = 0.0
+    unstated: float = 0.0
+    n_unstated: int = 0
+    next: float = 0.0
     stopped: str = ""
 
 
@@ -193,21 +202,32 @@ class Desk:
     def __init__(
         self,
         ledger: Ledger,
+        judge_id: str,
         budget: Budget,
         planned: Plan,
         stop: threading.Event,
         watch: Callable[[Tally], None],
     ) -> None:
-        self.tally = Tally(spent=planned.spent or 0.0)
+        self.tally = Tally(spent=planned.spent or 0.0, unstated=planned.unstated)
         self._ledger, self._budget, self._stop, self._watch = ledger, budget, stop, watch
-        self._each = budget.cost(planned.tokens.prompt, planned.tokens.completion) or 0.0
-        self._lock = threading.Lock()
-        self._in_flight = planned.waiting
+        self._judge_id = judge_id
+        self._coming: Iterator[Request] = iter(())
+        self._next: Request | None = None
+        self._admitted = False
+        each = budget.cost(planned.tokens.prompt, planned.tokens.completion) or 0.0
+        excess = float(ledger.get(EXCESS.format(judge_id)) or 1.0)
+        self._spending = Spending(budget, planned.spent or 0.0, planned.unstated / excess, each, excess)
+        if self.capped and planned.waiting:
+            in_batches = replace(budget, batch=True)
+            for key, body in ledger.waiting(judge_id):
+                self._spending.hold(key, in_batches.most(body))
         ledger.on_commit.append(self._committed)
 
     def close(self) -> None:
         """Stop listening to the ledger."""
         self._ledger.on_commit.remove(self._committed)
+        if self._spending.excess > 1.0:
+            self._ledger.set(EXCESS.format(self._judge_id), self._spending.excess)
 
     def record(self, outcome: Outcome) -> None:
         """Hand an outcome to the ledger."""
@@ -223,47 +243,77 @@ class Desk:
             self.tally.stopped = "interrupted"
         return self._stop.is_set()
 
+    @property
+    def capped(self) -> bool:
+        """Whether there is a limit on costs."""
+        return self._budget.max_cost is not None
+
     def taken(self, requests: Iterator[Request]) -> Iterator[Request]:
         """Count requests as they are handed to a backend; ends where the user or the budget says stop."""
-        while not self.stopping() and not self._too_dear():
-            request = next(requests, None)
-            if request is None:
+        self._coming, self._next, self._admitted = requests, None, False
+        while not self.stopping():
+            request = self._peek()
+            if request is None or not (self._admitted or self._admit(request)):
                 return
+            self._next, self._admitted = None, False
             self.tally.passed += 1
-            with self._lock:
-                self._in_flight += 1
             yield request
 
-    def _too_dear(self) -> bool:
-        """Whether one more request could cost more than the budget, once all in flight are answered."""
-        if self._budget.max_cost is None:
+    def full(self) -> bool:
+        """Whether the next request has to wait until others have ended; if not, its cost is reserved."""
+        if not self.capped or self._admitted or self.stopping():
             return False
-        with self._lock:
-            dear = self.tally.spent + (self._in_flight + 1) * self._each > self._budget.max_cost
-        if dear:
-            self.tally.stopped = "max-cost"
-        return dear
+        request = self._peek()
+        if request is None:
+            return False
+        room = self._spending.admit(request.key, self._budget.most(request.body))
+        self._admitted = room == "send"
+        return room == "wait"
+
+    def _peek(self) -> Request | None:
+        """Return the request that comes next without taking it."""
+        if self._next is None:
+            self._next = next(self._coming, None)
+        return self._next
+
+    def _admit(self, request: Request) -> bool:
+        """Reserve the cost of a request; say why it cannot be sent otherwise."""
+        if not self.capped:
+            return True
+        most = self._budget.most(request.body)
+        room = self._spending.admit(request.key, most)
+        if room != "send":
+            self.tally.stopped = "max-cost" if room == "stop" else "reserved"
+            self.tally.next = most * self._spending.excess
+        return room == "send"
 
     def _committed(self, outcomes: list[Outcome]) -> None:
         tally = self.tally
         for outcome in outcomes:
-            cost = self._cost(outcome)
-            with self._lock:
-                self._in_flight -= 1
-                if outcome.kind:
-                    tally.failed[outcome.kind] += 1
-                    tally.errors[outcome.error[:200]] += 1
-                else:
-                    tally.answered += 1
-                    tally.spent += cost
-                    self._each += (cost - self._each) / tally.answered if cost else 0.0
+            self._count(outcome)
+            if outcome.kind:
+                tally.failed[outcome.kind] += 1
+                tally.errors[outcome.error[:200]] += 1
+            else:
+                tally.answered += 1
+        tally.spent, tally.unstated = self._spending.spent, self._spending.unstated
+        tally.n_unstated = self._spending.n_unstated
         self._watch(tally)
 
-    def _cost(self, outcome: Outcome) -> float:
-        if outcome.body is None or self._budget.price is None:
-            return 0.0
-        answer = read_completion(json.loads(outcome.body))
-        return self._budget.cost(answer.prompt_tokens or 0, answer.completion_tokens or 0) or 0.0
+    def _count(self, outcome: Outcome) -> None:
+        """Count what a request cost by what its answer states, else at the most."""
+        if self._budget.price is None:
+            return
+        answer = None if outcome.body is None else json.loads(outcome.body)
+        prompt, completion = stated_tokens(answer)
+        billed = sum(attempt.billed for attempt in outcome.attempts)
+        silent = answer is not None and None in (prompt, completion)
+        most = 0.0
+        if billed or silent:
+            body = self._ledger.request_body(outcome.key)
+            most = billed * self._budget.most(body) + silent * self._budget.most(body, answer)
+        cost = self._budget.cost(prompt or 0, completion or 0) or 0.0
+        self._spending.settle(outcome.key, cost, most, billed + silent, answer is not None)
 
 
 def collect(
@@ -280,7 +330,7 @@ def collect(
     requests in flight finish, the second ends at once; either way what is on disk stays.
     """
     with interruptible() as stop:
-        desk = Desk(ledger, budget, planned, stop, watch)
+        desk = Desk(ledger, order.judge_id, budget, planned, stop, watch)
         try:
             _cut_clips(order, desk)
             for _ in range(PASSES):

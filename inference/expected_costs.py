@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .collect import Budget, Order, plan
+from .collect import Order, plan
 from .collecting_parts import Medium, Sampling
 from .designing import DrawnDesign
 from .prices import Prices, Tokens
 from .runs import PROFILE
+from .spending import Budget
 from .streams import stream
 from .study import Study
 from .study_parts import Judge, Prompt

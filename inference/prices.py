@@ -19,6 +19,7 @@ from .study_base import Amount, Part, Share, Text
 BYTES_PER_TOKEN = 4.0  # English prose; measured ratios of the run replace it as soon as there are answers
 TOKENS_PER_MESSAGE = 4
 PICTURE = 765  # tokens of an image of 1024 x 1024 in high detail, as OpenAI counts it for GPT-4o
+LONGEST = 16384  # tokens of the longest answer of GPT-4o
 TOKENS_PER_PART = {
     "image_url": PICTURE,
     "video_url": 3900,  # 15 seconds, as Google counts them for Gemini: 258 a frame, one frame a second
@@ -30,7 +31,8 @@ TOKENS_PER_ANSWER = {"token": 1, "choice": 1, "json": 30, "free": 200}
 class Price(Part):
     """Price of a model for ``per`` tokens; ``batch`` is the factor of the batch interface.
 
-    ``picture`` is the number of tokens that an image of 1024 x 1024 pixels counts for.
+    ``picture`` is the number of tokens that an image of 1024 x 1024 pixels counts for, ``longest`` that of
+    the longest answer that the model can give.
     """
 
     model: Text
@@ -38,6 +40,7 @@ class Price(Part):
     output: Amount
     batch: Share = 1.0
     picture: Amount = PICTURE
+    longest: Amount = LONGEST
     as_of: Date
 
     def cost(self, prompt_tokens: float, completion_tokens: float, per: float, batch: bool = False) -> float:
@@ -93,6 +96,19 @@ def guess_tokens(body: Body, answer: str, picture: float = PICTURE) -> Tokens:
     >>> guess_tokens({"messages": [{"role": "user", "content": "x" * 400}]}, "token").prompt
     104.0
     """
+    text, media = text_and_media(body, picture)
+    schema = body.get("response_format")
+    text += len(json.dumps(schema)) if schema else 0
+    prompt = text / BYTES_PER_TOKEN + TOKENS_PER_MESSAGE * len(body["messages"]) + media
+    limit = body.get("max_completion_tokens", body.get("max_tokens"))
+    if answer == "auto":
+        answer = "json" if schema else "token" if body.get("logprobs") else "free"
+    guess = TOKENS_PER_ANSWER[answer]
+    return Tokens(prompt, min(guess, limit) if isinstance(limit, int) else guess)
+
+
+def text_and_media(body: Body, picture: float) -> tuple[int, float]:
+    """Count the bytes of text in the messages of a request, and the tokens that its media count for."""
     text, media = 0, 0.0
     each = {**TOKENS_PER_PART, "image_url": picture}
     for message in body["messages"]:
@@ -102,11 +118,4 @@ def guess_tokens(body: Body, answer: str, picture: float = PICTURE) -> Tokens:
         )
         text += sum(len(part["text"].encode()) for part in parts if part["type"] == "text")
         media += sum(each.get(part["type"], 0) for part in parts)
-    schema = body.get("response_format")
-    text += len(json.dumps(schema)) if schema else 0
-    prompt = text / BYTES_PER_TOKEN + TOKENS_PER_MESSAGE * len(body["messages"]) + media
-    limit = body.get("max_completion_tokens", body.get("max_tokens"))
-    if answer == "auto":
-        answer = "json" if schema else "token" if body.get("logprobs") else "free"
-    guess = TOKENS_PER_ANSWER[answer]
-    return Tokens(prompt, min(guess, limit) if isinstance(limit, int) else guess)
+    return text, media

@@ -44,11 +44,15 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One exchange with a provider that did not yield the answer: its HTTP status (0 for none) and why."""
+    """One exchange with a provider that did not yield the answer: its HTTP status (0 for none) and why.
+
+    ``billed`` says whether the provider may have answered and charged for it all the same.
+    """
 
     status: int
     error: str
     seconds: float
+    billed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,13 @@ class Desk(Protocol):
     def stopping(self) -> bool:
         """Whether no further requests should be sent, since the user or the budget said so."""
 
+    def full(self) -> bool:
+        """Whether the next request has to wait until others have ended, so that a limit on costs is kept."""
+
+    @property
+    def capped(self) -> bool:
+        """Whether there is a limit on costs: what may have been billed is not repeated unasked."""
+
     def media(self, sha256: str) -> tuple[str, bytes]:
         """Media type and content of a stored image."""
 

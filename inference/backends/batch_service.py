@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ from ..errors import InputError
 from .client import NO_KEY, Endpoint, StatusError, http
 from .client import Unreachable as NoAnswer
 from .failures import NO_CREDIT, concerns_all, read_failure, redact
+from .masking import mask_bytes
 from .shards import ENDPOINT, completed, writable
 
 OpenAI: Any = importlib.import_module("openai").OpenAI
@@ -165,7 +166,7 @@ class BatchService:
         counts = batch.request_counts
         complaints = (batch.errors.data if batch.errors else None) or ()
         return Progress(
-            batch.status,
+            redact(str(batch.status), self.endpoint.secrets),
             counts.completed + counts.failed if counts else 0,
             counts.total if counts else 0,
             batch.output_file_id or "",
@@ -210,10 +211,10 @@ class BatchService:
             self.client.files.with_streaming_response.content(file_id) as response,
             completed(path, compressed=True) as file,
         ):
-            for chunk in response.iter_bytes(1 << 20):
-                received += len(chunk)
+            for line in _whole_lines(response.iter_bytes(1 << 20)):
+                received += len(line)
                 with writable(path):
-                    file.write(chunk)
+                    file.write(mask_bytes(line, self.endpoint.secrets))
         return received
 
     def _ask(self, exchange: Callable[[], Answer], what: str) -> Answer:
@@ -247,7 +248,20 @@ class BatchService:
 
     def _complaint(self, error: Any) -> Complaint:
         told = redact(" ".join(str(error.message or error.code or "").split()), self.endpoint.secrets)
-        return Complaint(error.code or "", error.line or 0, told[:300])
+        return Complaint(redact(str(error.code or ""), self.endpoint.secrets), error.line or 0, told[:300])
+
+
+def _whole_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Cut what comes in chunks into lines, so that nothing is split that belongs together."""
+    rest: list[bytes] = []
+    for chunk in chunks:
+        *whole, last = chunk.split(b"\n")
+        for line in whole:
+            yield b"".join([*rest, line, b"\n"])
+            rest = []
+        rest.append(last)
+    if any(rest):
+        yield b"".join(rest)
 
 
 def _size(client: Any, file_id: str) -> int | None:

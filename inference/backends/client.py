@@ -31,6 +31,8 @@ StatusError: Any = openai.APIStatusError
 Unreachable: Any = openai.APIConnectionError
 TimedOut: Any = openai.APITimeoutError  # one kind of Unreachable
 NO_CONNECTION: Any = (http.ConnectError, http.ConnectTimeout)
+NO_ANSWER = "no complete answer within"
+NOT_SENT: Any = (*NO_CONNECTION, http.PoolTimeout, http.UnsupportedProtocol)
 NO_KEY = "none"  # the client insists on one; a server that needs none does not look at it
 POOL = 12  # connections per pool
 PATIENT = 600.0  # seconds that a provider may ask to wait for; a run ends rather than wait longer
@@ -39,6 +41,10 @@ OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_KEY = "OPENAI_API_KEY"  # holds the key of one account; other servers get it only if told so
 
 _attempts: ContextVar[list[Attempt]] = ContextVar("attempts")
+
+
+class NotAgain(openai.OpenAIError):  # type: ignore[misc]  # which the client does not repeat
+    """An exchange that may have been billed would be repeated although costs are limited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +136,19 @@ def shown(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-def open_client(endpoint: Endpoint, pace: Pace, *, timeout: float, max_retries: int) -> Any:
-    """Return an ``AsyncOpenAI`` whose exchanges keep ``pace`` and are noted; see ``observe``."""
+def open_client(
+    endpoint: Endpoint, pace: Pace, *, timeout: float, max_retries: int, capped: bool = False
+) -> Any:
+    """Return an ``AsyncOpenAI`` whose exchanges keep ``pace`` and are noted; see ``observe``.
+
+    Where costs are ``capped`` it repeats nothing that may have been billed.
+    """
     return openai.AsyncOpenAI(
         api_key=endpoint.key or NO_KEY,
         base_url=endpoint.base_url,
         timeout=http.Timeout(timeout, connect=min(timeout, CONNECT)),
         max_retries=max_retries,
-        http_client=_ObservedClient(endpoint, pace, timeout),
+        http_client=_ObservedClient(endpoint, pace, timeout, capped),
     )
 
 
@@ -149,16 +160,19 @@ def observe() -> list[Attempt]:
 
 
 class _ObservedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]
-    def __init__(self, endpoint: Endpoint, pace: Pace, timeout: float) -> None:
+    def __init__(self, endpoint: Endpoint, pace: Pace, timeout: float, capped: bool) -> None:
         proxied = bool(urllib.request.getproxies())  # the client itself finds its way through proxies
         limits = http.Limits(max_connections=pace.most, max_keepalive_connections=pace.most)
         super().__init__(limits=limits, transport=None if proxied else _Pools(1 + pace.most // POOL))
         self._endpoint = endpoint
         self._pace = pace
         self._seconds = timeout
+        self._capped = capped
 
     async def send(self, request: Any, **options: Any) -> Any:
         """Send one request when its turn comes; whole answers must come within the time-out."""
+        if self._capped and any(attempt.billed for attempt in _attempts.get()):
+            raise NotAgain
         await self._pace.turn()
         began = time.monotonic()
         status = 0
@@ -167,10 +181,11 @@ class _ObservedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]
                 response = await super().send(request, **options)
             status = response.status_code
         except TimeoutError:
-            self._note(0, f"no complete answer within {self._seconds:g} s", began)
+            self._note(0, f"{NO_ANSWER} {self._seconds:g} s", began, billed=True)
             raise http.ReadTimeout("the answer took too long", request=request) from None
         except http.HTTPError as error:
-            self._note(0, f"{type(error).__name__}: {error}", began)
+            sent = not isinstance(error, NOT_SENT)
+            self._note(0, f"{type(error).__name__}: {error}", began, billed=sent)
             raise
         finally:
             self._pace.done(refused=status in BUSY)
@@ -184,9 +199,9 @@ class _ObservedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]
                 response.headers["x-should-retry"] = "false"
         return response
 
-    def _note(self, status: int, error: str, began: float) -> None:
+    def _note(self, status: int, error: str, began: float, billed: bool = False) -> None:
         told = redact(error, self._endpoint.secrets)
-        _attempts.get().append(Attempt(status, told, time.monotonic() - began))
+        _attempts.get().append(Attempt(status, told, time.monotonic() - began, billed))
 
 
 class _Pools(http.AsyncBaseTransport):  # type: ignore[misc]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InputError
+from .masking import MASK, mask
 
 FILTERED = (
     "content_filter",
@@ -20,7 +21,6 @@ FILTERED = (
 MODERATED = re.compile(r"(?i)\bflagged|\bmoderat(?:ed|ion)|content[_ ](?:policy|filter)")
 TOO_LONG = ("context_length_exceeded", "string_above_max_length", "request_too_large")
 NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
-SHORTEST_SECRET = 8  # shorter keys are placeholders of local servers, and could be part of any word
 LONGEST_MESSAGE = 300
 
 _SECRETS = re.compile(
@@ -69,7 +69,10 @@ def read_failure(status: int, content: bytes | dict[str, Any], secrets: Sequence
         message = content.decode(errors="replace") if isinstance(content, bytes) else json.dumps(content)
     flagged = MODERATED.search(json.dumps(told)) is not None
     return Failure(
-        status, str(code), redact(" ".join(str(message).split()), secrets)[:LONGEST_MESSAGE], flagged
+        status,
+        redact(str(code), secrets),
+        redact(" ".join(str(message).split()), secrets)[:LONGEST_MESSAGE],
+        flagged,
     )
 
 
@@ -199,15 +202,4 @@ def redact(text: str, secrets: Sequence[str] = ()) -> str:
     >>> redact("GET https://x.org/v1?key=abc failed: Bearer sk-123", ["abc"])
     'GET https://x.org/v1?key=[key] failed: Bearer [key]'
     """
-    for secret in secrets:
-        if len(secret) >= SHORTEST_SECRET:
-            text = text.replace(secret, "[key]")
-    return _SECRETS.sub(lambda match: f"{match['name'] or ''}[key]", text)
-
-
-def redact_bytes(content: bytes, secrets: Sequence[str]) -> bytes:
-    """Blank out ``secrets`` in what was received; all else stays as it is."""
-    for secret in secrets:
-        if len(secret) >= SHORTEST_SECRET:
-            content = content.replace(secret.encode(), b"[key]")
-    return content
+    return _SECRETS.sub(lambda match: f"{match['name'] or ''}{MASK}", mask(text, secrets))

@@ -13,10 +13,12 @@ from ..media import resolve
 from ..requests import Attempt, Outcome, Request
 from .base import Desk
 from .client import (
+    NO_ANSWER,
     NO_CONNECTION,
     PATIENT,
     VERSION,
     Endpoint,
+    NotAgain,
     StatusError,
     TimedOut,
     Unreachable,
@@ -32,12 +34,13 @@ from .failures import (
     is_filtered,
     kind_of,
     read_failure,
-    redact_bytes,
 )
+from .masking import mask_bytes
 from .pace import Pace, Stopped
 
 PATIENCE = 100  # requests in a row that may fail before a run gives up, or twice those in flight
 POLL = 0.1  # seconds between looks at whether to stop
+WAIT = 0.02  # seconds between looks at whether costs leave room for another request
 
 
 class OpenAIBackend:
@@ -134,7 +137,11 @@ class _Run:
         backend = self.backend
         self.pace.open()
         client = open_client(
-            backend.endpoint, self.pace, timeout=backend.timeout, max_retries=backend.max_retries
+            backend.endpoint,
+            self.pace,
+            timeout=backend.timeout,
+            max_retries=backend.max_retries,
+            capped=self.desk.capped,
         )
         async with client:
             workers = [asyncio.create_task(self._work(client)) for _ in range(backend.concurrency)]
@@ -164,6 +171,9 @@ class _Run:
     async def _work(self, client: Any) -> None:
         try:
             while not self._stopping():
+                if self.desk.full():
+                    await asyncio.sleep(WAIT)
+                    continue
                 request = next(self.requests, None)
                 if request is None:
                     return
@@ -178,7 +188,7 @@ class _Run:
         except Stopped:
             outcome = _cancelled(request, attempts)
         except (asyncio.CancelledError, KeyboardInterrupt):
-            self.desk.record(_cancelled(request, attempts))
+            self.desk.record(_cancelled(request, attempts, sent=True))
             raise
         self.desk.record(outcome)
         self.backend.answered |= outcome.body is not None
@@ -194,15 +204,18 @@ class _Run:
             response = error.response
         except Unreachable as error:
             return self._unreachable(request, attempts, error)
+        except NotAgain:
+            kind = "timeout" if attempts[-1].error.startswith(NO_ANSWER) else "connection"
+            return _failed(request, attempts, kind, attempts[-1].error)
         self.reached = True
-        content = redact_bytes(response.content, self._endpoint.secrets)
+        content = mask_bytes(response.content, self._endpoint.secrets)
         if response.status_code >= 400:
             return self._refused(request, attempts, response.status_code, content)
         seconds = response.elapsed.total_seconds()
         fault = fault_of_answer(content)
         if not fault:
             return Outcome(request.key, content, seconds=seconds, attempts=tuple(attempts))
-        attempts.append(Attempt(response.status_code, fault, seconds))
+        attempts.append(Attempt(response.status_code, fault, seconds, billed=True))
         return _failed(request, attempts, "invalid_response", fault, refused_body=content)
 
     @property
@@ -268,5 +281,7 @@ def _failed(
     )
 
 
-def _cancelled(request: Request, attempts: list[Attempt]) -> Outcome:
-    return _failed(request, attempts, "cancelled", "stopped before an answer came")
+def _cancelled(request: Request, attempts: list[Attempt], sent: bool = False) -> Outcome:
+    error = "stopped before an answer came"
+    ended = [*attempts, Attempt(0, error, 0.0, billed=True)] if sent else attempts
+    return _failed(request, ended, "cancelled", error)

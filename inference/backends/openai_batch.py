@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..requests import Outcome, Request
+from ..requests import Attempt, Outcome, Request
 from .base import Desk
 from .batch_service import RUNNING, BatchService, Busy, Gone, Progress, Unreachable
 from .client import VERSION, find_endpoint
-from .failures import redact_bytes
+from .masking import mask_bytes
 from .shards import Limits, Shard, Tally, file_label, open_lines, outcomes_of, split_shard, write_shards
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ class BatchBackend:
         }
         present, gone = self._download(files, batch.batch_id)
         secrets = self.endpoint.secrets
-        lines = (redact_bytes(line, secrets) for line in chain.from_iterable(map(open_lines, present)))
+        lines = (mask_bytes(line, secrets) for line in chain.from_iterable(map(open_lines, present)))
         for outcome in outcomes_of(lines, set(keys), tally, shard):
             if not again or not ledger.is_settled(outcome):
                 desk.record(outcome)
@@ -281,7 +281,9 @@ class BatchBackend:
         error = "the results have no line for it"
         if gone:
             kind, error = "rejected", f"the results of batch {batch.batch_id} are not there"
-        unanswered = [Outcome(key, kind=kind, error=error, batch=shard) for key in missing]
+        executed = progress.status not in MISSING or tally.unreadable > 0
+        lost = (Attempt(0, error, 0.0, billed=executed),)
+        unanswered = [Outcome(key, kind=kind, error=error, attempts=lost, batch=shard) for key in missing]
         if gone and again and not all(map(ledger.is_settled, unanswered)):
             ledger.update_batch(shard, state="failed", detail="its requests were put up for asking again")
             return ""

@@ -24,7 +24,13 @@ def served_model(base_url: str, key_variable: str) -> str:
         api_key=endpoint.key or "none", base_url=endpoint.base_url, timeout=30, max_retries=2
     )
     try:
-        models: list[str] = [model.id for model in client.models.list()]
+        models = [redact(str(model.id), endpoint.secrets) for model in client.models.list()]
+    except openai.APIConnectionError as error:
+        reason = redact(str(error.__cause__ or error), endpoint.secrets)
+        raise InputError(
+            f"{endpoint.shown_url} cannot be reached ({reason}); check the address, and that a server is "
+            "running there."
+        ) from None
     except openai.OpenAIError as error:
         said = redact(str(error), endpoint.secrets)
         raise InputError(

@@ -276,7 +276,7 @@ def _outcome(key: str, line: dict[str, Any], shard: str) -> Outcome:
         fault = fault_of_answer(content)
         if not fault:
             return Outcome(key, body=content, batch=shard)
-        attempts = (Attempt(200, fault, 0.0),)
+        attempts = (Attempt(200, fault, 0.0, billed=True),)
         return Outcome(
             key, kind="invalid_response", error=fault, attempts=attempts, refused_body=content, batch=shard
         )

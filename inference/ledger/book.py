@@ -16,7 +16,8 @@ from ..requests import Body, Outcome, Request
 from . import batches, reading, recording, registering
 from .batches import Batch
 from .clock import now
-from .lock import Lock
+from .faults import told
+from .lock import Held, Lock
 from .packing import digest, write_json
 from .reading import Answered, Count, Readers, Usage
 from .schema import connect_writer
@@ -71,7 +72,14 @@ class Ledger:
             ledger = cls(path, None, None)
             with ledger._readers.reading():
                 return ledger
-        lock = Lock(path.with_suffix(".lock"), path)
+        try:
+            with told(path.with_suffix(".lock")):
+                lock = Lock(path.with_suffix(".lock"))
+        except Held as holder:
+            raise InputError(
+                f"{path}: {holder} is writing to this ledger; wait until it is done, or end it, then run the "
+                "same command again."
+            ) from None
         try:
             ledger = cls(path, lock, None)
             ledger._writer_or_none = Writer(connect_writer(path), path, ledger._tell)
@@ -160,6 +168,16 @@ class Ledger:
         """Sum the tokens of all answers of a judge, those of earlier rounds included."""
         with self._readers.reading() as db:
             return reading.read_usage(db, judge_id)
+
+    def unstated(self, judge_id: str) -> Iterator[tuple[bool, Body, Any]]:
+        """Yield what may have been billed without stating its tokens; see `reading.read_unstated`."""
+        with self._readers.reading() as db:
+            yield from reading.read_unstated(db, self.path, judge_id)
+
+    def waiting(self, judge_id: str) -> Iterator[tuple[str, Body]]:
+        """Yield the keys and bodies of a judge's requests that wait in a batch."""
+        with self._readers.reading() as db:
+            yield from reading.read_waiting(db, self.path, judge_id)
 
     def answers(self, judge_id: str | None = None, chunk: int = 5000) -> Iterator[list[Answered]]:
         """Yield every request in the order of registration with the newest that came of it."""

@@ -1,4 +1,4 @@
-"""One writer at a time: a lock on a file beside the ledger, which ends with the process that took it."""
+"""One writer at a time: a lock on a file beside what is written, which ends with the process that took it."""
 
 from __future__ import annotations
 
@@ -9,46 +9,66 @@ import socket
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..errors import InputError
-from .faults import told
-
 _held: set[int] = set()
 
 
-class Lock:
-    """Holds ``path`` until ``release``; the file stays, and says who holds or held it."""
+class Held(Exception):
+    """Another process has the lock; says which."""
 
-    def __init__(self, path: Path, ledger: Path) -> None:
-        with told(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+
+class Lock:
+    """Holds ``path`` until ``release``; the file says who holds or held it.
+
+    The file stays, or is removed on release where it is ``passing``.
+
+    Raises
+    ------
+    Held
+        Another process has it.
+    OSError
+        The file cannot be made.
+    """
+
+    def __init__(self, path: Path, *, passing: bool = False) -> None:
+        self._path, self._passing = path, passing
+        path.parent.mkdir(parents=True, exist_ok=True)
+        while True:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 holder = _holder(self._file)
                 os.close(self._file)
-                raise InputError(
-                    f"{ledger}: {holder} is writing to this ledger; wait until it is done, or end it, then "
-                    "run the same command again."
-                ) from None
+                raise Held(holder) from None
             except OSError:
                 os.close(self._file)
                 raise
-            _held.add(self._file)
-            holder = json.dumps(
-                {
-                    "pid": os.getpid(),
-                    "host": socket.gethostname(),
-                    "start": datetime.now(UTC).isoformat(timespec="seconds"),
-                }
-            )
-            os.ftruncate(self._file, 0)
-            os.pwrite(self._file, holder.encode(), 0)
+            if self._is_there():
+                break
+            os.close(self._file)  # whoever had it before removed it in between
+        _held.add(self._file)
+        holder = json.dumps(
+            {
+                "pid": os.getpid(),
+                "host": socket.gethostname(),
+                "start": datetime.now(UTC).isoformat(timespec="seconds"),
+            }
+        )
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, holder.encode(), 0)
 
     def release(self) -> None:
         """Let others write."""
+        if self._passing and self._is_there():
+            self._path.unlink()
         _held.discard(self._file)
         os.close(self._file)
+
+    def _is_there(self) -> bool:
+        try:
+            return os.path.samestat(os.fstat(self._file), self._path.stat())
+        except FileNotFoundError:
+            return False
 
 
 def _holder(file: int) -> str:

@@ -18,7 +18,7 @@ from .clock import as_datetime
 from .faults import told
 from .packing import Panels, digest, unpack
 from .registering import unknown
-from .schema import connect_reader
+from .schema import connect_reader, has_billed
 
 WAITING = "waiting in a batch"
 
@@ -64,7 +64,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Answers of a judge, of all rounds, that came one by one or in batches, and their tokens."""
+    """Answers of a judge that state their tokens, of all rounds, from batches or not, and their sums."""
 
     batch: bool
     n: int
@@ -152,12 +152,61 @@ def read_counts(db: sqlite3.Connection) -> list[Count]:
 def read_usage(db: sqlite3.Connection, judge_id: str) -> list[Usage]:
     """Sum the tokens of all answers of a judge, by whether a batch brought them."""
     rows = db.execute(
-        "SELECT r.batch <> '', count(*), sum(r.prompt_tokens), sum(r.completion_tokens) FROM responses r "
+        "SELECT r.batch <> '', sum(r.prompt_tokens > 0), sum(r.prompt_tokens), sum(r.completion_tokens) "
+        "FROM responses r "
         "JOIN requests q ON q.id = r.request JOIN panels p ON p.id = q.panel "
         "WHERE p.judge_id = ? GROUP BY r.batch <> ''",
         (judge_id,),
     )
     return [Usage(bool(batch), *numbers) for batch, *numbers in rows]
+
+
+def read_unstated(db: sqlite3.Connection, path: Path, judge_id: str) -> Iterator[tuple[bool, Body, Any]]:
+    """Yield what may have been billed without stating all of its tokens.
+
+    Yields
+    ------
+    tuple
+        Whether a batch brought it, the body of the request, and the answer, which may state some tokens after
+        all; None for a failed attempt.
+    """
+    wanted = (
+        "JOIN requests q ON q.id = r.request JOIN panels p ON p.id = q.panel "
+        "JOIN request_blocks b ON b.id = q.block WHERE p.judge_id = ?"
+    )
+    rows = db.execute(
+        "SELECT q.key, b.bodies, q.place, q.panel, r.batch, r.body, r.digest FROM responses r "
+        f"{wanted} AND (r.prompt_tokens = 0 OR r.completion_tokens = 0)",
+        (judge_id,),
+    )
+    panels = Panels(db)
+    for key, bodies, place, panel, batch, blob, name in rows:
+        with _intact(path, key):
+            answer = json.loads(_content(blob, name, panels, panel))
+            yield bool(batch), json.loads(unpack(bodies))[place], answer
+    if has_billed(db):
+        rows = db.execute(
+            f"SELECT q.key, b.bodies, q.place, r.batch FROM attempts r {wanted} AND r.billed", (judge_id,)
+        )
+        for key, bodies, place, batch in rows:
+            with _intact(path, key):
+                yield bool(batch), json.loads(unpack(bodies))[place], None
+
+
+def read_waiting(db: sqlite3.Connection, path: Path, judge_id: str) -> Iterator[tuple[str, Body]]:
+    """Yield the keys and bodies of a judge's requests that wait in a batch."""
+    rows = db.execute(
+        "SELECT b.id, b.bodies, q.key, q.place FROM standings s JOIN requests q ON q.id = s.request "
+        "JOIN panels p ON p.id = q.panel JOIN request_blocks b ON b.id = q.block "
+        "WHERE p.judge_id = ? AND s.waiting IS NOT NULL ORDER BY b.id",
+        (judge_id,),
+    )
+    block, bodies = None, []
+    for number, packed, key, place in rows:
+        with _intact(path, key):
+            if number != block:
+                block, bodies = number, json.loads(unpack(packed))
+            yield key, bodies[place]
 
 
 def read_answers(readers: Readers, judge_id: str | None, chunk: int) -> Iterator[list[Answered]]:

@@ -112,8 +112,8 @@ def _write_attempt(
     refused: bytes | None = None,
 ) -> None:
     desk.db.execute(
-        "INSERT INTO attempts (request, round, kind, status, error, seconds, batch, created, body, digest) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO attempts (request, round, kind, status, error, seconds, billed, batch, created, body, "
+        "digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             standing.request,
             standing.round,
@@ -121,6 +121,7 @@ def _write_attempt(
             attempt.status,
             attempt.error,
             attempt.seconds,
+            int(attempt.billed),
             batch,
             created,
             None if refused is None else pack(refused),
@@ -168,7 +169,10 @@ def _digest_of(desk: Desk, response: int | None) -> bytes | None:
 
 def _unreadable(outcome: Outcome) -> Outcome:
     error = "the answer is no JSON object"
-    return replace(outcome, body=None, refused_body=outcome.body, kind="invalid_response", error=error)
+    ended = (*outcome.attempts, Attempt(0, error, outcome.seconds, billed=True))
+    return replace(
+        outcome, body=None, refused_body=outcome.body, kind="invalid_response", error=error, attempts=ended
+    )
 
 
 def _usage(body: bytes | None) -> tuple[int, int] | None:

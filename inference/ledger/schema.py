@@ -53,7 +53,8 @@ CREATE TABLE attempts (
     batch TEXT NOT NULL,
     created INTEGER NOT NULL,
     body BLOB,
-    digest BLOB
+    digest BLOB,
+    billed INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX attempts_by_request ON attempts (request);
 CREATE TABLE responses (
@@ -150,6 +151,8 @@ def connect_writer(path: Path) -> sqlite3.Connection:
                 _create(db)
             _check_kind(db, path)
             db.execute("PRAGMA journal_mode = WAL")
+            if not has_billed(db):
+                db.execute("ALTER TABLE attempts ADD COLUMN billed INTEGER NOT NULL DEFAULT 0")
             _is_blank(db)  # the first look makes the file of the log, by which readers know of this writer
             db.execute("PRAGMA synchronous = FULL")
             db.execute("PRAGMA foreign_keys = ON")
@@ -188,6 +191,11 @@ def leave(db: sqlite3.Connection) -> None:
         db.execute("PRAGMA busy_timeout = 0")
         db.execute("PRAGMA journal_mode = DELETE")
     db.close()
+
+
+def has_billed(db: sqlite3.Connection) -> bool:
+    """Whether the ledger notes which failed attempts may have been billed; earlier versions did not."""
+    return any(row[1] == "billed" for row in db.execute("PRAGMA table_info(attempts)"))
 
 
 def _create(db: sqlite3.Connection) -> None:

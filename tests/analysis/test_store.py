@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -292,3 +294,121 @@ def test_a_part_writes_over_no_file_of_others(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="was not written by conjury"):
         extend(folder, {"balance": TABLE}, 1)
     assert (tmp_path / "tables" / "balance.csv").read_text(encoding="utf-8") == "mine"
+
+
+WRITER = """
+import sys, time
+from pathlib import Path
+import pandas as pd
+from conjury.analysis.store import ResultsFolder
+folder = ResultsFolder(sys.argv[1])
+with folder.replaced() as draft:
+    draft.write({"amce": pd.DataFrame({"a": [3]})}, {"conjury": "1.0", "run": 3})
+    print("writing", flush=True)
+    time.sleep(60)
+"""
+
+
+def start_writer(folder: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", WRITER, str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "writing\n"
+    return process
+
+
+def test_a_second_process_is_refused_in_words_and_a_killed_one_leaves_no_lock(tmp_path: Path) -> None:
+    folder = ResultsFolder(tmp_path)
+    folder.write({"amce": TABLE}, {**RUN, "created": "2026-01-02T03:04:05+00:00", "command": "conjury fit a"})
+    before = names(tmp_path)
+    process = start_writer(tmp_path)
+    try:
+        for enter in (folder.replaced, lambda: folder.extended("agreement")):
+            with pytest.raises(InputError) as refused, enter():
+                pass
+            told = str(refused.value)
+            assert told.startswith(f"{tmp_path}: process {process.pid} on ")
+            assert "still holds those of 2026-01-02T03:04:05+00:00 (`conjury fit a`); wait until it" in told
+        assert folder.manifest["run"] == 1
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+    assert names(tmp_path) > before
+    with folder.replaced() as draft:
+        draft.write({"mm": TABLE}, AGAIN)
+    assert names(tmp_path) == {"manifest.json", "tables/mm.csv", "tables/mm.parquet"}
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("moves", range(1, 8))
+@pytest.mark.parametrize("part", ["", "agreement"])
+def test_a_process_that_is_killed_while_results_change_place_leaves_whole_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int, part: str
+) -> None:
+    """Nobody cleans up after a kill; before the first move the earlier results are whole anyway."""
+    folder = ResultsFolder(tmp_path)
+    folder.write({"amce": TABLE, "mm": TABLE}, RUN)
+    if part:
+        with folder.extended(part) as draft:
+            draft.write({"alpha": TABLE}, RUN | {part: {"n": 1}})
+    rename, left = Path.rename, iter([True] * moves)
+
+    def killed(self: Path, target: Path) -> Path:
+        if next(left, False):
+            return rename(self, target)
+        raise Killed
+
+    def change() -> None:
+        with folder.extended(part) if part else folder.replaced() as draft:
+            record = {part: {"n": 2}} if part else {}
+            draft.write({"alpha": TABLE.head(1), "amce" if not part else "kappa": TABLE}, AGAIN | record)
+            monkeypatch.setattr(Path, "rename", killed)
+            monkeypatch.setattr("shutil.rmtree", lambda *_, **__: None)
+            monkeypatch.setattr("conjury.analysis.store._put_back", lambda done: None)
+            monkeypatch.setattr(Path, "unlink", lambda self, **_: None)
+
+    with pytest.raises(Killed):
+        change()
+    monkeypatch.undo()
+    manifest = ResultsFolder(tmp_path).manifest
+    if part:
+        assert manifest["run"] == 1
+        assert manifest[part]["n"] == 2
+    else:
+        assert manifest["run"] == 2
+    ResultsFolder(tmp_path)._complete()
+    assert names(tmp_path) - {".lock"} == set(manifest["files"])
+    assert len(pd.read_parquet(tmp_path / "tables" / "alpha.parquet")) == 1
+
+
+def test_results_that_were_replaced_meanwhile_are_not_added_to(tmp_path: Path) -> None:
+    folder = ResultsFolder(tmp_path)
+    folder.write({"amce": TABLE}, {**RUN, "created": "1"})
+    read = folder.manifest
+    with folder.replaced() as draft:
+        draft.write({"amce": TABLE}, {**RUN, "created": "2"})
+
+    def add() -> None:
+        with folder.extended("agreement") as draft:
+            draft.write({"alpha": TABLE}, read | {"agreement": {}})
+
+    with pytest.raises(InputError, match="were replaced while this was computed; run the same command again"):
+        add()
+    assert folder.manifest["created"] == "2"
+    assert "tables/alpha.csv" not in names(tmp_path)
+
+
+def test_parts_that_are_added_at_the_same_time_are_both_kept(tmp_path: Path) -> None:
+    folder = ResultsFolder(tmp_path)
+    folder.write({"amce": TABLE}, RUN)
+    read = folder.manifest
+    for part in ("agreement", "diagnosed"):
+        with folder.extended(part) as draft:
+            draft.write({part: TABLE}, read | {part: {"n": 1}})
+    assert {"agreement", "diagnosed"} <= set(folder.manifest)
+    assert names(tmp_path) == set(folder.manifest["files"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -10,14 +11,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
+from fakes.echoes import FORMS, PLACES
 from fakes.server import FakeServer
 from fakes.studies import RATINGS, collect, everything_said, items, table, towns, write_study
 from interrupts import interruptible_process
 
 from conjury.cli.main import main
+from conjury.inference.ledger import Ledger
 
 Refused = Callable[..., str]
 KEY = "quince-SENTINEL-0123456789abcdef"
@@ -297,3 +302,52 @@ def test_what_cannot_be_done_is_said_in_one_sentence(
     write_study(tmp_path / "towns", towns())
     write_study(tmp_path / "posts", items(RATINGS))
     assert re.search(told, " ".join(refused(*arguments).split()))
+
+
+FORMS_OF_KEYS = [f"{form}@{place}" for form in FORMS for place in ("content", "error", "cut")]
+PLACES_OF_KEYS = [f"{form}@{place}" for form in ("plain", "json") for place in PLACES]
+
+
+def answers(run: Path) -> Iterator[Any]:
+    with Ledger.open(run / "ledger.sqlite", write=False) as ledger:
+        for answered in chain.from_iterable(ledger.answers()):
+            yield from map(json.loads, ledger.answer_bodies(answered.key))
+
+
+def strings(value: Any) -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from strings(part)
+    elif isinstance(value, str):
+        yield value
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_key_in_any_encoding_is_kept_nowhere(
+    study: Path,
+    tmp_path: Path,
+    server: FakeServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    batch: bool,
+) -> None:
+    monkeypatch.setenv("SENTINEL_KEY", KEY)
+    ways = [way for way in (*FORMS_OF_KEYS, *PLACES_OF_KEYS) if not (batch and "utf16" in way)]
+    server.configure(echo=ways)
+    run = tmp_path / "run"
+    collect(study, run, base_url=server.url, key_variable="SENTINEL_KEY", concurrency=4, batch=batch)
+    if batch:
+        collect(study, run, base_url=server.url, key_variable="SENTINEL_KEY", batch=True)
+    said = everything_said(run) + "".join(capfd.readouterr()).encode()
+    rows = table(run, "responses")
+    said += rows.to_csv().encode() + "".join(rows["text"].dropna()).encode()
+    for form, write in FORMS.items():
+        core = write(KEY).rstrip("=")[:-2]
+        core = core if form not in ("basic", "bearer") else core[12:]
+        assert core.encode() not in said, form
+        assert core.encode().lower() not in said.lower(), form
+    for answer in answers(run):
+        assert KEY not in json.dumps(answer)
+        assert KEY not in "".join(strings(answer))
+    assert said.count(b"[key]") > len(ways)
+    assert len(rows) > len(ways)

@@ -53,6 +53,11 @@ class LedgerDesk:
     def stopping(self) -> bool:
         return self.stop
 
+    capped = False
+
+    def full(self) -> bool:
+        return False
+
     def media(self, sha256: str) -> tuple[str, bytes]:
         return self.images[sha256]
 

@@ -16,6 +16,7 @@ from aiohttp import web
 
 from .answers import CREATED, completion, content_hash
 from .chat import error, refuse
+from .echoes import echo
 from .state import Settings, State
 
 ENDS = ("completed", "expired", "cancelled", "failed")
@@ -173,7 +174,7 @@ class Office:
             fault = plan.lines.get(str(place), "") if place < executed else plan.end
             if place < executed and fault not in ("500", "429", "400", "timeout"):
                 self.state.answered[content_hash(request["body"])] += 1
-            lines, failed = _result(request, fault)
+            lines, failed = _result(request, fault, self.state)
             (bad if failed else good).extend(lines)
         good += [_line(f"strange-{place}", {"choices": []}) for place in range(plan.strange)]
         if plan.reverse:
@@ -201,7 +202,7 @@ def _line(
     )
 
 
-def _result(request: dict[str, Any], fault: str) -> tuple[list[bytes], bool]:
+def _result(request: dict[str, Any], fault: str, state: State) -> tuple[list[bytes], bool]:
     key, body = request["custom_id"], request["body"]
     if fault in _CODES:
         code, message = _CODES[fault]
@@ -212,11 +213,17 @@ def _result(request: dict[str, Any], fault: str) -> tuple[list[bytes], bool]:
         return [_line(key, {"error": {"message": f"Fault {fault}.", "code": code}}, status)], True
     if fault == "missing":
         return [], False
+    if state.settings.echo:
+        way = state.settings.echo[state.turn() % len(state.settings.echo)]
+        status, content = echo(way, max(state.keys, key=len), body)
+        start = json.dumps({"custom_id": key, "response": {"status_code": status, "body": 0}})[:-3]
+        return [start.encode() + content + b"}}\n"], False
+    answer = state.bill(completion(body))
     if fault == "garbled":
-        return [_line(key, completion(body))[:40] + b"\n"], False
+        return [_line(key, answer)[:40] + b"\n"], False
     if fault == "empty":
-        return [_line(key, {**completion(body), "choices": []})], False
-    return [_line(key, completion(body))] * (2 if fault == "twice" else 1), False
+        return [_line(key, {**answer, "choices": []})], False
+    return [_line(key, answer)] * (2 if fault == "twice" else 1), False
 
 
 def add_routes(app: web.Application, state: State) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from aiohttp import web
 
 from .answers import completion, content_hash
+from .echoes import echo
 from .state import Settings, State
 
 NEVER = 3600.0
@@ -89,6 +90,11 @@ async def _chat(request: web.Request, state: State) -> web.StreamResponse:
         state.bodies.append(body)
     name = content_hash(body)
     state.seen[name] += 1
+    if settings.echo:
+        way = settings.echo[state.turn() % len(settings.echo)]
+        status, content = echo(way, request.headers["Authorization"].removeprefix("Bearer "), body)
+        told = {"X-Echo": request.headers["Authorization"]}
+        return web.Response(status=status, body=content, content_type="application/json", headers=told)
     fault = state.fault(name)
     if fault:
         state.faults[fault] += 1
@@ -109,7 +115,7 @@ def _answer(state: State, body: dict[str, Any], fault: str, name: str) -> web.Re
         return error(422, "Unprocessable settings.", "invalid_value")
     reason = fault if fault in ("content_filter", "length") else "stop"
     answer = completion(body, reason, refusal="I cannot judge this." if fault == "refusal" else None)
-    return _json(json.dumps(answer).encode(), state)
+    return _json(json.dumps(state.bill(answer)).encode(), state)
 
 
 def _json(content: bytes, state: State) -> web.Response:
@@ -147,7 +153,7 @@ async def _reset(request: web.Request, state: State, body: dict[str, Any]) -> we
 
 
 async def _cut(request: web.Request, state: State, body: dict[str, Any]) -> web.StreamResponse:
-    response, content = await _started(request, body)
+    response, content = await _started(request, state, body)
     await response.write(content[: len(content) // 2])
     assert request.transport is not None
     request.transport.close()
@@ -155,15 +161,17 @@ async def _cut(request: web.Request, state: State, body: dict[str, Any]) -> web.
 
 
 async def _drip(request: web.Request, state: State, body: dict[str, Any]) -> web.StreamResponse:
-    response, content = await _started(request, body)
+    response, content = await _started(request, state, body)
     for place in range(len(content)):
         await response.write(content[place : place + 1])
         await asyncio.sleep(0.2)
     return response
 
 
-async def _started(request: web.Request, body: dict[str, Any]) -> tuple[web.StreamResponse, bytes]:
-    content = json.dumps(completion(body)).encode()
+async def _started(
+    request: web.Request, state: State, body: dict[str, Any]
+) -> tuple[web.StreamResponse, bytes]:
+    content = json.dumps(state.bill(completion(body))).encode()
     response = web.StreamResponse(headers={"Content-Type": "application/json"})
     response.content_length = len(content)
     await response.prepare(request)
@@ -171,7 +179,7 @@ async def _started(request: web.Request, body: dict[str, Any]) -> tuple[web.Stre
 
 
 async def _truncated(request: web.Request, state: State, body: dict[str, Any]) -> web.StreamResponse:
-    content = json.dumps(completion(body)).encode()
+    content = json.dumps(state.bill(completion(body))).encode()
     return _json(content[: len(content) // 2], state)
 
 
@@ -184,7 +192,7 @@ async def _wrong_schema(request: web.Request, state: State, body: dict[str, Any]
 
 
 async def _no_choices(request: web.Request, state: State, body: dict[str, Any]) -> web.StreamResponse:
-    return _json(json.dumps({**completion(body), "choices": []}).encode(), state)
+    return _json(json.dumps({**state.bill(completion(body)), "choices": []}).encode(), state)
 
 
 _FAULTS = {

@@ -26,6 +26,11 @@ class MemoryDesk:
     def stopping(self) -> bool:
         return self.until(len(self.outcomes))
 
+    capped = False
+
+    def full(self) -> bool:
+        return False
+
     def media(self, sha256: str) -> tuple[str, bytes]:
         return self.stored[sha256]
 

@@ -44,6 +44,14 @@ class Settings:
         Requests in flight beyond which 429 is answered; 0 for no limit.
     key, models
         What is let in; empty for anything.
+    tokens : int
+        Completion tokens of each answer, if it is not one.
+    prompt_tokens : int
+        Tokens that each prompt is billed with, if it is not a token for four bytes.
+    silent : float
+        Share of contents whose answers do not state their tokens.
+    echo : list
+        Ways in which the key is told back; see ``fakes.echoes``.
     keep : bool
         Remember whole requests.
     status, error
@@ -58,6 +66,10 @@ class Settings:
     capacity: int = 0
     key: str = ""
     models: list[str] = field(default_factory=list)
+    tokens: int = 1
+    prompt_tokens: int = 0
+    silent: float = 0.0
+    echo: list[str] = field(default_factory=list)
     keep: bool = False
     status: int = 0
     error: dict[str, Any] = field(default_factory=dict)
@@ -86,6 +98,8 @@ class State:
         self.arrivals: list[float] = []
         self.told_to_wait: list[float] = []
         self.keys: set[str] = set()
+        self.billed = [0, 0]
+        self.turns = 0
         self.in_flight = 0
         self.peak = 0
         self.started = time.monotonic()
@@ -105,6 +119,25 @@ class State:
             place -= share
         return ""
 
+    def turn(self) -> int:
+        """Count on."""
+        self.turns += 1
+        return self.turns - 1
+
+    def is_silent(self, name: str) -> bool:
+        """Whether answers to the content ``name`` do not state their tokens."""
+        draw = hashlib.blake2b(f"silent/{self.settings.seed}/{name}".encode(), digest_size=8).digest()
+        return int.from_bytes(draw[:6], "big") / 2**48 < self.settings.silent
+
+    def bill(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Charge for an answer whatever becomes of it on its way, and state its tokens or not."""
+        usage = dict(answer["usage"], completion_tokens=self.settings.tokens)
+        usage["prompt_tokens"] = self.settings.prompt_tokens or usage["prompt_tokens"]
+        self.billed[0] += usage["prompt_tokens"]
+        self.billed[1] += usage["completion_tokens"]
+        stated = {name: value for name, value in answer.items() if name != "usage"}
+        return stated if self.is_silent(answer["id"]) else {**stated, "usage": usage}
+
     def counts(self) -> dict[str, Any]:
         """Tell what was seen: totals, and by hash of the content."""
         return {
@@ -115,5 +148,6 @@ class State:
             "told_to_wait": self.told_to_wait,
             "keys": sorted(self.keys),
             "peak": self.peak,
+            "billed": self.billed,
             "settings": asdict(self.settings),
         }

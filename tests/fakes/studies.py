@@ -15,6 +15,7 @@ import yaml
 from conjury.cli.asking import Asking, Running
 from conjury.cli.collecting import collect_judgments
 from conjury.inference.ledger import Ledger
+from conjury.inference.ledger.packing import unpack
 
 MODEL = "gpt-4o-mini"  # a model with a price
 PAIRS = 40
@@ -164,5 +165,7 @@ def everything_said(folder: Path) -> bytes:
                 found += ledger.answer_bodies(answered.key)
         db = sqlite3.connect(path)
         found.append("\n".join(db.iterdump()).encode())
+        bodies = db.execute("SELECT body FROM attempts WHERE body IS NOT NULL")
+        found += [unpack(body) for (body,) in bodies]
         db.close()
     return b"\n".join(found)

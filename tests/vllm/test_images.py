@@ -15,7 +15,7 @@ from PIL import Image
 
 from conjury.inference.backends.vllm import VLLMBackend
 from conjury.inference.building import Builder
-from conjury.inference.collect import Budget, Order, collect, plan
+from conjury.inference.collect import Order, collect, plan
 from conjury.inference.collecting_parts import Sampling
 from conjury.inference.designing import draw_design, save_design
 from conjury.inference.exporting import run_tables
@@ -23,6 +23,7 @@ from conjury.inference.ledger import Ledger
 from conjury.inference.media import resolve
 from conjury.inference.requests import Outcome
 from conjury.inference.runs import RunFolder
+from conjury.inference.spending import Budget
 from conjury.inference.study import load_any_study, load_study
 
 ENGINE = {

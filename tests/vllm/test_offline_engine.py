@@ -112,10 +112,11 @@ def test_settings_tell_versions_and_what_the_engine_uses(backend: VLLMBackend) -
 
 
 def test_a_study_is_collected_and_goes_on_where_it_was(backend: VLLMBackend, tmp_path: Path) -> None:
-    from conjury.inference.collect import Budget, Order, collect, plan
+    from conjury.inference.collect import Order, collect, plan
     from conjury.inference.exporting import run_tables
     from conjury.inference.ledger import Ledger
     from conjury.inference.runs import RunFolder
+    from conjury.inference.spending import Budget
     from conjury.inference.study import load_study
 
     study = load_study("moderation")

@@ -486,3 +486,47 @@ def test_simulated_choices_say_so_and_recorded_ones_of_them_too(
     again = tmp_path / "again"
     assert collect(study, again, backend="replay", recorded=run / "responses.parquet") == 0
     assert (table(again, "choices")["origin"] == "simulated").all()
+
+
+@pytest.fixture
+def empty_run(study: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run that was begun without a key, so that nothing was sent."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(InputError, match="no key in the environment variable OPENAI_API_KEY"):
+        collect(study, run)
+    return run
+
+
+def test_a_run_that_received_nothing_does_not_speak_of_answers(
+    empty_run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "Answers so far" not in capsys.readouterr().out
+    assert not list(empty_run.glob("*.parquet"))
+
+
+def test_there_is_nothing_to_parse_or_retry_in_an_empty_run(
+    study: Path, empty_run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(
+        InputError, match=r"run: nothing has been received in this run yet, .*conjury collect"
+    ):
+        parse(str(study), empty_run, "default", None)
+    assert not list(empty_run.glob("*.parquet"))
+    retry(str(study), empty_run, ["error", "refused"], None)
+    assert capsys.readouterr().out.endswith("Nothing to retry: no request has the status error or refused.\n")
+
+
+def test_answers_that_came_before_a_failure_are_named(
+    study: Path, run: Path, server: FakeServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert collect(study, run, base_url=server.url, pairs=1) == 0
+    server.configure(status=401, error={"message": "No."})
+    with pytest.raises(InputError):
+        collect(study, run, base_url=server.url, pairs=2)
+    assert f"Answers so far are in {run / 'ledger.sqlite'}" in capsys.readouterr().out
+
+
+def test_a_server_that_is_not_there_is_said_to_be_unreachable(study: Path, run: Path) -> None:
+    told = r"http://127\.0\.0\.1:9/v1 cannot be reached \(.*refused.*\); check the address, and that a server"
+    with pytest.raises(InputError, match=told):
+        collect(study, run, judge="new", base_url="http://127.0.0.1:9/v1")

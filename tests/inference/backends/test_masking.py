@@ -1,0 +1,86 @@
+"""Keys in what a server sends, in every encoding, with all else left as it came."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from fakes.echoes import FORMS
+
+from conjury.inference.backends.batch_service import _whole_lines
+from conjury.inference.backends.failures import read_failure, redact
+from conjury.inference.backends.masking import mask, mask_bytes
+
+KEYS = (
+    "sk-proj-0123456789abcdef",
+    "nightly/key+with=signs~1",
+    "b.f_n-r t"[:4] + "quince-99",
+    "2345678901234",
+)
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("form", FORMS)
+def test_every_encoding_of_a_key_is_masked_and_nothing_else(form: str, key: str) -> None:
+    written = FORMS[form](key)
+    before = '{"choices": [{"message": {"content": "A \\u00e9 100% \\\\ \\n'
+    raw = f'{before}{written} and more"}}}}], "x": 1e5}}'.encode()
+    masked = mask_bytes(raw, [key])
+    assert written.rstrip("=")[4:-3].encode() not in masked
+    assert masked.startswith(before.encode())
+    assert masked.endswith(b' and more"}}], "x": 1e5}')
+    content = json.loads(masked)["choices"][0]["message"]["content"]
+    assert key not in content
+    assert "[key]" in content
+    assert "[key]" in mask(f"x {written}", [key])
+
+
+def test_a_key_after_an_escaped_backslash_is_masked_and_a_line_break_is_none() -> None:
+    key = "nothing-like-it"
+    assert json.loads(mask_bytes(b'{"a": "x\\\\nothing-like-it"}', [key])) == {"a": "x\\[key]"}
+    raw = b'{"a": "x\\nothing-like-it"}'
+    assert mask_bytes(raw, [key]) == raw  # a line break, and "othing-like-it"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "utf-8-sig"])
+def test_answers_in_other_encodings_are_masked(encoding: str) -> None:
+    raw = '{"choices": [{"message": {"content": "sk-proj-0123456789abcdef é"}}]}'.encode(encoding)
+    masked = mask_bytes(raw, [KEYS[0]])
+    assert json.loads(masked)["choices"][0]["message"]["content"] == "[key] é"
+
+
+def test_answers_without_a_key_stay_byte_for_byte() -> None:
+    raw = (
+        b'{ "choices" : [{"message": {"content": "s\\u0061k \\/ %41 &#65;"}, "logprobs": {"content": '
+        b'[{"token": "sk-"}, {"token": "x"}]}}]}'
+    )
+    assert mask_bytes(raw, KEYS) is raw or mask_bytes(raw, KEYS) == raw
+    assert mask_bytes(raw, ()) is raw
+    assert mask_bytes(b"none short none", ["none"]) == b"none short none"
+
+
+def test_keys_that_are_spread_over_tokens_are_masked(  # as log-probabilities give them
+) -> None:
+    tokens: list[dict[str, Any]] = [
+        {"token": part} for part in ("A ", "sk-proj-", "0123456789", "abcdef", "!")
+    ]
+    raw = json.dumps({"choices": [{"message": {"content": "A"}, "logprobs": {"content": tokens}}]}).encode()
+    left = json.loads(mask_bytes(raw, KEYS))["choices"][0]["logprobs"]["content"]
+    assert [token["token"] for token in left] == ["A ", "[key]", "[key]", "[key]", "!"]
+
+
+def test_errors_are_masked_after_they_are_decoded() -> None:
+    escaped = FORMS["json"](KEYS[0])
+    failure = read_failure(
+        400, f'{{"error": {{"message": "No {escaped}", "code": "{escaped}"}}}}'.encode(), KEYS
+    )
+    assert (failure.message, failure.code) == ("No [key]", "[key]")
+    assert (
+        redact(f"illegal header bytearray(b'\\x73{KEYS[0][1:]}')", KEYS)
+        == "illegal header bytearray(b'[key]')"
+    )
+
+
+def test_lines_of_results_are_whole_however_they_come() -> None:
+    assert list(_whole_lines(iter([b"a", b"b\nc", b"", b"\n\nd"]))) == [b"ab\n", b"c\n", b"\n", b"d"]

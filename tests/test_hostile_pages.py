@@ -1,0 +1,184 @@
+"""Pages show hostile titles, labels, names, items and notes as text: nothing runs, loads or is included."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from fakes.studies import change_study, towns, write_study
+from hostile import NAMES, TAKEN, check_markdown, check_seen, chromium, in_lines, look, payloads
+from made_up_results import manifest, record, write_results
+
+from conjury.analysis.benchmark_cards import card_markdown
+from conjury.analysis.fallback import assemble, execute, read_source, set_parameter
+from conjury.analysis.figures.raters.naming import Names
+from conjury.analysis.markup import to_html
+from conjury.analysis.methods import plain
+from conjury.analysis.render import render
+from conjury.cli.main import main
+from conjury.inference.paths import QUARTO
+from conjury.inference.perturb import perturb_items, sheet
+
+
+@pytest.fixture(scope="module")
+def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("secrets")
+
+
+@pytest.fixture(scope="module")
+def texts(secrets: Path) -> dict[str, str]:
+    return payloads(secrets)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with chromium(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def results(texts: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of a conjoint with hostile text in every place that a study or its data can write."""
+    folder = write_results(tmp_path_factory.mktemp("made_up") / "results")
+    many, lines, names = " ".join(texts.values()), in_lines(texts), list(texts.values())
+    told: dict[str, Any] = manifest(study="towns", title=lines, study_argument=many, command=many)
+    told["notes"] = [*names, lines]
+    told["labels"] = {
+        "features": {"slur": names[0], "identity": names[1], "curse": lines},
+        "levels": {
+            "slur": dict(zip(("generic", "sexism", "racism", "none"), names[2:6], strict=True)),
+            "identity": dict(zip(("anonymous", "black_male", "white_female"), names[6:9], strict=True)),
+            "curse": {"curse": lines, "no_curse": many},
+        },
+        "judges": {"human": names[9], "model_x": lines},
+        "prompts": {"baseline": names[10], "context": lines},
+    }
+    told["analyses"] = [
+        record(made["name"], made["verb"], lines, exclude=made["exclude"], by=made["by"])
+        for made in told["analyses"]
+    ]
+    told["compared"] = {**told["compared"], "title": lines, "notes": [lines], "command": many}
+    (folder / "manifest.json").write_text(json.dumps(told), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.long
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["conjoint", "estimators"])
+def test_a_report_shows_hostile_text_in_every_place(
+    name: str, results: Path, browser: Any, secrets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    seen = look(browser, render(name, results, tmp_path / "reports").path)
+    check_seen(seen, secrets)
+    for word in (f"document.title='{TAKEN}'", "conjurytoken3end", "{{< include", "{% include"):
+        assert word in seen.text
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["conjoint", "estimators"])
+def test_what_quarto_is_handed_holds_no_shortcode_cell_or_raw_block_of_a_study(
+    name: str, results: Path
+) -> None:
+    """The Markdown after execution is what Quarto reads; it looks for shortcodes in all of it."""
+    _, notebook = read_source(QUARTO / f"{name}.qmd")
+    set_parameter(notebook, "results", str(results))
+    execute(notebook, QUARTO)
+    check_markdown(assemble(notebook))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_escaped_text_reads_as_it_was_written_and_holds_nothing_that_acts(
+    name: str, texts: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "references.bib").write_text("", encoding="utf-8")
+    text = texts[name]
+    check_markdown(plain(text))
+    body = to_html(f"A {plain(text)} z\n\n{plain(text)}", tmp_path, "references.bib").partition("</nav>")[2]
+    assert body.count("<") == 4  # two paragraphs
+    assert unescape(body).count(text) == 2
+
+
+def card(text: str) -> pd.DataFrame:
+    return pd.DataFrame(
+        {"card": 1, "reason": text, "task": text, "item_id": text, "text": text, "media": text,
+         "gold": text, "judge": [text, "pal"], "prompt": text, "answer": [text, ""],
+         "status": ["ok", text], "right": 0.0, "raw": [text, None]}
+    )  # fmt: skip
+
+
+@pytest.mark.browser
+def test_cards_of_items_show_hostile_text(
+    texts: dict[str, str], secrets: Path, browser: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "references.bib").write_text("", encoding="utf-8")
+    parts = [card_markdown(card(text), Names(None)) for text in (*texts.values(), in_lines(texts))]
+    for part in parts:
+        check_markdown(part)
+    body = to_html("\n\n".join(parts), tmp_path, "references.bib")
+    page = tmp_path / "cards.html"
+    page.write_text(f"<!DOCTYPE html><meta charset=utf-8><title>x</title>{body}", encoding="utf-8")
+    seen = look(browser, page)
+    check_seen(seen, secrets)
+    assert seen.title == "x"
+    assert seen.text.count("conjurytoken3end") > 10
+
+
+@pytest.fixture
+def study(texts: dict[str, str], tmp_path: Path) -> Path:
+    """A study with hostile text in its titles, labels and names."""
+    names = list(texts.values())
+
+    def change(content: dict[str, Any]) -> None:
+        content["title"] = " ".join(names)
+        content["question"] = names[0]
+        content["collect"]["noun"] = names[1]
+        attributes = content["attributes"]
+        levels = [level for attribute in attributes for level in attribute["levels"]]
+        places = [*attributes, *levels, *content["judges"], *content["prompts"]]
+        for place, (part, text) in enumerate(zip(places, 2 * names, strict=False)):
+            part["label"] = f"{text} {place}"
+        content["analyses"][0]["title"] = names[4]
+
+    folder = write_study(tmp_path / "towns", towns())
+    change_study(folder, change)
+    return folder
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("command", ["design", "gallery"])
+def test_design_cards_and_galleries_show_hostile_text(
+    study: Path, secrets: Path, browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    pytest.importorskip("fontpkg_inter")
+    monkeypatch.chdir(tmp_path)
+    size = ("--n", "3") if command == "gallery" else ("--pairs", "20")
+    monkeypatch.setattr("sys.argv", ["conjury", command, str(study), *size])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert not stop.value.code
+    made = tmp_path / "runs" / "towns" / ("gallery.html" if command == "gallery" else "design/card.html")
+    seen = look(browser, made)
+    check_seen(seen, secrets, scripts=1 if command == "gallery" else 0)
+    for word in (f"document.title='{TAKEN}'", "conjurytoken3end", "{{< include", "{% include"):
+        assert word in seen.text
+
+
+@pytest.mark.browser
+def test_the_sheet_of_copies_shows_hostile_text(
+    texts: dict[str, str], secrets: Path, browser: Any, tmp_path: Path
+) -> None:
+    shown = [f"{text} my mom says" for text in texts.values()]
+    table = {"item_id": list(texts.values()), "modality": "text", "text": shown, "language": "en"}
+    items = pd.DataFrame(table)
+    page = tmp_path / "sheet.html"
+    page.write_text(sheet(perturb_items(items, ["dialect"], rates={"dialect": 0.1})), encoding="utf-8")
+    seen = look(browser, page)
+    check_seen(seen, secrets)
+    assert seen.title == "Perturbed pairs"
+    assert f"document.title='{TAKEN}'" in seen.text
