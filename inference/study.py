@@ -23,6 +23,7 @@ from .collecting_parts import (
 )
 from .columns import listed
 from .errors import InputError
+from .limits import ATTRIBUTES
 from .marked_yaml import MarkedYaml, read_marked_yaml
 from .paths import STUDIES
 from .study_asking_checks import first_collecting_problem
@@ -112,7 +113,7 @@ class Study(AnyStudy):
 
     kind: Literal["conjoint"]
     outcome: Identifier = "chosen"
-    attributes: list[Attribute] = Field(min_length=1)
+    attributes: list[Attribute] = Field(min_length=1, max_length=ATTRIBUTES)
     derived: list[Derived] = Field(default_factory=list)
     stimuli: list[Stimulus] = Field(default_factory=list)
     content: Content | None = None

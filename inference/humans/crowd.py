@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from ..bounded import parse_json
 from ..columns import did_you_mean, listed, refuse
 from ..errors import InputError
 from .imported import Imported, Rules
@@ -189,7 +190,7 @@ def _unpacked(table: pd.DataFrame, source: str) -> pd.DataFrame:
         row: dict[str, Any] = {}
         if not pd.isna(cell):
             try:
-                content = json.loads(str(cell))
+                content = parse_json(str(cell))
             except ValueError:
                 raise InputError(
                     f"{source}: row {number} of column '{PACKED}' is no JSON; download the results again."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..bounded import parse_json
 from ..errors import InputError
 from .export import without_descriptions
 from .imported import Imported, Rules
@@ -123,7 +123,7 @@ def _zone(raw: pd.DataFrame, layout: Layout) -> tuple[str, bool]:
     for cell in cells:
         if str(cell).startswith('{"ImportId"'):
             try:
-                zone = json.loads(str(cell)).get("timeZone")
+                zone = parse_json(str(cell)).get("timeZone")
             except ValueError:
                 zone = None
             if zone:
