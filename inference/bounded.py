@@ -150,7 +150,7 @@ def _whole(digits: str) -> int:
 def _deeper(value: Any, limit: int) -> bool:
     """Whether lists and mappings are nested deeper than ``limit``, found level by level."""
     level = [value]
-    for _ in range(limit + 1):
+    for _ in range(limit):
         level = [
             inner
             for outer in level

@@ -20,7 +20,16 @@ SMALLEST = 12  # magic, footer length, magic
 LEVELS_KEY = b"conjury"
 CELLS_UNCHECKED = 100_000_000
 CELLS_PER_BYTE = 1_000
-DAMAGE = (pa.ArrowException, OSError, ValueError, TypeError, KeyError, AttributeError, *EXHAUSTED)
+DAMAGE = (
+    pa.ArrowException,
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    NotImplementedError,
+    *EXHAUSTED,
+)
 
 
 def write_parquet(frame: pd.DataFrame, file: IO[bytes]) -> None:

@@ -270,7 +270,8 @@ def load_any_study(name_or_path: str | Path) -> Study | ItemStudy:
         raise marked.error((), "a study file is a list of fields such as 'name: ...'; start with the name.")
     kinds: dict[object, type[Study | ItemStudy]] = {"conjoint": Study, "items": ItemStudy}
     try:
-        study = kinds.get(marked.content.get("kind"), Study).model_validate(marked.content)
+        kind = marked.content.get("kind")
+        study = kinds.get(kind if isinstance(kind, str) else "", Study).model_validate(marked.content)
     except ValidationError as problems:
         raise _translate(marked, problems.errors()) from None
     study._file = marked.path

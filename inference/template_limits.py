@@ -105,7 +105,7 @@ def gathered(pieces: Iterator[str], source: object) -> str:
                 _fits(length)
     except TooMuch as error:
         raise InputError(
-            f"{source}: the template exceeds a limit ({error}); shorten its loops and texts."
+            f"{source}: the template cannot be filled: it exceeds a limit ({error}); shorten its loops."
         ) from None
     return "".join(texts)
 

@@ -126,7 +126,8 @@ def read_crowd(
     judge = layout.judge or first_present(table, own.judge)
     if layout.judge is not None:
         require_column(table, layout.judge, source, "--judge")
-    answers = Answers(source, table, judge, _reasons(table, own), times, set(), (*assumed, *notes))
+    mixed = platform == "csv"
+    answers = Answers(source, table, judge, _reasons(table, own), times, set(), mixed, (*assumed, *notes))
     return to_judgments(answers, layout, rules)
 
 

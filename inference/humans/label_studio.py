@@ -63,7 +63,7 @@ def read_label_studio(path: str | Path, layout: Layout | None = None, rules: Rul
 
     Examples
     --------
-    >>> import tempfile
+    >>> import json, tempfile
     >>> file = Path(tempfile.mkdtemp()) / "export.json"
     >>> result = {"from_name": "wit", "type": "rating", "value": {"rating": 4}}
     >>> task = {"id": 7, "data": {}, "annotations": [{"id": 1, "completed_by": 2, "result": [result]}]}

@@ -96,7 +96,7 @@ def read_qualtrics_ratings(
     if nameless.any() and judge != id and id in table:
         notes.append(f"Responses without {judge}, told apart by {id}: {int(nameless.sum()):,}.")
         table = table.assign(**{judge: table[judge].fillna(table[id])})
-    answers = Answers(source, table, judge, reasons, times, technical, tuple(notes))
+    answers = Answers(source, table, judge, reasons, times, technical, notes=tuple(notes))
     rules = rules or Rules()
     own = replace(rules, scale=replace(rules.scale, missing=(*rules.scale.missing, SKIPPED)))
     return to_judgments(answers, layout, own)
