@@ -19,8 +19,10 @@ from typing import Any
 
 import pandas as pd
 
+from conjury.inference.bounded import parse_json, read_content
 from conjury.inference.errors import InputError
 from conjury.inference.files import read_table, write_table
+from conjury.inference.limits import EXPORT_BYTES
 from conjury.inference.paths import ROOT
 
 PARTS = ("data", "tables", "figures", "models", "manifest.json")
@@ -248,9 +250,11 @@ class ResultsFolder:
         if not file.is_file():
             return {}
         try:
-            found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+            found = parse_json(read_content(file, EXPORT_BYTES).decode("utf-8"))
+        except ValueError as error:
             raise InputError(f"{file} is not readable as JSON ({error}); run `conjury fit` again.") from error
+        if not isinstance(found, dict):
+            raise InputError(f"{file} is no manifest; run `conjury fit` again.")
         return found
 
     @property

@@ -146,6 +146,22 @@ class RatingOptions:
             help="Column that tells who rated; for inspect grader, scorer or model.", rich_help_panel=RATINGS
         ),
     ] = None
+    judge_kind: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that says whether a judge is a human or a model; for csv.", rich_help_panel=RATINGS
+        ),
+    ] = None
+    models: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Judge that is a model, all others are people; for csv; can be repeated.",
+            rich_help_panel=RATINGS,
+        ),
+    ] = None
+    people: Annotated[
+        bool, typer.Option("--people", help="All judges are people; for csv.", rich_help_panel=RATINGS)
+    ] = False
     sample: Annotated[
         str | None,
         typer.Option(help="Column that numbers repeated ratings of an item.", rich_help_panel=RATINGS),

@@ -28,7 +28,8 @@ SHEETS = {
 }
 READ = {  # options of ratings that each format reads
     "qualtrics": ANY | PERSONS | SHEETS,
-    **dict.fromkeys(("mturk", "lancers", "csv"), ANY | PERSONS | SHEETS | {"value", "dimension"}),
+    **dict.fromkeys(("mturk", "lancers"), ANY | PERSONS | SHEETS | {"value", "dimension"}),
+    "csv": ANY | PERSONS | SHEETS | {"value", "dimension", "judge_kind", "models", "people"},
     "label-studio": (ANY | PERSONS | {"encoding"}),
     "inspect": ANY,
     "prolific": {"judgments", "prolific_id", "anonymise"},
@@ -153,6 +154,9 @@ def _layout(conjoint: ConjointOptions, given: RatingOptions) -> Layout:
         dimensions=read_names(given.dimensions, "--dimensions"),
         items=read_names(given.items, "--items"),
         covariates=_listed(conjoint.covariates),
+        kind=given.judge_kind,
+        models=tuple(given.models or ()),
+        people=given.people,
         all_shown=given.all_shown,
         encoding=given.encoding,
         delimiter={"tab": "\t", "\\t": "\t"}.get(given.delimiter or "", given.delimiter),

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
+from conjury.inference.bounded import EXHAUSTED, exhausted
 from conjury.inference.errors import ConjuryError, InputError
+from conjury.inference.limits import DRAWS, ITEMS, PAIRS, REQUESTS, RESPONDENTS, SAMPLES, TASKS
 
+from .bounds import at_most
 from .examples import example
 from .gallery import gallery
 from .import_command import import_
@@ -17,6 +21,11 @@ from .perturbing import perturb
 from .rating_commands import register
 from .rendering import render
 
+READERS = tuple(
+    f"conjury.inference.{name}"
+    for name in ("files", "parquet", "levels", "marked_yaml", "bounded", "truth_files", "humans", "stimuli")
+)
+LONGEST = 4_000  # characters of a message
 INTERRUPTED = 130  # what typer exits with, in silence, after Ctrl-C
 
 app = typer.Typer(
@@ -43,28 +52,42 @@ def simulate(
         Path, typer.Option("--out", help="Where the choices or judgments go (.parquet, .csv, .csv.gz).")
     ],
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same choices.")] = 1,
-    respondents: Annotated[int | None, typer.Option(help="Size of the human panel.")] = None,
-    pairs: Annotated[int | None, typer.Option(help="Pairs that every model judges.")] = None,
+    respondents: Annotated[
+        int | None, typer.Option(help="Size of the human panel.", callback=at_most(RESPONDENTS))
+    ] = None,
+    pairs: Annotated[
+        int | None, typer.Option(help="Pairs that every model judges.", callback=at_most(PAIRS))
+    ] = None,
     swapped_share: Annotated[
         float, typer.Option(help="Share of these pairs that models see again with the sides swapped.")
     ] = 0.0,
     samples: Annotated[
         int | None,
-        typer.Option(help="Answers of every model to each pair or item; by default one, or the study's."),
+        typer.Option(
+            help="Answers of every model to each pair or item; by default one, or the study's.",
+            callback=at_most(SAMPLES),
+        ),
     ] = None,
     noise: Annotated[
         float | None, typer.Option(help="Probability that an answer of a model departs from its stable pick.")
     ] = None,
     judge: Annotated[list[str] | None, typer.Option(help="Only this judge; can be repeated.")] = None,
     prompt: Annotated[list[str] | None, typer.Option(help="Only this prompt; can be repeated.")] = None,
-    topics: Annotated[int | None, typer.Option(help="Topics of a study of ratings.")] = None,
+    topics: Annotated[
+        int | None, typer.Option(help="Topics of a study of ratings.", callback=at_most(ITEMS))
+    ] = None,
     people: Annotated[
-        int | None, typer.Option(help="People who share its ratings, or who all label each item.")
+        int | None,
+        typer.Option(
+            help="People who share its ratings, or who all label each item.", callback=at_most(RESPONDENTS)
+        ),
     ] = None,
     repeats: Annotated[
         float | None, typer.Option(help="Share of a person's items that come twice, in a study of ratings.")
     ] = None,
-    items: Annotated[int | None, typer.Option(help="Items of a study of labels.")] = None,
+    items: Annotated[
+        int | None, typer.Option(help="Items of a study of labels.", callback=at_most(ITEMS))
+    ] = None,
 ) -> None:
     """Draw choices, ratings or labels of people and models from the study's truth table."""
     from conjury.inference.study import ItemStudy, load_any_study
@@ -106,14 +129,19 @@ def design(
     study: StudyName,
     out: Out = None,
     pairs: Annotated[
-        int | None, typer.Option(help="Pairs that every model judges; else the study's.")
+        int | None,
+        typer.Option(help="Pairs that every model judges; else the study's.", callback=at_most(PAIRS)),
     ] = None,
     swapped_share: Annotated[
         float | None, typer.Option(help="Share of these pairs that come again with the sides swapped.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Same seed, same design.")] = None,
     people: Annotated[
-        int | None, typer.Option(help="People who share the items of a study; by default as few as can be.")
+        int | None,
+        typer.Option(
+            help="People who share the items of a study; by default as few as can be.",
+            callback=at_most(RESPONDENTS),
+        ),
     ] = None,
     repeats: Annotated[
         float | None, typer.Option(help="Share of a person's items that come twice; else the study's.")
@@ -154,8 +182,12 @@ def collect(
     base_url: Annotated[str | None, typer.Option(help="Address of a server with OpenAI's protocol.")] = None,
     key_variable: Annotated[str | None, typer.Option(help="Environment variable that holds the key.")] = None,
     answer: Annotated[str | None, typer.Option(help="auto, token, choice, json or free.")] = None,
-    samples: Annotated[int | None, typer.Option(min=1, help="Answers to each request.")] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Requests in flight, at most.")] = 64,
+    samples: Annotated[
+        int | None, typer.Option(min=1, help="Answers to each request.", callback=at_most(SAMPLES))
+    ] = None,
+    concurrency: Annotated[
+        int, typer.Option(min=1, help="Requests in flight, at most.", callback=at_most(REQUESTS))
+    ] = 64,
     batch: Annotated[bool, typer.Option("--batch", help="By OpenAI's batch interface.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Stay until batches have ended.")] = False,
     max_cost: Annotated[
@@ -273,7 +305,9 @@ def fit(
         str | None, typer.Option(help="Errors: survey (cregg's), CR0, CR1, CR1S, CR2, HC0 to HC3.")
     ] = None,
     alpha: Alpha = 0.05,
-    draws: Annotated[int | None, typer.Option(help="Bootstrap draws; 0 for none.")] = None,
+    draws: Annotated[
+        int | None, typer.Option(help="Bootstrap draws; 0 for none.", callback=at_most(DRAWS))
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 1,
     interval: Annotated[str, typer.Option(help="percentile, basic, bca or studentized.")] = "percentile",
     outcome: Annotated[
@@ -371,10 +405,12 @@ def power(
         typer.Option(help="Effect to plan for; can be repeated; by default 0.01, 0.02, 0.05."),
     ] = None,
     pairs: Annotated[
-        int | None, typer.Option(help="Pairs that every model judges; else the study's.")
+        int | None,
+        typer.Option(help="Pairs that every model judges; else the study's.", callback=at_most(PAIRS)),
     ] = None,
     respondents: Annotated[
-        int | None, typer.Option(help="Size of the human panel; else the study's.")
+        int | None,
+        typer.Option(help="Size of the human panel; else the study's.", callback=at_most(RESPONDENTS)),
     ] = None,
     power: Annotated[float, typer.Option(help="Wanted probability of a significant estimate.")] = 0.8,
     alpha: Annotated[float, typer.Option("--alpha", help="Two-sided significance level.")] = 0.05,
@@ -388,7 +424,10 @@ def power(
     ] = None,
     repeats: Annotated[
         int | None,
-        typer.Option(help="Repeated tasks of each respondent, to correct effects by the reliability."),
+        typer.Option(
+            help="Repeated tasks of each respondent, to correct effects by the reliability.",
+            callback=at_most(TASKS),
+        ),
     ] = None,
     stimulus_sd: Annotated[
         float | None,
@@ -458,6 +497,11 @@ def main() -> None:
         _fail(error)
     except OSError as error:
         _fail(InputError(f"{error.filename or 'A file'} cannot be used: {error.strerror or error}."))
+    except EXHAUSTED as error:  # the last line: a reader that did not say which limit a file exceeds
+        source = _file_read(error)
+        if source is None:
+            raise
+        _fail(exhausted(source, error))
     except KeyboardInterrupt:
         _interrupted()
     except SystemExit as stop:
@@ -471,6 +515,23 @@ def _interrupted() -> NoReturn:
     sys.exit(INTERRUPTED)
 
 
+def _file_read(error: BaseException) -> object:
+    """Name the file that was being read when an error came up; None where it came from anything else."""
+    named = None
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if str(frame.f_globals.get("__name__", "")).startswith(READERS):
+            local = frame.f_locals
+            named = next((local[name] for name in ("path", "source", "file") if name in local), named)
+    return named
+
+
 def _fail(error: ConjuryError) -> None:
-    print(f"conjury: {' '.join(str(error).split())}", file=sys.stderr)
+    """Print one line that a terminal shows as it is, whatever a file holds, and exit with code 2."""
+    text = " ".join(str(error).split())
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
+    printable = "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
+    print(f"conjury: {printable}", file=sys.stderr)
     sys.exit(2)

@@ -7,6 +7,10 @@ from typing import Annotated
 
 import typer
 
+from conjury.inference.limits import CHAINS, DRAWS
+
+from .bounds import at_most
+
 Judgments = Annotated[
     Path | None,
     typer.Argument(help="Judgments (.parquet, .csv, .csv.gz); by default those of the results folder."),
@@ -18,7 +22,7 @@ Where = Annotated[list[str] | None, typer.Option("--where", help="Only rows with
 Dimension = Annotated[list[str] | None, typer.Option(help="Only this dimension; can be repeated.")]
 Alpha = Annotated[float, typer.Option("--alpha", help="One minus the confidence level.")]
 Seed = Annotated[int, typer.Option(min=0, help="Same seed, same numbers.")]
-Draws = Annotated[int, typer.Option(min=0, help="Bootstrap draws; 0 for none.")]
+Draws = Annotated[int, typer.Option(min=0, help="Bootstrap draws; 0 for none.", callback=at_most(DRAWS))]
 Cluster = Annotated[str | None, typer.Option(help="Column of items that belong together, such as topic_id.")]
 
 
@@ -113,9 +117,15 @@ def raters(
     items: ItemsFile = None,
     where: Where = None,
     rename: Renames = None,
-    draws: Annotated[int | None, typer.Option(min=4, help="Draws of a chain.")] = None,
-    tune: Annotated[int | None, typer.Option(min=1, help="Draws to adapt in, of a chain.")] = None,
-    chains: Annotated[int | None, typer.Option(min=1, help="Chains; by default the model's own.")] = None,
+    draws: Annotated[
+        int | None, typer.Option(min=4, help="Draws of a chain.", callback=at_most(DRAWS))
+    ] = None,
+    tune: Annotated[
+        int | None, typer.Option(min=1, help="Draws to adapt in, of a chain.", callback=at_most(DRAWS))
+    ] = None,
+    chains: Annotated[
+        int | None, typer.Option(min=1, help="Chains; by default the model's own.", callback=at_most(CHAINS))
+    ] = None,
     sampler: Annotated[
         str | None, typer.Option(help="nutpie, or pymc; dimensions have a sampler of their own.")
     ] = None,

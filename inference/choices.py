@@ -80,7 +80,7 @@ def read_choices(
     taken = {*raw.columns, *aliases.values()}
     usual = {theirs: ours for theirs, ours in usual_names.items() if theirs in raw and ours not in taken}
     frame = _rename(raw, {**usual, **aliases}, source)
-    require_columns(frame, ["pair_id", "position", "chosen", *attributes], source)
+    require_columns(frame, ["pair_id", "position", "chosen", *attributes], source, "--rename")
     if frame.empty:
         raise InputError(f"{source}: the table has no rows; write one row for each profile shown.")
     filled, assumed = _fill(frame, source, judge_kinds or {})

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from .limits import SAMPLES
 from .study_base import Amount, Count, Identifier, Part, Share, Text
 
 
@@ -217,7 +218,7 @@ class Sampling(Part):
     answer: Literal["auto", "token", "choice", "json", "free"] = "auto"
     top_logprobs: Annotated[int, Field(ge=0, le=20)] = 20
     takes: list[Medium] = Field(default=["image"])
-    samples: Count = 1
+    samples: Annotated[Count, Field(le=SAMPLES)] = 1
     settings: Settings = Field(default_factory=dict)
     engine: Settings = Field(default_factory=dict)
 

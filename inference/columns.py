@@ -80,9 +80,17 @@ def as_text(values: Column[Any]) -> Column[Any]:
     """Return values as ``string``; whole numbers lose their decimal point, missing stays missing."""
     if isinstance(values.dtype, pd.StringDtype):
         return values.astype("string")
-    codes, uniques = pd.factorize(values)
+    codes, uniques = _distinct(values)
     texts = pd.array([_text(unique) for unique in uniques] + [pd.NA], dtype="string")
     return pd.Series(texts.take(codes), index=values.index, name=values.name)
+
+
+def _distinct(values: Column[Any]) -> tuple[npt.NDArray[np.int64], Any]:
+    """Codes and distinct values; lists and other nested values are told apart by their text."""
+    try:
+        return pd.factorize(values)
+    except TypeError:  # unhashable
+        return pd.factorize(values.map(str, na_action="ignore"))
 
 
 def _text(value: object) -> str:
@@ -96,7 +104,7 @@ def _to_string(values: Column[Any], source: str) -> Column[Any]:
 
 
 def _to_label(values: Column[Any], levels: Sequence[str], source: str) -> Column[Any]:
-    codes, uniques = pd.factorize(values)
+    codes, uniques = _distinct(values)
     texts = [_text(unique) for unique in uniques]
     known = pd.Index(list(levels), dtype="str").get_indexer(pd.Index(texts, dtype="str"))
     unknown = np.append(known < 0, False)[codes]

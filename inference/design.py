@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .design_rules import drawn_shares, left_in, share_left, shown_shares
+from .design_rules import drawn_shares, left_in, refuse_too_many, share_left, shown_shares
 from .errors import InputError
 from .streams import stream
 from .study import Study
@@ -66,6 +66,7 @@ def attribute_cells(study: Study) -> pd.DataFrame:
         attribute and derived attribute, and ``probability`` (sums to one).
     """
     sizes = [len(attribute.levels) for attribute in study.attributes]
+    refuse_too_many(study, sizes)
     grid = np.indices(sizes).reshape(len(sizes), -1)
     codes = {attribute.id: grid[index] for index, attribute in enumerate(study.attributes)}
     return _left(study, _cells(study, codes))
@@ -91,6 +92,7 @@ def enumerate_profiles(study: Study) -> pd.DataFrame:
     """
     sizes = [len(attribute.levels) for attribute in study.attributes]
     sizes += [stimulus.count for stimulus in study.stimuli]
+    refuse_too_many(study, sizes)
     grid = np.indices(sizes).reshape(len(sizes), -1)
     codes = {attribute.id: grid[index] for index, attribute in enumerate(study.attributes)}
     profiles = _cells(study, codes)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from itertools import combinations
-from math import prod
+from math import log10, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from .columns import listed
 from .errors import InputError
+from .limits import PROFILES
 
 if TYPE_CHECKING:
     from .study import Study
@@ -85,6 +86,16 @@ def joint_shares(study: Study, names: Sequence[str]) -> Floats:
     return np.transpose(shares.sum(axis=gone) / shares.sum(), [kept.index(name) for name in names])
 
 
+def refuse_too_many(study: Study, sizes: Sequence[int], what: str = "attributes and stimuli") -> None:
+    """Refuse to enumerate more combinations than the limit."""
+    if (count := prod(sizes)) > PROFILES:
+        shown = f"{count:,}" if count < 10**15 else f"about 10^{int(log10(count))}"
+        raise InputError(
+            f"Study {study.name}: {what} have {shown} combinations, and the limit is {PROFILES:,}; use fewer "
+            "levels, attributes or stimuli."
+        )
+
+
 def share_left(study: Study) -> float:
     """Probability that restrictions leave in what is drawn: that a draw need not be repeated."""
     return float(_drawn_and_left(study, restricted_attributes(study)).sum())
@@ -93,6 +104,7 @@ def share_left(study: Study) -> float:
 def _drawn_and_left(study: Study, names: Sequence[str]) -> Floats:
     """Probability with which combinations of attributes are drawn, 0 for those that restrictions name."""
     drawn = drawn_shares(study)
+    refuse_too_many(study, [len(drawn[name]) for name in names], f"the attributes {listed(names)}")
     shares = reduce(np.multiply.outer, [drawn[name] for name in names], np.ones(()))
     grid = dict(zip(names, np.indices(shares.shape), strict=True))
     return np.where(left_in(study, grid), shares, 0.0)
@@ -166,6 +178,7 @@ def count_cells(study: Study) -> tuple[int, int]:
     sizes = {attribute.id: len(attribute.levels) for attribute in study.attributes}
     names = restricted_attributes(study)
     shape = tuple(sizes[name] for name in names)
+    refuse_too_many(study, shape, f"the attributes {listed(names)}")
     left = left_in(study, dict(zip(names, np.indices(shape), strict=True))) if names else np.ones(())
     total = prod(sizes.values())
     return int(left.sum()) * (total // prod(shape)), total

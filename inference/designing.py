@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .bounded import parse_json, read_content
 from .design import draw_shared_pairs, enumerate_profiles, shared_table
 from .errors import InputError
 from .files import read_table, write_table
+from .limits import EXPORT_BYTES
 from .stimuli import load_posts, profile_values
 from .study import Study
 from .subjects import label_fields
@@ -125,9 +127,11 @@ def load_design(folder: Path) -> DrawnDesign | None:
     if not facts.is_file():
         return None
     try:
-        drawn = json.loads(facts.read_text(encoding="utf-8"))
+        drawn = parse_json(read_content(facts, EXPORT_BYTES).decode("utf-8"))
     except ValueError:
-        raise InputError(f"{facts}: the file is damaged; run `conjury design` again.") from None
+        drawn = None
+    if not isinstance(drawn, dict):
+        raise InputError(f"{facts}: the file is damaged; run `conjury design` again.")
     tables = {name: read_table(folder / f"{name}.parquet") for name in TABLES}
     tasks = tables["tasks"].astype({"task_id": "string", "repeat": "boolean"})
     if "repeat_of" not in tasks:

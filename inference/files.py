@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import gzip
 import io
 import os
 import secrets
 import warnings
 import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import pandas as pd
 import pyarrow as pa
 
+from .bounded import check_columns, check_text_size, open_unpacked, reading, require_file
 from .columns import coerce
 from .errors import InputError
 from .levels import Levels, resolve_levels
@@ -136,11 +137,12 @@ def load(
     path = Path(path)
     suffix = _suffix(path)
     _check_file(path)
-    if suffix == ".parquet":
-        frame = read_parquet(path)
-    else:
-        text = {name for name, kind in kinds.items() if kind in ("string", "label")}
-        frame = _read_csv(path, levels, text, verbatim)
+    with reading(path):
+        if suffix == ".parquet":
+            frame = read_parquet(path)
+        else:
+            text = {name for name, kind in kinds.items() if kind in ("string", "label")}
+            frame = _read_csv(path, levels, text, verbatim)
     for name in levels:
         if name in frame:
             frame[name] = coerce(frame[name], "label", str(path), levels[name])
@@ -159,7 +161,8 @@ def load_text(path: str | Path) -> pd.DataFrame:
     if _suffix(path) == ".parquet":
         raise InputError(f"{path}: this is a Parquet file; name a .csv or .csv.gz instead.")
     _check_file(path)
-    return _read_csv(path, {}, None, ())
+    with reading(path):
+        return _read_csv(path, {}, None, ())
 
 
 def _infer_levels(frame: pd.DataFrame, path: Path, known: set[str]) -> pd.DataFrame:
@@ -180,17 +183,6 @@ def _suffix(path: Path) -> str:
         if path.name.lower().endswith(suffix):
             return suffix
     raise InputError(f"{path}: tables are files that end in {', '.join(SUFFIXES)}; convert or rename it.")
-
-
-def require_file(path: Path) -> None:
-    """Raise InputError where a path is a folder, or where nothing is there, with the closest name."""
-    if path.is_dir():
-        raise InputError(f"{path}: this is a folder; name a file in it.")
-    if not path.exists():
-        names = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
-        close = difflib.get_close_matches(path.name, names, n=1)
-        hint = f" (did you mean '{close[0]}'?)" if close else ""
-        raise InputError(f"{path}: there is no such file{hint}; check the path.")
 
 
 def _check_file(path: Path) -> None:
@@ -217,6 +209,7 @@ def _write(frame: pd.DataFrame, file: IO[bytes], suffix: str) -> None:
 def _read_csv(path: Path, levels: Levels, text: set[str] | None, verbatim: Sequence[str]) -> pd.DataFrame:
     """Read a CSV with the columns ``text`` as text, all of them where it is None."""
     try:
+        check_text_size(path)
         header = _header(path)
         missing = {
             name: [""]
@@ -255,12 +248,8 @@ def _read_csv(path: Path, levels: Levels, text: set[str] | None, verbatim: Seque
         raise InputError(f"{path}: the CSV cannot be read ({reason}); correct that line.") from None
 
 
-def _open(path: Path) -> IO[bytes]:
-    return cast(IO[bytes], gzip.open(path)) if path.name.lower().endswith(".gz") else path.open("rb")
-
-
 def _header(path: Path) -> list[str]:
-    with _open(path) as file:
+    with open_unpacked(path) as file:
         head = file.read(4096)
         if head.startswith(MAGIC) or b"\0" in head:
             raise InputError(f"{path}: this is not a CSV file; give it the ending of what it is.")
@@ -269,8 +258,9 @@ def _header(path: Path) -> list[str]:
             header = next(csv.reader(lines), [])
     if len(header) == 1 and (";" in header[0] or "\t" in header[0]):
         raise InputError(f"{path}: its columns are not separated by commas; save it as comma separated CSV.")
-    for name in header:
-        if header.count(name) > 1:
+    check_columns(path, len(header))
+    for name, count in Counter(header).items():
+        if count > 1:
             raise InputError(
                 f"{path}: column '{name}' occurs twice in the header; rename or drop one of them."
             )

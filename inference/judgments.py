@@ -12,6 +12,7 @@ import pandas as pd
 from .columns import as_text, did_you_mean, listed
 from .errors import InputError
 from .files import read_table
+from .model_names import like_models
 from .study import LINE, ItemStudy
 from .tables import JUDGE_KINDS, require_columns, validate
 
@@ -54,7 +55,7 @@ def load_judgments(
     """
     frame = _renamed(read_table(path), renames or {}, str(path))
     frame = _selected(frame, where or {}, str(path))
-    require_columns(frame, ["judge_id", "item_id", "value"], str(path))
+    require_columns(frame, ["judge_id", "item_id", "value"], str(path), "--rename")
     notes: list[str] = []
     if "judge_kind" not in frame:
         kinds = _kinds(frame, study, str(path))
@@ -126,7 +127,15 @@ def _kinds(frame: pd.DataFrame, study: ItemStudy | None, source: str) -> pd.Seri
     known = {judge.id: judge.kind for judge in study.judges} if study is not None else {}
     if not known:
         raise InputError(
-            f"{source}: column 'judge_kind' is missing; add it, with {' or '.join(JUDGE_KINDS)} in each row."
+            f"{source}: column 'judge_kind' is missing; add it, with {' or '.join(JUDGE_KINDS)} in each row, "
+            "or rename the column that says so, as --rename THEIRS=judge_kind."
+        )
+    names = as_text(frame["judge_id"]).dropna().unique()
+    unknown = like_models([name for name in names if name not in known])
+    if unknown:
+        raise InputError(
+            f"{source}: {listed(unknown, 4)} may be models, and the study does not name them; add the column "
+            f"'judge_kind', with {' or '.join(JUDGE_KINDS)} in each row, or name them in the study file."
         )
     return as_text(frame["judge_id"]).map(known).fillna("human").astype("string")
 

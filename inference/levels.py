@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .bounded import parse_json, read_content
 from .errors import InputError
+from .limits import EXPORT_BYTES
 
 Levels = Mapping[str, Sequence[str]]
 
@@ -42,10 +44,7 @@ def load_levels(path: str | Path) -> dict[str, list[str]]:
     """
     path = Path(path)
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        problem = error.strerror or "unreadable"
-        raise InputError(f"{path}: the levels file cannot be read ({problem}); check the path.") from None
+        content = parse_json(read_content(path, EXPORT_BYTES).decode("utf-8-sig"))
     except ValueError as error:
         raise InputError(f"{path}: the levels file is not valid JSON ({error}); correct it.") from None
     return {column: _distinct(column, levels, path) for column, levels in _entries(content, path).items()}
@@ -89,7 +88,7 @@ def _distinct(column: str, levels: Any, path: Path) -> list[str]:
     if not isinstance(levels, list) or not levels or isinstance(levels[0], (dict, list)):
         raise InputError(f"{path}: the levels of '{column}' are not a list; write them as [\"first\", ...].")
     names = [str(level) for level in levels]
-    for name in names:
-        if names.count(name) > 1:
+    for name, count in Counter(names).items():
+        if count > 1:
             raise InputError(f"{path}: level '{name}' of '{column}' is listed twice; list each level once.")
     return names

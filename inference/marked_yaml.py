@@ -8,9 +8,12 @@ from pathlib import Path
 
 import yaml
 
+from .bounded import HALF_A_PAIR, read_content, reading
 from .errors import InputError
+from .limits import DEPTH, DIGITS, YAML_BYTES, YAML_VALUES
 
 Location = tuple[str | int, ...]
+_TOO_DEEP = f"values are nested more than {DEPTH} levels deep"
 
 
 @dataclass(frozen=True)
@@ -38,31 +41,79 @@ def read_marked_yaml(path: Path) -> MarkedYaml:
     Raises
     ------
     InputError
-        If the file cannot be read, is not YAML, is empty, or gives a key twice.
+        If the file cannot be read, is not YAML, is empty, exceeds a limit, or gives a key twice.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_content(path, YAML_BYTES).decode("utf-8")
     except UnicodeDecodeError:
         raise InputError(f"{path}:1: the file is not UTF-8 text; save it as UTF-8.") from None
-    except OSError as problem:
-        raise InputError(f"{path}: the file cannot be read ({problem.strerror}); check the path.") from None
     try:
-        loader = yaml.SafeLoader(text)
-        node = loader.get_single_node()
-        lines = {} if node is None else dict(_lines(path, node, (), set()))  # before merge keys are resolved
-        content = None if node is None else loader.construct_document(node)
+        with reading(path):
+            loader = yaml.SafeLoader(text)
+            node = loader.get_single_node()
+            if node is not None:
+                _measure(path, node, {}, set())
+            lines = {} if node is None else dict(_lines(path, node, (), set()))  # before keys are merged
+            content = None if node is None else loader.construct_document(node)
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         line = 1 if mark is None else mark.line + 1
         raise InputError(
             f"{path}:{line}: this is not valid YAML ({problem.problem}); check indentation, colons, quotes."
         ) from None
-    except (yaml.YAMLError, ValueError) as problem:
-        reason = str(problem).splitlines()[0]
+    except (
+        yaml.YAMLError,
+        ValueError,
+        LookupError,
+        AttributeError,
+        TypeError,
+    ) as problem:  # of explicit tags
+        reason = (str(problem).splitlines() or [type(problem).__name__])[0]
         raise InputError(f"{path}:1: this is not valid YAML ({reason}); correct the file.") from None
     if node is None:
         raise InputError(f"{path}:1: the file is empty; fill in at least a name and the attributes.")
     return MarkedYaml(path, content, lines)
+
+
+def _measure(
+    path: Path, node: yaml.Node, known: dict[int, tuple[int, int]], around: set[int]
+) -> tuple[int, int]:
+    """Count the values of a node, aliases followed, and how deep they are nested; refuse too many."""
+    if id(node) in known:
+        return known[id(node)]
+    at = f"{path}:{node.start_mark.line + 1}"
+    if id(node) in around or len(around) > DEPTH:
+        problem = "an alias stands inside of what it names" if id(node) in around else _TOO_DEEP
+        raise InputError(f"{at}: {problem}; write the values out.")
+    if isinstance(node, yaml.ScalarNode):
+        _check_scalar(at, node)
+        return 1, 0
+    around.add(id(node))
+    parts = (
+        [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
+    )
+    measured = [_measure(path, part, known, around) for part in parts]
+    around.remove(id(node))
+    size = 1 + sum(size for size, _ in measured)
+    depth = 1 + max((depth for _, depth in measured), default=0)
+    if size > YAML_VALUES:
+        raise InputError(
+            f"{at}: with aliases followed there are more than {YAML_VALUES:,} values, the limit; use "
+            "fewer aliases or write less."
+        )
+    if depth > DEPTH:
+        raise InputError(f"{at}: {_TOO_DEEP}; write the values flat.")
+    known[id(node)] = size, depth
+    return size, depth
+
+
+def _check_scalar(at: str, node: yaml.ScalarNode) -> None:
+    if node.tag.endswith((":int", ":float")) and len(node.value) > DIGITS:
+        raise InputError(
+            f"{at}: a number has {len(node.value):,} digits, and the limit is {DIGITS}; correct it."
+        )
+    if HALF_A_PAIR.search(node.value):
+        raise InputError(f"{at}: a text holds half of a surrogate pair; write the character itself.")
 
 
 def _lines(path: Path, node: yaml.Node, location: Location, seen: set[int]) -> Iterator[tuple[Location, int]]:
@@ -77,6 +128,8 @@ def _lines(path: Path, node: yaml.Node, location: Location, seen: set[int]) -> I
         first_line: dict[str, int] = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                raise InputError(f"{path}:{line}: a key is a list or a mapping; write a name in its place.")
             if key.value in first_line:
                 raise InputError(
                     f"{path}:{line}: '{key.value}' was already given on line {first_line[key.value]}; "

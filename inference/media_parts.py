@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
+from .bounded import parse_json
 from .collecting_parts import Collecting, Medium, Video
 from .columns import listed
 from .errors import InputError
@@ -148,7 +149,7 @@ class MediaParts:
 
 def _read_cut(path: Path) -> Cut | None:
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
+        kept = parse_json(path.read_text(encoding="utf-8"))
         _hashes(kept)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):  # none there, or cut off
         return None

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from .bounded import EXHAUSTED, check_columns, parse_json
 from .columns import listed
 from .errors import InputError
 
@@ -19,7 +20,16 @@ SMALLEST = 12  # magic, footer length, magic
 LEVELS_KEY = b"conjury"
 CELLS_UNCHECKED = 100_000_000
 CELLS_PER_BYTE = 1_000
-DAMAGE = (pa.ArrowException, OSError, ValueError, TypeError, KeyError, AttributeError, MemoryError)
+DAMAGE = (
+    pa.ArrowException,
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    NotImplementedError,
+    *EXHAUSTED,
+)
 
 
 def write_parquet(frame: pd.DataFrame, file: IO[bytes]) -> None:
@@ -106,6 +116,7 @@ def _check_footer(path: Path) -> None:
 
 
 def _check_claims(metadata: pq.FileMetaData, path: Path) -> None:
+    check_columns(path, metadata.num_columns)
     size = path.stat().st_size
     groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
     cells = metadata.num_rows * max(metadata.num_columns, 1)
@@ -132,7 +143,7 @@ def _check_columns(held: Sequence[str], wanted: Sequence[str], path: Path) -> No
 
 
 def _restore_levels(frame: pd.DataFrame, metadata: dict[bytes, bytes]) -> pd.DataFrame:
-    noted: dict[str, Any] = json.loads(metadata.get(LEVELS_KEY, b"{}"))
+    noted: dict[str, Any] = parse_json(metadata.get(LEVELS_KEY, b"{}").decode())
     for name, entry in noted.items():
         if name not in frame:
             continue

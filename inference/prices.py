@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
@@ -53,7 +53,7 @@ class Prices(Part):
     """A table of prices."""
 
     currency: Text
-    per: Amount
+    per: Annotated[Amount, Field(gt=0)]
     models: list[Price] = Field(min_length=1)
 
     def of(self, model: str) -> Price | None:

@@ -23,6 +23,7 @@ from .collecting_parts import (
 )
 from .columns import listed
 from .errors import InputError
+from .limits import ATTRIBUTES
 from .marked_yaml import MarkedYaml, read_marked_yaml
 from .paths import STUDIES
 from .study_asking_checks import first_collecting_problem
@@ -112,7 +113,7 @@ class Study(AnyStudy):
 
     kind: Literal["conjoint"]
     outcome: Identifier = "chosen"
-    attributes: list[Attribute] = Field(min_length=1)
+    attributes: list[Attribute] = Field(min_length=1, max_length=ATTRIBUTES)
     derived: list[Derived] = Field(default_factory=list)
     stimuli: list[Stimulus] = Field(default_factory=list)
     content: Content | None = None
@@ -269,7 +270,8 @@ def load_any_study(name_or_path: str | Path) -> Study | ItemStudy:
         raise marked.error((), "a study file is a list of fields such as 'name: ...'; start with the name.")
     kinds: dict[object, type[Study | ItemStudy]] = {"conjoint": Study, "items": ItemStudy}
     try:
-        study = kinds.get(marked.content.get("kind"), Study).model_validate(marked.content)
+        kind = marked.content.get("kind")
+        study = kinds.get(kind if isinstance(kind, str) else "", Study).model_validate(marked.content)
     except ValidationError as problems:
         raise _translate(marked, problems.errors()) from None
     study._file = marked.path

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from .limits import SCALE_POINTS
 from .marked_yaml import Location
 from .parsing.fold import plain
 from .study_checks import Problem, duplicates, missing_file, suggestion
@@ -132,6 +133,12 @@ def _response(study: Study | ItemStudy, response: Response, at: Location) -> Ite
                     (*at, "scales", position, "maximum"),
                     f"{scale.id}: the scale ends at {scale.maximum} and begins at {scale.minimum}; "
                     "make the maximum larger.",
+                )
+            if scale.maximum - scale.minimum >= SCALE_POINTS:
+                yield Problem(
+                    (*at, "scales", position, "maximum"),
+                    f"{scale.id}: the scale has more than {SCALE_POINTS:,} points, which is the limit; use a "
+                    "coarser one.",
                 )
             for index, anchor in enumerate(scale.anchors or ()):
                 if not scale.minimum <= anchor.value <= scale.maximum:

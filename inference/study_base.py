@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import isfinite
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from .limits import DIGITS
 from .study_checks import suggestion
 
 
 def _as_number(value: object) -> object:
     if isinstance(value, str):
         try:
-            return float(Fraction(value))
-        except (ValueError, ZeroDivisionError):
+            number = float(Fraction(value) if "/" in value and len(value) <= DIGITS else float(value))
+        except (ValueError, ZeroDivisionError, OverflowError):
             return value
+        return number if isfinite(number) else value
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 

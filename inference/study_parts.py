@@ -9,6 +9,7 @@ import pandas as pd
 from pydantic import Field
 
 from .collecting_parts import Cues, LabelLevel, Response, Sampling
+from .limits import DRAWS, LEVELS, PAIRS, RESPONDENTS, STIMULI, TASKS
 from .study_base import Amount, Count, Identifier, Part, Probability, Share, Text
 
 
@@ -25,7 +26,7 @@ class Attribute(Part):
 
     id: Identifier
     label: Text
-    levels: list[Level] = Field(min_length=2)
+    levels: list[Level] = Field(min_length=2, max_length=LEVELS)
 
 
 class DerivedLevel(Part):
@@ -54,7 +55,7 @@ class Stimulus(Part):
     id: Identifier
     label: Text
     attribute: str
-    count: Count
+    count: Annotated[Count, Field(le=STIMULI)]
     number_column: str | None = None
 
 
@@ -74,9 +75,9 @@ class Design(Part):
     ``restrictions`` are combinations of levels that never occur; ``implausible`` ones may, and are warned of.
     """
 
-    pairs: Count
-    respondents: Count
-    tasks: Count
+    pairs: Annotated[Count, Field(le=PAIRS)]
+    respondents: Annotated[Count, Field(le=RESPONDENTS)]
+    tasks: Annotated[Count, Field(le=TASKS)]
     repeat_first: bool = False
     restrictions: list[Combination] = Field(default_factory=list)
     implausible: list[Combination] = Field(default_factory=list)
@@ -149,7 +150,7 @@ class Bootstrap(Part):
     """The unit that is resampled, and how often."""
 
     unit: str = "pair_id"
-    draws: Count = 1000
+    draws: Annotated[Count, Field(le=DRAWS)] = 1000
 
 
 class PairCost(Part):
@@ -259,5 +260,5 @@ class Assignment(Part):
 
     within: Identifier
     across: Identifier
-    raters: Count
+    raters: Annotated[Count, Field(le=RESPONDENTS)]
     repeats: Share = 0.0

@@ -57,10 +57,10 @@ def in_words(problem: ErrorDetails) -> str:
         return str(context["error"])
     if kind in ("too_short", "too_long"):
         limit = context.get("min_length", context.get("max_length"))
-        return f"{'at least' if kind == 'too_short' else 'at most'} {limit} entries belong here"
+        return f"{'at least' if kind == 'too_short' else 'at most'} {limit:,} entries belong here"
     for name, words in LIMITS.items():
         if name in context:
-            return f"a number of {words} {context[name]} belongs here"
+            return f"a number of {words} {context[name]:,} belongs here"
     return TYPES.get(kind, problem["msg"])
 
 

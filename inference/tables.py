@@ -28,6 +28,14 @@ if TYPE_CHECKING:
 STATUSES = ("ok", "refused", "empty", "truncated", "unparsed", "error", "missing")
 POSITIONS = ("A", "B")
 SWAPPED_SUFFIX = "_swapped"  # ends the pair_id of a repeat whose sides are swapped, after the first pair_id
+SYNONYMS = {  # names that columns often have elsewhere
+    "judge_id": ("rater", "rater_id", "annotator", "annotator_id", "judge", "worker_id", "participant_id"),
+    "item_id": ("item", "id", "question_id", "sample_id", "text_id"),
+    "value": ("rating", "score", "label", "answer"),
+    "pair_id": ("pair", "task_id", "contest_id", "choice_set"),
+    "position": ("profile", "side", "alternative", "alt"),
+    "chosen": ("choice", "selected", "picked"),
+}
 PROBABILITY = "probability"  # column of choices: how likely the profile of the row was to be chosen
 SUM_TOLERANCE = 1e-6  # how far the probabilities of a pair's two profiles may be from 1 together
 JUDGE_KINDS = ("human", "model")
@@ -226,8 +234,11 @@ def fields_of(table: str) -> dict[str, Field]:
     return TABLES[table]
 
 
-def require_columns(frame: pd.DataFrame, columns: list[str], source: str) -> None:
-    """Raise InputError for the first of ``columns`` that the frame lacks, with the closest name it has."""
+def require_columns(frame: pd.DataFrame, columns: list[str], source: str, option: str = "") -> None:
+    """Raise InputError for the first of ``columns`` that the frame lacks, with the closest name it has.
+
+    ``option`` is the one that renames columns of this table, if any.
+    """
     if not isinstance(frame, pd.DataFrame):
         raise InputError(f"{source}: this is a {type(frame).__name__}; give a DataFrame.")
     twice = frame.columns[frame.columns.duplicated()]
@@ -235,9 +246,12 @@ def require_columns(frame: pd.DataFrame, columns: list[str], source: str) -> Non
         raise InputError(f"{source}: column '{twice[0]}' occurs twice; rename or drop one of them.")
     for column in columns:
         if column not in frame:
-            hint = did_you_mean(column, [name for name in frame.columns if name not in columns])
+            others = [str(name) for name in frame.columns if name not in columns]
+            hint = did_you_mean(column, others)
+            likely = next((name for name in others if name.casefold() in SYNONYMS.get(column, ())), "THEIRS")
+            named = f", as {option} {likely}={column}" if option else ""
             raise InputError(
-                f"{source}: column '{column}' is missing{hint}; add or rename it (there are: "
+                f"{source}: column '{column}' is missing{hint}; add or rename it{named} (there are: "
                 f"{listed(frame.columns)})."
             )
 

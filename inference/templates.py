@@ -5,19 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from jinja2 import FileSystemLoader, StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from .errors import InputError
-
-
-class _Environment(ImmutableSandboxedEnvironment):
-    def join_path(self, template: str, parent: str) -> str:
-        """Find what a template includes beside it."""
-        return str(PurePosixPath(parent).parent / template)
+from .template_limits import LimitedEnvironment, gathered
 
 
 class Templates:
@@ -31,8 +25,8 @@ class Templates:
         self.folder = folder
 
     @cached_property
-    def _environment(self) -> _Environment:
-        return _Environment(
+    def _environment(self) -> LimitedEnvironment:
+        return LimitedEnvironment(
             loader=FileSystemLoader(self.folder, encoding="utf-8"),
             undefined=StrictUndefined,
             keep_trailing_newline=False,
@@ -62,7 +56,9 @@ class Templates:
     def fill(self, template: Template, name: str, values: Mapping[str, Any]) -> str:
         """Fill a compiled template."""
         try:
-            return template.render(values).strip()
+            return gathered(template.generate(values), self.folder / name).strip()
+        except InputError:
+            raise
         except Exception as error:  # a template can run into any error of the expressions that it holds
             known = ", ".join(sorted(values))
             raise InputError(

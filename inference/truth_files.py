@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from .errors import InputError
+from .files import load_text
 from .study import ItemStudy
 from .study_checks import suggestion
 
@@ -31,13 +32,7 @@ def read_truth_file(source: Path | pd.DataFrame, columns: Sequence[str]) -> tupl
         table, place = source.fillna({name: "" for name in columns if name in source}), "truth table"
     else:
         place = str(source)
-        try:
-            table = pd.read_csv(source, dtype=str, keep_default_na=False)
-        except (OSError, ValueError) as problem:
-            raise InputError(
-                f"{place}: the truth table cannot be read ({problem}); write a CSV file with the columns "
-                f"{', '.join(columns)}."
-            ) from None
+        table = load_text(source).fillna("").astype(str)
     for name in columns:
         if name not in table:
             raise InputError(f"{place}: column '{name}' is missing; add it.")

@@ -108,6 +108,8 @@ def find_endpoint(base_url: str | None, key_variable: str) -> Endpoint:
 def _is_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
+        if not url.isprintable() or " " in url:
+            return False
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # such as a bracket that is not closed, or a port that is no number
         return False

@@ -119,10 +119,21 @@ def joined(reasons: Iterable[pd.Series[Any]], index: pd.Index[Any]) -> pd.Series
     return result
 
 
-def counted(excluded: pd.Series[Any], judges: pd.Series[Any]) -> list[str]:
-    """Say how many ratings by how many judges each reason marks."""
+def counted(excluded: pd.Series[Any], judges: pd.Series[Any], noun: str = "respondent") -> list[str]:
+    """Say how many ratings by how many respondents each reason excludes.
+
+    Examples
+    --------
+    >>> counted(pd.Series(["preview", "preview", None]), pd.Series(["r1", "r1", "r2"]))
+    ['Excluded as preview: 2 ratings by 1 respondent.']
+    """
     parts = excluded.dropna().str.split("; ").explode()
     return [
-        f"Marked as left out ({reason}): {len(rows):,}, of {judges.loc[rows.index].nunique():,} judges."
+        f"Excluded as {reason}: {_number(len(rows), 'rating')} by "
+        f"{_number(judges.loc[rows.index].nunique(), noun)}."
         for reason, rows in parts.groupby(parts, sort=False)
     ]
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"

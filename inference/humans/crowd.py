@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from ..bounded import parse_json
 from ..columns import did_you_mean, listed, refuse
 from ..errors import InputError
 from .imported import Imported, Rules
@@ -125,7 +126,8 @@ def read_crowd(
     judge = layout.judge or first_present(table, own.judge)
     if layout.judge is not None:
         require_column(table, layout.judge, source, "--judge")
-    answers = Answers(source, table, judge, _reasons(table, own), times, set(), (*assumed, *notes))
+    mixed = platform == "csv"
+    answers = Answers(source, table, judge, _reasons(table, own), times, set(), mixed, (*assumed, *notes))
     return to_judgments(answers, layout, rules)
 
 
@@ -189,7 +191,7 @@ def _unpacked(table: pd.DataFrame, source: str) -> pd.DataFrame:
         row: dict[str, Any] = {}
         if not pd.isna(cell):
             try:
-                content = json.loads(str(cell))
+                content = parse_json(str(cell))
             except ValueError:
                 raise InputError(
                     f"{source}: row {number} of column '{PACKED}' is no JSON; download the results again."

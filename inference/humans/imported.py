@@ -112,7 +112,9 @@ def finish(
     frame["excluded"] = joined(reasons, frame.index)
     rest = [name for name in frame if name not in (*LEADING, "raw", "row", "column")]
     valid = validate(frame[[name for name in LEADING if name in frame] + rest], "judgments", source)
-    return Imported(valid, (*notes, *told, *_gaps(valid), *counted(valid["excluded"], valid["judge_id"])))
+    noun = "respondent" if (valid["judge_kind"] == JUDGE_KINDS[0]).all() else "judge"
+    excluded = counted(valid["excluded"], valid["judge_id"], noun)
+    return Imported(valid, (*notes, *told, *_gaps(valid), *excluded))
 
 
 def anonymise(imported: Imported) -> Imported:

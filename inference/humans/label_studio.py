@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import pandas as pd
 
+from ..bounded import parse_json
 from ..columns import did_you_mean, listed
 from ..errors import InputError
 from .imported import TAKEN, Imported, Rules, finish
@@ -62,7 +63,7 @@ def read_label_studio(path: str | Path, layout: Layout | None = None, rules: Rul
 
     Examples
     --------
-    >>> import tempfile
+    >>> import json, tempfile
     >>> file = Path(tempfile.mkdtemp()) / "export.json"
     >>> result = {"from_name": "wit", "type": "rating", "value": {"rating": 4}}
     >>> task = {"id": 7, "data": {}, "annotations": [{"id": 1, "completed_by": 2, "result": [result]}]}
@@ -93,7 +94,7 @@ def read_label_studio(path: str | Path, layout: Layout | None = None, rules: Rul
 def _tasks(path: str | Path, layout: Layout, source: str) -> list[Task]:
     text = decode(read_bytes(path), source, layout.encoding)
     try:
-        content = json.loads(text)
+        content = parse_json(text)
     except ValueError as error:
         raise InputError(
             f"{source}: this is no JSON ({error}); export from Label Studio as JSON again."
@@ -107,12 +108,56 @@ def _tasks(path: str | Path, layout: Layout, source: str) -> list[Task]:
                 f"{source}: task {number} has neither 'annotations' nor 'annotator', so this is no export of "
                 f"annotations; {remedy}."
             )
+        where = f"{source}: task {number}"
+        _mapping(task.get("data"), "data", where)
+        for name in ("annotations", "predictions", "drafts"):
+            entries = _entries(task.get(name), name, where)
+            if name == "annotations":
+                for entry in entries:
+                    _mapping(entry, "an annotation", where)
     return content
+
+
+def _mapping(value: Any, what: str, where: str) -> Task:
+    """A mapping with its fields; an empty one where nothing is given."""
+    if value is not None and not isinstance(value, dict):
+        raise InputError(
+            f"{where}: {what} is {_shown(value)}, and fields with values belong there; export it from "
+            "Label Studio again."
+        )
+    return value or {}
+
+
+def _entries(value: Any, what: str, where: str) -> list[Any]:
+    """A list; an empty one where nothing is given."""
+    if value is not None and not isinstance(value, list):
+        raise InputError(
+            f"{where}: {what} is {_shown(value)}, and a list belongs there; export from Label Studio again."
+        )
+    return value or []
+
+
+def _seconds(value: Any, where: str) -> float | None:
+    if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
+        return value
+    raise InputError(f"{where}: lead_time is {_shown(value)}, and seconds belong there; correct it.")
+
+
+def _time(value: Any, where: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise InputError(
+        f"{where}: the time is {_shown(value)}, and a text such as 2026-01-31T12:00:00Z belongs there."
+    )
+
+
+def _shown(value: Any) -> str:
+    return shorten(repr(value), 60)
 
 
 def _full(tasks: list[Task], layout: Layout, source: str) -> Iterator[_Work]:
     for number, task in enumerate(tasks, start=1):
-        data = {"id": task.get("id", number), **(task.get("data") or {})}
+        data = {"id": task.get("id", number), **_mapping(task.get("data"), "data", source)}
         if "id" in task:
             data["id"] = task["id"]
         for annotation in task.get("annotations") or ():
@@ -122,10 +167,10 @@ def _full(tasks: list[Task], layout: Layout, source: str) -> Iterator[_Work]:
                 _annotator(annotation.get("completed_by"), layout, f"{source}: {where}"),
                 "human",
                 data,
-                _held(annotation.get("result") or (), layout, f"{source}: {where}"),
+                _held(annotation.get("result"), layout, f"{source}: {where}"),
                 bool(annotation.get("was_cancelled")),
-                annotation.get("lead_time"),
-                annotation.get("updated_at") or annotation.get("created_at"),
+                _seconds(annotation.get("lead_time"), f"{source}: {where}"),
+                _time(annotation.get("updated_at") or annotation.get("created_at"), f"{source}: {where}"),
                 bool(annotation.get("ground_truth")),
             )
         for prediction in task.get("predictions") or ():
@@ -136,8 +181,10 @@ def _full(tasks: list[Task], layout: Layout, source: str) -> Iterator[_Work]:
                     str(prediction.get("model_version") or "prediction"),
                     "model",
                     data,
-                    _held(prediction.get("result") or (), layout, f"{source}: {where}"),
-                    ended=prediction.get("updated_at") or prediction.get("created_at"),
+                    _held(prediction.get("result"), layout, f"{source}: {where}"),
+                    ended=_time(
+                        prediction.get("updated_at") or prediction.get("created_at"), f"{source}: {where}"
+                    ),
                 )
 
 
@@ -160,7 +207,8 @@ def _annotator(given: Any, layout: Layout, where: str) -> str:
 def _held(results: Any, layout: Layout, where: str) -> dict[str, str]:
     """What each control holds, as text."""
     held: dict[str, str] = {}
-    for result in results:
+    for result in _entries(results, "result", where):
+        _mapping(result, "a result", where)
         name, kind = str(result.get("from_name")), str(result.get("type"))
         if kind == "relation" or (layout.dimensions and name not in layout.dimensions):
             continue
@@ -175,7 +223,7 @@ def _held(results: Any, layout: Layout, where: str) -> dict[str, str]:
                 f"{where}: '{name}' has several results (regions or items of a task), and a judgment is "
                 "one; name other controls with --dimensions."
             )
-        value = (result.get("value") or {}).get(READ[kind])
+        value = _mapping(result.get("value"), f"the value of '{name}'", where).get(READ[kind])
         text = _one(value, name, where)
         if text is not None:
             held[name] = text
@@ -207,8 +255,8 @@ def _minimal(tasks: list[Task], layout: Layout, source: str) -> Iterator[_Work]:
         where = f"{source}: task {number} (id {task.get('id')}), annotation {task.get('annotation_id')}"
         held = {name: text for name in names if (text := _simple(task.get(name), name, where)) is not None}
         judge = _annotator(task.get("annotator"), layout, where)
-        ended = task.get("updated_at") or task.get("created_at")
-        yield _Work(number, judge, "human", task, held, False, task.get("lead_time"), ended)
+        ended = _time(task.get("updated_at") or task.get("created_at"), where)
+        yield _Work(number, judge, "human", task, held, False, _seconds(task.get("lead_time"), where), ended)
 
 
 def _controls(tasks: list[Task], source: str) -> list[str]:

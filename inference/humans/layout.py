@@ -35,6 +35,12 @@ class Layout:
         Ids by the words of the export. Only the dimensions named are read.
     covariates : sequence of str
         Columns of the person to keep.
+    kind : str, optional
+        Column that says whether a judge is a person or a model.
+    models : sequence of str
+        Judges that are models.
+    people : bool
+        Whether all judges are people.
     all_shown : bool
         Whether an item without any rating by a person is missing, and not unseen.
     encoding, delimiter, timezone : str, optional
@@ -53,6 +59,9 @@ class Layout:
     dimensions: Mapping[str, str] = field(default_factory=dict)
     items: Mapping[str, str] = field(default_factory=dict)
     covariates: Sequence[str] = ()
+    kind: str | None = None
+    models: Sequence[str] = ()
+    people: bool = False
     all_shown: bool = False
     encoding: str | None = None
     delimiter: str | None = None
@@ -103,6 +112,36 @@ def find_places(table: pd.DataFrame, layout: Layout, ignored: set[str], source: 
     _refuse_twice(places, source)
     _refuse_unused(places, layout, source)
     return places
+
+
+def told_odd(places: Sequence[Place], layout: Layout) -> list[str]:
+    """Name columns whose dimension is that of a single item, while other dimensions have several items.
+
+    Examples
+    --------
+    >>> places = [Place("Q1_wit", "wit", "1"), Place("Q2_wit", "wit", "2"), Place("Q2_age", "age", "2")]
+    >>> told_odd(places, Layout())[0].partition(";")[0]
+    "Read as a rating, unlike other columns: Q2_age (dimension 'age' of item '2' alone)"
+    """
+    items: dict[str, set[str]] = {}
+    for place in places:
+        key = place.item or place.place
+        if place.dimension is not None and key is not None:
+            items.setdefault(place.dimension, set()).add(key)
+    alone = {name for name, held in items.items() if len(held) == 1}
+    if layout.dimensions or not alone or len(alone) == len(items):
+        return []
+    odd = [
+        f"{place.column} (dimension '{place.dimension}' of item '{place.item or place.place}' alone)"
+        for place in places
+        if place.dimension in alone
+    ]
+    several = len(odd) > 1
+    return [
+        f"Read as {'ratings' if several else 'a rating'}, unlike other columns: {listed(odd, 6)}; if "
+        f"{'these are' if several else 'it is'} none, name the dimensions that are, as --dimensions "
+        f"{','.join(name for name in items if name not in alone)}."
+    ]
 
 
 def read_names(text: str | None, option: str) -> dict[str, str]:

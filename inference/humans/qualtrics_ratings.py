@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..bounded import parse_json
 from ..errors import InputError
 from .export import without_descriptions
 from .imported import Imported, Rules
@@ -96,7 +96,7 @@ def read_qualtrics_ratings(
     if nameless.any() and judge != id and id in table:
         notes.append(f"Responses without {judge}, told apart by {id}: {int(nameless.sum()):,}.")
         table = table.assign(**{judge: table[judge].fillna(table[id])})
-    answers = Answers(source, table, judge, reasons, times, technical, tuple(notes))
+    answers = Answers(source, table, judge, reasons, times, technical, notes=tuple(notes))
     rules = rules or Rules()
     own = replace(rules, scale=replace(rules.scale, missing=(*rules.scale.missing, SKIPPED)))
     return to_judgments(answers, layout, own)
@@ -123,7 +123,7 @@ def _zone(raw: pd.DataFrame, layout: Layout) -> tuple[str, bool]:
     for cell in cells:
         if str(cell).startswith('{"ImportId"'):
             try:
-                zone = json.loads(str(cell)).get("timeZone")
+                zone = parse_json(str(cell)).get("timeZone")
             except ValueError:
                 zone = None
             if zone:

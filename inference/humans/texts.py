@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 import unicodedata
-import zlib
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -16,9 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..bounded import check_columns, read_content, reading
 from ..columns import did_you_mean
 from ..errors import InputError
-from ..files import require_file
+from ..limits import CELL_CHARACTERS, EXPORT_BYTES
 
 DELIMITERS = (",", ";", "\t")
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -31,18 +30,10 @@ def read_bytes(path: str | Path) -> bytes:
     Raises
     ------
     InputError
-        The file is missing, empty, a folder, a zip or damaged.
+        The file is missing, empty, a folder, a pipe, a zip, too large or damaged.
     """
     path = Path(path)
-    require_file(path)
-    try:
-        content = path.read_bytes()
-        if path.name.lower().endswith(".gz"):
-            content = gzip.decompress(content)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{path}: the gzip file is damaged ({error}); write or copy it again.") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); check its permissions.") from None
+    content = read_content(path, EXPORT_BYTES)
     if not content.strip():
         raise InputError(f"{path}: the file is empty; export it again.")
     if content.startswith(ZIPPED) and not path.name.lower().endswith(".eval"):
@@ -85,8 +76,9 @@ def read_text_table(
     text = decode(read_bytes(path), str(path), encoding, fallback)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise InputError(f"--delimiter {delimiter!r} cannot be used; write one character, or tab.")
-    delimiter = delimiter or _find_delimiter(text)
-    rows = _split(text, delimiter, str(path))
+    delimiter = delimiter or _find_delimiter(text, str(path))
+    with reading(path):
+        rows = _split(text, delimiter, str(path))
     header = [name.strip() for name in rows[0]]
     if check is not None:
         check(header)
@@ -173,14 +165,18 @@ def require_column(table: pd.DataFrame, column: str, source: str, option: str) -
         )
 
 
-def _find_delimiter(text: str) -> str:
-    first = [next(csv.reader(io.StringIO(text[:100_000]), delimiter=mark), []) for mark in DELIMITERS]
+def _find_delimiter(text: str, source: str) -> str:
+    head = text[:100_000]
+    try:
+        first = [next(csv.reader(io.StringIO(head, newline=""), delimiter=mark), []) for mark in DELIMITERS]
+    except csv.Error as error:
+        raise InputError(f"{source}: the header cannot be read ({error}); correct its quotes.") from None
     return max(zip(first, DELIMITERS, strict=True), key=lambda pair: len(pair[0]))[1]
 
 
 def _split(text: str, delimiter: str, source: str) -> list[list[str]]:
     """Rows of stripped cells, the header first, all of its length; empty lines are passed over."""
-    limit = csv.field_size_limit(len(text) + 1)
+    limit = csv.field_size_limit(CELL_CHARACTERS)
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: list[list[str]] = []
     try:
@@ -194,13 +190,16 @@ def _split(text: str, delimiter: str, source: str) -> list[list[str]]:
                     f"{source}: line {lines.line_num} has {len(row)} cells, and the header has {width} "
                     "names; put cells that hold delimiters in quotes, or name every column."
                 )
+            check_columns(source, width)
             rows.append(row[:width] + [""] * (width - len(row)))
     except csv.Error as error:
         raise InputError(
-            f"{source}: line {lines.line_num} cannot be read ({error}); correct its quotes."
+            f"{source}: line {lines.line_num} cannot be read ({error}); correct that line, or its quotes."
         ) from None
     finally:
         csv.field_size_limit(limit)
+    if not rows:
+        raise InputError(f"{source}: the header is empty; write the column names in its first line.")
     return rows
 
 

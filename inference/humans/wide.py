@@ -13,7 +13,8 @@ from ..columns import did_you_mean, listed, refuse
 from ..errors import InputError
 from .checks import failed_checks, joined
 from .imported import PERSON, TAKEN, Imported, Rules, finish
-from .layout import Layout, Place, find_places, renamed
+from .kinds import kinds_of
+from .layout import Layout, Place, find_places, renamed, told_odd
 from .texts import require_column, to_number, typed
 
 
@@ -35,6 +36,8 @@ class Answers:
         ``duration`` in seconds, ``started`` and ``ended`` in UTC, as far as the program tells.
     technical : set of str
         Columns that hold no ratings whatever their names.
+    mixed : bool
+        Whether judges may be people or models.
     notes : tuple of str
     """
 
@@ -44,6 +47,7 @@ class Answers:
     reasons: pd.DataFrame
     times: pd.DataFrame
     technical: set[str] = field(default_factory=set)
+    mixed: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -63,6 +67,17 @@ def to_judgments(answers: Answers, layout: Layout, rules: Rules) -> Imported:
     _check_columns(answers, layout, places)
     long = _long(answers, layout, places)
     long, told = _without_unseen(long, layout, places, source)
+    told = [*told_odd(places, layout), *told]
+    if answers.mixed:
+        if layout.kind is not None and any(place.judge for place in places):
+            raise InputError(
+                "--judge-kind names a column of rows, and --ratings takes judges from the names of columns; "
+                "use --models NAME."
+            )
+        long["judge_kind"], assumed = kinds_of(
+            long["judge_id"], long["_row"].to_numpy(), table, layout, source
+        )
+        told += assumed
     person = _of_rows(answers, layout, rules)
     for name in person:
         long[name] = person[name].iloc[long["_row"].to_numpy()].array
@@ -85,7 +100,7 @@ def _places(answers: Answers, layout: Layout) -> list[Place]:
             for name, column in layout.value.items()
         ]
     named = (answers.judge, layout.item, layout.dimension, layout.sample, layout.panel, layout.duration)
-    used = {*named, layout.person, *layout.covariates}
+    used = {*named, layout.person, layout.kind, *layout.covariates}
     ignored = answers.technical | {name for name in used if name is not None}
     return find_places(answers.table, layout, ignored, answers.source)
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..bounded import whole_text
+
 THOUGHT_END = "</think>"
 THOUGHT_START = "<think>"
 
@@ -100,7 +102,7 @@ def _mapping(value: object) -> dict[str, Any]:
 
 
 def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    return whole_text(value) if isinstance(value, str) else ""
 
 
 def _count(value: object) -> int | None:

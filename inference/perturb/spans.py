@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import shorten
 
 import numpy as np
 import pandas as pd
 
+from ..bounded import parse_json
 from ..columns import as_text, did_you_mean, listed, refuse
 from ..errors import InputError
 from ..tables import require_columns
@@ -133,11 +134,12 @@ def _ranges(item_id: str, text: str, cell: object, column: str) -> list[tuple[in
     if cell is None or cell is pd.NA or (isinstance(cell, float) and np.isnan(cell)):
         return []
     try:
-        pairs = json.loads(cell) if isinstance(cell, str) else np.asarray(cell).tolist()
+        pairs = parse_json(cell) if isinstance(cell, str) else np.asarray(cell).tolist()
         ranges = [(int(start), int(end)) for start, end in pairs]
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         raise InputError(
-            f"items: column '{column}' of item '{item_id}' holds {cell!r}; write [[start, end], ...]."
+            f"items: column '{column}' of item '{item_id}' holds {shorten(repr(cell), 60)}; write [[start, "
+            "end], ...]."
         ) from None
     for start, end in ranges:
         if not 0 <= start < end <= len(text):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..bounded import read_content
 from ..errors import InputError
+from ..limits import EXPORT_BYTES
 from ..study_checks import suggestion
 from .wording import FORMS
 
@@ -55,14 +58,14 @@ def load_insults(path: Path, categories: Sequence[str]) -> dict[str, dict[str, s
 
 def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file)
-            header = [name.strip() for name in next(reader, [])]
-            rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row)]
+        text = read_content(path, EXPORT_BYTES).decode("utf-8-sig")
+        reader = csv.reader(io.StringIO(text, newline=""))
+        header = [name.strip() for name in next(reader, [])]
+        rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row)]
     except UnicodeDecodeError:
         raise InputError(f"{path}:1: the file is not UTF-8 text; save it as UTF-8.") from None
-    except OSError as error:
-        raise InputError(f"{path}: the file cannot be read ({error.strerror}); check the path.") from None
+    except csv.Error as error:
+        raise InputError(f"{path}:{reader.line_num}: cannot be read ({error}); correct that line.") from None
     if header != list(COLUMNS):
         raise InputError(f"{path}:1: the columns must be {', '.join(COLUMNS)}; correct the header.")
     for line, row in rows:

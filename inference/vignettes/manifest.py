@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from ..bounded import parse_json
 from ..errors import InputError
 from ..parquet import DAMAGE, LEVELS_KEY, read_parquet
 from .store import is_there, replaced
@@ -123,7 +124,7 @@ def job_hash(root: Path, study: str, cues: str) -> str:
 def read_job(folder: JobFolder) -> dict[str, Any]:
     """Return what pictures were drawn with, less the versions of programs."""
     try:
-        job = json.loads(folder.job.read_text(encoding="utf-8"))
+        job = parse_json(folder.job.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise InputError(
             f"{folder.job}: the file is missing or damaged, so it is not known what the pictures were "

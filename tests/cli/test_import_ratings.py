@@ -50,7 +50,7 @@ def test_a_qualtrics_export_and_prolific_become_anonymous_judgments(run: Run) ->
     assert (code, complaint) == (0, "")
     first = "20 judgments in judgments.parquet: 5 people, 3 items, funny, clear; 4 to be used"
     assert said.splitlines()[0] == first
-    assert "  Marked as left out (failed check Q9): 6, of 2 judges." in said
+    assert "  Excluded as failed check Q9: 6 ratings by 2 respondents." in said
     made = judgments()
     assert made["excluded"].isna().sum() == 4
     assert made["judge_id"].unique().tolist() == ["r001", "r002", "r003", "r004", "r005"]

@@ -137,7 +137,7 @@ def test_bad_levels_file_is_refused(tmp_path: Path, content: str, problem: str) 
 
 
 def test_missing_levels_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="levels file cannot be read"):
+    with pytest.raises(InputError, match="there is no such file"):
         load_levels(tmp_path / "levels.json")
 
 

@@ -267,7 +267,7 @@ def test_a_bad_truth_file_is_refused_with_its_line(
     with pytest.raises(InputError, match="column 'value' is missing; add it"):
         read_truth_table(path, study)
     path.write_text("")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="the file is empty"):
         read_truth_table(path, study)
 
 

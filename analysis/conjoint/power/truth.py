@@ -21,11 +21,10 @@ WIDEST = 12.0
 def rows_of(study: Study, judge: str, prompt: str | None, source: Path | pd.DataFrame) -> pd.DataFrame:
     """The truth table's rows of one judge under one prompt."""
     from conjury.inference.rater_models import COLUMNS, read_truth_table, select_raters
+    from conjury.inference.truth_files import read_truth_file
 
     raters = select_raters(read_truth_table(source, study), [judge], None if prompt is None else [prompt])
-    table = (
-        source if isinstance(source, pd.DataFrame) else pd.read_csv(source, dtype=str, keep_default_na=False)
-    )
+    table, _ = read_truth_file(source, COLUMNS)
     table = table[COLUMNS].fillna("").astype(str)
     found = table[(table["judge"] == judge) & (table["prompt_id"] == raters[0].prompt)]
     return found.reset_index(drop=True)

@@ -1,0 +1,40 @@
+"""Names of judges that look like those of language models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_MODELS = (
+    *(
+        "gpt",
+        "chatgpt",
+        "claude",
+        "gemini",
+        "gemma",
+        "llama",
+        "mistral",
+        "mixtral",
+        "qwen",
+        "deepseek",
+        "phi",
+    ),
+    *("grok", "olmo", "smollm", "falcon", "vicuna", "command-r", "kimi", "glm", "llm", "ai", "bot", "model"),
+    *("openai", "anthropic", "davinci", "granite", "nemotron", "ernie", "internlm", "dbrx", "jamba"),
+)
+_LIKE_A_MODEL = re.compile(
+    rf"(?<![a-z0-9])(?:{'|'.join(_MODELS)})(?![a-z])|(?<![a-z0-9])o[134](?:-mini)?(?![a-z0-9])"
+    r"|(?<![a-z0-9])\d+(?:\.\d+)?b(?![a-z0-9])|-(?:instruct|chat)(?![a-z])",
+    re.IGNORECASE,
+)
+
+
+def like_models(names: Sequence[object]) -> list[str]:
+    """Names that look like those of language models.
+
+    Examples
+    --------
+    >>> like_models(["ann", "gpt-4o", "A1PHIB", "meta/Llama-3-8B", "r_model_2", "o3-mini"])
+    ['gpt-4o', 'meta/Llama-3-8B', 'r_model_2', 'o3-mini']
+    """
+    return [str(name) for name in names if _LIKE_A_MODEL.search(str(name).replace("_", "-"))]
