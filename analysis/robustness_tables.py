@@ -14,7 +14,7 @@ from .figures.labels import Labels, display_order
 if TYPE_CHECKING:
     from great_tables import GT
 
-SIDES = {"swapped": "Sides swapped", "same": "As before", "either": "Sides drawn anew"}
+SIDES = {"swapped": "Sides swapped", "same": "As before", "either": "Both kinds"}
 
 
 def named(row: dict[Any, Any] | pd.Series[Any]) -> str:

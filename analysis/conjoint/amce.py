@@ -41,7 +41,9 @@ def amce(
     Parameters
     ----------
     data : DataFrame or path
-        One row a profile; of a Parquet file only the columns that are needed are read.
+        One row per profile; of a Parquet file only the columns that are needed are read. Rows of
+        repeated pairs (column ``repeat``) are excluded with a warning, see `include_repeats`, unless
+        the call names that column.
     formula : str
         ``outcome ~ a + b * c``. ``*`` says that two features restrict each other
         (some combinations never occur); their AMCEs average, with equal weight, over

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pandas as pd
@@ -52,7 +52,7 @@ def without_repeats(data: pd.DataFrame, named: Collection[str | None] = ()) -> p
 
 
 def include_repeats(
-    choices: pd.DataFrame, *, outcome: str = "chosen", features: Collection[str] | None = None
+    choices: pd.DataFrame, *, outcome: str = "chosen", features: Sequence[str] | None = None
 ) -> pd.DataFrame:
     """Prepare choices so that answers to repeated pairs count in effects.
 
@@ -92,19 +92,17 @@ def include_repeats(
     """
     from .reliability.repeats import find_repeats
 
-    pairs = find_repeats(
-        choices, outcome=outcome, features=None if features is None else list(features)
-    ).pairs
     marked = is_repeat(choices)
+    pairs = find_repeats(choices, outcome=outcome, features=features).pairs
     pairs = pairs[marked[pairs["row_a_again"]] & ~marked[pairs["row_a"]]]
     rows = pairs[["row_a_again", "row_b_again"]].to_numpy().T.ravel()
-    pair_id, repeat = choices["pair_id"].copy(), pd.Series(marked, index=choices.index)
+    pair_id, repeat = choices["pair_id"].copy(), marked.copy()
     pair_id.iloc[rows] = np.tile(pairs["pair_id"].to_numpy(), 2)
-    repeat.iloc[rows] = False
-    given = choices["sample"] if "sample" in choices else pd.Series(pd.NA, index=choices.index)
-    sample = given.astype("Int64")
+    repeat[rows] = False
+    sample = pd.array(choices["sample"] if "sample" in choices else [pd.NA] * len(choices), dtype="Int64")
+    highest = int(sample.fillna(0).max())
     later = pairs.groupby(["judge_id", "prompt_id", "pair_id"], sort=False).cumcount().to_numpy()
-    sample.iloc[rows] = np.tile(int(sample.fillna(0).max()) + 1 + later, 2)
+    sample[rows] = np.tile(highest + 1 + later, 2)
     return choices.assign(pair_id=pair_id, repeat=repeat, sample=sample)
 
 

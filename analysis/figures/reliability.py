@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ..conjoint.reliability.correction import Corrected
 
-SIDES = {"swapped": "sides swapped", "same": "as before", "either": "drawn anew"}
+SIDES = {"swapped": "sides swapped", "same": "as before", "either": "both kinds"}
 SHARES = {"same_profile": "Same profile", "always_a": "Always A", "always_b": "Always B"}
 SERIES = "series_in_words"
 LONGEST_JUDGE = 2.0
