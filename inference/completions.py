@@ -73,8 +73,10 @@ def read_completions(
     """
     source = str(path)
     full_rules(study, rule)
-    frame, notes = _named(_read(Path(path)), study, source)
-    known = _items(study, items, frame, source, notes)
+    raw = _read(Path(path))
+    frame, notes = _named(raw, study, source)
+    copies = _copies_named_here(raw, frame, study)
+    known = _items(study, items, frame, source, notes, copies)
     _check_strata(frame, study, known, source)
     frame = _with_strata(frame, study, known)
     responses = _responses(frame, study, source)
@@ -137,8 +139,26 @@ def _apart(frame: pd.DataFrame, source: str) -> pd.DataFrame:
     return frame.assign(base_item_id=frame["item_id"], item_id=named)
 
 
+def _copies_named_here(raw: pd.DataFrame, frame: pd.DataFrame, study: ItemStudy) -> dict[str, str]:
+    """Say how `_apart` named each copy, by its name; empty where the file has names of its own."""
+    if "condition" not in frame or "base_item_id" in rename_columns(raw.head(0), study):
+        return {}
+    theirs = next((name for name in raw if study.column_aliases.get(name, name) == "condition"), "condition")
+    copies = frame[frame["condition"] != UNPERTURBED].drop_duplicates("item_id")
+    parts = zip(copies["item_id"], copies["base_item_id"], copies["condition"], strict=True)
+    return {
+        name: f"contains '{base}' with {theirs} '{condition}': a copy, which is named '{name}' after both"
+        for name, base, condition in parts
+    }
+
+
 def _items(
-    study: ItemStudy, path: str | Path | None, frame: pd.DataFrame, source: str, notes: list[str]
+    study: ItemStudy,
+    path: str | Path | None,
+    frame: pd.DataFrame,
+    source: str,
+    notes: list[str],
+    copies: dict[str, str],
 ) -> JudgedItems:
     table = read_table(study.folder / study.items if path is None else path, "items")
     known = set(table["item_id"])
@@ -146,12 +166,18 @@ def _items(
     if missing.any():
         if path is not None:
             name = frame["item_id"].iloc[int(missing.argmax())]
-            problem = f"holds '{name}', which is not in {path}"
-            refuse(source, "item_id", missing, problem, "add the item to it")
+            if name in copies:
+                remedy = "add a row <item_id>__<condition> with its text for each copy"
+                refuse(source, "item_id", missing, f"{copies[name]}, but {path} has no such item", remedy)
+            refuse(
+                source, "item_id", missing, f"holds '{name}', which is not in {path}", "add the item to it"
+            )
         notes.append(
             "The items are not those of the study, so how many lines they have and what answers repeat of "
             "them is not known; name their table with --items."
         )
+        if copies:
+            notes[-1] += " It needs a row <item_id>__<condition> for each copy."
         return JudgedItems({}, {}, {})
     items = with_texts(rename_columns(table, study))
     lines = lines_of(study, items, str(path or study.items))

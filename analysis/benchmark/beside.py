@@ -20,6 +20,7 @@ JOKES, HARM = "multiturn", "harm_or_humor"
 STUDIES = (JOKES, HARM)
 EARLIER_RULES = range(9, 19)  # tables of the joke paper that keep satire, parody and irony apart
 READ_BY = {"v1": "published_v1", "v2": "published"}
+PUBLISHED_NAMES = {"ortho": "orthographic", "sem_drift": "drift", "sem_pres": "preserving"}  # of conditions
 K = (1, 5)
 KEY = ["set", "task", "judge", "metric", "k"]
 ALL = "all"
@@ -45,7 +46,8 @@ def jokes_beside(
     ----------
     judgments : mapping of "v1" and "v2" to DataFrame
         Answers read by the rules ``published_v1``, of which tables 9 to 18 were made, and ``published``, of
-        which the others were made; either may lack. With ``condition`` where items were perturbed.
+        which the others were made; either may lack. With ``condition`` where items were perturbed,
+        by our names or those of the published files (ortho, sem_drift, sem_pres).
     labels : DataFrame
         Gold labels as they were written, in the column ``raw`` where ``label`` holds ids.
     items : DataFrame, optional
@@ -63,11 +65,12 @@ def jokes_beside(
     for rules, tables in _by_rules(printed).items():
         if rules not in judgments:
             notes.append(
-                f"{len(tables):,} printed numbers are of answers read by rules {rules} and are not compared; "
-                f"import the completions with --parser {READ_BY[rules]} too."
+                f"{len(tables):,} published numbers are of answers read by rules {rules} and are not "
+                f"compared; import the completions with --parser {READ_BY[rules]} too."
             )
             continue
         held = _by_condition(judgments[rules], items)
+        notes += _unpublished(held, printed["condition"])
         for condition, own in held.items():
             found = tables[tables["condition"] == condition]
             for column, shifted in (("recomputed", True), ("aligned", False)):
@@ -81,16 +84,17 @@ def jokes_beside(
         if len(apart):
             conditions = listed(apart["condition"].drop_duplicates())
             notes.append(
-                f"{len(apart):,} printed numbers are not compared: there are no answers read by rules "
-                f"{rules} to items under these conditions: {conditions}."
+                f"{len(apart):,} published numbers are not compared: there are no answers read by rules "
+                f"{rules} under these conditions: {conditions}."
             )
     table = pd.concat(parts, ignore_index=True) if parts else printed.iloc[:0]
     if table.empty:
-        raise InputError(f"{JOKES}: no printed number is about these judges and languages.")
+        why = " ".join(dict.fromkeys(notes))
+        raise InputError(f"{JOKES}: no published number is about these judges and languages. {why}".strip())
     names = ["table", "set", "task", "condition", "judge", "metric", "k", "printed", "recomputed", "aligned"]
     table = table.sort_values("table", kind="stable")[names].reset_index(drop=True)
     table.insert(9, "difference", table["recomputed"] - table["printed"])
-    return BenchmarkResult(table, "beside_print", tuple(notes), {"digits": 3})
+    return BenchmarkResult(table, "beside_print", tuple(dict.fromkeys(notes)), {"digits": 3})
 
 
 def harm_beside(results: Mapping[str, RaterResult], judge_labels: Mapping[str, str]) -> BenchmarkResult:
@@ -145,10 +149,23 @@ def _by_condition(judgments: pd.DataFrame, items: pd.DataFrame | None) -> dict[s
     if source is not None and "base_item_id" in source:
         each = source[["item_id", "base_item_id"]].dropna().drop_duplicates()
         base = dict(zip(as_text(each["item_id"]), as_text(each["base_item_id"]), strict=True))
-    condition = as_text(judgments["condition"]).fillna(UNPERTURBED).replace("", UNPERTURBED)
+    condition = as_text(judgments["condition"]).fillna(UNPERTURBED)
+    condition = condition.replace({"": UNPERTURBED, **PUBLISHED_NAMES})
     item = as_text(judgments["item_id"])
     named = judgments.assign(item_id=item.map(base).astype("string").fillna(item))
     return {str(name): named[(condition == name).to_numpy(dtype=bool)] for name in condition.unique()}
+
+
+def _unpublished(held: Mapping[str, pd.DataFrame], printed: pd.Series[str]) -> list[str]:
+    """Name conditions of answers about which nothing was published, and the names that are known."""
+    unknown = [name for name in held if name not in set(printed)]
+    if not unknown:
+        return []
+    known = listed([*printed.drop_duplicates(), *PUBLISHED_NAMES])
+    return [
+        f"Answers under {listed(unknown)} are not compared: published numbers are about the conditions "
+        f"{known}. Rename the condition in the completions if it is one of these, and import them again."
+    ]
 
 
 def _by_rules(printed: pd.DataFrame) -> dict[str, pd.DataFrame]:

@@ -134,7 +134,7 @@ def differences(
             f"scored judgments: no two values of column '{between}' have an answer to the same unit; "
             "nothing can be compared in pairs."
         )
-    frame = with_adjusted(pd.DataFrame(rows), ["test", "metric"], adjust)
+    frame = _with_certain(with_adjusted(pd.DataFrame(rows), ["test", "metric"], adjust))
     if apart:
         notes.append(f"No answers to the same units, so not compared: {listed(dict.fromkeys(apart))}.")
     notes += [*unbalanced(frame), *notes_of_tests(frame, plan)]
@@ -258,6 +258,16 @@ def numbers_of(bounds: Bounds, p: float) -> dict[str, float]:
     }
 
 
+def _with_certain(frame: pd.DataFrame) -> pd.DataFrame:
+    """Give McNemar's tests of sides that are both never or both always right their p of one.
+
+    They cannot be rejected, so they do not count among the tests that others are adjusted for.
+    """
+    paired = frame["test"].isin([EXACT, MID_P]) | ((frame["test"] == CLUSTERED) & (frame["n_clusters"] > 1))
+    certain = paired & frame["p"].isna() & (frame["n_pairs"] > 0) & (frame["estimate"] == 0)
+    return frame.assign(**{name: frame[name].mask(certain, 1.0) for name in ("p", "p_adjusted")})
+
+
 def _mcnemar(pair: Matched, test: str, plan: Plan) -> dict[str, float]:
     found = discordance(*pair.correct)
     idle = all(constant(side) for side in pair.correct) and found.difference == 0
@@ -300,11 +310,11 @@ def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:
         told.append(f"No pair of answers is discordant, so that nothing is told apart: {listed(pairs)}.")
     drawn = frame[frame["test"] == BOOTSTRAP]
     tested = (frame["test"] != BOOTSTRAP) | (plan.draws > 0)
-    idle = int((frame["p"].isna() & (frame["estimate"] == 0) & (frame["n_clusters"] > 1) & tested).sum())
-    if idle:
+    idle = frame["p"].isna() & (frame["estimate"] == 0) & (frame["n_clusters"] > 1) & tested
+    if idle.any():
         told.append(
-            f"{idle} of {len(frame)} comparisons have no p and are not adjusted for: the metric is always 0, "
-            "or always 1, on both sides."
+            f"{int(idle.sum())} of {len(frame)} comparisons have no p and are not adjusted for: the metric "
+            "is always 0, or always 1, on both sides."
         )
     told += few_clusters(drawn["n_clusters"], plan.draws)
     if plan.draws and len(drawn):

@@ -225,6 +225,8 @@ def fit_benchmark(
             continue
         found.results[planned.name] = result
         seconds = time.perf_counter() - start
+        if planned.name == "beside_print":
+            found.notes += result.notes
         found.records.append(record_of(planned.name, planned.title, result, seconds))
     return found
 

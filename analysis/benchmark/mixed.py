@@ -192,6 +192,12 @@ def fit_counted(
             "estimate; nothing is fitted."
         )
         return None, used
+    if _is_nested(right, asked):
+        notes.append(
+            f"{where}: every item that one side gets right is right for all better sides, too, so the "
+            "variance of items has no finite estimate; nothing is fitted."
+        )
+        return None, used
     fitted = fit_mixed_logit(right, asked, quadrature)
     if not fitted.converged:
         notes.append(f"{where}: the fit did not settle on finite numbers; they are left out.")
@@ -199,6 +205,18 @@ def fit_counted(
     if fitted.sd == 0:
         notes.append(f"{where}: the variance of items is estimated as zero: plain logistic regression.")
     return fitted, used
+
+
+def _is_nested(right: Floats, asked: Floats) -> bool:
+    """Whether all sides answered every item and the items that each gets right are among those of any better.
+
+    The likelihood then grows with the variance of items: in the limit an intercept beyond a threshold of the
+    side gives a right answer, which fits the frequencies of all patterns exactly. Counts alone decide.
+    """
+    if ((right > 0) & (right < asked)).any() or (asked == 0).any():
+        return False
+    ranked = (right > 0)[:, np.argsort(-(right > 0).sum(axis=0), kind="stable")]
+    return bool((ranked[:, :-1] >= ranked[:, 1:]).all())
 
 
 def pair_of(pair: Matched, alpha: float, notes: list[str]) -> dict[str, float]:

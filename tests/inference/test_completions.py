@@ -138,6 +138,24 @@ def test_perturbed_copies_have_names_of_their_own(tmp_path: Path, study: ItemStu
     assert found["condition"].tolist() == ["none", "orthographic"]
 
 
+def test_a_copy_that_the_items_lack_is_told_with_the_columns_that_name_it(
+    tmp_path: Path, study: ItemStudy
+) -> None:
+    pd.DataFrame({"item_id": ["en_04"], "language": ["en"], "text": ["A joke."]}).to_csv(
+        tmp_path / "items.csv", index=False
+    )
+    rows = [completion('{"category": "dry"}', perturbation=name) for name in ("none", "cultural")]
+    with pytest.raises(InputError) as refused:
+        read(tmp_path, study, *rows, items=tmp_path / "items.csv")
+    told = str(refused.value)
+    assert "contains 'en_04' with perturbation 'cultural': a copy, which is named 'en_04__cultural'" in told
+    assert "items.csv has no such item" in told
+    assert "row <item_id>__<condition> with its text for each copy" in told
+    own = [completion('{"category": "dry"}', "en_77", perturbation="cultural", base_item_id="en_04")]
+    with pytest.raises(InputError, match="holds 'en_77', which is not in"):
+        read(tmp_path, study, *own, items=tmp_path / "items.csv")
+
+
 def test_a_cut_completion_is_truncated_where_the_table_says_so(tmp_path: Path, study: ItemStudy) -> None:
     rows = [
         completion('{"category": "d', finish_reason=reason, run=n)

@@ -191,6 +191,17 @@ def test_strings_of_a_published_evaluation_are_not_scored_as_labels() -> None:
     assert rule_of(given.judgments.drop(columns="rule")) == ""
 
 
+def test_published_numbers_that_are_not_compared_are_among_the_notes_that_are_printed() -> None:
+    given = answered("multiturn")
+    read = given.judgments.assign(rule="label/published@1", judge_id="qwen3_8b", condition="shuffled")
+    read = read.drop_duplicates(["item_id", "sample", "dimension"])
+    plain = replace(given, judgments=pd.concat([read.assign(condition="none"), read], ignore_index=True))
+    fitted = fit_benchmark(plain, OPTIONS)
+    assert set(fitted.results["beside_print"].frame["condition"]) == {"none"}
+    assert any("published numbers are not compared: there are no answers" in note for note in fitted.notes)
+    assert any(note.startswith("Answers under shuffled are not compared") for note in fitted.notes)
+
+
 def of_every_seventh_item(given: Answered) -> Answered:
     kept = given.labels["item_id"].unique()[::7]
     return replace(given, judgments=given.judgments[given.judgments["item_id"].isin(kept)])

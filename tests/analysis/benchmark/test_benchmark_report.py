@@ -227,7 +227,7 @@ def test_numbers_of_judges_who_were_printed_stand_beside_print() -> None:
 
 
 def test_without_answers_by_published_rules_there_is_nothing_beside_print() -> None:
-    with pytest.raises(InputError, match="no printed number"):
+    with pytest.raises(InputError, match="no published number"):
         jokes_beside({}, pd.DataFrame())
 
 
@@ -242,10 +242,19 @@ def test_answers_to_perturbed_items_stand_beside_print_by_condition() -> None:
     accuracy = found.frame[found.frame["metric"] == "accuracy"].set_index("condition")
     assert accuracy["table"].to_dict() == {"none": 9, "drift": 15}
     assert accuracy["aligned"].to_dict() == {"none": 1, "drift": 0}
-    assert any("252 printed numbers are not compared" in note and "cultural" in note for note in found.notes)
+    assert any(
+        "252 published numbers are not compared" in note and "cultural" in note for note in found.notes
+    )
     alone = jokes_beside({"v1": plain}, gold)
     assert set(alone.frame["condition"]) == {"none"}
-    assert any("336 printed numbers" in note and "drift" in note for note in alone.notes)
+    assert any("336 published numbers" in note and "drift" in note for note in alone.notes)
+    as_published = jokes_beside({"v1": both.replace({"condition": {"drift": "sem_drift"}})}, gold)
+    pd.testing.assert_frame_equal(as_published.frame, found.frame)
+    other = jokes_beside({"v1": both.replace({"condition": {"drift": "shuffled"}})}, gold)
+    assert any(
+        "Answers under shuffled are not compared" in note and "drift" in note and "sem_drift" in note
+        for note in other.notes
+    )
     without_bases = jokes_beside({"v1": plain.assign(condition="none")}, gold)
     assert without_bases.frame["aligned"].equals(alone.frame["aligned"])
 

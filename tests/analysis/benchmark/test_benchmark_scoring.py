@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import f1_score
 
 from conjury.analysis.benchmark import Scored, confusion, readings, score, scores
 from conjury.inference.errors import InputError
@@ -275,3 +276,17 @@ def test_surplus_lines_are_told_apart_from_lines_without_gold() -> None:
     found = score(answers, line_labels("setup", "setup"))
     assert "line: 1 labels are of lines beyond those that were shown and are left out." in found.notes
     assert "line: 1 judgments are of units without a gold label and are left out." in found.notes
+
+
+def test_macro_f1_of_answered_units_is_over_their_gold_classes_and_scikit_learn_gives_both() -> None:
+    types = list("abcdefghij")
+    items = [f"j{k}" for k in range(10)]
+    given = ["a", "c", *[None] * 8]  # of the first two jokes, one is right
+    answers = judged(item_id=items, value=given, status=["ok", "ok", *["unparsed"] * 8])
+    scored = score(answers, gold(**dict(zip(items, types, strict=True))), classes=types)
+    found = scores(scored, metrics=["macro_f1"], missing=["missing", "wrong"], draws=0).frame
+    own = found[found["judge"] == "gpt"].set_index("missing")["estimate"]
+    both = {"y_true": types[:2], "y_pred": given[:2], "average": "macro", "zero_division": 0}
+    assert own["missing"] == pytest.approx(f1_score(labels=types[:2], **both)) == pytest.approx(0.5)
+    assert f1_score(labels=types, **both) == pytest.approx(0.1)  # a mean over all types in gold
+    assert own["wrong"] == pytest.approx(0.1)  # answers that are missing count as wrong

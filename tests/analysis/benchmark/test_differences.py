@@ -224,10 +224,21 @@ def test_judges_who_never_answer_make_no_comparison_harder_to_tell() -> None:
     tests = ["bootstrap", "mcnemar exact", "mcnemar clustered"]
     found = differences(scored_of({"a": answers["a"], **silent}), metrics=["accuracy"], tests=tests, draws=50)
     rows = found.frame.set_index(["left", "right"])
-    assert rows.loc[("c", "d"), ["p", "p_adjusted"]].isna().all(axis=None)
+    pair = rows.loc[("c", "d")].set_index("test")
+    assert pair.loc["bootstrap", ["p", "p_adjusted"]].isna().all()
+    assert (pair.loc[["mcnemar exact", "mcnemar clustered"], ["p", "p_adjusted"]] == 1).all(axis=None)
     smallest = found.frame[found.frame["test"] == "mcnemar exact"].nsmallest(1, "p").iloc[0]
     assert smallest["p_adjusted"] == pytest.approx(7 * smallest["p"])  # of 10 pairs, 3 are of the silent
-    assert any("9 of 30 comparisons have no p" in note for note in found.notes)
+    assert any("3 of 30 comparisons have no p" in note for note in found.notes)
+
+
+def test_mcnemars_p_is_one_where_there_are_pairs_and_none_is_discordant() -> None:
+    tests = ["mcnemar exact", "mcnemar mid-p", "mcnemar clustered"]
+    for answer in (0, 1):
+        sides = {"a": [answer] * 12, "b": [answer] * 12}
+        rows = differences(scored_of(sides), metrics=["accuracy"], tests=tests, draws=0).frame
+        assert (rows[["p", "p_adjusted"]] == 1).all(axis=None)
+    assert np.isnan(exact_p(Discordance(0, 0, 0)))
 
 
 def test_p_of_the_bootstrap_is_that_of_a_paired_t_test_of_items() -> None:

@@ -172,6 +172,17 @@ def test_where_nothing_can_be_fitted_a_note_says_why(answers: dict, told: str) -
     assert any(told in note for note in found.notes)
 
 
+def test_sides_that_are_right_on_nested_items_have_no_finite_variance_and_counts_say_so() -> None:
+    nested = {"a": [1] * 20 + [0] * 10, "b": [1] * 12 + [0] * 18, "c": [1] * 3 + [0] * 27}
+    for order in ("abc", "cab"):
+        found = mixed_logit(scored_of({name: nested[name] for name in order}))
+        assert found.frame["estimate"].isna().all()
+        assert any("right for all better sides" in note for note in found.notes)
+    crossed = {**nested, "b": [1] * 11 + [0] * 9 + [1] + [0] * 9}
+    found = mixed_logit(scored_of(crossed))
+    assert not any("right for all better sides" in note for note in found.notes)
+
+
 def test_a_single_item_with_many_lines_has_no_variance() -> None:
     found = mixed_logit(scored_of({"a": [1, 0, 1, 1], "b": [0, 1, 0, 1]}, lines=4))
     assert found.frame["estimate"].isna().all()

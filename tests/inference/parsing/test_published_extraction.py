@@ -36,6 +36,12 @@ def test_the_object_from_the_first_to_the_last_bracket_or_the_first_that_decodes
     ]
 
 
+@pytest.mark.parametrize("rule", ["published", "published_v1", "published_first"])
+def test_an_empty_label_is_no_answer_where_the_published_evaluation_counted_one(rule: str) -> None:
+    reading = read_answer(Answer('{"category": "", "reasoning": "none of them"}'), TYPE, {}, rule)[0]
+    assert (reading.value, reading.status) == (None, "unparsed")
+
+
 @pytest.mark.parametrize(
     ("given", "now", "before"),
     [
