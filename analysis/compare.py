@@ -62,6 +62,11 @@ def compare_engines(
         raise InputError(
             f"Analysis {analysis.name!r} only counts, which no engine does in its own way; name another."
         )
+    if analysis.compares_people:
+        raise InputError(
+            f"Analysis {analysis.name!r} compares models with people, and engines are compared on one judge; "
+            "name another."
+        )
     if analysis.verb not in BOOTSTRAPPED:
         raise InputError(
             f"Analysis {analysis.name!r} is a test ({analysis.verb}) without estimates and standard errors "

@@ -41,7 +41,7 @@ def people_section(report: ReportData) -> str:
     tables, caption = people_tables(report, name), f"{plain(report.title(first))}."
     where = f" @fig-{slug(name)} shows the differences, {table_references(name, len(tables))} the numbers."
     prompts = (
-        " Models are shown under one prompt each; the table of the results has all."
+        " Each model is shown under one prompt; the table in the results folder contains all of them."
         if _several(first)
         else ""
     )

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from conjury.analysis.compare import compare_engines
 from conjury.analysis.conjoint import amce, amce_diffs, mm, people_diffs
-from conjury.analysis.fit import Options, fit_study
+from conjury.analysis.fit import Options, fit_study, groups
 from conjury.analysis.people import people_analyses
 from conjury.analysis.people_section import people_section
 from conjury.analysis.report import Results
@@ -258,7 +259,8 @@ def test_one_of_several_models_is_named() -> None:
 
 @pytest.fixture(scope="module")
 def study():
-    return load_study("moderation")
+    study = load_study("moderation")
+    return study.model_copy(update={"analyses": [study.analysis("amce"), study.analysis("mm")]})
 
 
 @pytest.fixture(scope="module")
@@ -318,6 +320,9 @@ def test_a_study_may_ask_for_its_own_comparison(study, choices) -> None:
     made = fit_study(asked, {"": choices}, Options(draws=0))
     assert set(made.tables) == {"amce", "apart", "answers"}
     assert set(made.tables["apart"]["feature"]) == {"slur"}
+    assert simulate(asked, 1, judges=["gpt4o"], prompts=["baseline"], pairs=10).truth is not None
+    with pytest.raises(InputError, match="'apart' compares models with people"):
+        compare_engines(asked, own, next(groups({"": choices})), ["native"])
     only = fit_study(asked, {"": choices[choices["judge_kind"] == "model"]}, Options(draws=0))
     assert only.notes == ["apart: excluded, the choices are not by people and by models."]
 

@@ -237,6 +237,7 @@ def test_what_knows_no_strata_refuses_them() -> None:
     for call in refused:
         with pytest.raises(InputError, match="strata"):
             call()
+    assert fit.provenance.extra["strata"] == "region"
     assert conjoint.adjust(fit, "romano_wolf", seed=1).provenance.extra["adjusted"]["drawn"] == "normal"
 
 

@@ -84,7 +84,8 @@ def _stratified_meat(plan: Plan, fits: list[Regression], strata: Clusters) -> np
     def scaled(variance: np.ndarray) -> Plan:
         return replace(plan, cells=replace(cells, weight=cells.weight * np.sqrt(variance)))
 
-    return _meat(scaled(n / (n - 1)), fits, clusters) - _meat(scaled(1 / (n - 1)), fits, strata)
+    within = _meat(scaled(n / (n - 1)), fits, clusters) - _meat(scaled(1 / (n - 1)), fits, strata)
+    return np.asarray(within)
 
 
 def _joint_regressions(

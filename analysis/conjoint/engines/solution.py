@@ -165,7 +165,8 @@ def provenance_of(request: Request, n_rows: int, n_used: int, clusters: Mapping[
         n_used=n_used,
         n_clusters=min(clusters.values(), default=None),
         vcov=request.vcov,
-        extra={"clusters": dict(clusters)} if clusters else {},
+        extra=({"clusters": dict(clusters)} if clusters else {})
+        | ({"strata": request.strata} if request.strata else {}),
     )
 
 
