@@ -138,14 +138,14 @@ def rater_model(
 
     Notes
     -----
-    Scale and identification. Quality has mean 0 and standard deviation 1 (within strata), whatever the shape
-    of its distribution; discriminations, severities and biases are in standard deviations of the link's
-    noise. With several people an item, the spread of people's errors is known, so that a model's correlation
-    with the consensus is free of the attenuation that the average of a few people suffers. With one rating an item, a model's lasting judgment of the
-    item and the noise of its answer cannot be told apart: ``latent_correlation_rating`` is then the
-    correlation of the consensus with the latent value behind a single rating, noise included, a lower
-    bound for ``latent_correlation`` of the lasting judgment, which is reported where at least 20 items
-    were rated repeatedly.
+    Scale and identification. Quality has mean 0 and standard deviation 1 (within strata), whatever the
+    shape of its distribution; discriminations, severities and biases are in standard deviations of the
+    link's noise. With several people an item, the spread of people's errors is known, so that a model's
+    correlation with the consensus is free of the attenuation that the average of a few people suffers. With
+    one rating an item, a model's lasting judgment of the item and the noise of its answer cannot be told
+    apart: ``latent_correlation_rating`` is then the correlation of the consensus with the latent value
+    behind a single rating, noise included, a lower bound for ``latent_correlation`` of the lasting
+    judgment, which is reported where at least 20 items were rated repeatedly.
 
     Quality is known from people alone: the likelihood is that of their ratings, times, for each model by
     itself, that of its ratings given theirs. Models may share errors with each other; taken together with

@@ -21,6 +21,8 @@ FLAT = {
     "discrimination_sd": Prior("log_normal", (1e-3, 0.1)),
     "severity_sd": Prior("half_normal", (3.0,)),
     "discrimination": (1.0, 3.0),
+    "careless": (2.0, 2e4),
+    "shape": (0.0, 1e-3),
 }
 CUT = np.array([-1.3, -0.3, 0.4, 1.5])
 SLOPES = {"loyal": 1.0, "aloof": 0.2}
