@@ -43,8 +43,10 @@ def made_up_panel(panel: Panel) -> tuple[pd.DataFrame, dict[str, float]]:
     severities = severity_sd * rng.normal(size=n)
     of_models = rng.uniform(0.3, 1.8, panel.n_models)
     width = panel.n_categories
-    middle = np.linspace(-1.2, 1.2, width - 1) * np.sqrt(1 + typical**2) if width > 2 else np.zeros(1)
-    cuts = middle + rng.normal(0, 0.15, (1 + panel.n_models, width - 1))
+    wide = np.sqrt(1 + np.array([typical, *of_models]) ** 2)
+    cuts = wide[:, None] * np.linspace(-1.2, 1.2, width - 1) + rng.normal(
+        0, 0.15, (1 + panel.n_models, width - 1)
+    )
     cuts.sort(axis=1)
     quality = rng.normal(size=panel.n_items)
     rows = []

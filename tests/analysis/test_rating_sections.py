@@ -245,7 +245,7 @@ def test_the_report_shows_both_answers_with_intervals(
         raters_fun__priors=fitted().extra["priors"],
     )  # fmt: skip
     report.both_answers()
-    page = capsys.readouterr().out.replace(" ", " ")
+    page = capsys.readouterr().out.replace(NO_BREAK, " ")
     for text in (
         "0.40 [0.30, 0.45]",
         "0.30 [0.10, 0.60]",

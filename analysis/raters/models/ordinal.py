@@ -44,6 +44,7 @@ from .sampling import TARGET_ACCEPT, check_sampling, sample
 LINKS = ("logit", "probit")
 AGREEING = 2000  # draws from which agreement is computed
 REPLICATED = 200
+FEW, FEW_ACCEPT = 10, 0.9  # people, and the acceptance rate that is aimed at for them
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,14 +83,15 @@ def rater_model(
     sampler: str = "nutpie",
     progress: Progress = False,
     alpha: float = 0.05,
-    target_accept: float = TARGET_ACCEPT,
+    target_accept: float | None = None,
     **options: Any,
 ) -> RaterFit:
     """Fit a hierarchical cumulative model to ratings by people and models.
 
     An item's quality is what people agree on: their ratings depend on it, with discrimination and severity
     of their own, partially pooled within a panel. Each model has thresholds, discrimination, and biases
-    towards levels of covariates. Qualities are summed out on a grid.
+    towards levels of covariates. Qualities are summed out on a grid, on which their distribution may take
+    any smooth shape.
 
     Parameters
     ----------
@@ -108,6 +110,7 @@ def rater_model(
     priors : mapping, optional
         In place of the defaults (``ordinal_priors.PRIORS``, in standard deviations of the link's noise):
         ``shares`` of the categories (dirichlet), ``discrimination`` of an average person (log-normal),
+        ``shape`` of the distribution of qualities (normal: height of bumps in its log density),
         ``model_discrimination`` (normal), ``discrimination_sd`` and ``severity_sd`` between people
         (log-normal, which a few people cannot pull to zero), ``careless``, the share of people who may
         discriminate quite unlike their panel (beta), ``own_sd`` of a group's own effects of items
@@ -117,8 +120,9 @@ def rater_model(
         As in ``sampling.sample``.
     alpha : float
         One minus the mass of intervals.
-    target_accept : float
-        Acceptance rate to adapt the sampler's steps to: raise it to 0.95 or 0.99 where draws diverge.
+    target_accept : float, optional
+        Acceptance rate to adapt the sampler's steps to: raise it to 0.95 or 0.99 where draws diverge. By
+        default 0.9 for up to ten people, whose posteriors are the wider ones, and 0.8 for more.
     **options
         To the sampler, such as ``maxdepth``.
 
@@ -134,14 +138,14 @@ def rater_model(
 
     Notes
     -----
-    Scale and identification. Quality has standard deviation 1 (within strata); discriminations, severities
-    and biases are in standard deviations of the link's noise. With several people an item, the spread of
-    people's errors is known, so that a model's correlation with the consensus is free of the attenuation
-    that the average of a few people suffers. With one rating an item, a model's lasting judgment of the
-    item and the noise of its answer cannot be told apart: ``latent_correlation_rating`` is then the
-    correlation of the consensus with the latent value behind a single rating, noise included, a lower
-    bound for ``latent_correlation`` of the lasting judgment, which is reported where at least 20 items
-    were rated repeatedly.
+    Scale and identification. Quality has mean 0 and standard deviation 1 (within strata), whatever the
+    shape of its distribution; discriminations, severities and biases are in standard deviations of the
+    link's noise. With several people an item, the spread of people's errors is known, so that a model's
+    correlation with the consensus is free of the attenuation that the average of a few people suffers. With
+    one rating an item, a model's lasting judgment of the item and the noise of its answer cannot be told
+    apart: ``latent_correlation_rating`` is then the correlation of the consensus with the latent value
+    behind a single rating, noise included, a lower bound for ``latent_correlation`` of the lasting
+    judgment, which is reported where at least 20 items were rated repeatedly.
 
     Quality is known from people alone: the likelihood is that of their ratings, times, for each model by
     itself, that of its ratings given theirs. Models may share errors with each other; taken together with
@@ -192,6 +196,8 @@ def rater_model(
         read_ratings(with_items(judgments, items, covariates), dimension=dimension, scale=scale),
         covariates,
     )
+    if target_accept is None:
+        target_accept = FEW_ACCEPT if len(data.people) <= FEW else TARGET_ACCEPT
     library("numba")
     found, at = cells(data), grid(grid_step(data))
     density = Density(data, found, chosen, link, at)

@@ -12,6 +12,7 @@ from .ordinal_data import OrdinalData
 from .ordinal_draws import Draws, category_chances
 from .ordinal_grid import INNER, grid
 from .ordinal_priors import CARELESS_SD
+from .ordinal_shape import standardised
 
 Floats = NDArray[np.float64]
 
@@ -65,8 +66,9 @@ def _of_one(draws: Draws, data: OrdinalData, d: int) -> dict[str, Floats]:
     at = grid(COARSE, INNER)
     values = np.array(data.categories)
     n_panels, n_groups = data.n_panels, len(data.groups)
-    quality = (draws.quality[d][:, None] + at.nodes).reshape(-1)
-    weight = (data.share[:, None] * at.weights).reshape(-1)
+    nodes, weights = standardised(draws.shape[d], at.nodes)
+    quality = (draws.quality[d][:, None] + nodes).reshape(-1)
+    weight = (data.share[:, None] * weights).reshape(-1)
     stratum = np.repeat(np.arange(len(data.share)), len(at.nodes))
 
     people, member_weight = [], []
@@ -101,7 +103,7 @@ def _of_one(draws: Draws, data: OrdinalData, d: int) -> dict[str, Floats]:
         if data.levels:
             straight = _with_own(draws.of_group[d, g] * quality, draws, d, g, at.inner)
             moved = (of_group[g] - straight) @ values
-            tilt[g] = moved.reshape(len(data.share), -1) @ at.weights
+            tilt[g] = moved.reshape(len(data.share), -1) @ weights
     return {
         "same": (of_group * average).sum(axis=2) @ weight,
         "distance": distance,

@@ -15,6 +15,7 @@ from conjury.inference.columns import as_text, did_you_mean, listed
 from conjury.inference.errors import InputError
 
 from ..ratings import HUMAN, Ratings
+from .ordinal_shape import BUMPS
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -262,6 +263,7 @@ def coordinates(data: OrdinalData) -> dict[str, Any]:
         "judge": list(data.judges),
         "category": names,
         "threshold": names[:-1],
+        "bump": [f"{centre:g}" for centre in BUMPS],
     }
     if data.models:
         made["model"] = list(data.models)
@@ -280,6 +282,7 @@ def dimensions(data: OrdinalData) -> dict[str, tuple[str, ...]]:
         "discrimination": ("judge",),
         "severity": ("judge",),
         "cut": ("group", "threshold"),
+        "shape": ("bump",),
     }
     for name in data.levels:
         made |= {f"quality_{name}": (name,), f"bias_{name}": ("model", name)}

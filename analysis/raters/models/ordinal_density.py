@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .ordinal_data import Cells, OrdinalData, centring
 from .ordinal_grid import EDGE, LEAST_SHARE, LINK_SD, Grid
 from .ordinal_priors import CARELESS_SD, POSITIVE, PRIORS
+from .ordinal_shape import BUMPS
 from .priors import Prior, Priors
 
 Floats = NDArray[np.float64]
@@ -115,6 +116,7 @@ class Density:
         shapes: dict[str, tuple[int, ...]] = {
             "shares": (len(data.groups), data.n_categories - 1),
             SEEN: (data.n_panels,),
+            "shape": (len(BUMPS),),
         }
         if data.models:
             shapes["model_discrimination"] = (len(data.models),)
@@ -264,7 +266,7 @@ class Density:
 
         free, gradient = np.ascontiguousarray(vector), np.empty(self.size)
         at = unpacked(free, *self._arranged)
-        value, *by = log_likelihood(*at[:5], *self._likelihood)
+        value, *by = log_likelihood(*at[:6], *self._likelihood)
         return density_from(free, gradient, *self._arranged, self._numbers, at, value, tuple(by)), gradient
 
     def _arrangement(self) -> tuple[Any, ...]:
@@ -293,8 +295,11 @@ class Density:
         level = [design.argmax(axis=1) for design in self.designs.values()]
         models_at = blocks["model_discrimination"].start if data.models else 0
         own_at = blocks["own_sd"].start if len(self.repeated) else 0
+        shape_at = blocks["shape"].start
         return (
-            np.array([len(data.groups), data.n_panels, data.n_categories, models_at, own_at]),
+            np.array(
+                [len(data.groups), data.n_panels, data.n_categories, models_at, own_at, shape_at, len(BUMPS)]
+            ),
             np.array(panels, dtype=np.int64).reshape(-1, 8),
             np.array(known, dtype=float),
             np.concatenate([np.zeros(0, dtype=np.int64), *self.members.values()]),
@@ -307,9 +312,9 @@ class Density:
 
 
 def _as_numbers(priors: Priors) -> Floats:
-    """Family and numbers of each prior, shape (9, 4); of careless people also their standard deviation."""
+    """Family and numbers of each prior, shape (10, 4); of careless people also their standard deviation."""
     rows = np.zeros((len(PRIORS), 4))
-    rows[-1, 3] = CARELESS_SD
+    rows[list(PRIORS).index("careless"), 3] = CARELESS_SD
     for row, name in zip(rows, PRIORS, strict=True):
         prior = priors[name]
         row[0] = POSITIVE.index(prior.family) if prior.family in POSITIVE else -1

@@ -11,6 +11,7 @@ from scipy.special import expit, ndtr
 
 from .ordinal_data import OrdinalData
 from .ordinal_grid import LINK_SD
+from .ordinal_shape import drawn
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -35,6 +36,8 @@ class Draws:
     quality : ndarray, shape (D, S)
         Mean quality of each stratum.
     bias : ndarray, shape (D, G, S)
+    shape : ndarray, shape (D, B)
+        Of the distribution of qualities.
     """
 
     link: str
@@ -48,6 +51,7 @@ class Draws:
     own: Floats
     quality: Floats
     bias: Floats
+    shape: Floats
 
     def some(self, most: int) -> Draws:
         """At most so many of the draws, evenly spaced."""
@@ -82,7 +86,7 @@ def draws_of(stored: dict[str, Floats], data: OrdinalData, link: str) -> Draws:
     )
     return Draws(
         link, slope, stored["severity"], stored["cut"], of_group, severity_sd, slope_sd, careless, own,
-        quality, bias,
+        quality, bias, stored["shape"],
     )  # fmt: skip
 
 
@@ -111,7 +115,7 @@ def replicate(draws: Draws, data: OrdinalData, rng: np.random.Generator) -> Code
     _, pair = np.unique(data.judge * len(data.items) + data.item, return_inverse=True)
     made = np.empty((len(draws.slope), len(data.judge)), dtype=np.int64)
     for d in range(len(draws.slope)):
-        quality = draws.quality[d][data.stratum] + rng.normal(size=len(data.items))
+        quality = draws.quality[d][data.stratum] + drawn(draws.shape[d], len(data.items), rng)
         own = rng.normal(size=int(pair.max()) + 1)[pair] * draws.own[d][group]
         size = len(data.judge)
         noise = rng.logistic(size=size) if draws.link == "logit" else rng.normal(size=size)

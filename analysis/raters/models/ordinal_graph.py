@@ -17,6 +17,7 @@ from .ordinal_data import Cells, OrdinalData, centring, coordinates
 from .ordinal_density import CARELESS, SEEN, SHIFTS
 from .ordinal_grid import LINK_SD, Grid
 from .ordinal_priors import CARELESS_SD
+from .ordinal_shape import BUMPS, FINE
 from .priors import Priors
 
 
@@ -36,7 +37,7 @@ def rater_graph(data: OrdinalData, found: Cells, priors: Priors, link: str, at: 
     from .op import LogLikelihood
     from .ordinal_kernel import log_likelihood
 
-    operation = LogLikelihood(log_likelihood, 5, (at.step, at.n_window, link == "probit"))
+    operation = LogLikelihood(log_likelihood, 6, (at.step, at.n_window, link == "probit"))
     shared = library("pytensor").shared
     sd = LINK_SD[link]
     n_groups, n_panels, width = len(data.groups), data.n_panels, data.n_categories
@@ -77,17 +78,29 @@ def rater_graph(data: OrdinalData, found: Cells, priors: Priors, link: str, at: 
         quantile = pt.log(cumulative / (1 - cumulative)) / LINK_SD["logit"]
         cut = pymc.Deterministic("cut", scale[:, None] * quantile / sd, dims=("group", "threshold"))
         shift = bias[data.group] - severity[:, None]
+        shape = priors["shape"].variable("shape", dims="bump")
+        mean, spread = _moments(shape)
         outputs = operation(
-            sd * slope,
+            sd * slope / spread,
             sd * shift,
             sd * own,
             sd * cut,
-            quality,
+            spread * quality - mean,
+            shape,
             *(shared(values) for values in at.inner),
             *(shared(values) for values in found.arrays.values()),
         )
         pymc.Potential("log_likelihood", outputs[0])
     return model
+
+
+def _moments(shape: Any) -> tuple[Any, Any]:
+    """Mean and standard deviation of the raw variable behind qualities."""
+    pt = library("pytensor.tensor")
+    bumps = np.exp(-0.5 * (FINE[:, None] - BUMPS) ** 2)
+    mass = pt.special.softmax(pt.dot(bumps, shape) - 0.5 * FINE**2)
+    mean = pt.dot(mass, FINE)
+    return mean, pt.sqrt(pt.dot(mass, FINE**2) - mean**2)
 
 
 def _severities(data: OrdinalData, number: int, priors: Priors) -> Any:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from .ordinal_data import Cells, OrdinalData
 from .ordinal_draws import Draws, category_chances
 from .ordinal_grid import Grid
+from .ordinal_shape import log_weights, moments
 
 Floats = NDArray[np.float64]
 
@@ -62,6 +63,7 @@ def _given_ratings(draws: Draws, found: Cells, d: int, nodes: Floats, at: Grid) 
     by_models = place >= np.repeat(found.item_models, np.diff(found.item_start))
     told[by_models] = 0  # quality is what people see
     logs = np.add.reduceat(told, found.item_start[:-1], axis=0)
-    logs -= 0.5 * (nodes - draws.quality[d][found.item_stratum][:, None]) ** 2
+    mean, sd = moments(draws.shape[d])
+    logs += log_weights(draws.shape[d], mean + sd * (nodes - draws.quality[d][:, None]))[found.item_stratum]
     raised = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))

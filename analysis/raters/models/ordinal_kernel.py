@@ -87,15 +87,35 @@ def _clipped(value: float, most: float) -> float:
     return min(max(value, -most), most)
 
 
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _middle(b: int, n_bumps: int) -> float:
+    """Centre of a bump of the log density of qualities."""
+    return -3.0 + 6.0 * b / (n_bumps - 1)
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _bump(away: float, b: int, n_bumps: int) -> float:
+    apart = away - _middle(b, n_bumps)
+    return math.exp(-0.5 * apart * apart)
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _log_weight(away: float, shape: Floats) -> float:
+    """Log density of qualities, but for a constant."""
+    value = -0.5 * away * away
+    for b in range(len(shape)):
+        value += shape[b] * _bump(away, b, len(shape))
+    return value
+
+
 @njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")  # type: ignore[untyped-decorator]
 def _over_items(
     chance: Floats,
     mass: Floats,
     weights: Floats,
     begin: Codes,
-    nodes: Floats,
-    centre: Floats,
-    d_centre: Floats,
+    n_nodes: int,
+    given: Floats,
     item_start: Codes,
     item_models: Codes,
     item_cell: Codes,
@@ -104,9 +124,10 @@ def _over_items(
 ) -> float:
     """Log likelihood of all items; ``mass``, flat as ``chance``, gets each cell's share of the nodes.
 
+    ``given``, shape (S, n_window), gets the expected items of each stratum at the nodes.
     Nothing but unsigned offsets into flat arrays lets the compiler make vectors of the inner loops.
     """
-    n_nodes, n_window = np.uint64(len(nodes)), np.uint64(weights.shape[1])
+    n_nodes, n_window = np.uint64(n_nodes), np.uint64(weights.shape[1])
     post, share = np.empty(n_window), np.empty(n_window)
     value = 0.0
     for i in range(len(item_start) - 1):
@@ -161,10 +182,9 @@ def _over_items(
                 share[q] += each
                 mass[one + q] += each
         value += weight * math.log(seen_by_all)
-        moved = 0.0
+        here = given[stratum]
         for q in range(n_window):
-            moved += share[q] * nodes[left + q]
-        d_centre[stratum] += moved - weight * centre[stratum]
+            here[q] += share[q]
         for at in range(first, models):
             one = np.uint64(item_cell[at]) * n_nodes + left
             for q in range(n_window):
@@ -179,6 +199,7 @@ def log_likelihood(
     own: Floats,
     cut: Floats,
     centre: Floats,
+    shape: Floats,
     inner_nodes: Floats,
     inner_weights: Floats,
     pair_judge: Codes,
@@ -195,7 +216,7 @@ def log_likelihood(
     step: float,
     n_window: int,
     probit: bool,
-) -> tuple[Any, Floats, Floats, Floats, Floats, Floats]:
+) -> tuple[Any, Floats, Floats, Floats, Floats, Floats, Floats]:
     """Log likelihood of all ratings and its gradient.
 
     Parameters
@@ -209,7 +230,10 @@ def log_likelihood(
     cut : ndarray, shape (G, K - 1)
         Thresholds.
     centre : ndarray, shape (S,)
-        Mean quality of each stratum; around it the standard deviation is 1.
+        Where the qualities of each stratum have their weights; with ``shape`` 0 their mean.
+    shape : ndarray, shape (B,)
+        Heights of bumps in the log density of qualities, which is else that of a standard normal variable;
+        their centres lie evenly from -3 to 3.
     inner_nodes, inner_weights : ndarray, shape (R,)
         Grid of standardised own effects, and masses that sum to 1.
     pair_judge, pair_stratum, pair_group : ndarray, shape (P,)
@@ -235,7 +259,7 @@ def log_likelihood(
     Returns
     -------
     float
-    ndarrays like ``slope, shift, own, cut, centre``
+    ndarrays like ``slope, shift, own, cut, centre, shape``
         The gradient.
     """
     begin = np.empty(len(centre), dtype=np.int64)
@@ -247,12 +271,20 @@ def log_likelihood(
     nodes = np.empty(n_nodes)
     for q in range(n_nodes):
         nodes[q] = (q + least) * step
+    n_bumps = len(shape)
     weights = np.empty((len(centre), n_window))
     for s in range(len(centre)):
         begin[s] -= least
         for q in range(n_window):
             away = nodes[begin[s] + q] - centre[s]
-            weights[s, q] = step * _NORMAL * math.exp(-0.5 * away * away)
+            weights[s, q] = step * _NORMAL * math.exp(_log_weight(away, shape))
+    total, expected = 0.0, np.zeros(n_bumps)
+    for q in range(n_window):
+        away = (q - n_window // 2) * step
+        here = step * _NORMAL * math.exp(_log_weight(away, shape))
+        total += here
+        for b in range(n_bumps):
+            expected[b] += here * _bump(away, b, n_bumps)
 
     n_pairs, n_cut = len(pair_judge), cut.shape[1]
     n_cells = len(rating_start) - 1
@@ -279,11 +311,24 @@ def log_likelihood(
                     sums[q] += found[q]
         _copy(density, kept[p])
 
-    d_centre = np.zeros_like(centre)
+    given = np.zeros((len(centre), n_window))
     value = _over_items(
-        chance.ravel(), mass.ravel(), weights, begin, nodes, centre, d_centre,
+        chance.ravel(), mass.ravel(), weights, begin, n_nodes, given,
         item_start, item_models, item_cell, item_weight, item_stratum,
     )  # fmt: skip
+    d_centre, d_shape = np.zeros_like(centre), np.zeros_like(shape)
+    n_items = item_weight.sum()
+    value -= n_items * math.log(total)
+    for b in range(n_bumps):
+        d_shape[b] = -n_items * expected[b] / total
+    for s in range(len(centre)):
+        for q in range(n_window):
+            away = nodes[begin[s] + q] - centre[s]
+            d_centre[s] += given[s, q] * away
+            for b in range(n_bumps):
+                bump = _bump(away, b, n_bumps)
+                d_shape[b] += given[s, q] * bump
+                d_centre[s] += given[s, q] * shape[b] * bump * (away - _middle(b, n_bumps))
 
     d_slope, d_shift = np.zeros_like(slope), np.zeros_like(shift)
     d_own, d_cut = np.zeros_like(own), np.zeros_like(cut)
@@ -340,4 +385,4 @@ def log_likelihood(
         for q in range(n_nodes):
             d_slope[judge] += d_eta[q] * nodes[q]
             d_shift[judge, stratum] += d_eta[q]
-    return value, d_slope, d_shift, d_own, d_cut, d_centre
+    return value, d_slope, d_shift, d_own, d_cut, d_centre, d_shape

@@ -22,6 +22,7 @@ PRIORS: dict[str, Prior] = {
     "quality": Prior("normal", (0.0, 1.0), "effect of a covariate's level on quality"),
     "bias": Prior("normal", (0.0, 0.6), "a model's bias towards a covariate's level"),
     "careless": Prior("beta", (2.0, 38.0), "share of people who may discriminate quite unlike their panel"),
+    "shape": Prior("normal", (0.0, 0.5), "bumps in the log density of qualities, which is else normal"),
 }
 CARELESS_SD = 1.0  # of these people's log discriminations about that of a typical person
 POSITIVE = ("half_normal", "exponential", "log_normal")  # as numbered in ordinal_target
@@ -35,3 +36,5 @@ def check_families(priors: Priors) -> None:
             raise InputError(f"The prior of '{name}' can be {listed(allowed)}, not {prior.family}.")
         if name in ("quality", "bias") and prior.values[0] != 0:
             raise InputError(f"The prior of '{name}' has mean 0, since effects sum to zero over levels.")
+        if name == "shape" and prior.values[0] != 0:
+            raise InputError("The prior of 'shape' has mean 0, which makes qualities normal.")

@@ -39,9 +39,9 @@ def unpacked(
 
     Parameters
     ----------
-    places : ndarray, shape (5,)
+    places : ndarray, shape (7,)
         Number of groups, of panels and of categories; where discriminations of models and standard
-        deviations of own effects begin.
+        deviations of own effects begin; where the shape of the qualities begins, and its length.
     panels : ndarray, shape (n, 8)
         Of each set of deviations: 0 for severities or 1 for log discriminations, where their standard
         deviation and where they begin, where in ``members`` their judges begin and end, the panel, and
@@ -63,14 +63,16 @@ def unpacked(
 
     Returns
     -------
-    slope (J,), shift (J, S), own (G,), cut (G, K - 1), quality (S,)
+    slope (J,), shift (J, S), own (G,), cut (G, K - 1), centre (S,), shape (B,)
         As ``log_likelihood`` takes them.
-    shares (G, K), cumulative, quantile (G, K - 1), of_group, scale (G,)
-        In units of the link's standard deviation.
+    shares (G, K), cumulative, quantile (G, K - 1), of_group, scale (G,), quality (S,)
+        In units of the link's standard deviation, or of quality.
     """
-    n_groups, n_panels, n_categories, models_at, own_at = places
+    n_groups, n_panels, n_categories, models_at, own_at, shape_at, n_bumps = places
     n_models, n_strata, n_judges = n_groups - n_panels, len(share), len(group)
     n_cut = n_categories - 1
+    shape = vector[shape_at : shape_at + n_bumps].copy()
+    mean, spread, _, _ = _moments(shape)
     shares, cumulative, quantile = _shares(vector, n_groups, n_cut)
     of_group, own = np.empty(n_groups), np.zeros(n_groups)
     for g in range(n_panels):
@@ -114,7 +116,12 @@ def unpacked(
         own[g] *= sd
         for k in range(n_cut):
             cut[g, k] = sd * scale[g] * quantile[g, k]
-    return slope, shift, own, cut, quality, shares, cumulative, quantile, of_group, scale
+    centre = np.empty(n_strata)
+    for s in range(n_strata):
+        centre[s] = spread * quality[s] - mean
+    for j in range(n_judges):
+        slope[j] /= spread
+    return slope, shift, own, cut, centre, shape, shares, cumulative, quantile, of_group, scale, quality
 
 
 @njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
@@ -140,19 +147,27 @@ def density_from(
 
     Parameters
     ----------
-    priors : ndarray, shape (9, 4)
-        Family and numbers, in the order of ``ordinal_priors.PRIORS``, and the standard deviation of careless
-        people's log discriminations at the end.
+    priors : ndarray, shape (10, 4)
+        Family and numbers, in the order of ``ordinal_priors.PRIORS``, and, of careless people, the standard
+        deviation of their log discriminations.
     at : tuple
         What ``unpacked`` returns.
     likelihood, by
         What ``log_likelihood`` returns.
     """
-    n_groups, n_panels, n_categories, models_at, own_at = places
+    n_groups, n_panels, n_categories, models_at, own_at, shape_at, n_bumps = places
     n_models, n_strata, n_judges = n_groups - n_panels, len(share), len(group)
     n_cut = n_categories - 1
-    slope, _, own, _, quality, shares, cumulative, quantile, of_group, scale = at
-    d_slope, d_shift, d_own, d_cut, d_quality = by
+    slope, _, own, _, _, shape, shares, cumulative, quantile, of_group, scale, quality = at
+    d_slope, d_shift, d_own, d_cut, d_centre, d_shape = by
+    _, spread, of_mean, of_spread = _moments(shape)
+    d_mean, d_spread, d_quality = 0.0, 0.0, np.empty(n_strata)
+    for s in range(n_strata):
+        d_mean -= d_centre[s]
+        d_spread += d_centre[s] * quality[s]
+        d_quality[s] = spread * d_centre[s]
+    for j in range(n_judges):
+        d_spread -= d_slope[j] * slope[j] / spread
     variance, pull = 1.0, 0.0
     for s in range(n_strata):
         variance += share[s] * quality[s] ** 2
@@ -161,7 +176,7 @@ def density_from(
     for j in range(n_judges):
         d_deviation[1, j] = d_slope[j] * slope[j]
         g = group[j]
-        d_group[g] += d_slope[j] * (slope[j] / of_group[g] if g < n_panels else sd)
+        d_group[g] += d_slope[j] * (slope[j] / of_group[g] if g < n_panels else sd / spread)
         for s in range(n_strata):
             d_deviation[0, j] -= sd * d_shift[j, s]
     for g in range(n_groups):
@@ -203,6 +218,11 @@ def density_from(
     for r in range(len(repeated)):
         g = repeated[r]
         value += _positive(gradient, own_at + r, priors[5], own[g] / sd, d_own[g])
+    for b in range(n_bumps):
+        gradient[shape_at + b] = (
+            d_shape[b] + d_mean * of_mean[b] + d_spread * of_spread[b] - shape[b] / priors[9, 2] ** 2
+        )
+        value -= 0.5 * (shape[b] / priors[9, 2]) ** 2
     for c in range(len(covariates)):
         n_levels, quality_at, bias_at = covariates[c]
         part = np.zeros(n_levels)
@@ -217,6 +237,36 @@ def density_from(
                         part[level[c, s]] += sd * d_shift[j, s]
             value += _effects(vector, gradient, bias_at + m * (n_levels - 1), part, priors[7, 2])
     return float(value)
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _moments(shape: Floats) -> tuple[float, float, Floats, Floats]:
+    """Mean and standard deviation of the raw variable behind qualities, and their slopes by its shape."""
+    n_bumps, n_nodes = len(shape), 97
+    bumps, mass = np.empty((n_nodes, n_bumps)), np.empty(n_nodes)
+    for q in range(n_nodes):
+        x = -6.0 + 0.125 * q
+        value = -0.5 * x * x
+        for b in range(n_bumps):
+            apart = x + 3.0 - 6.0 * b / (n_bumps - 1)
+            bumps[q, b] = math.exp(-0.5 * apart * apart)
+            value += shape[b] * bumps[q, b]
+        mass[q] = value
+    mass = np.exp(mass - mass.max())
+    mass /= mass.sum()
+    mean, square = 0.0, 0.0
+    for q in range(n_nodes):
+        x = -6.0 + 0.125 * q
+        mean += mass[q] * x
+        square += mass[q] * x * x
+    spread = math.sqrt(square - mean * mean)
+    of_mean, of_spread = np.zeros(n_bumps), np.zeros(n_bumps)
+    for q in range(n_nodes):
+        away = -6.0 + 0.125 * q - mean
+        for b in range(n_bumps):
+            of_mean[b] += mass[q] * away * bumps[q, b]
+            of_spread[b] += mass[q] * (away * away - spread * spread) * bumps[q, b] / (2 * spread)
+    return mean, spread, of_mean, of_spread
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]

@@ -10,6 +10,7 @@ from conjury.analysis.raters.models.ordinal import build, rater_model
 from conjury.analysis.raters.models.ordinal_data import cells, ordinal_data
 from conjury.analysis.raters.models.ordinal_grid import LINK_SD, grid, grid_step
 from conjury.analysis.raters.models.ordinal_priors import PRIORS
+from conjury.analysis.raters.models.ordinal_shape import moments
 from conjury.analysis.raters.models.priors import Prior, changed
 from conjury.analysis.raters.ratings import read_ratings
 
@@ -20,6 +21,8 @@ FLAT = {
     "discrimination_sd": Prior("log_normal", (1e-3, 0.1)),
     "severity_sd": Prior("half_normal", (3.0,)),
     "discrimination": (1.0, 3.0),
+    "careless": (2.0, 2e4),
+    "shape": (0.0, 1e-3),
 }
 CUT = np.array([-1.3, -0.3, 0.4, 1.5])
 SLOPES = {"loyal": 1.0, "aloof": 0.2}
@@ -100,14 +103,14 @@ def test_the_compiled_density_is_that_of_the_pymc_model(case):
     data = ordinal_data(read_ratings(table), ["response_type"])
     density = Density(data, cells(data), priors, "logit", grid(grid_step(data)))
     model = build(data, priors, "logit")
-    logp = model.compile_logp(mode="FAST_COMPILE")
+    logp = model.compile_logp(mode="FAST_COMPILE", sum=False)
     names = {value.name: model.values_to_rvs[value].name for value in model.value_vars}
     rng = np.random.default_rng(4)
     away = []
     for _ in range(3):
         at = rng.normal(0, 0.4, density.size)
         point = {value: density.blocks[name].of(at) for value, name in names.items()}
-        away.append(density(at)[0] - float(logp(point)))
+        away.append(density(at)[0] - sum(np.sum(part) for part in logp(point)))
     assert np.ptp(away) < 1e-7
 
 
@@ -117,8 +120,9 @@ def test_what_is_stored_of_a_draw_is_what_the_density_uses():
     data, density = densities("logit", 2)
     at = np.random.default_rng(6).normal(0, 0.6, density.size)
     stored = density.kept(at)
-    slope, shift, own, cut, quality, *_ = unpacked(at, *density._arranged)
-    sd = LINK_SD["logit"]
+    slope, shift, own, cut, centre, shape, *_ = unpacked(at, *density._arranged)
+    mean, spread = moments(shape)
+    sd, quality, slope = LINK_SD["logit"], (centre + mean) / spread, slope * spread
     assert cut / sd == pytest.approx(stored["cut"], rel=1e-12)
     assert slope / sd == pytest.approx(stored["discrimination"], rel=1e-12)
     assert own[density.repeated] / sd == pytest.approx(stored["own_sd"], rel=1e-12)
