@@ -16,7 +16,7 @@ HEADING = re.compile(r"^(#{1,4}) +(.*?)(?: *\{(.*)\})? *$")
 IMAGE = re.compile(r'^!\[\]\(([^)\s]+)\)\{width="(\d+)" fig-alt="([^"]*)"\} *$')
 REFERENCE = re.compile(r"(?<![\w\\@`])@((?:fig|tbl|sec)-[\w-]*\w)")
 ESCAPED = re.compile(r"\\(\W|_)")
-CITATION = re.compile(r"\[@([\w-]+)\]")
+CITATION = re.compile(r"\[@([\w-]+(?:; *@[\w-]+)*)\]")
 KINDS = {"fig": "Figure", "tbl": "Table", "sec": "Section"}
 
 
@@ -204,13 +204,19 @@ def _reference(page: Page, label: str) -> str:
     return page.token(f'<a href="#{label}">{page.numbers[label]}</a>')
 
 
-def _citation(page: Page, entries: dict[str, dict[str, str]], key: str) -> str:
+def _citation(page: Page, entries: dict[str, dict[str, str]], keys: str) -> str:
+    """Cite one work or several: ``one; @other``."""
+    cited = [_cited(entries, key) for key in re.split(r"; *@", keys)]
+    return page.token(f"({'; '.join(cited)})")
+
+
+def _cited(entries: dict[str, dict[str, str]], key: str) -> str:
     entry = entries.get(key)
     if entry is None:
         return escape(key)
     names = [author.split(",")[0].strip() for author in entry.get("author", key).split(" and ")]
     short = names[0] if len(names) == 1 else f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
-    return page.token(f'(<a href="#ref-{key}">{escape(short)} {escape(entry.get("year", ""))}</a>)')
+    return f'<a href="#ref-{key}">{escape(short)} {escape(entry.get("year", ""))}</a>'
 
 
 def read_bibliography(path: Path) -> dict[str, dict[str, str]]:
@@ -218,7 +224,9 @@ def read_bibliography(path: Path) -> dict[str, dict[str, str]]:
     entries: dict[str, dict[str, str]] = {}
     for found in re.finditer(r"^@\w+\{([\w-]+),\n(.*?)^\}", path.read_text(encoding="utf-8"), re.M | re.S):
         fields = re.findall(r"^\s*(\w+) = \{(.*)\},?$", found[2], re.M)
-        entries[found[1]] = {name: value.replace("--", "\N{EN DASH}") for name, value in fields}
+        entries[found[1]] = {
+            name: re.sub(r"[{}]", "", value.replace("--", "\N{EN DASH}")) for name, value in fields
+        }
     return entries
 
 
@@ -231,7 +239,8 @@ def _reference_list(entries: dict[str, dict[str, str]], cited: list[str]) -> str
             entry.get("year", ""),
             entry.get("title", ""),
         ]
-        parts += [where + pages, entry.get("note", ""), f"doi:{entry['doi']}" if "doi" in entry else ""]
+        found = f"doi:{entry['doi']}" if "doi" in entry else entry.get("url", "")
+        parts += [where + pages, entry.get("howpublished", ""), found]
         return escape(". ".join(filter(None, parts)))
 
     items = "".join(f'<li id="ref-{key}">{told(entries[key])}</li>' for key in sorted(cited))

@@ -22,6 +22,13 @@ PAGE_HEIGHT = 9.6
 FONTS = ("Source Sans 3", "Inter", "Helvetica Neue", "Arial", "Liberation Sans", "DejaVu Sans")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 FORMATS = ("png", "svg", "pdf")
+PRINT_DPI = 300
+SAVED: Any = {
+    "svg.hashsalt": "conjury",
+    "svg.fonttype": "path",
+    "pdf.fonttype": 42,  # TrueType: publishers refuse Type 3
+    "ps.fonttype": 42,
+}
 
 
 @dataclass(frozen=True)
@@ -167,8 +174,9 @@ def save(figure: Figure, path_without_suffix: str | Path, formats: Sequence[str]
         handle, temporary = tempfile.mkstemp(dir=base.parent, prefix=f".{base.name}-", suffix=f".{name}")
         os.close(handle)
         try:
-            with matplotlib.rc_context({"svg.hashsalt": "conjury", "svg.fonttype": "path"}):
-                figure.savefig(temporary, format=name, metadata=undated[name])
+            with matplotlib.rc_context(SAVED):
+                dots: Any = PRINT_DPI if name == "png" else "figure"
+                figure.savefig(temporary, format=name, metadata=undated[name], dpi=dots)
             Path(temporary).chmod(0o644)
             os.replace(temporary, target)
         except BaseException:

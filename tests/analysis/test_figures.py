@@ -30,7 +30,7 @@ from conjury.analysis.figures import (
     truth_plot,
 )
 from conjury.analysis.figures.labels import one_prompt, series_labels
-from conjury.analysis.figures.theme import DARK, LIGHT, MARKERS
+from conjury.analysis.figures.theme import DARK, LIGHT, MARKERS, new_figure, styled
 from conjury.inference.errors import InputError
 
 
@@ -137,6 +137,18 @@ def test_drawing_leaves_the_global_settings_alone() -> None:
     before = dict(rcParams)
     coefficient_plot(amce_frame(), theme="dark")
     assert dict(rcParams) == before
+
+
+def test_saved_figures_can_be_printed(tmp_path) -> None:
+    from PIL import Image
+
+    with styled(LIGHT):
+        figure = new_figure(3.0, 2.0)
+        figure.subplots().set_title("A title")
+    png, pdf = save(figure, tmp_path / "figure", formats=("png", "pdf"))
+    assert Image.open(png).size == (900, 600)
+    assert b"/Type3" not in pdf.read_bytes()
+    assert b"/CIDFontType2" in pdf.read_bytes()
 
 
 def test_the_same_figure_gives_the_same_bytes(tmp_path) -> None:

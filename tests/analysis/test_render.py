@@ -13,6 +13,7 @@ from made_up_results import COMPARED, LEVEL_WITH_MARKUP, write_manifest, write_r
 from typer.testing import CliRunner
 
 from conjury.analysis.fallback import cell_options, read_source, read_text, render_page
+from conjury.analysis.markup import read_bibliography, to_html
 from conjury.analysis.render import render, reports
 from conjury.cli.main import app
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
@@ -64,7 +65,9 @@ def test_every_reference_and_citation_has_its_target_and_blocks_are_closed(sourc
     assert set(re.findall(r"@((?:fig|tbl|sec)-[\w-]*\w)", text)) <= set(labels)
     assert {label for label in labels if label.startswith("fig")} <= set(re.findall(r"@(fig-[\w-]*\w)", text))
     entries = set(re.findall(r"^@\w+\{([\w-]+),", (QUARTO / "references.bib").read_text(), re.MULTILINE))
-    assert set(re.findall(r"\[@([\w-]+)\]", text)) <= entries
+    cited = "".join(re.findall(r"\[@[^\]]+\]", text))
+    assert set(re.findall(r"@([\w-]+)", cited)) <= entries
+    assert not re.search(r"\[@[^\]]+\] *\[@", text)
     fences = re.findall(r"^:::+.*$", text, re.MULTILINE)
     assert sum(1 if "{" in fence else -1 for fence in fences) == 0
 
@@ -111,6 +114,50 @@ def test_a_document_without_results_is_a_page_that_says_how_to_make_them(tmp_pat
 def test_pages_link_to_no_format_that_was_not_rendered() -> None:
     project = yaml.safe_load((QUARTO / "_quarto.yml").read_text())
     assert project["format"]["html"]["format-links"] is False
+
+
+def test_every_reference_has_a_place_and_a_way_to_it() -> None:
+    entries = read_bibliography(QUARTO / "references.bib")
+    assert len(entries) > 10
+    for key, entry in entries.items():
+        assert {"author", "title", "year"} <= set(entry), key
+        assert "howpublished" in entry or ("journal" in entry and ("doi" in entry or "url" in entry)), key
+        assert not re.search(r"[{}]", entry["title"]), key
+
+
+def test_several_works_are_cited_in_one_pair_of_brackets(tmp_path) -> None:
+    shutil.copy(QUARTO / "references.bib", tmp_path)
+    page = to_html(
+        "By chance [@krippendorff2004; @gwet2008].\n\n::: {#refs}\n:::", tmp_path, "references.bib"
+    )
+    assert re.sub(r"<[^>]+>", "", page).startswith("By chance (Krippendorff 2004; Gwet 2008).")
+    assert re.findall(r'<li id="ref-(\w+)">', page) == ["gwet2008", "krippendorff2004"]
+
+
+def luminance(color: str) -> float:
+    parts = [int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("theme", ["theme.scss", "theme-dark.scss"])
+@pytest.mark.parametrize(
+    ("front", "back"), [("code-color", "code-bg"), ("body-color", "body-bg"), ("link-color", "body-bg")]
+)
+def test_text_and_inline_code_contrast_with_their_background_in_both_themes(
+    theme: str, front: str, back: str
+) -> None:
+    colors = dict(re.findall(r"^\$([\w-]+): (#\w{6});$", (QUARTO / theme).read_text(), re.MULTILINE))
+    low, high = sorted(luminance(colors[name]) for name in (front, back))
+    assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+@pytest.mark.parametrize("style", ["theme.scss", "theme-dark.scss", "fallback.css"])
+def test_figures_keep_their_size_and_captions_stand_left(style: str) -> None:
+    text = (QUARTO / style).read_text()
+    assert "max(100%, 560px)" in text
+    assert not re.search(r"figure img \{[^}]*[ ;{]width: 100%", text)
+    assert style == "fallback.css" or "figcaption.quarto-float-caption { text-align: left" in text
 
 
 def test_tables_may_break_over_printed_pages_and_figures_are_not_cropped() -> None:
