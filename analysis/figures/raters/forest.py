@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ PANEL_TITLE = 8.0
 LONGEST_ROW = 1.7
 NARROWEST = 0.95
 STEP = 0.075
+MOST_MISSING = 2 / 3  # share of the rows below which panels get rows of their own
 DASHES: tuple[Any, ...] = ((0, (5, 2)), (0, (1.2, 1.6)), (0, (5, 1.5, 1, 1.5)))
 
 
@@ -33,7 +34,8 @@ class Forest:
     table : DataFrame
         ``panel, row, series`` (labels), ``estimate, lower, upper``.
     panels, rows, series : list of str
-        In display order; panels run from left to right and then below.
+        In display order; panels run from left to right and then below. Where panels lack many rows, those
+        with the same rows stand side by side.
     places : list of int
         Number of the colour and marker of each series.
     xlabel : str
@@ -76,8 +78,8 @@ def draw_forest(forest: Forest, *, theme: str, title: str | None) -> Figure:
     rows = [wrap(row, LONGEST_ROW) for row in forest.rows]
     left = max(map(inches, rows)) + 0.15
     fits = max(1, int((TWO_COLUMNS - left) / NARROWEST))
-    n_bands = -(-len(forest.panels) // min(fits, forest.across))
-    across = -(-len(forest.panels) // n_bands)
+    bands = _bands(forest, min(fits, forest.across))
+    across = max(len(band.panels) for band in bands)
     width = min(TWO_COLUMNS, max(4.2, left + across * 2.6))
     heads = {
         name: wrap(name, (width - left) / across - 0.08, PANEL_TITLE, bold=True) for name in forest.panels
@@ -87,17 +89,19 @@ def draw_forest(forest: Forest, *, theme: str, title: str | None) -> Figure:
     )
     legend = forest.series if len(forest.series) > 1 else []
     told, above, columns = room_above(title, width, [*legend, *forest.line_names])
-    band = high * len(rows) + 0.42 + max(map(more_lines, heads.values())) + (0 if forest.share_x else 0.1)
+    around = 0.42 + max(map(more_lines, heads.values())) + (0 if forest.share_x else 0.1)
+    heights = [high * len(band.rows) + around for band in bands]
     with styled(look):
-        figure = new_figure(width, band * n_bands + above + 0.25)
-        grid = figure.subplots(n_bands, across, squeeze=False, sharey=True)
-        for axes in grid.flat[len(forest.panels) :]:
-            axes.set_visible(False)
-        for axes, panel in zip(grid.flat, forest.panels, strict=False):
-            _draw_panel(axes, forest, panel, look)
-            axes.set_title(heads[panel], fontsize=PANEL_TITLE, fontweight="bold", loc="left", pad=4)
-        grid[0, 0].set_yticks(range(len(rows)), rows)
-        grid[0, 0].set_ylim(len(rows) - 0.5, -0.5)
+        figure = new_figure(width, sum(heights) + above + 0.25)
+        grid = figure.subplots(len(bands), across, squeeze=False, sharey="row", height_ratios=heights)
+        for row, band in zip(grid, bands, strict=True):
+            for axes in row[len(band.panels) :]:
+                axes.set_visible(False)
+            for axes, panel in zip(row, band.panels, strict=False):
+                _draw_panel(axes, band, panel, _limits(forest, panel), look)
+                axes.set_title(heads[panel], fontsize=PANEL_TITLE, fontweight="bold", loc="left", pad=4)
+            row[0].set_yticks(range(len(band.rows)), [wrap(name, LONGEST_ROW) for name in band.rows])
+            row[0].set_ylim(len(band.rows) - 0.5, -0.5)
         figure.supxlabel(wrap(forest.xlabel, width - 0.2), fontsize=8.5)
         from matplotlib.lines import Line2D
 
@@ -114,8 +118,31 @@ def draw_forest(forest: Forest, *, theme: str, title: str | None) -> Figure:
     return figure
 
 
-def _draw_panel(axes: Axes, forest: Forest, panel: str, look: Theme) -> None:
-    here = forest.table[forest.table["panel"] == panel]
+def _bands(forest: Forest, across: int) -> list[Forest]:
+    """Panels that stand side by side, as forests with rows of their own.
+
+    Where a panel lacks more than a third of the rows, as judges have who were not asked, bands are made of
+    panels with the same rows, and show these only.
+    """
+    known = forest.table.dropna(subset="estimate")
+    rows_of = {name: set(known.loc[known["panel"] == name, "row"]) for name in forest.panels}
+    sparse = any(len(rows) < MOST_MISSING * len(forest.rows) for rows in rows_of.values())
+    groups: dict[frozenset[str], list[str]] = {}
+    for name in forest.panels:
+        own = rows_of[name] if sparse and not forest.first_row else forest.rows
+        groups.setdefault(frozenset(own), []).append(name)
+    bands = []
+    for rows, panels in groups.items():
+        n = -(-len(panels) // across)
+        side = -(-len(panels) // n)
+        kept = [row for row in forest.rows if row in rows] or forest.rows
+        bands += [replace(forest, panels=panels[k : k + side], rows=kept)
+                  for k in range(0, len(panels), side)]  # fmt: skip
+    return bands
+
+
+def _draw_panel(axes: Axes, forest: Forest, panel: str, limits: tuple[float, float], look: Theme) -> None:
+    here = forest.table[(forest.table["panel"] == panel) & forest.table["row"].isin(forest.rows)]
     for k in range(0, len(forest.rows), 2):
         axes.axhspan(k - 0.5, k + 0.5, color=look.band, linewidth=0, zorder=0)
     if forest.first_row and len(forest.rows) > 1:
@@ -134,7 +161,7 @@ def _draw_panel(axes: Axes, forest: Forest, panel: str, look: Theme) -> None:
         axes.hlines(y, one["lower"], one["upper"], color=look.color(place), linewidth=1.1, zorder=3)
         axes.plot(one["estimate"], y, look.marker(place), color=look.color(place), markersize=size, zorder=4,
                   linestyle="none")  # fmt: skip
-    axes.set_xlim(*_limits(forest, panel))
+    axes.set_xlim(*limits)
     axes.locator_params(axis="x", nbins=4)
     axes.tick_params(axis="x", labelsize=7.5)
     axes.grid(axis="x", zorder=0)

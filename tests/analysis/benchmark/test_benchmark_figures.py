@@ -318,3 +318,20 @@ def test_thirteen_labels_fit_on_a_page_with_spare_places_at_the_end() -> None:
     assert figure.get_figheight() <= 9.6
     assert first.get_title(loc="left") == "Qwen3-8B"
     assert last.get_position().x0 == pytest.approx(first.get_position().x0, abs=0.01)
+
+
+def test_panels_of_few_judges_have_rows_of_their_own() -> None:
+    result = made.scores(judges=made.JUDGES)
+    baseline = result.frame["judge_kind"] == "baseline"
+    english, first = result.frame["language"] == "en", result.frame["judge"].isin(made.JUDGES[:3])
+    frame = result.frame[baseline | (english & first) | (~english & ~first)]
+    figure = figure_of(RaterResult(frame, "scores", settings=result.settings), labels=made.WORDS)
+    shown = [axes for axes in figure.axes if axes.get_title(loc="left")]
+    assert len(shown) == 8
+    for axes in shown:
+        points = [line for line in axes.get_lines() if line.get_marker() == "o"]
+        drawn = sum(len(np.atleast_1d(line.get_ydata())) for line in points)
+        low, high = sorted(axes.get_ylim())
+        assert high - low == drawn == (3 if "English" in axes.get_title(loc="left") else 4)
+    rows = {text.get_text() for axes in shown for text in axes.get_yticklabels()}
+    assert len(rows) == len(made.JUDGES)
