@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FIGURE_FOLDER = "conjury-figures"
+ACTING = frozenset("&<>{}[]\"'`\\@$#*_|~^")
 
 
 def picture(name: str, figure: Figure, alt: str) -> str:
     """Write both colour variants of a figure and return the Markdown that shows the fitting one."""
-    described = alt.replace("\\", "").replace('"', "'")
     paths = {
-        theme: f'![]({path.as_posix()}){{width="100%" fig-alt="{described}"}}'
+        theme: f'![]({path.as_posix()}){{width="100%" fig-alt="{in_attribute(alt)}"}}'
         for theme, path in save_variants(figure, Path(FIGURE_FOLDER) / slug(name)).items()
     }
     return (
@@ -27,6 +27,17 @@ def picture(name: str, figure: Figure, alt: str) -> str:
         f"::: {{.dark-content}}\n{paths['dark']}\n:::\n\n:::\n\n"
         f'::: {{.content-visible unless-format="html"}}\n{paths["light"]}\n:::\n'
     )
+
+
+def in_attribute(text: str) -> str:
+    """Write text from outside as the value of an attribute of a block, with entities for all that could act.
+
+    Examples
+    --------
+    >>> in_attribute('{{< include "x" >}}')
+    '&#123;&#123;&#60; include &#34;x&#34; &#62;&#125;&#125;'
+    """
+    return "".join(f"&#{ord(one)};" if one in ACTING else one for one in " ".join(text.split()))
 
 
 def captioned(label: str, content: str, caption: str) -> str:
