@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from great_tables import GT
     from matplotlib.figure import Figure
 
+ACTING = frozenset("&<>{}[]\"'`\\@$#*_|~^")
 PIXELS_PER_INCH = 96
 COLUMN, COLUMN_HEIGHT = 6.6, 8.2  # inches of a printed page that a figure may take, beside its caption
 
@@ -25,13 +26,12 @@ def picture(name: str, figure: Figure, alt: str) -> str:
     Figures keep their own size, so that their type has one size on a page; on paper those that are larger
     than a page are made smaller.
     """
-    described = alt.replace("\\", "").replace('"', "'")
     width, height = (float(edge) for edge in figure.get_size_inches())
     on_paper = width * min(1.0, COLUMN / width, COLUMN_HEIGHT / height)
     saved = save_variants(figure, figure_folder() / slug(name))
 
     def image(theme: str, shown: str) -> str:
-        return f'![]({saved[theme].as_posix()}){{width="{shown}" fig-alt="{described}"}}'
+        return f'![]({saved[theme].as_posix()}){{width="{shown}" fig-alt="{in_attribute(alt)}"}}'
 
     on_screen = f"{width * PIXELS_PER_INCH:.0f}"
     return (
@@ -55,6 +55,17 @@ def figure_folder() -> Path:
 def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
     """One folder for this Python, removed when it ends."""
     return tempfile.TemporaryDirectory(prefix="conjury-figures-")
+
+
+def in_attribute(text: str) -> str:
+    """Write text from outside as the value of an attribute of a block, with entities for all that could act.
+
+    Examples
+    --------
+    >>> in_attribute('{{< include "x" >}}')
+    '&#123;&#123;&#60; include &#34;x&#34; &#62;&#125;&#125;'
+    """
+    return "".join(f"&#{ord(one)};" if one in ACTING else one for one in " ".join(text.split()))
 
 
 def captioned(label: str, content: str, caption: str) -> str:

@@ -191,7 +191,7 @@ def collect(
     batch: Annotated[bool, typer.Option("--batch", help="By OpenAI's batch interface.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Stay until batches have ended.")] = False,
     max_cost: Annotated[
-        float | None, typer.Option(min=0, help="Stop before more than this is spent.")
+        float | None, typer.Option(min=0, help="Stop before more than this is spent, to within one request.")
     ] = None,
     prices: PriceTable = None,
     rule: Rule = "default",

@@ -8,6 +8,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import made_up_benchmark as made
 import pandas as pd
 import pytest
 from fakes.studies import change_study, towns, write_study
@@ -15,12 +16,16 @@ from hostile import NAMES, TAKEN, check_markdown, check_seen, chromium, in_lines
 from made_up_results import manifest, record, write_results
 
 from conjury.analysis.benchmark_cards import card_markdown
+from conjury.analysis.benchmark_sections import section
 from conjury.analysis.fallback import assemble, execute, read_source, set_parameter
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.markup import to_html
 from conjury.analysis.methods import plain
+from conjury.analysis.raters.saved import record_of, tables_of
 from conjury.analysis.render import render
+from conjury.analysis.report_benchmark import BenchmarkReport
 from conjury.cli.main import main
+from conjury.inference.files import write_table
 from conjury.inference.paths import QUARTO
 from conjury.inference.perturb import perturb_items, sheet
 
@@ -59,8 +64,8 @@ def results(texts: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> 
         "prompts": {"baseline": names[10], "context": lines},
     }
     told["analyses"] = [
-        record(made["name"], made["verb"], lines, exclude=made["exclude"], by=made["by"])
-        for made in told["analyses"]
+        record(one["name"], one["verb"], lines, exclude=one["exclude"], by=one["by"])
+        for one in told["analyses"]
     ]
     told["compared"] = {**told["compared"], "title": lines, "notes": [lines], "command": many}
     (folder / "manifest.json").write_text(json.dumps(told), encoding="utf-8")
@@ -162,8 +167,8 @@ def test_design_cards_and_galleries_show_hostile_text(
     with pytest.raises(SystemExit) as stop:
         main()
     assert not stop.value.code
-    made = tmp_path / "runs" / "towns" / ("gallery.html" if command == "gallery" else "design/card.html")
-    seen = look(browser, made)
+    page = tmp_path / "runs" / "towns" / ("gallery.html" if command == "gallery" else "design/card.html")
+    seen = look(browser, page)
     check_seen(seen, secrets, scripts=1 if command == "gallery" else 0)
     for word in (f"document.title='{TAKEN}'", "conjurytoken3end", "{{< include", "{% include"):
         assert word in seen.text
@@ -182,3 +187,46 @@ def test_the_sheet_of_copies_shows_hostile_text(
     check_seen(seen, secrets)
     assert seen.title == "Perturbed pairs"
     assert f"document.title='{TAKEN}'" in seen.text
+
+
+BENCHMARKS = {
+    "scores": made.scores,
+    "passes": made.passes,
+    "confusion": made.confusion,
+    "by_label": made.by_label,
+    "robustness": made.robustness,
+    "differences": made.differences,
+    "readings": made.readings,
+    "harm": made.harm,
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_sections_of_benchmarks_hold_hostile_labels_as_text(
+    name: str, texts: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result, lines = BENCHMARKS[name](), in_lines(texts)
+    for table, frame in tables_of(name, result).items():
+        write_table(frame, tmp_path / "tables" / f"{table}.parquet")
+    words = [*texts.values(), lines]
+    labels = {
+        "judges": dict(zip(made.JUDGES, words, strict=False)),
+        "prompts": {"": lines, "plain": words[0]},
+        "features": dict.fromkeys(("language", "task", "dimension", "judge", "condition"), words[-2]),
+        "levels": {
+            "task": {"joke_type": words[3], "line": lines, "harm": words[1]},
+            "language": {"en": words[7], "es": words[-1]},
+            **{
+                task: dict(zip(made.LABELS, words, strict=False))
+                for task in ("joke_type", "line", "dimension")
+            },
+        },
+    }
+    records = [{**record_of(name, lines, result, 0.1), "notes": [lines]}]
+    told = {"conjury": "0", "study": "x", "title": lines, "labels": labels, "results": records,
+            "created": "2026-01-01T00:00:00+00:00", "data": [], "notes": [lines], "files": []}  # fmt: skip
+    (tmp_path / "manifest.json").write_text(json.dumps(told), encoding="utf-8")
+    report = BenchmarkReport(tmp_path)
+    check_markdown("\n\n".join([report.opening(), section(report, name)]))
