@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from .bounded import parse_json, read_content
+from .columns import coerce
 from .design import draw_shared_pairs, enumerate_profiles, shared_table
 from .errors import InputError
 from .files import read_table, write_table
@@ -19,7 +20,7 @@ from .limits import EXPORT_BYTES
 from .stimuli import load_posts, profile_values
 from .study import Study
 from .subjects import label_fields
-from .tables import SWAPPED_SUFFIX
+from .tables import POSITIONS, SWAPPED_SUFFIX, require_columns
 
 TABLES = ("tasks", "profiles", "posts")
 CHUNK = 5000  # rows that are hashed at a time
@@ -133,7 +134,14 @@ def load_design(folder: Path) -> DrawnDesign | None:
     if not isinstance(drawn, dict):
         raise InputError(f"{facts}: the file is damaged; run `conjury design` again.")
     tables = {name: read_table(folder / f"{name}.parquet") for name in TABLES}
-    tasks = tables["tasks"].astype({"task_id": "string", "repeat": "boolean"})
+    source = str(folder / "tasks.parquet")
+    require_columns(tables["tasks"], ["task_id", "position", "profile_id", "repeat"], source)
+    tasks = tables["tasks"].assign(
+        task_id=coerce(tables["tasks"]["task_id"], "string", source),
+        repeat=coerce(tables["tasks"]["repeat"], "boolean", source),
+    )
+    if (tasks.groupby("task_id", dropna=False).size() != len(POSITIONS)).any():
+        raise InputError(f"{source}: a task has not two profiles; run `conjury design` again.")
     if "repeat_of" not in tasks:
         original = tasks["task_id"].str.removesuffix(SWAPPED_SUFFIX)
         tasks["repeat_of"] = original.where(tasks["repeat"].to_numpy(bool))

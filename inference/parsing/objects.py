@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ..bounded import whole_text
 from .fold import plain
 
 WRAPPERS = frozenset(
@@ -26,7 +27,15 @@ class Record(dict[str, Any]):
     contradicted: frozenset[str] = frozenset()
 
 
+def _whole(value: Any) -> Any:
+    """Texts that a file can hold: without halves of surrogate pairs, which JSON can escape."""
+    if isinstance(value, str):
+        return whole_text(value)
+    return [_whole(part) for part in value] if isinstance(value, list) else value
+
+
 def _record(pairs: list[tuple[str, Any]]) -> Record:
+    pairs = [(whole_text(key), _whole(value)) for key, value in pairs]
     record = Record(pairs)
     if len(record) < len(pairs):
         seen: dict[str, Any] = {}
@@ -55,6 +64,7 @@ def decode_at(text: str, start: int) -> tuple[Any, int, bool]:
     """
     try:
         value, end = DECODER.raw_decode(text, start)
+        value = _whole(value)
     except json.JSONDecodeError as problem:
         return None, max(problem.pos, start + 1), False
     except RecursionError:

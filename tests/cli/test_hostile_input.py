@@ -37,7 +37,7 @@ MERGES = "m0: &m0 {a: 1}\n" + "\n".join(
 DOUBLES = "{% set n = namespace(x='xxx') %}{% for i in range(27) %}{% set n.x = n.x ~ n.x %}{% endfor %}"
 SIMULATE = ("simulate", "moderation", "--out", "s.csv")
 FIT = ("fit", "moderation", "--draws", "0", "--out", "out", "--data")
-CSV = ("--out", "o.parquet", "--format", "csv", "--value", "rating", "--people")
+CSV = ("--out", "o.parquet", "--format", "csv", "--value", "rating")
 RATINGS = "rater,item,rating\nann,a,1\nbob,a,2\nann,b,3\nbob,b,3\n"
 Make = Callable[[], object]
 
@@ -109,6 +109,17 @@ def line(words: str) -> Make:
     def write() -> None:
         with Path("study/study.yaml").open("a", encoding="utf-8") as file:
             file.write(f"\n{words}\n")
+
+    return write
+
+
+def settings(words: str) -> Make:
+    """Add to the settings of the first model."""
+
+    def write() -> None:
+        path = Path("study/study.yaml")
+        content = path.read_text(encoding="utf-8")
+        path.write_text(content.replace("settings: {", f"settings: {{{words}, ", 1), encoding="utf-8")
 
     return write
 
@@ -212,7 +223,7 @@ ROWS: dict[str, Row] = {
         for name, words in STUDY_COMMANDS.items()
     },
     **{
-        f"{name}: aliases that multiply": (words, line(f"laughs: [{LAUGHS}]"), "aliases")
+        f"{name}: aliases that multiply": (words, settings(f"laughs: [{LAUGHS}]"), "with aliases followed")
         for name, words in STUDY_COMMANDS.items()
     },
     **{
@@ -231,7 +242,7 @@ ROWS: dict[str, Row] = {
     "merge keys that multiply": (
         STUDY_COMMANDS["design"],
         line(MERGES),
-        "aliases",
+        "with aliases followed",
     ),
     "alias inside itself": (STUDY_COMMANDS["design"], line("x: &x [*x]"), "an alias stands inside"),
     "unhashable key": (STUDY_COMMANDS["design"], line("? [a, b]\n: c"), "a key is a list"),
@@ -444,7 +455,7 @@ def test_every_kind_of_line_ending_is_read(
     form: str, ending: str, here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     exports = {
-        "csv": (RATINGS, ("--value", "rating", "--people")),
+        "csv": (RATINGS, ("--value", "rating")),
         "mturk": ("WorkerId,Input.id,Answer.wit\nA,1,2\nB,1,3\n", ()),
         "qualtrics": ("ResponseId,Q1_wit\nR_1,4\nR_2,2\n", ("--ratings", "Q{item}_{dimension}")),
     }
