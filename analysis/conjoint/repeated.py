@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -99,7 +100,8 @@ def include_repeats(
     pair_id, repeat = choices["pair_id"].copy(), marked.copy()
     pair_id.iloc[rows] = np.tile(pairs["pair_id"].to_numpy(), 2)
     repeat[rows] = False
-    sample = pd.array(choices["sample"] if "sample" in choices else [pd.NA] * len(choices), dtype="Int64")
+    given = choices["sample"] if "sample" in choices else pd.Series(pd.NA, index=choices.index)
+    sample: Any = given.astype("Int64").array.copy()
     highest = int(sample.fillna(0).max())
     later = pairs.groupby(["judge_id", "prompt_id", "pair_id"], sort=False).cumcount().to_numpy()
     sample[rows] = np.tile(highest + 1 + later, 2)
