@@ -10,6 +10,7 @@ import pandas as pd
 from .blocks import captioned, picture, slug, table_blocks, table_references
 from .display import (
     MOST_SERIES_WITH_INTERVALS,
+    NO_BREAK,
     STAR_RULE,
     batches,
     interval,
@@ -80,7 +81,7 @@ def lead(report: ReportData, analysis: Mapping[str, Any]) -> list[str]:
             f"{int((counts['sum'] > 0).sum())} of {len(counts)} models differ from people in {what} ({rule} "
             f"within each model): {', '.join(told[:3])}{' and so on' if len(told) > 3 else ''}."
         )
-    row = tested.loc[tested["estimate"].abs().idxmax()]
+    row = tested.iloc[int(tested["estimate"].abs().to_numpy().argmax())]
     who = plain(row["judge"])
     return [
         count,
@@ -136,8 +137,8 @@ def _table(frame: pd.DataFrame, labels: Labels, name: str, bounds: str) -> GT:
             cells |= {"Difference": number(record["estimate"]), bounds: limits}
             cells["Adjusted p"] = p_value(record["p_adjusted"])
         else:
-            shown = [number(record["estimate"]) + mark, limits * (len(names) <= MOST_SERIES_WITH_INTERVALS)]
-            cells[who] = " ".join(filter(None, shown))
+            texts = [number(record["estimate"]) + mark, limits * (len(names) <= MOST_SERIES_WITH_INTERVALS)]
+            cells[who] = NO_BREAK.join(filter(None, texts))
     shown = [
         {"Attribute": labels.feature(feature), "Level": labels.level(feature, level), **cells}
         for (feature, level), cells in rows.items()

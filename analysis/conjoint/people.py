@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -22,11 +22,14 @@ from .comparisons.multiplicity import adjust
 from .engines.solution import SOLVERS, assemble, solve
 from .estimands import amce_diffs_plan, mm_diffs_plan
 from .plan import Plan
-from .request import Vcov, is_independent, make_request, require_frame
+from .request import Request, Vcov, is_independent, make_request, require_frame
 from .support import warn_of_few_clusters
 
 PEOPLE, JUDGE, KIND, PAIR, SHARED = "people", "judge_id", "judge_kind", "pair_id", "shared pair"
-_PLANS = {"amce": partial(amce_diffs_plan, own_clusters=True), "mm": mm_diffs_plan}
+_PLANS: dict[str, Callable[[Request, pd.DataFrame], Plan]] = {
+    "amce": partial(amce_diffs_plan, own_clusters=True),
+    "mm": mm_diffs_plan,
+}
 _SHOWN = (PAIR, JUDGE, "prompt_id", "sample", "repeat")  # columns whose rows are one pair as one judge saw it
 
 
