@@ -98,6 +98,7 @@ def render(
         raise MissingDependency(
             "PDF reports need Quarto, which is not on the PATH; install it from quarto.org or render to html."
         )
+    warnings: tuple[str, ...] = ()
     with tempfile.TemporaryDirectory(prefix="conjury-report-") as scratch:
         source = Path(scratch) / "quarto"
         shutil.copytree(QUARTO, source, ignore=shutil.ignore_patterns("__pycache__", ".quarto", "*_files"))
@@ -107,7 +108,7 @@ def render(
         if quarto is None:
             from .fallback import render_page
 
-            made, warnings = render_page(source / f"{report}.qmd", folder), ()
+            made = render_page(source / f"{report}.qmd", folder)
         else:
             made, warnings = _with_quarto(quarto, source / f"{report}.qmd", folder, to)
         target = _publish(made, Path(out).expanduser(), f"{report}.{to}")

@@ -417,7 +417,16 @@ def test_a_browser_shows_the_page_without_error_or_request(page, tmp_path, schem
         assert all(natural > 0 and width > 300 and height > 100 for natural, width, height, _ in sizes)
         assert {block for *_, block in sizes} == {f"{scheme}-content"}
         assert browser.title == "Which post goes to review?"
-        wide = browser.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
-        assert wide <= 0
+        phone = {"width": 375, "height": 700, "deviceScaleFactor": 2, "mobile": True}
+        for device in (None, phone):
+            if device:
+                browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", device)
+            wide = browser.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
+            assert wide <= 0
+            widths = browser.execute_script(
+                "return [...document.images].filter(i => i.checkVisibility())"
+                ".map(i => [+i.getAttribute('width'), i.clientWidth])"
+            )
+            assert all(min(own, 560) <= shown <= own for own, shown in widths)
     finally:
         browser.quit()
