@@ -79,7 +79,6 @@ def test_nothing_of_a_simulation_stands_beside_print(conjury_here: Told) -> None
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    # with these items the judge who is listed first is the best on texts
     ("study", "options"),
     [("multiturn", ("--items", 60)), ("harm_or_humor", ("--items", 150))],
 )
