@@ -20,6 +20,7 @@ from .figures.benchmark.confusion import label_in_words
 from .figures.benchmark.curves import level_of
 from .figures.benchmark.panels import judges_in_words, panels_in_words, placed, strata_of
 from .figures.benchmark.scores import policy_of
+from .figures.benchmark.terms import metric_in_words
 from .figures.labels import LabelKey
 from .figures.raters.naming import Names
 from .methods import plain
@@ -57,6 +58,7 @@ LEADS = {
     "robustness": "{figure} and {table} show what perturbed items change.",
     "annotators": ("{figure} and {table} show how far the people agree whose votes are the gold labels."),
 }
+MOST_NAMED = 5  # judges that a sentence names
 MOST_PLACES = 4  # tasks and strata that are told one by one
 ONCE = ("policies",)  # further figures, and tables after the first, that the first result of a kind has
 FURTHER = {  # the sentence that leads to a further figure, and what its caption adds
@@ -150,7 +152,7 @@ def _read_scores(result: RaterResult, told: Names) -> str:
         share = f"{number(best['estimate'], 2)}{NO_BREAK}{interval(best['lower'], best['upper'], 2)}".strip()
         text = f"{plain(place) + ': ' if place else ''}the highest share of right answers is that of "
         text += f"{plain(best['_who'])} ({share})"
-        found = text + _beside_baseline(result, place, told)
+        found = text + _beside_baseline(result, place, told, short=bool(said))
         said.append(f"{found[:1].upper()}{found[1:]}.")
     if said and "over_baseline" in result.extra:
         level = level_of(result.settings)
@@ -158,8 +160,11 @@ def _read_scores(result: RaterResult, told: Names) -> str:
     return " ".join(said)
 
 
-def _beside_baseline(result: RaterResult, place: str, told: Names) -> str:
-    """How many judges are right less often, and more often, than the most frequent label would be."""
+def _beside_baseline(result: RaterResult, place: str, told: Names, *, short: bool) -> str:
+    """How many judges are right less often, and more often, than the most frequent label would be.
+
+    The ``short`` form is for places after the first.
+    """
     over = result.extra.get("over_baseline")
     if over is None:
         return ""
@@ -169,6 +174,8 @@ def _beside_baseline(result: RaterResult, place: str, told: Names) -> str:
     strata = [told.column(name).lower() for name in result.settings.get("strata") or []]
     always = f"the most frequent label{' of each ' + ' and '.join(strata) if strata else ''}"
     below, above = int((own["upper"] < 0).sum()), int((own["lower"] > 0).sum())
+    if short:
+        return f"; {whole(below)} of {whole(len(own))} judges are below that label, {whole(above)} above it"
     return (
         f"; {whole(below)} of {whole(len(own))} judges are right less often than always giving {always} "
         f"would be, {whole(above)} more often"
@@ -202,14 +209,18 @@ def _read_labels(result: RaterResult, told: Names) -> str:
             "and after adjustment for the number of labels and judges."
         )
     top = often.loc[often.groupby("_who", sort=False)["ratio"].idxmax()]
+    top = top.sort_values("ratio", ascending=False, kind="stable")
     said = [
         f"{plain(row['_who'])}: {plain(label_in_words(task, str(row['label']), told))} "
         f"({number(row['ratio'], 1)} times as often as it is gold)"
-        for row in top.to_dict("records")
+        for row in top.head(MOST_NAMED).to_dict("records")
     ]
+    judges = f"{whole(len(top))} of {whole(frame['_who'].nunique())} judges give"
+    few = len(top) <= MOST_NAMED
     return (
-        f"Given too often, by judge, among labels that are gold in at least {FEWEST_GOLD} units and after "
-        f"adjustment for the number of labels and judges: {'; '.join(said)}."
+        f"{judges if len(top) > 1 else judges.replace('give', 'gives')} a label too often, among labels that "
+        f"are gold in at least {FEWEST_GOLD} units and after adjustment for the number of labels and judges"
+        f"{': ' if few else f'; the {MOST_NAMED} largest ratios: '}{'; '.join(said)}."
     )
 
 
@@ -264,13 +275,15 @@ def _read_lengths(result: RaterResult, told: Names) -> str:
 
 
 def _read_robustness(result: RaterResult, told: Names) -> str:
-    frame = result.frame[result.frame["metric"] == result.frame["metric"].iloc[0]].dropna(subset="estimate")
+    first = str(result.frame["metric"].iloc[0])
+    frame = result.frame[result.frame["metric"] == first].dropna(subset="estimate")
+    differences = f"differences in {metric_in_words(first).lower()}"
     p = frame["p_adjusted"] if "p_adjusted" in frame else frame["p"]
     holds = frame[p < float(result.settings.get("alpha", 0.05))]
     if holds.empty:
-        return f"None of {whole(len(frame))} differences stands out after adjustment for their number."
+        return f"None of {whole(len(frame))} {differences} stands out after adjustment for their number."
     return (
-        f"{whole(len(holds))} of {whole(len(frame))} differences stand out after adjustment for their "
+        f"{whole(len(holds))} of {whole(len(frame))} {differences} stand out after adjustment for their "
         f"number, {whole(int((holds['estimate'] < 0).sum()))} of them downwards."
     )
 

@@ -209,7 +209,8 @@ def _widest(frame: pd.DataFrame, labels: Labels) -> str:
     clustered = frame[frame["method"].isin(["CR1", "CR2"]) & frame["ratio"].notna()].reset_index(drop=True)
     if clustered.empty:
         return "The choices hold no stimuli, so no errors by them are shown."
-    worst, most = (rows.loc[rows["ratio"].astype(float).idxmax()] for rows in (clustered, frame))
+    known = frame[frame["ratio"].notna()]
+    worst, most = (rows.iloc[int(rows["ratio"].to_numpy(float).argmax())] for rows in (clustered, known))
     told = f"Among clustered standard errors the largest ratio is {_ratio(worst, labels)}"
     if number(most["ratio"], 1) != number(worst["ratio"], 1):
         wide = ", which errs on the wide side" if most["method"] == "pigeonhole" else ""

@@ -79,7 +79,8 @@ def test_nothing_of_a_simulation_stands_beside_print(conjury_here: Told) -> None
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("study", "options"), [("multiturn", ("--items", 60)), ("harm_or_humor", ("--items", 800))]
+    ("study", "options"),
+    [("multiturn", ("--items", 60)), ("harm_or_humor", ("--items", 150))],
 )
 def test_a_simulation_becomes_results_and_a_report_that_say_so(
     conjury_here: Told, study: str, options: tuple[object, ...]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from ...benchmark.confusion import FEWEST_GOLD
 from ...raters.result import RaterResult
 from ..labels import LabelKey
 from ..raters.forest import Forest, draw_forest
@@ -54,6 +55,7 @@ def draw(
     """
     names = Names(labels)
     frame, name = shown_labels(result, task)
+    frame = _enough(frame)
     frame = of_judges(frame, judges)
     told = pd.DataFrame(
         {
@@ -70,7 +72,8 @@ def draw(
     forest = Forest(
         told, panels, list(dict.fromkeys(told["row"])), [""], [0],
         f"Times a label is given for every time it is gold ({level} intervals, not adjusted; 1/16 also "
-        "stands for less, 16 for more)", dict.fromkeys(panels, 0.0), across=4,
+        f"stands for less, 16 for more); labels that are gold in at least {FEWEST_GOLD} units",
+        dict.fromkeys(panels, 0.0), across=4,
     )  # fmt: skip
     figure = draw_forest(forest, theme=theme, title=title)
     for axes in figure.axes:
@@ -83,6 +86,12 @@ def shown_labels(result: RaterResult, task: str | None) -> tuple[pd.DataFrame, s
     """Rows of one task, by default the first, and its name."""
     frame, name = of_task(result.frame, task)
     return frame[frame["ratio"].notna()], name
+
+
+def _enough(frame: pd.DataFrame) -> pd.DataFrame:
+    """Labels that are gold in enough units; all where none is."""
+    often = frame[frame["n_gold"] >= FEWEST_GOLD]
+    return often if len(often) else frame
 
 
 def _powers(ratio: pd.Series[float]) -> np.ndarray:
@@ -103,6 +112,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     """
     names = Names(labels)
     frame, task = shown_labels(result, None)
+    frame = _enough(frame)
     frame = frame.assign(_who=judges_in_words(frame, names))
     told = ["How often labels are given, for every time they are gold."]
     for who, own in frame.groupby("_who", sort=False):

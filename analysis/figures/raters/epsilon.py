@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ...raters.result import RaterResult
 
-DASHES = ("solid", (0, (4, 2)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (2, 3)))
+DASHES: tuple[Any, ...] = ("solid", (0, (4, 2)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (2, 3)))
 WIDTHS = (2.6, 2.1, 1.7, 1.4, 1.2)  # later lines are thinner and broken, so that equal rates show each other
 PANEL = 2.2
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 PANEL = 2.35
 ACROSS = 3
+MOST_JUDGES = 8
 
 
 def draw(
@@ -32,7 +33,8 @@ def draw(
 ) -> Figure:
     """Draw estimates with intervals against true values, a panel a kind of quantity.
 
-    On the line both are equal; hollow points have intervals that miss the truth.
+    On the line both are equal; hollow points have intervals that miss the truth. Of more than eight judges,
+    people and models are told apart.
 
     Parameters
     ----------
@@ -43,10 +45,16 @@ def draw(
     kinds = [str(name) for name in dict.fromkeys(frame["quantity"])]
     judges = [str(name) for name in dict.fromkeys(frame["judge"])]
     places = {name: names.place(name, judges) for name in judges}
+    if len(judges) > MOST_JUDGES:  # markers could not be told apart: people and models are
+        places = {name: int(place > 0) for name, place in places.items()}
     n_columns = min(ACROSS, len(kinds))
     n_rows = -(-len(kinds) // n_columns)
     width = TWO_COLUMNS if n_columns > 1 else 4.2
     legend = [names.of("judge", name) for name in judges]
+    shown = list(places.values())
+    if len(judges) > MOST_JUDGES:
+        shown = sorted(set(shown))
+        legend = [("People", "Models")[place] for place in shown]
     told, above, columns = room_above(title, width, legend)
     with styled(look):
         figure = new_figure(width, PANEL * n_rows + 0.3 + above)
@@ -64,7 +72,7 @@ def draw(
         handles = [
             Line2D([], [], linestyle="none", marker=look.marker(place), markersize=4.5,
                    color=look.color(place))
-            for place in places.values()
+            for place in shown
         ]  # fmt: skip
         add_legend(figure, handles, legend, columns, told, look)
     return figure
@@ -89,8 +97,6 @@ def _draw_panel(axes: Axes, frame: pd.DataFrame, places: Mapping[str, int], look
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     room = 0.04 * (high - low) or 0.1
     ends = [low - room, high + room]
-    true = frame["truth"].to_numpy(dtype=float)
-    beside = 0.06 * float(np.ptp(true)) or room
     axes.plot(ends, ends, color=look.muted, linewidth=0.9, linestyle=(0, (3, 2)), zorder=1)
     size = 3.6 if len(frame) < 60 else 2.6
     for name, place in places.items():
@@ -106,8 +112,9 @@ def _draw_panel(axes: Axes, frame: pd.DataFrame, places: Mapping[str, int], look
             axes.plot(truth[at], estimate[at], mark, color=color, markersize=size, linestyle="none",
                       markerfacecolor=look.background if hollow else color, markeredgewidth=0.8,
                       zorder=3)  # fmt: skip
-    axes.set_xlim(float(true.min()) - beside, float(true.max()) + beside)
+    axes.set_xlim(*ends)
     axes.set_ylim(*ends)
+    axes.set_aspect("equal")
     axes.locator_params(nbins=5)
     axes.grid(zorder=0)
     axes.set_axisbelow(True)

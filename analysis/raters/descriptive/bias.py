@@ -182,8 +182,8 @@ def _table(rows: Sequence[Row], made: Scores, alpha: float) -> pd.DataFrame:
         at = [k for k, row in enumerate(rows) if str(row.null) == null]
         drawn = np.column_stack([rows[k].drawn for k in at])
         found = intervals(drawn, alpha, rows[at[0]].null, clusters=n_clusters[at])
-        numbers = {**columns_of(found), "null": rows[at[0]].null, "p": found.p, "alike": found.alike}
-        parts.append(pd.DataFrame(numbers, index=at))
+        own = {**columns_of(found), "null": rows[at[0]].null, "p": found.p, "alike": found.alike}
+        parts.append(pd.DataFrame(own, index=at))
     keys = pd.DataFrame([row.keys for row in rows])
     counts = pd.DataFrame(
         {

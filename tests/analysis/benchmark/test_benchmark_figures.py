@@ -335,3 +335,25 @@ def test_panels_of_few_judges_have_rows_of_their_own() -> None:
         assert high - low == drawn == (3 if "English" in axes.get_title(loc="left") else 4)
     rows = {text.get_text() for axes in shown for text in axes.get_yticklabels()}
     assert len(rows) == len(made.JUDGES)
+
+
+def test_labels_that_are_hardly_ever_gold_are_not_drawn() -> None:
+    frame = pd.DataFrame(
+        {"judge": "gpt", "task": "harm", "label": ["common", "irony"], "n_gold": [40, 2],
+         "n_predicted": [40, 12], "ratio": [1.0, 5.8], "ratio_lower": [0.8, 1.0], "ratio_upper": [1.2, 9.0]}
+    )  # fmt: skip
+    axes = figure_of(RaterResult(frame, "by_label")).axes[0]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["Common"]
+    assert "Irony" not in alt_of(RaterResult(frame, "by_label"))
+
+
+def test_estimates_of_many_judges_are_told_apart_by_kind_on_equal_axes() -> None:
+    judges = ["human", *(f"model{k}" for k in range(12))]
+    truth = pd.DataFrame(
+        {"quantity": "accuracy", "judge": judges, "truth": np.linspace(0.2, 0.6, 13), "estimate": 0.5,
+         "lower": 0.1, "upper": 0.9, "inside": True}
+    )  # fmt: skip
+    figure = raters_figure(RaterResult(truth, "recovery"))
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["People", "Models"]
+    assert figure.axes[0].get_xlim() == figure.axes[0].get_ylim()
+    assert figure.axes[0].get_aspect() == 1

@@ -131,8 +131,8 @@ def test_scores_are_read_beside_the_most_frequent_label() -> None:
         in told
     )
     assert "Purpose of a line: the highest share of right answers is that of" in told
-    assert "0 of 3 judges are right less often" in told
-    assert "3 more often" in told
+    assert "; 0 of 3 judges are below that label, 3 above it." in told
+    assert "0 more often" in told
     assert told.endswith("on the same items whose 95% interval does not hold 0.")
 
 
