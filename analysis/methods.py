@@ -8,6 +8,7 @@ from typing import Any
 
 from .display import number, whole
 
+DOUBLE_BRACE = "{\N{WORD JOINER}{"
 COUNTS = ("cj_freqs", "cj_props")
 EFFECTS = ("amce", "amce_diffs", "amce_by_reference")
 VERBS = {
@@ -229,8 +230,11 @@ def note_list(notes: Sequence[object] | None) -> str:
 
 
 def code(text: object) -> str:
-    """Set text from outside as inline code; backticks would end it and are dropped."""
-    return f"`{' '.join(str(text).replace('`', '').split())}`"
+    """Set text from outside as inline code: backticks would end it and are dropped.
+
+    A word joiner parts doubled braces, since Quarto looks for shortcodes in code, too.
+    """
+    return f"`{' '.join(str(text).replace('`', '').replace('{{', DOUBLE_BRACE).split())}`"
 
 
 def plain(text: object) -> str:

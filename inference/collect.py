@@ -216,7 +216,7 @@ class Desk:
         self._admitted = False
         each = budget.cost(planned.tokens.prompt, planned.tokens.completion) or 0.0
         excess = float(ledger.get(EXCESS.format(judge_id)) or 1.0)
-        self._spending = Spending(budget, planned.spent or 0.0, planned.unstated / excess, each, excess)
+        self._spending = Spending(budget, planned.spent or 0.0, planned.unstated, each, excess)
         if self.capped and planned.waiting:
             in_batches = replace(budget, batch=True)
             for key, body in ledger.waiting(judge_id):

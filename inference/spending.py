@@ -106,7 +106,7 @@ class Spending:
     ----------
     budget : Budget
     spent, unstated : float
-        What was spent before, and the part of it that is counted at the most, at an excess of 1.
+        What was spent before, and the part of it that is counted at the most, ``excess`` included.
     expected : float
         Cost of one request, guessed or measured before.
     excess : float
@@ -119,7 +119,7 @@ class Spending:
         self.excess = max(excess, 1.0)
         self.n_unstated = 0
         self._budget = budget
-        self._stated, self._unstated = spent - unstated, unstated
+        self._stated, self._unstated = spent - unstated, unstated / self.excess
         self._expected = expected
         self._n_stated = self._n_answers = 0
         self._sum = 0.0

@@ -88,12 +88,12 @@ def test_a_report_shows_hostile_text_in_every_place(
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["conjoint", "estimators"])
 def test_what_quarto_is_handed_holds_no_shortcode_cell_or_raw_block_of_a_study(
-    name: str, results: Path
+    name: str, results: Path, tmp_path: Path
 ) -> None:
     """The Markdown after execution is what Quarto reads; it looks for shortcodes in all of it."""
     _, notebook = read_source(QUARTO / f"{name}.qmd")
     set_parameter(notebook, "results", str(results))
-    execute(notebook, QUARTO)
+    execute(notebook, tmp_path)
     check_markdown(assemble(notebook))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 MASK = "[key]"
 SHORTEST_SECRET = 8  # shorter keys are placeholders of local servers, and could be part of any word
-ESCAPES = ("\\u00", "\\U00", "\\x", "\\/", "%", "&#")  # one of them is in every text that escapes a character
+ESCAPES = (b"\\u00", b"\\U00", b"\\x", b"\\/", b"%", b"&#")  # one is where a character is escaped
 PIECES = ("token", "text")  # fields of lists whose values make up one text
 _AFTER_BACKSLASH = "bfnrtu"  # letters that mean another character after a backslash
 
@@ -25,7 +25,8 @@ class _Secret:
         urlsafe = [core.translate(str.maketrans("+/", "-_")) for core in cores]
         encoded = secret.encode().hex()
         numbers = [separator.join(str(byte) for byte in secret.encode()[:3]) for separator in (",", ", ")]
-        self.plain = (secret, *cores, *urlsafe, encoded, encoded.upper(), *numbers)
+        plain = (secret, *cores, *urlsafe, encoded, encoded.upper(), *numbers)
+        self.plain = tuple(form.encode() for form in dict.fromkeys(plain))
         forms = "|".join(["".join(map(_escaped, form)) for form in (secret, *cores, *urlsafe)])
         listed = r",\s*".join(str(byte) for byte in secret.encode())
         before = r"(?P<kept>(?<!\\)(?:\\\\)*)" if secret[0] in _AFTER_BACKSLASH else "(?P<kept>)"
@@ -71,9 +72,9 @@ def mask_bytes(content: bytes, secrets: Sequence[str]) -> bytes:
     if not known:
         return content
     content = _as_utf8(content)
-    escapes = any(escape.encode() in content for escape in ESCAPES)
+    escapes = any(escape in content for escape in ESCAPES)
     for secret in known:
-        if escapes or any(form.encode() in content for form in secret.plain):
+        if escapes or any(form in content for form in secret.plain):
             content = secret.mask_bytes(content)
     if any(f'"{name}"'.encode() in content for name in PIECES):
         content = _mask_pieces(content, known)

@@ -28,10 +28,10 @@ def prices(folder: Path) -> Path:
 
 @pytest.fixture
 def long_answers(tmp_path: Path) -> Path:
-    """A study of 300 pairs whose answers are guessed at 30 tokens, and may have 1,000."""
+    """A study of 150 pairs whose answers are guessed at 30 tokens, and may have 1,000."""
 
     def change(content: dict[str, Any]) -> None:
-        content["design"]["pairs"] = 300
+        content["design"]["pairs"] = 150
         content["judges"][1]["ask"].update(answer="json", settings={"max_tokens": LIMIT})
 
     folder = write_study(tmp_path / "towns", towns())
@@ -201,3 +201,21 @@ def test_a_cost_beyond_the_bound_scales_all_that_is_counted_at_the_most() -> Non
     spending.settle("b", 50.0, 0.0, 0, answered=True)
     assert spending.spent == 100.0
     assert spending.admit("c", 5.0) == "stop"
+
+
+def test_what_an_earlier_run_spent_and_found_out_is_kept() -> None:
+    spending = Spending(Budget(PRICE, 1, max_cost=100.0), 60.0, 50.0, expected=1.0, excess=10.0)
+    assert (spending.spent, spending.unstated) == (60.0, 50.0)
+    assert spending.admit("a", 4.0) == "send"
+    assert spending.admit("b", 4.0) == "wait"
+    spending.settle("a", 0.0, 4.0, 1, answered=False)
+    assert spending.spent == 100.0
+    assert spending.admit("b", 4.0) == "stop"
+
+
+def test_batches_are_filled_up_to_the_limit_and_none_is_sent_beyond() -> None:
+    spending = Spending(Budget(PRICE, 1, batch=True, max_cost=10.0), 0.0, 0.0, expected=1.0)
+    assert [spending.admit(str(n), 4.0) for n in range(3)] == ["send", "send", "wait"]
+    for key in "01":
+        spending.settle(key, 4.0, 0.0, 0, answered=True)
+    assert spending.admit("2", 4.0) == "stop"
