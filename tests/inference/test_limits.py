@@ -47,7 +47,8 @@ def test_aliases_that_do_not_multiply_are_read(tmp_path: Path) -> None:
     ("template", "text"),
     [
         ("{% for n in range(300) %}{{ n if n > 297 }}{% endfor %}", "298299"),
-        ("{{ x ~ '-' ~ 3 }} {{ 'ab' * 2 }} {{ '%s %d' % (x, 9) }} {{ '{:>3}'.format(1) }}", "hé-3 abab hé 9   1"),
+        ("{{ x ~ '-' ~ 3 }} {{ 'ab' * 2 }} {{ '%s %d' % (x, 9) }}", "hé-3 abab hé 9"),
+        ("{{ '{:>3}'.format(1) }}.{{ '{}'.format(x) }}", "1.hé"),
         ("{% macro twice(a) %}{{ a }}{{ a }}{% endmacro %}{{ twice(x) }}{{ x|replace('h', 'H') }}", "héhéHé"),
         ("{% for k, v in {'a': 1}.items() %}{{ loop.index }}{{ k }}{{ v }}{% else %}none{% endfor %}", "1a1"),
         ("{% for a in [] %}{{ a }}{% else %}none{% endfor %}", "none"),
