@@ -134,8 +134,9 @@ def _kinds(frame: pd.DataFrame, study: ItemStudy | None, source: str) -> pd.Seri
     unknown = like_models([name for name in names if name not in known])
     if unknown:
         raise InputError(
-            f"{source}: {listed(unknown, 4)} may be models, and the study does not name them; add the column "
-            f"'judge_kind', with {' or '.join(JUDGE_KINDS)} in each row, or name them in the study file."
+            f"{source}: {listed(unknown, 4)} may be {'a model' if len(unknown) == 1 else 'models'} that the study does "
+            f"not name; add the column "
+            f"'judge_kind', with {' or '.join(JUDGE_KINDS)} in each row, or name the models in the study file."
         )
     return as_text(frame["judge_id"]).map(known).fillna("human").astype("string")
 
