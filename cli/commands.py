@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from conjury.inference.errors import ConjuryError, InputError
+from conjury.inference.limits import TRUE_CELLS
 from conjury.inference.paths import PUBLISHED
 from conjury.inference.study import load_study
 
@@ -67,6 +68,11 @@ def simulate_study(
     if made.truth is not None:
         write_table(made.truth, truth_file(out))
         console.print(f"{len(made.truth):,} true values in {truth_file(out)}")
+    else:
+        console.print(
+            f"No true values: they are computed for at most {TRUE_CELLS:,} combinations of attributes, and "
+            "this study has more."
+        )
 
 
 def fit_choices(loaded: Variants, out: Path, options: Options) -> None:

@@ -32,10 +32,13 @@ def reading(source: object) -> Iterator[None]:
 
 def exhausted(source: object, error: BaseException) -> InputError:
     """Say which limit of the machine a file exceeds, and what to do."""
-    problem = {
+    problems: dict[type[BaseException], str] = {
         RecursionError: "its content is nested too deeply; write it flat",
         OverflowError: "it holds a number that is too large; correct it",
-    }.get(type(error), "it needs more memory than there is; split it, or write it as Parquet")
+    }
+    problem = problems.get(
+        type(error), "it needs more memory than there is; split it, or write it as Parquet"
+    )
     return InputError(f"{source}: the file cannot be read, because {problem}.")
 
 

@@ -27,6 +27,8 @@ from scipy.interpolate import CubicSpline
 from scipy.special import expit
 
 from .design import enumerate_profiles
+from .errors import InputError
+from .limits import TRUE_CELLS
 from .rater_models import RaterModel, level_spread, utilities
 from .stimulus_effects import difference_variance, stimulus_terms, stimulus_utility
 from .study import Study
@@ -68,6 +70,11 @@ def cell_choice(study: Study, cells: pd.DataFrame, rater: RaterModel) -> CellCho
     ----------
     cells : DataFrame of c rows, as from :func:`conjury.inference.design.attribute_cells`
     """
+    if len(cells) > TRUE_CELLS:
+        raise InputError(
+            f"Study {study.name}: true values compare {len(cells):,} combinations of attributes, "
+            f"and the limit is {TRUE_CELLS:,}; use fewer levels or attributes."
+        )
     codes = _codes(study, cells)
     probability = cells["probability"].to_numpy(dtype=float)
     utility = utilities(rater, study, codes)

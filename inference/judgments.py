@@ -133,9 +133,10 @@ def _kinds(frame: pd.DataFrame, study: ItemStudy | None, source: str) -> pd.Seri
     names = as_text(frame["judge_id"]).dropna().unique()
     unknown = like_models([name for name in names if name not in known])
     if unknown:
+        what = "a model" if len(unknown) == 1 else "models"
         raise InputError(
-            f"{source}: {listed(unknown, 4)} may be models, and the study does not name them; add the column "
-            f"'judge_kind', with {' or '.join(JUDGE_KINDS)} in each row, or name them in the study file."
+            f"{source}: {listed(unknown, 4)} may be {what} that the study does not name; add the column "
+            f"'judge_kind', with {' or '.join(JUDGE_KINDS)} in each row, or name the models in the study."
         )
     return as_text(frame["judge_id"]).map(known).fillna("human").astype("string")
 

@@ -28,7 +28,9 @@ from .design import (
     shared_table,
     with_swapped_repeat,
 )
+from .design_rules import count_cells
 from .errors import InputError
+from .limits import TRUE_CELLS
 from .rater_models import COLUMNS, RaterModel, read_truth_table, select_raters, utilities
 from .stimulus_effects import stimulus_effects, stimulus_utility
 from .study import Study
@@ -51,7 +53,8 @@ class Simulation:
         One row per judge, prompt, pair, sample and position, in the contract's columns; ``panel`` names the
         panel of a respondent, and ``origin`` is "simulated".
     truth : DataFrame or None
-        As from :func:`conjury.inference.truth.true_values`.
+        As from :func:`conjury.inference.truth.true_values`; None where it was not asked for, or attributes
+        have more than ``limits.TRUE_CELLS`` combinations.
     profiles : DataFrame
         All profiles of the study.
     tasks : DataFrame
@@ -143,6 +146,7 @@ def simulate(
     if models:
         n = study.design.pairs if pairs is None else pairs
         made.insert(0, _ask_models(world, models, n, swapped_share, samples))
+    truth = truth and count_cells(study)[0] <= TRUE_CELLS
     return Simulation(
         pd.concat([choices for choices, _ in made], ignore_index=True),
         true_values(study, chosen, world.stimulus_seed, bool(swapped_share)) if truth else None,

@@ -47,7 +47,12 @@ class LimitedEnvironment(ImmutableSandboxedEnvironment):
     def _generate(
         self, source: nodes.Template, name: str | None, filename: str | None, defer_init: bool = False
     ) -> str:
-        for part in source.find_all((nodes.For, nodes.Macro, nodes.CallBlock)):
+        looped: list[nodes.For | nodes.Macro | nodes.CallBlock] = [
+            *source.find_all(nodes.For),
+            *source.find_all(nodes.Macro),
+            *source.find_all(nodes.CallBlock),
+        ]
+        for part in looped:
             step = nodes.Call(nodes.EnvironmentAttribute("step"), [], [], None, None)
             part.body.insert(0, nodes.ExprStmt(step, lineno=part.lineno))
         return str(super()._generate(_joined(source), name, filename, defer_init))
@@ -58,7 +63,9 @@ class LimitedEnvironment(ImmutableSandboxedEnvironment):
 
     def concatenated(self, *parts: object) -> str:
         """Join texts as ``~`` does."""
-        return _short("".join(map(str, parts)))
+        joined = "".join(map(str, parts))
+        _fits(len(joined))
+        return joined
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:
         """Call what a template calls, once its arguments and then its result are within limits."""
@@ -127,7 +134,8 @@ def _joined(source: nodes.Template) -> nodes.Template:
         return node
 
     made: nodes.Template = replaced(source)
-    made.set_environment(source.environment)
+    if source.environment is not None:
+        made.set_environment(source.environment)
     return made
 
 

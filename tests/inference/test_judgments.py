@@ -9,6 +9,7 @@ import pytest
 
 from conjury.inference.errors import InputError
 from conjury.inference.judgments import load_judgments, stack_judgments
+from conjury.inference.study import load_any_study
 
 ROWS = pd.DataFrame(
     {
@@ -64,3 +65,19 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, change: dict, options: dic
 def test_judges_without_a_kind_need_a_study(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="column 'judge_kind' is missing"):
         load_judgments(written(tmp_path, ROWS.drop(columns="judge_kind")))
+
+
+def test_a_missing_column_is_refused_with_the_option_that_renames(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text("rater,item_id,rating\nann,a,1\n")
+    with pytest.raises(InputError, match=r"'judge_id' is missing.*as --rename rater=judge_id"):
+        load_judgments(path)
+    with pytest.raises(InputError, match=r"'value' is missing.*as --rename rating=value"):
+        load_judgments(path, renames={"rater": "judge_id"})
+
+
+def test_a_judge_that_looks_like_a_model_is_never_taken_for_a_person(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text("judge_id,item_id,dimension,value\nann,a,funniness,1\nmade-up-gpt-9,a,funniness,2\n")
+    with pytest.raises(InputError, match=r"made-up-gpt-9 may be a model that the study does not name"):
+        load_judgments(path, study=load_any_study("oogiri"))  # type: ignore[arg-type]
