@@ -61,7 +61,7 @@ def solve_on_rows(plan: Plan, fit: RowFit) -> Solution:
 def _row_regression(plan: Plan, chosen: list[int]) -> tuple[RowRegression, np.ndarray]:
     cells = plan.cells
     design = np.hstack([plan.blocks[i].design for i in chosen])
-    used = plan.used[chosen].any(axis=0)
+    used = np.asarray(plan.used[chosen].any(axis=0))
     rows = used[cells.cell] & (cells.weight > 0)
     kept = independent_columns(design.T @ (design * (cells.cell_weight * used)[:, None]))
     regression = RowRegression(
