@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -29,7 +30,7 @@ def sides(weight: np.ndarray, total: np.ndarray) -> np.ndarray:
     """
     ones = (weight - total <= EDGE * weight) & (weight > 0)
     zeros = (total <= EDGE * weight) & (weight > 0)
-    return ones.astype(int) - zeros.astype(int)
+    return np.asarray(ones.astype(int) - zeros.astype(int))
 
 
 def is_overlapping(side: np.ndarray, weight: np.ndarray, fitted: np.ndarray, linear_step: np.ndarray) -> bool:
@@ -81,8 +82,8 @@ def separated(design: np.ndarray, side: np.ndarray) -> np.ndarray:
     np.minimum.at(least, pattern, side)
     shared = np.where(most == least, most, 0)
     extreme = shared != 0
-    signed = diags_array(shared[extreme].astype(float)) @ csr_array(rows[extreme])
-    both = csr_array(rows[~extreme])
+    signed: Any = diags_array(shared[extreme].astype(float)) @ csr_array(rows[extreme])
+    both: Any = csr_array(rows[~extreme])
     found = linprog(
         -np.asarray(signed.sum(axis=0)).ravel(),
         A_ub=-signed,

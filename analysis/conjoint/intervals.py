@@ -9,6 +9,7 @@ from scipy.special import ndtr, ndtri
 
 from ..results import vary
 
+_TIE = 1e-10  # relative to the largest replicate: rounding may put equal numbers on either side of each other
 METHODS = ("percentile", "basic", "bca", "studentized")
 
 
@@ -124,8 +125,13 @@ def _quantiles(values: np.ndarray, level: float | np.ndarray) -> np.ndarray:
 
 def _share_below(values: np.ndarray, bound: float | np.ndarray) -> np.ndarray:
     """Share of each column below a bound, ties counted half, kept off 0 and 1 by one draw."""
-    known = (~np.isnan(values)).sum(axis=0)
-    below = (values < bound).sum(axis=0) + 0.5 * (values == bound).sum(axis=0)
+    known = ~np.isnan(values)
+    near = _TIE * np.maximum(
+        np.abs(values, where=known, out=np.zeros_like(values)).max(axis=0), np.abs(bound)
+    )
+    away = values - bound
+    below = (away < -near).sum(axis=0) + 0.5 * (np.abs(away) <= near).sum(axis=0)
+    known = known.sum(axis=0)
     return np.asarray((below + 0.5) / (known + 1))
 
 

@@ -383,3 +383,33 @@ def test_an_estimate_that_never_varies_has_no_interval() -> None:
 def test_what_cannot_be_drawn_is_refused(says: str, call: Callable[[], object]) -> None:
     with pytest.raises(InputError, match=says):
         call()
+
+
+def test_ties_with_the_null_are_ties_whatever_rounding_does() -> None:
+    rng = np.random.default_rng(3)
+    exact = np.repeat([0.4, 0.5, 0.6], [20, 60, 20])[:, None]
+    for scale in (1.0, 1e-6, 1e6):
+        rounded = exact * scale * (1 + 1e-16 * rng.normal(size=exact.shape)) + scale * 1e-16 * rng.choice(
+            [-1, 1], exact.shape
+        )
+        found = [
+            intervals.percentile(
+                intervals.Sample(np.array([0.5 * scale]), draws, np.array([True])), 0.05, 0.5 * scale
+            )
+            for draws in (exact * scale, rounded)
+        ]
+        assert found[0].p == pytest.approx(1.0)
+        np.testing.assert_array_equal(found[1].p, found[0].p)
+
+
+def test_p_values_of_few_pairs_do_not_depend_on_the_order_of_levels() -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {"chosen": [1.0, 0.0] * 9, "pair_id": np.arange(18) // 2, "a": rng.choice(list("xyz"), 18)}
+    )
+    frame["w"] = 0.1
+    plain = bootstrap(mm, frame, "chosen ~ a", draws=400, seed=2, h0=0.5).frame.set_index("level")
+    tenths = bootstrap(mm, frame, "chosen ~ a", draws=400, seed=2, h0=0.5, weights="w").frame.set_index(
+        "level"
+    )
+    np.testing.assert_allclose(tenths["p"], plain["p"], rtol=1e-12)

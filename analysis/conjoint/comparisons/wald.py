@@ -209,7 +209,7 @@ def _test(
     index = members.index.to_numpy()
     estimate = restrictions @ members["estimate"].to_numpy(float)
     vcov = restrictions @ vcov[np.ix_(index, index)] @ restrictions.T
-    rank = None if contrasts is None else int(np.linalg.matrix_rank(contrasts))
+    rank = None if contrasts is None else int(np.linalg.matrix_rank(contrasts, rtol=1e-9))
     if reference is not None:
         turn = reference.standardise
         estimate, vcov, rank = turn @ estimate, turn @ vcov @ turn.T, len(turn)

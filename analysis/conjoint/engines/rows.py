@@ -69,7 +69,7 @@ def solve_on_rows(plan: Plan, fit: RowFit) -> Solution:
 def _row_regression(plan: Plan, chosen: list[int]) -> tuple[RowRegression, np.ndarray]:
     cells = plan.cells
     design = np.hstack([plan.blocks[i].design for i in chosen])
-    inside = plan.used[chosen].any(axis=0)
+    inside = np.asarray(plan.used[chosen].any(axis=0))
     used = inside[cells.cell] & (cells.weight > 0)
     rows = used if cells.strata is None else np.ones_like(used)
     kept = independent_columns(design.T @ (design * (cells.cell_weight * inside)[:, None]))

@@ -96,7 +96,8 @@ def _pearson(x: Floats, y: Floats, mass: Floats) -> Floats:
         dy = y - (mass * y).sum(axis=1, keepdims=True) / total
         xx, yy = (mass * dx**2).sum(axis=1), (mass * dy**2).sum(axis=1)
         r = (mass * dx * dy).sum(axis=1) / np.sqrt(xx * yy)
-    flat = (xx <= 1e-12 * total[:, 0]) | (yy <= 1e-12 * total[:, 0])
+    least = [(1e-10 * np.abs(values).max(axis=1, initial=0)) ** 2 * total[:, 0] for values in (x, y)]
+    flat = (xx <= least[0]) | (yy <= least[1])
     return np.where(flat, np.nan, np.clip(r, -1, 1))
 
 

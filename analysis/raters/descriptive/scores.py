@@ -18,6 +18,8 @@ from ..items import item_clusters, ranks, with_items
 from ..ratings import HUMAN, Codes, Floats, Ratings, read_ratings
 from .strata import OVERALL, levels_of
 
+ROUNDING = 1e-10  # means that differ by less, relative to the largest, are the same
+
 Flags = NDArray[np.bool_]
 
 
@@ -232,7 +234,28 @@ def _means(ratings: Sequence[Ratings], groups: Sequence[str], items: Sequence[st
             total = np.bincount(item[here], weights=own[here], minlength=len(items))
             mean[d, g] = np.where(raters > 0, total / np.maximum(raters, 1), np.nan)
             count[d, g] = np.bincount(item[here], weights=sizes[here], minlength=len(items))
+        mean[d] = with_ties(mean[d])
     return mean, count
+
+
+def with_ties(values: Floats) -> Floats:
+    """Make values equal that differ by rounding alone, so that ranks and ties do not depend on it.
+
+    Means of thirds, for one, depend on the order of their addends.
+
+    Examples
+    --------
+    >>> with_ties(np.array([0.3, 0.1 + 0.2, 0.4])).tolist()
+    [0.3, 0.3, 0.4]
+    """
+    known = np.isfinite(values)
+    levels, level = np.unique(values[known], return_inverse=True)
+    if not len(levels):
+        return values
+    starts = np.diff(levels, prepend=-np.inf) > ROUNDING * np.abs(levels).max()
+    made = values.copy()
+    made[known] = levels[starts][np.cumsum(starts) - 1][level]
+    return made
 
 
 def _partial(mean: Floats, groups: Sequence[str]) -> list[str]:

@@ -11,10 +11,12 @@ from scipy import stats
 
 from conjury.analysis.raters.descriptive import tier_accuracy
 from conjury.analysis.raters.descriptive.order_of_tiers import score_order
+from conjury.analysis.raters.descriptive.scores import item_scores, with_ties
 from conjury.inference.errors import InputError
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 TIERS = ["high", "mid", "low"]
+TOTALS = (3, 4, 7)  # of three ratings: as means, their sum depends on their order
 OF_TOPICS = {"column": "response_type", "within": "topic_id"}
 
 
@@ -154,3 +156,24 @@ def test_random_ratings_are_at_chance() -> None:
     gap = np.stack([made.order.mean(axis=1) - made.order_chance.mean(axis=1), made.pairs.mean(axis=1)
                     - made.pairs_chance.mean(axis=1)])  # fmt: skip
     assert np.abs(gap).max() < 0.012
+
+
+def test_ties_of_means_do_not_hang_on_the_order_of_ratings() -> None:
+    """Judges with three samples have means in thirds, whose sums differ by rounding with their order."""
+    sums = {"high": TOTALS, "mid": TOTALS[::-1], "low": (*TOTALS[1:], TOTALS[0])}
+    rows = [
+        (judge, kind, f"t{topic}_{tier}", sample, value)
+        for topic in range(3)
+        for tier, totals in sums.items()
+        for kind in ("human", "model")
+        for judge, total in zip(["ann", "bob", "cem"] if kind == "human" else ["gpt"], totals, strict=False)
+        for sample, value in enumerate([total // 3, (total + 1) // 3, (total + 2) // 3], 1)
+    ]
+    judgments = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "sample", "value"])
+    items = judgments[["item_id"]].drop_duplicates()
+    items = items.assign(
+        topic_id=items["item_id"].str.split("_").str[0], response_type=items["item_id"].str.split("_").str[1]
+    )
+    made = item_scores(judgments.assign(dimension="funny"), items)
+    assert np.ptp(made.of("funny", "human")) == 0
+    assert with_ties(np.array([np.nan, 0.3, 0.1 + 0.2, 0.4, -0.3])).tolist()[1:] == [0.3, 0.3, 0.4, -0.3]
