@@ -143,9 +143,8 @@ def _copies_named_here(raw: pd.DataFrame, frame: pd.DataFrame, study: ItemStudy)
     """Say how `_apart` named each copy, by its name; empty where the file has names of its own."""
     if "condition" not in frame or "base_item_id" in rename_columns(raw.head(0), study):
         return {}
-    theirs = next(
-        (name for name in map(str, raw) if study.column_aliases.get(name, name) == "condition"), "condition"
-    )
+    named = (name for name in map(str, raw) if study.column_aliases.get(name, name) == "condition")
+    theirs = next(named, "condition")
     copies = frame[frame["condition"] != UNPERTURBED].drop_duplicates("item_id")
     parts = zip(copies["item_id"], copies["base_item_id"], copies["condition"], strict=True)
     return {
