@@ -127,7 +127,7 @@ def _over_items(
     ``given``, shape (S, n_window), gets the expected items of each stratum at the nodes.
     Nothing but unsigned offsets into flat arrays lets the compiler make vectors of the inner loops.
     """
-    n_nodes, n_window = np.uint64(n_nodes), np.uint64(weights.shape[1])
+    width, n_window = np.uint64(n_nodes), np.uint64(weights.shape[1])
     post, share = np.empty(n_window), np.empty(n_window)
     value = 0.0
     for i in range(len(item_start) - 1):
@@ -137,7 +137,7 @@ def _over_items(
         prior = weights[stratum]
         at = first
         if (models - first) % 2 == 1:
-            one = np.uint64(item_cell[at]) * n_nodes + left
+            one = np.uint64(item_cell[at]) * width + left
             for q in range(n_window):
                 post[q] = prior[q] * chance[one + q]
             at += 1
@@ -145,8 +145,8 @@ def _over_items(
             for q in range(n_window):
                 post[q] = prior[q]
         while at < models:
-            one = np.uint64(item_cell[at]) * n_nodes + left
-            two = np.uint64(item_cell[at + 1]) * n_nodes + left
+            one = np.uint64(item_cell[at]) * width + left
+            two = np.uint64(item_cell[at + 1]) * width + left
             for q in range(n_window):
                 post[q] *= chance[one + q] * chance[two + q]
             at += 2
@@ -167,7 +167,7 @@ def _over_items(
             post[q] /= total
             share[q] = by_people * post[q]
         for at in range(models, last):
-            one = np.uint64(item_cell[at]) * n_nodes + left
+            one = np.uint64(item_cell[at]) * width + left
             seen = 0.0
             for q in range(n_window):
                 seen += post[q] * chance[one + q]
@@ -186,7 +186,7 @@ def _over_items(
         for q in range(n_window):
             here[q] += share[q]
         for at in range(first, models):
-            one = np.uint64(item_cell[at]) * n_nodes + left
+            one = np.uint64(item_cell[at]) * width + left
             for q in range(n_window):
                 mass[one + q] += share[q]
     return value

@@ -21,7 +21,6 @@ FLAT = {
     "discrimination_sd": Prior("log_normal", (1e-3, 0.1)),
     "severity_sd": Prior("half_normal", (3.0,)),
     "discrimination": (1.0, 3.0),
-    "careless": (2.0, 2e4),
     "shape": (0.0, 1e-3),
 }
 CUT = np.array([-1.3, -0.3, 0.4, 1.5])
@@ -214,7 +213,14 @@ def assert_like_clmm(fit, expected, link):
         assert abs(np.median(draws) - rows.loc[term, "estimate"]) < draws.std()
 
 
+@pytest.fixture
+def nobody_careless(monkeypatch):
+    """As clmm has it: all people discriminate alike."""
+    monkeypatch.setattr("conjury.analysis.raters.models.ordinal_density.CARELESS_SD", 1e-3)
+
+
 @pytest.mark.r
+@pytest.mark.usefixtures("nobody_careless")
 @pytest.mark.parametrize("link", ["logit", "probit"])
 def test_estimates_on_wine_are_those_of_clmm(link):
     code = "w <- ordinal::wine; write.csv(data.frame(judge_id = paste0('j', w$judge), judge_kind = 'human', \
@@ -228,6 +234,7 @@ item_id = paste0('b', w$bottle), value = as.integer(w$rating)), row.names = FALS
 
 
 @pytest.mark.shared
+@pytest.mark.usefixtures("nobody_careless")
 def test_estimates_on_cebab_are_those_of_clmm(shared):
     table = pd.read_parquet(shared / "data" / "ratings" / "annotations.parquet")
     table = table[(table["dataset"] == "cebab_stars") & (table["judge_kind"] == "human")]

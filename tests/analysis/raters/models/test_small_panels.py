@@ -69,7 +69,7 @@ def test_three_people_who_hardly_differ_sample_without_a_divergence() -> None:
 
 
 def test_a_careless_person_is_named_and_does_not_spoil_the_panel() -> None:
-    table, _ = made_up_panel(Panel(8, 1, 150, seed=3, spread=0.15, severity=0.3))
+    table, _ = made_up_panel(Panel(8, 1, 250, seed=3, spread=0.15, severity=0.3))
     rng = np.random.default_rng(1)
     careless = table["judge_id"] == "p02"
     table.loc[careless, "value"] = rng.integers(1, 6, careless.sum())
