@@ -142,7 +142,7 @@ def _read_scores(result: RaterResult, told: Names) -> str:
     frame, places = placed(frame, result.settings, told)
     if len(places) > MOST_PLACES:
         return ""
-    said = []
+    said: list[str] = []
     for place in places:
         own = frame[frame["_where"] == place]
         judges = own[own["judge_kind"] != BASELINE].dropna(subset="estimate")

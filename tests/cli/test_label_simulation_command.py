@@ -77,6 +77,7 @@ def test_nothing_of_a_simulation_stands_beside_print(conjury_here: Told) -> None
     assert not fitted.notes
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("study", "options"),
