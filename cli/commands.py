@@ -127,7 +127,7 @@ def render_report(name: str, results: Path, out: Path, to: str) -> None:
     from conjury.analysis.render import render, reports
     from conjury.analysis.store import ResultsFolder
 
-    if name in reports() and not ResultsFolder(results).manifest:
+    if name in reports() and not (results.is_dir() and ResultsFolder(results).manifest):
         raise InputError(
             f"{results} holds no results (manifest.json is missing); run `conjury fit` first or name another "
             "folder with --results."

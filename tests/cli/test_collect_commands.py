@@ -286,7 +286,7 @@ ASK = ("collect", "towns", "--judge", "judge")
         ((*ASK, "--base-url", ""), "--base-url"),
         (
             ("collect", "towns", "--judge", "mine", "--base-url", "http://127.0.0.1:9/v1"),
-            "name one with --model",
+            "check the address, and that a server is running there",
         ),
         (("collect", "posts", "--judge", "judge", "--answer", "token"), "longer than one token"),
         (("collect", "posts", "--judge", "judge", "--backend", "simulated"), "'posts' has no truth table"),
