@@ -32,7 +32,7 @@ QUANTITIES = {
     "better_than_human": "Probability of following the consensus more closely than a random person",
     "closer_than_human": "Probability of lying nearer to it in points, on one item, than a random person",
 }
-FAR_BELOW = 1 / 3  # of a typical person's discrimination, under which a person does not follow the panel
+FAR_BELOW = 1 / 2  # of a typical person's discrimination, under which a person does not follow the panel
 AT_END = 0.8  # share of one extreme rating from which on latent correlations are not identified
 ITEMS_IN_STATISTICS = 2  # ratings by people that an item needs for their spread
 
@@ -247,7 +247,7 @@ def followers(draws: Draws, data: OrdinalData, alpha: float) -> list[str]:
         if data.size[g] > 1 and (own < FAR_BELOW * typical).mean() > 1 - alpha / 2:
             lower, upper = np.quantile(own, [alpha / 2, 1 - alpha / 2])
             told.append(
-                f"'{data.judges[j]}' does not follow the other people of the panel: discrimination "
+                f"'{data.judges[j]}' follows the panel far less than its other people do: discrimination "
                 f"{own.mean():.2f} ({lower:.2f} to {upper:.2f}), a typical person's is {typical.mean():.2f}; "
                 "look at these ratings, and fit again without them if they were given carelessly."
             )

@@ -371,7 +371,7 @@ def _positive(gradient: Floats, place: int, prior: Floats, at: float, d_at: floa
     """Log prior density of a positive parameter by its logarithm; its whole gradient goes to its place."""
     value, slope = _log_prior(prior, at)
     gradient[place] = d_at * at + slope
-    return value
+    return float(value)
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]

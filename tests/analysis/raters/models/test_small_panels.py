@@ -79,10 +79,10 @@ def test_a_careless_person_is_named_and_does_not_spoil_the_panel() -> None:
     def of_people(found: RaterFit, quantity: str) -> pd.Series[float]:
         return found.frame.set_index(["group", "quantity"]).loc[("human", quantity)]
 
-    assert [note for note in fit.notes if note.startswith("'p02' does not follow")]
-    assert not [note for note in others.notes if "does not follow" in note]
+    assert [note for note in fit.notes if note.startswith("'p02' follows the panel far less")]
+    assert not [note for note in others.notes if "far less" in note]
     typical = of_people(others, "discrimination")["estimate"]
-    assert of_people(fit, "discrimination")["estimate"] == pytest.approx(typical, rel=0.1)
+    assert of_people(fit, "discrimination")["estimate"] == pytest.approx(typical, rel=0.25)
     assert of_people(fit, "discrimination_sd")["estimate"] < 0.35
 
 
