@@ -75,13 +75,8 @@ class ResultsFolder:
         """Hand out an empty draft whose files join those of the folder at the end.
 
         They take the place of the files of an earlier run of the same ``part``, which is also where the
-        manifest lists them. When the block fails or is interrupted the folder stays as it was.
-
-        Raises
-        ------
-        InputError
-            Another process writes to the folder, or its results were replaced since the block's manifest was
-            read.
+        manifest lists them. When the block fails or is interrupted, or the results were replaced since its
+        manifest was read, the folder stays as it was.
         """
         with self._draft() as draft:
             yield draft
@@ -125,8 +120,7 @@ class ResultsFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             lock = Lock(self.path / ".lock", passing=True)
         except Held as holder:
-            origin = self.origin
-            holds = f", which still holds those {origin}" if origin else ""
+            holds = f", which still holds those {self.origin}" if self.origin else ""
             raise InputError(
                 f"{self.path}: {holder} is writing results to this folder{holds}; wait until it is done, or "
                 "choose another folder."

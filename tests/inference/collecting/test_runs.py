@@ -498,9 +498,13 @@ def empty_run(study: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_run_that_received_nothing_does_not_speak_of_answers(
-    empty_run: Path, capsys: pytest.CaptureFixture[str]
+    study: Path, empty_run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "Answers so far" not in capsys.readouterr().out
+    with pytest.raises(InputError, match="no key"):
+        collect(study, empty_run)
+    told = capsys.readouterr().out
+    assert "0 answered" in told
+    assert "Answers so far" not in told
     assert not list(empty_run.glob("*.parquet"))
 
 
