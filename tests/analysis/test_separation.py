@@ -98,6 +98,13 @@ def test_engines_weights_and_clusters_do_not_change_which(case: str, options: di
     assert infinite(DATA.assign(y=outcome), formula, **options) == expected
 
 
+@pytest.mark.r
+@pytest.mark.parametrize("case", CASES)
+def test_the_engine_of_r_reports_the_same_logits(case: str) -> None:
+    outcome, formula, expected = CASES[case]
+    assert infinite(DATA.assign(y=outcome), formula, engine="survey") == expected
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_rounding_and_the_order_of_rows_do_not_change_which(case: str) -> None:
     outcome, formula, expected = CASES[case]
