@@ -138,5 +138,5 @@ def test_studies_that_cannot_be_simulated_say_why(study: ItemStudy, tmp_path: Pa
         simulate_ratings(bare, 1)
     with pytest.raises(InputError, match="Study posts has no rating scales or no assignment"):
         simulate_ratings(bare, 1, raters=study.folder / "truth.csv")
-    with pytest.raises(InputError, match="the truth table cannot be read"):
+    with pytest.raises(InputError, match="there is no such file"):
         simulate_ratings(study, 1, raters=tmp_path / "none.csv")
