@@ -43,7 +43,7 @@ def test_means_of_a_choice_end_at_0_and_keep_all_other_numbers() -> None:
     assert rare["estimate"] - Z * rare["std_error"] < 0
     assert rare["lower"] == 0
     assert rare["upper"] == pytest.approx(rare["estimate"] + Z * rare["std_error"], abs=1e-6)
-    assert rare["z"] == pytest.approx(rare["estimate"] / rare["std_error"])
+    assert rare["z"] == pytest.approx((rare["estimate"] - 0.5) / rare["std_error"])
     assert row(mm(sixty_pairs(9), "chosen ~ tone", "pair_id"), "rare")["upper"] == 1
     grouped = cj(sixty_pairs().assign(who="gpt"), "chosen ~ tone", "pair_id", estimate="mm", by="who")
     assert row(grouped, "rare")["lower"] == 0

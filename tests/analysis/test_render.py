@@ -21,7 +21,7 @@ from conjury.inference.paths import QUARTO
 
 KNOWN_CELL_OPTIONS = {"tags", "output"}
 PRINTING = {
-    "gt", "effects", "further_effects", "differences", "means", "prompts", "published", "truth",
+    "gt", "effects", "people", "further_effects", "differences", "means", "prompts", "published", "truth",
     "frequencies", "data_and_versions", "disagreement", "estimates_by_engine", "summary", "checks",
     "reliability", "stimuli", "power", "show", "both_answers", "commands",
 }  # fmt: skip
@@ -261,7 +261,7 @@ def test_both_reports_on_effects_share_their_sections() -> None:
         re.findall(r'^(?:with .*")?(## [^"\n]*)', read_text(QUARTO / f"{name}.qmd"), re.MULTILINE)
         for name in ("moderation", "conjoint")
     ]
-    assert len(sections[0]) == 16
+    assert len(sections[0]) == 17
     assert sections[0] == sections[1]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom
+from scipy.special import bdtrc
 
 from conjury.inference.columns import listed
 
@@ -381,7 +381,7 @@ def fit_in_words(check: pd.DataFrame, what: str, alpha: float = 0.05) -> str:
     told = check.loc[outside, check.columns[:first]].astype("string").fillna("")
     names = [" ".join(filter(None, row)) for row in told.to_numpy(dtype=object)]
     count = int(outside.sum())
-    unlikely = binom.sf(count - 1, len(check), alpha) < UNLIKELY
+    unlikely = bdtrc(count - 1, len(check), alpha) < UNLIKELY
     return (Problem if unlikely else str)(
         f"Of {len(check):,} {what}, {count:,} {'lies' if count == 1 else 'lie'} outside the "
         f"{1 - alpha:.0%} of the replications (about {expected:,} expected): {listed(names, 4)}."
