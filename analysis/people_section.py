@@ -99,13 +99,15 @@ def pairs_note(analysis: Mapping[str, Any]) -> str:
         return ""
     shared = [count["shared"] for count in counts]
     if not any(shared):
-        return "People and models judged different pairs, so that their estimates are independent."
+        return "People and models judged different pairs."
     low, high = min(shared), max(shared)
     span = whole(high) if low == high else f"{whole(low)} to {whole(high)}"
-    return (
-        f"People judged {whole(counts[0]['people'])} pairs, {span} of which a model judged as well; standard "
-        "errors account for the covariance that shared pairs cause."
-    )
+    people = int(counts[0]["people"])
+    pairs = "pair" if people == 1 else "pairs"
+    told = f"People judged {whole(people)} {pairs}, {span} of which a model judged as well"
+    if str(analysis.get("vcov")).startswith("HC"):
+        return f"{told}; standard errors take all rows as independent."
+    return f"{told}; standard errors account for the covariance that shared pairs cause."
 
 
 def people_tables(report: ReportData, name: str) -> list[GT]:

@@ -158,7 +158,7 @@ def _reading(report: Results, name: str, feature: str, groups: str) -> str:
 def means(report: Results, analysis: Mapping[str, Any]) -> str:
     """Show marginal means, in a figure."""
     name, title = str(analysis["name"]), plain(report.title(analysis))
-    line = float(analysis.get("h0") or HALF)
+    line = HALF if analysis.get("h0") is None else float(analysis["h0"])
     indifferent = ", indifference" if line == HALF else ""
     same = "the same choices" if report.outcome == "the choice" else "means of the same probabilities"
     return f"@fig-{slug(name)} shows {same} without a reference level.\n" + _figure(

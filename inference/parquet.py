@@ -59,7 +59,8 @@ def read_parquet(
     columns : sequence of str, optional
         Read only these.
     categories : sequence of str
-        Columns of text to be read as categories, which takes far less memory where texts repeat.
+        Columns of text to be read as categories, which takes far less memory where texts repeat. Their levels
+        are in alphabetical order unless the file holds levels.
 
     Raises
     ------
@@ -73,6 +74,8 @@ def read_parquet(
             table = file.read(columns=None if columns is None else list(columns))
         frame, noted = table.to_pandas(), table.schema.metadata or {}
         del table
+        for name in _plain_texts(path, categories):
+            frame[name] = frame[name].cat.reorder_categories(sorted(frame[name].cat.categories))
         pa.default_memory_pool().release_unused()
         if frame.index.names != [None]:
             frame = frame.reset_index()
@@ -88,6 +91,13 @@ def column_names(path: Path) -> list[str]:
         return list(pq.read_schema(path).names)
     except DAMAGE as error:
         raise _damaged(path, error) from None
+
+
+def _plain_texts(path: Path, columns: Sequence[str]) -> list[str]:
+    """Of these columns, those that the file holds as texts, without levels."""
+    schema = pq.read_schema(path)
+    texts = (pa.types.is_string, pa.types.is_large_string)
+    return [name for name in columns if any(is_text(schema.field(name).type) for is_text in texts)]
 
 
 def _damaged(path: Path, error: BaseException) -> InputError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -20,10 +22,13 @@ MEANS = ("mm", "cj_mm")
 
 
 def with_null(request: Request, data: pd.DataFrame) -> Request:
-    """The request with its null value: the one that was given, else that of the outcome."""
+    """The request with its null value: the one that was given, else chance, on the scale of the estimates."""
     if request.h0 is not None or request.verb not in MEANS:
         return request
-    return replace(request, h0=chance_of(data, request.formula.outcome, request.clusters))
+    chance = chance_of(data, request.formula.outcome, request.clusters)
+    if request.family != "gaussian" and chance:
+        chance = math.log(chance / (1 - chance))
+    return replace(request, h0=chance)
 
 
 def needed_columns(names: Iterable[str]) -> list[str]:
@@ -38,7 +43,7 @@ def chance_of(data: pd.DataFrame, outcome: str, clusters: Sequence[str] = ()) ->
     samples apart), without such a column in ``judge_id`` and ``task``, else in the single cluster column.
     The outcome is a forced choice where the outcomes of every choice with all k rows answered sum to 1 (one
     is 1 and the others are 0, or they are probabilities), and nowhere to more. Rows with a ``status`` other
-    than ok do not count.
+    than ok do not count. Where this holds for most choices only, the null value is 0, with a warning.
 
     Examples
     --------
@@ -57,16 +62,29 @@ def chance_of(data: pd.DataFrame, outcome: str, clusters: Sequence[str] = ()) ->
         code = data.groupby(keys, dropna=False, observed=True, sort=False).ngroup().to_numpy()
         size, sums = np.bincount(code), np.bincount(code, values)
         whole = (size == size.max()) & (np.bincount(code, answered) == size)
-        if size.max() > 1 and whole.any() and (np.abs(sums[whole] - 1) <= SUM_TOLERANCE).all():
-            return 1 / int(size.max()) if (sums <= 1 + SUM_TOLERANCE).all() else 0.0
+        if size.max() < 2 or not whole.any():
+            continue
+        forced = np.abs(sums[whole] - 1) <= SUM_TOLERANCE
+        if forced.all() and (sums <= 1 + SUM_TOLERANCE).all():
+            return 1 / int(size.max())
+        if forced.mean() > 0.5:
+            warnings.warn(
+                f"In {forced.sum():,} of {forced.size:,} choices exactly one profile is chosen, in the "
+                "others none or several. Marginal means are tested against 0; if one had to be chosen, give "
+                f"h0={1 / int(size.max()):g}, and leave outcomes of skipped choices missing.",
+                stacklevel=2,
+            )
+            return 0.0
     return 0.0
 
 
 def _choices(data: pd.DataFrame, clusters: Sequence[str]) -> Iterator[list[str]]:
-    """Columns that may tell choices apart; only the first that there are."""
+    """Columns that may tell choices apart: of pairs, perhaps numbered within clusters, else of tasks."""
     for name in _PAIR:
         if name in data:
-            yield [name, *(column for column in _WITHIN if column in data)]
+            within = [name, *(column for column in _WITHIN if column in data)]
+            yield within
+            yield list(dict.fromkeys([*within, *(column for column in clusters if column in data)]))
             return
     if set(_TASK) <= set(data):
         yield [*_TASK, *(column for column in _WITHIN if column in data and column not in _TASK)]

@@ -22,6 +22,7 @@ from .comparisons.multiplicity import adjust
 from .engines.solution import SOLVERS, assemble, solve
 from .estimands import amce_diffs_plan, mm_diffs_plan
 from .plan import Plan
+from .repeated import without_repeats
 from .request import Request, Vcov, is_independent, make_request, require_frame
 from .support import warn_of_few_clusters
 
@@ -161,8 +162,7 @@ def _two_groups(
     """Rows of people and of one model under one prompt without repeats, flags of people, the model's name."""
     for name in (JUDGE, KIND, PAIR):
         require_column(data, name)
-    if "repeat" in data:
-        data = data[~data["repeat"].fillna(False).to_numpy(dtype=bool)]
+    data = without_repeats(data)
     person = (data[KIND] == "human").to_numpy(dtype=bool, na_value=False)
     models = data[~person]
     if judge is not None or prompt is not None:

@@ -14,6 +14,7 @@ from .plan import Block, Plan
 FEW_CLUSTERS, FEW_FOR_CR2 = 20, 5
 REMEDY = "give vcov='CR2' or take p values from `wild`"
 REMEDY_CR2 = "take p values from `wild`"
+REMEDY_STRATA = "take their intervals as too narrow"
 REMEDY_CROSSED = "compare them with the pigeonhole bootstrap and with `mixed`"
 
 
@@ -38,13 +39,20 @@ def warn_of_few_clusters(plan: Plan) -> None:
         else:
             told = f"{feature}={level} has {count}, {len(found)} of the levels have fewer than {enough}"
             told += "; their errors may be too small"
-            crossed = len(plan.cells.clusterings) > 1
-            remedy = f"so {REMEDY_CROSSED if crossed else REMEDY_CR2 if reduced else REMEDY}"
+            remedy = f"so {_remedy(plan, reduced)}"
         warnings.warn(
             f"Few clusters of {name!r}: {told}; {remedy}, or use more values of {name!r}.",
             FewClusters,
             stacklevel=4,
         )
+
+
+def _remedy(plan: Plan, reduced: bool) -> str:
+    if plan.cells.strata is not None:
+        return REMEDY_STRATA
+    if len(plan.cells.clusterings) > 1:
+        return REMEDY_CROSSED
+    return REMEDY_CR2 if reduced else REMEDY
 
 
 def few_clusters(

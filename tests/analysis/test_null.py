@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.conjoint import bootstrap, cj, mm, mm_diffs
+from conjury.analysis.conjoint import amce, bootstrap, cj, mm, mm_diffs
 from conjury.analysis.conjoint.null import chance_of
 from conjury.analysis.fit import Options, fit_study
 from conjury.inference.simulate import simulate
@@ -112,3 +112,26 @@ def test_a_study_without_a_null_value_tests_against_one_half() -> None:
     found = fit_study(study, {"": made}, Options(draws=0))
     assert found.analyses[0]["h0"] == 0.5
     assert found.tables["mm"]["p"].median() > 0.001
+
+
+def test_logits_are_tested_against_the_logit_of_chance() -> None:
+    assert mm(choices(), FORMULA, "pair_id", family="quasibinomial").provenance.null == 0
+    three = mm(choices(3), FORMULA, "pair_id", family="quasibinomial")
+    assert three.provenance.null == pytest.approx(np.log(0.5))
+
+
+def test_a_few_choices_of_none_or_several_are_warned_of() -> None:
+    data = choices().assign(chosen=[0, 0] + [0, 1] * 59)
+    with pytest.warns(UserWarning, match="In 59 of 60 choices exactly one profile is chosen"):
+        assert mm(data, FORMULA, "pair_id").provenance.null == 0
+
+
+def test_pairs_may_be_numbered_within_respondents() -> None:
+    data = choices().assign(who=lambda d: d["pair_id"] // 10, pair=lambda d: d["pair_id"] % 10)
+    assert mm(data.drop(columns="pair_id"), FORMULA, "who").provenance.null == 0.5
+
+
+def test_texts_of_a_file_have_the_reference_that_texts_of_a_frame_have(tmp_path) -> None:
+    data, path = choices(), tmp_path / "plain.parquet"
+    data.to_parquet(path)
+    assert amce(path, FORMULA, "pair_id").frame.equals(amce(data, FORMULA, "pair_id").frame)

@@ -148,7 +148,8 @@ def _corrected(observed: Estimates, error: Swapping, cross: np.ndarray) -> Corre
         (estimate - share * tau) * by_estimate,
         np.sqrt(np.maximum(variance, 0.0)),
         observed.provenance.alpha,
-        df=df,
+        observed.provenance.null or 0.0,
+        df,
         support=SHARE if share else UNBOUNDED,
     )
     table = {"group": "all", "tau": tau, "std_error": error.std_error, "agreement": error.agreement.estimate}

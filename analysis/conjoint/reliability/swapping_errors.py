@@ -159,23 +159,29 @@ def swapping_errors(
     influence = np.zeros((len(pairs), len(masks)))
     for number, (name, mask) in enumerate(zip(names, masks, strict=True)):
         found.append(swapping_of(pairs[mask], of_pair[mask]))
-        _check(name, found[-1], int(mask.sum()))
+        _check(name, found[-1], swapping_of(pairs[mask]), int(mask.sum()))
         influence[mask, number] = found[-1].influence
     _warn_of_net_bias(names, found)
     return Errors(found, names, influence, of_pair, of_row, n)
 
 
-def _check(name: str, found: Swapping, n_repeats: int) -> None:
+def _check(name: str, clustered: Swapping, found: Swapping, n_repeats: int) -> None:
+    """Refuse what cannot be corrected, by the same verdict as reliability()."""
     which = "" if name == _POOLED else f" of {name}"
-    if found.n_units < 2:
+    if clustered.n_units < 2:
         raise InputError(
-            f"{found.n_units} repeats{which} with two answers are no basis for a swapping error; give a "
+            f"{clustered.n_units} repeats{which} with two answers are no basis for a swapping error; give a "
             "known tau as correct=, or collect repeats."
         )
     judged, agreement, stable = verdict(found, n_repeats), found.agreement.estimate, found.stable.estimate
     told = f"Repeated answers{which} agree in {agreement:.1%} of cases"
     if stable < agreement:
         told += f" ({stable:.1%} once a preference for position {found.preferred} is set apart)"
+    if not judged.correctable and found.n_units < 2:
+        raise InputError(
+            f"{told}, but all of them are by one respondent, who cannot stand for others; give a known tau "
+            "as correct=, or collect repeats of more respondents."
+        )
     if not judged.correctable:
         raise InputError(
             f"{told}, no better than chance: effects cannot be corrected; see reliability() for what the "

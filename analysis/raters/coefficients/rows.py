@@ -81,7 +81,7 @@ def compare(
             elif len(replicates) and np.isnan(replicates[:, at]).mean() > UNDEFINED:
                 share = np.isnan(replicates[:, at]).mean()
                 into.notes.append(f"{prefix}{name} has no value in {share:.0%} of the bootstrap samples.")
-            elif len(replicates) and np.isnan(lower[at]):
+            elif np.isnan(lower[at] if len(replicates) else own["lower"][at]):
                 alike.add(name)
             row |= {"coefficient": name, "weights": weights, "raters": raters, **_counts(compared, name)}
             into.rows.append(row | {column: values[at] for column, values in own.items()})
@@ -89,7 +89,12 @@ def compare(
             into.plans += _plans(estimate, replicates, told, request.alpha)
     if alike:
         names = listed([name for name in EVERY if name in alike], 20)
-        into.notes.append(f"{prefix}no interval of {names}: every bootstrap sample gives the same value.")
+        why = (
+            "every bootstrap sample gives the same value"
+            if request.draws
+            else "its standard error is 0 or unknown"
+        )
+        into.notes.append(f"{prefix}no interval of {names}: {why}.")
     if not compared.panel.is_complete:
         undefined.discard("kendall_w")  # said already
     if undefined:

@@ -198,7 +198,11 @@ def _test(panel: Panel, made: Comparisons, plan: _Plan) -> tuple[pd.DataFrame, p
         panel.models, tested, kept, said, bounds(drawn, len(panel.models), plan.alpha),
         smallest_epsilon(tested, plan.q_fdr, plan.multiplicity), counts,
     )  # fmt: skip
-    alike = [] if drawn is None else without_spread(frame["winning_rate_lower"].isna())
+    alike = (
+        []
+        if drawn is None
+        else without_spread(frame["winning_rate_lower"].isna() & frame["winning_rate"].notna())
+    )
     people = annotator_rows(
         panel.models, panel.people, found, kept, said, plan.epsilon, plan.min_instances, plan.alpha
     )
