@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -27,6 +28,8 @@ from conjury.inference.paths import ROOT
 
 PARTS = ("data", "tables", "figures", "models", "manifest.json")
 DRAFT = ".draft-"  # begins the names of folders of results that are being made
+PATIENCE = 600.0  # seconds to wait for another process that writes to the folder
+RUN = ("created", "command", "data")  # what tells one run of a manifest from another
 SWAP = "swap.json"  # in such a folder: which files of it take the place of which of ours
 PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "statsmodels", "linearmodels", "matplotlib", "rpy2")
 SAMPLERS = ("pymc", "nutpie", "arviz", "pytensor", "numba")
@@ -75,13 +78,15 @@ class ResultsFolder:
         """Hand out an empty draft whose files join those of the folder at the end.
 
         They take the place of the files of an earlier run of the same ``part``, which is also where the
-        manifest lists them. When the block fails or is interrupted, or the results were replaced since its
-        manifest was read, the folder stays as it was.
+        manifest lists them. Another process that writes to the folder is waited for, so that nothing that
+        was computed is lost. When the block fails or is interrupted, or the results that its draft extends
+        were replaced, the folder stays as it was.
         """
-        with self._draft() as draft:
+        with self._draft(PATIENCE) as draft:
             yield draft
             drafted, now, owned = draft.manifest, self.manifest, self._owned() or []
-            if now and any(drafted.get(key) != now.get(key) for key in ("created", "command", "data")):
+            begun_here = drafted.get("created") == (drafted.get(part) or {}).get("created")
+            if now and any(drafted.get(key) != now.get(key) for key in (("data",) if begun_here else RUN)):
                 raise InputError(
                     f"The results in {self.path} were replaced while this was computed; run the same command "
                     "again."
@@ -95,11 +100,11 @@ class ResultsFolder:
             self._take(draft.path, [*written, "manifest.json"], ["manifest.json", *earlier])
 
     @contextmanager
-    def _draft(self) -> Iterator[ResultsFolder]:
+    def _draft(self, patience: float = 0.0) -> Iterator[ResultsFolder]:
         """A folder within the results that is gone in the end; until then nobody else writes to them."""
         new = not self.path.exists()
         try:
-            with self._locked():
+            with self._locked(patience):
                 self._finish_swaps()
                 draft = ResultsFolder(tempfile.mkdtemp(dir=self.path, prefix=DRAFT))
                 try:
@@ -112,13 +117,21 @@ class ResultsFolder:
                     self.path.rmdir()
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self, patience: float = 0.0) -> Iterator[None]:
         """Keep other processes from writing to the folder; the lock ends with this process."""
         from conjury.inference.ledger.lock import Held, Lock
 
+        until = time.monotonic() + patience
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            lock = Lock(self.path / ".lock", passing=True)
+            while True:
+                try:
+                    self.path.mkdir(parents=True, exist_ok=True)
+                    lock = Lock(self.path / ".lock", passing=True)
+                    break
+                except Held:
+                    if time.monotonic() > until:
+                        raise
+                    time.sleep(0.2)
         except Held as holder:
             holds = f", which still holds those {self.origin}" if self.origin else ""
             raise InputError(

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from .bounded import parse_json, read_content
-from .columns import coerce
+from .columns import coerce, listed
 from .design import draw_shared_pairs, enumerate_profiles, shared_table
 from .errors import InputError
 from .files import read_table, write_table
@@ -98,7 +98,13 @@ def restrictions_of(study: Study) -> dict[str, Any]:
 
 
 def check_restrictions(study: Study, design: DrawnDesign, run: Path) -> None:
-    """Refuse a design that was drawn under other restrictions than those of the study file."""
+    """Refuse a design that was drawn with other attributes or restrictions than those of the study file."""
+    missing = [one.id for one in study.attributes if one.id not in design.profiles]
+    if missing:
+        raise InputError(
+            f"{run}: the design was drawn without {listed(missing)}, which the study file has now; draw a "
+            "new design into another folder with --out."
+        )
     if design.drawn.get("restrictions") != restrictions_of(study).get("restrictions"):
         raise InputError(
             f"{run}: the design was drawn under other restrictions than the study file has now; restore "

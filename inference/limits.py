@@ -19,7 +19,7 @@ DIGITS = 40
 
 ATTRIBUTES = 100
 LEVELS = 1_000  # of an attribute
-PROFILES = 2_000_000  # that are enumerated
+PROFILES = 10_000_000  # that are enumerated
 TRUE_CELLS = 20_000  # combinations of attributes, each compared with each other for true values
 PAIRS = 1_000_000
 RESPONDENTS = 100_000

@@ -17,14 +17,13 @@ _MODELS = (
         "mixtral",
         "qwen",
         "deepseek",
-        "phi",
     ),
-    *("grok", "olmo", "smollm", "falcon", "vicuna", "command-r", "kimi", "glm", "llm", "ai", "bot", "model"),
+    *("grok", "olmo", "smollm", "falcon", "vicuna", "command-r", "kimi", "glm", "llm", "bot", "model"),
     *("openai", "anthropic", "davinci", "granite", "nemotron", "ernie", "internlm", "dbrx", "jamba"),
 )
 _LIKE_A_MODEL = re.compile(
-    rf"(?<![a-z0-9])(?:{'|'.join(_MODELS)})(?![a-z])|(?<![a-z0-9])o[134](?:-mini)?(?![a-z0-9])"
-    r"|(?<![a-z0-9])\d+(?:\.\d+)?b(?![a-z0-9])|-(?:instruct|chat)(?![a-z])",
+    rf"(?<![a-z0-9])(?:{'|'.join(_MODELS)})(?![a-z])(?! [a-z]+$)|(?<![a-z0-9])o[134]-(?:mini|pro|preview)"
+    r"|(?<![a-z0-9])phi-?\d|^ai$|[a-z]{3,}[-.0-9a-z]*-\d+(?:\.\d+)?b(?![a-z0-9])|-(?:instruct|chat)(?![a-z])",
     re.IGNORECASE,
 )
 
@@ -34,7 +33,7 @@ def like_models(names: Sequence[object]) -> list[str]:
 
     Examples
     --------
-    >>> like_models(["ann", "gpt-4o", "A1PHIB", "meta/Llama-3-8B", "r_model_2", "o3-mini"])
+    >>> like_models(["ann", "gpt-4o", "A1PHIB", "meta/Llama-3-8B", "r_model_2", "o3-mini", "Claude Petit"])
     ['gpt-4o', 'meta/Llama-3-8B', 'r_model_2', 'o3-mini']
     """
     return [str(name) for name in names if _LIKE_A_MODEL.search(str(name).replace("_", "-"))]

@@ -190,7 +190,7 @@ class Spending:
             self._unstated += most
             self.n_unstated += n_most
             self._n_answers += answered
-            if cost and not most:
+            if answered and not most and (cost or not reserved):
                 self._n_stated += 1
                 self._sum += cost
                 self._expected = self._sum / self._n_stated

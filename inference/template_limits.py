@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
-from math import prod
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -20,7 +19,19 @@ from .errors import InputError
 from .limits import TEMPLATE_CHARACTERS, TEMPLATE_STEPS
 
 _WIDTH = re.compile(r"%[-+ #0]*(\d{6}|\*|\d*\.(\d{6}|\*))")  # in a format with %
-_FIELD = re.compile(r":[^{}]*\d{6}")  # in a format with braces
+_FIELD = re.compile(r"\{[^{}]*:[^{}]*(\d{6}|\{)")  # in a format with braces
+_WIDE_CALLS = (
+    "center",
+    "just",
+    "zfill",
+    "expandtabs",
+    "indent",
+    "wordwrap",
+    "batch",
+    "slice",
+    "lorem",
+    "range",
+)
 _WIDE = "a format asks for a very wide field"
 _LARGEST = 10_000  # of a whole number that goes into a function or a filter
 _steps: ContextVar[list[int]] = ContextVar("steps")
@@ -112,7 +123,7 @@ def gathered(pieces: Iterator[str], source: object) -> str:
                 _fits(length)
     except TooMuch as error:
         raise InputError(
-            f"{source}: the template cannot be filled: it exceeds a limit ({error}); shorten its loops."
+            f"{source}: the template cannot be filled: it exceeds a limit ({error}); make it compute less."
         ) from None
     return "".join(texts)
 
@@ -167,11 +178,13 @@ def _short(value: Any) -> Any:
 def _check_arguments(text: Any, function: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
     """Refuse very large numbers, and replacements and formats whose result could be very long."""
     given = (*arguments, *keywords.values())
-    if any(isinstance(value, int) and abs(value) > _LARGEST for value in given):
-        raise TooMuch(f"{_LARGEST:,} as an argument")
     name = getattr(function, "__name__", "")
-    if name in ("replace", "do_replace"):
-        _fits(prod(len(value) for value in (text, *given[1:2]) if isinstance(value, str) and value))
+    if any(wide in name for wide in _WIDE_CALLS) and any(
+        isinstance(value, int) and abs(value) > _LARGEST for value in given
+    ):
+        raise TooMuch(f"{_LARGEST:,} as an argument of {name.removeprefix('do_')}")
+    if name in ("replace", "do_replace") and isinstance(text, str) and len(given) > 1:
+        _fits(len(text) + text.count(str(given[0])) * len(str(given[1])))
     if name == "do_format" and isinstance(text, str) and _WIDTH.search(text):
         raise TooMuch(_WIDE)
 

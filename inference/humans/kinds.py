@@ -69,7 +69,7 @@ def kinds_of(
         require_column(table, column, source, "--judge-kind")
         cells = _words(table, column, source)
         return _consistent(judges, pd.Series(cells[rows], index=judges.index), column, source), []
-    _refuse_if_mixed(names, table, source)
+    _refuse_if_mixed(names, judges, table, rows, source)
     return pd.Series(HUMAN, index=judges.index), [
         f"All {len(names):,} judges count as people (--models NAME names a model)."
     ]
@@ -96,7 +96,9 @@ def _consistent(judges: pd.Series[Any], kinds: pd.Series[Any], column: str, sour
     return kinds
 
 
-def _refuse_if_mixed(names: Sequence[str], table: pd.DataFrame, source: str) -> None:
+def _refuse_if_mixed(
+    names: Sequence[str], judges: pd.Series[Any], table: pd.DataFrame, rows: np.ndarray[Any, Any], source: str
+) -> None:
     """Refuse to guess where a name looks like a model's, or a column may say who is one."""
     remedy = "say who is a model with --models NAME (once for each) or --judge-kind COLUMN, or write --people"
     found = like_models(names)
@@ -107,7 +109,12 @@ def _refuse_if_mixed(names: Sequence[str], table: pd.DataFrame, source: str) -> 
         )
     for column in map(str, table):
         words = {plain(cell) for cell in table[column].dropna().unique()[:100]}
-        if words and words <= WORDS.keys() and MODEL in {WORDS[word] for word in words}:
+        if (
+            words
+            and words <= WORDS.keys()
+            and MODEL in {WORDS[word] for word in words}
+            and table.iloc[rows][column].groupby(judges.to_numpy()).nunique().max() <= 1
+        ):
             raise InputError(
                 f"{source}: column '{column}' ({listed(sorted(words), 4)}) may say who is a model; write "
                 f"--judge-kind {column} if it does, --models NAME, or --people if all judges are people."

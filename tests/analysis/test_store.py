@@ -8,11 +8,13 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from conjury.analysis import store
 from conjury.analysis.r import RStatus
 from conjury.analysis.store import ResultsFolder, describe_file, describe_run
 from conjury.inference.errors import InputError
@@ -317,7 +319,10 @@ def start_writer(folder: Path) -> subprocess.Popen[str]:
     return process
 
 
-def test_a_second_process_is_refused_in_words_and_a_killed_one_leaves_no_lock(tmp_path: Path) -> None:
+def test_a_second_process_is_refused_in_words_and_a_killed_one_leaves_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "PATIENCE", 0.0)
     folder = ResultsFolder(tmp_path)
     folder.write({"amce": TABLE}, {**RUN, "created": "2026-01-02T03:04:05+00:00", "command": "conjury fit a"})
     before = names(tmp_path)
@@ -412,3 +417,24 @@ def test_parts_that_are_added_at_the_same_time_are_both_kept(tmp_path: Path) -> 
             draft.write({part: TABLE}, read | {part: {"n": 1}})
     assert {"agreement", "diagnosed"} <= set(folder.manifest)
     assert names(tmp_path) == set(folder.manifest["files"])
+
+
+def test_a_part_that_was_computed_waits_for_another_writer(tmp_path: Path) -> None:
+    folder = ResultsFolder(tmp_path)
+    process = start_writer(tmp_path)
+    threading.Timer(0.5, process.kill).start()
+    with folder.extended("agreement") as draft:
+        draft.write({"alpha": TABLE}, {**RUN, "agreement": {}})
+    process.wait()
+    assert process.stdout is not None
+    process.stdout.close()
+    assert "tables/alpha.csv" in names(tmp_path)
+
+
+def test_two_parts_begin_a_folder_at_the_same_time(tmp_path: Path) -> None:
+    folder = ResultsFolder(tmp_path / "new")
+    for part in ("agreement", "alt_test"):
+        run = {**RUN, "created": part, "data": ["a"]}
+        with folder.extended(part) as draft:
+            draft.write({part: TABLE}, {**run, part: {"created": part}})
+    assert {"agreement", "alt_test"} <= set(folder.manifest)

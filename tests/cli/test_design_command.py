@@ -258,6 +258,15 @@ def test_a_design_of_other_restrictions_is_not_overwritten(said: Told, tmp_path:
     assert (DESIGN / "card.html").read_bytes() == before
 
 
+def test_a_design_without_an_attribute_of_the_study_is_refused(said: Told, tmp_path: Path) -> None:
+    file = study(tmp_path)
+    assert said(file, "--pairs", 20)[0] == 0
+    profiles = pd.read_parquet(DESIGN / "profiles.parquet")
+    profiles.drop(columns="place").to_parquet(DESIGN / "profiles.parquet")
+    code, _, err = said(file, "--pairs", 20)
+    assert (code, "was drawn without place, which the study file has now" in err) == (2, True)
+
+
 def test_a_wrong_restriction_is_refused_with_its_line(said: Told, tmp_path: Path) -> None:
     made = study(tmp_path, design={"restrictions": [{"levels": {"place": ["cost"], "river": ["dry"]}}]})
     code, _, err = said(made)

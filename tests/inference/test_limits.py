@@ -51,6 +51,10 @@ def test_aliases_that_do_not_multiply_are_read(tmp_path: Path) -> None:
         ("{{ '{:>3}'.format(1) }}.{{ '{}'.format(x) }}", "1.hé"),
         ("{% macro twice(a) %}{{ a }}{{ a }}{% endmacro %}{{ twice(x) }}{{ x|replace('h', 'H') }}", "héhéHé"),
         ("{% for k, v in {'a': 1}.items() %}{{ loop.index }}{{ k }}{{ v }}{% else %}none{% endfor %}", "1a1"),
+        ("{{ '{:,}'.format(50000) }} {{ '%d'|format(20250101) }} {{ y|default(20000) }}",
+         "50,000 20250101 20000"),
+        ("{{ 'Total: 1000000 for {}'.format(x) }} {{ (x * 4000)|replace('z', x * 3000)|length }}",
+         "Total: 1000000 for hé 8000"),
         ("{% for a in [] %}{{ a }}{% else %}none{% endfor %}", "none"),
     ],
 )  # fmt: skip

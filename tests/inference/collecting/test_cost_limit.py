@@ -193,6 +193,14 @@ def test_few_requests_are_in_flight_before_anything_is_measured() -> None:
     assert [spending.admit(str(n), 5.0) for n in range(3)] == ["send", "send", "wait"]
 
 
+def test_a_model_that_costs_nothing_is_asked_at_full_speed() -> None:
+    spending = Spending(Budget(PRICE, 1, max_cost=1.0), 0.0, 0.0, expected=0.0)
+    for n in range(20):
+        assert spending.admit(f"a{n}", 0.0) == "send"
+        spending.settle(f"a{n}", 0.0, 0.0, 0, answered=True)
+    assert {spending.admit(f"b{n}", 0.0) for n in range(20)} == {"send"}
+
+
 def test_a_cost_beyond_the_bound_scales_all_that_is_counted_at_the_most() -> None:
     spending = Spending(Budget(PRICE, 1, max_cost=100.0), 0.0, 0.0, expected=1.0)
     assert spending.admit("a", 5.0) == "send"

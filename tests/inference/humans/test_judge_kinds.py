@@ -101,6 +101,12 @@ def test_ordinary_raters_count_as_people_with_a_note(write: Write) -> None:
     assert "All 2 judges count as people (--models NAME names a model)." in made.notes
 
 
+def test_columns_that_differ_within_a_judge_say_nothing_about_judges(write: Write) -> None:
+    rows = ["ann,human,a,1", "ann,ai,b,2", "bob,ai,a,2", "bob,human,b,1"]
+    made = read_crowd(write("rater,source,item,rating", *rows), "csv", LONG)
+    assert set(kinds(made).values()) == {"human"}
+
+
 def test_types_of_items_are_no_kinds_of_judges(write: Write) -> None:
     made = read_crowd(write("rater,type,item,rating", "ann,pun,a,1", "bob,pun,a,2"), "csv", LONG)
     assert set(kinds(made).values()) == {"human"}
@@ -112,8 +118,16 @@ def test_workers_of_a_platform_are_people_whatever_their_names(write: Write) -> 
 
 
 def test_names_of_models_are_recognised_and_ids_of_people_are_not() -> None:
-    models = ["gpt-4o-mini", "claude_3_opus", "Llama-2-7b-chat", "google/gemini-1.5-pro", "Qwen2.5-72B", "o1"]
+    models = [
+        "gpt-4o-mini",
+        "claude_3_opus",
+        "Llama-2-7b-chat",
+        "google/gemini-1.5-pro",
+        "Qwen2.5-72B",
+        "o1-mini",
+    ]
     people = ["ann", "R_3nXb7", "A2PHI9XGROKZ", "5f0000aa", "rater 12", "12", "Modelski", "maria.b"]
+    people += ["Claude Petit", "Phi Nguyen", "Ai Tanaka", "o1", "P_1b"]
     assert like_models(models) == models
     assert like_models(people) == []
 
