@@ -121,7 +121,7 @@ def raters(
         int | None,
         typer.Option(
             min=4,
-            help="Draws of a chain; of ordinal 1,600, of small panels 1,500.",
+            help="Draws of a chain; of ordinal 1,600, of small panels 2,500.",
             callback=at_most(DRAWS),
         ),
     ] = None,
@@ -129,7 +129,7 @@ def raters(
         int | None,
         typer.Option(
             min=1,
-            help="Draws to adapt in, of a chain; of ordinal 250, of small panels 1,000.",
+            help="Draws to adapt in, of a chain; of ordinal 250, of small panels 500.",
             callback=at_most(DRAWS),
         ),
     ] = None,

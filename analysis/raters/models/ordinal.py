@@ -45,7 +45,7 @@ LINKS = ("logit", "probit")
 AGREEING = 2000  # draws from which agreement is computed
 REPLICATED = 200
 FEW_PEOPLE, FEW_RATINGS = 10, 2000  # up to which a panel is small
-MANY, FEW = (1600, 250, 2), (1500, 1000, 4)  # draws, draws to adapt in, chains; of small panels
+MANY, FEW = (1600, 250, 2), (2500, 500, 4)  # draws, draws to adapt in, chains; of small panels
 FEW_ACCEPT = 0.9  # acceptance rate that is aimed at for few people
 
 
@@ -119,7 +119,7 @@ def rater_model(
         (half-normal), ``quality`` and ``bias`` by level of the covariates (normal, mean 0). Each name to
         numbers or to a Prior.
     draws, tune, chains : int, optional
-        Draws to keep and to adapt in, per chain. By default 4 chains of 1,500 draws after 1,000 for up to ten
+        Draws to keep and to adapt in, per chain. By default 4 chains of 2,500 draws after 500 for up to ten
         people or 2,000 ratings, which leave wide posteriors and take seconds to sample, and 2 chains of 1,600
         after 250 for more.
     seed, sampler, progress

@@ -20,7 +20,7 @@ from .ordinal_shape import BUMPS
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-INFORMATIVE = {"severity": 8, "discrimination": 60}  # ratings that tell as much of a person as the panel does
+INFORMATIVE = {"severity": 8, "discrimination": 20}  # ratings that tell as much of a person as the panel does
 REPEATED = 20  # items rated more than once by a judge of a group, from which own effects are estimated
 RARE = 0.5  # share of the average below which a stratum is named
 
