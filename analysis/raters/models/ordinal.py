@@ -151,7 +151,12 @@ def rater_model(
     one rating an item, a model's lasting judgment of the item and the noise of its answer cannot be told
     apart: ``latent_correlation_rating`` is then the correlation of the consensus with the latent value
     behind a single rating, noise included, a lower bound for ``latent_correlation`` of the lasting
-    judgment, which is reported where at least 20 items were rated repeatedly.
+    judgment, which is reported where at least 20 items were rated repeatedly. It takes both errors
+    together to be distributed as the link, which matters at the end of the scale alone: with a logistic link
+    and normal own errors of one or two standard deviations of the noise, estimates of 14 simulated panels
+    lay 0.02 below the truth on average with ratings in the middle of the scale, 0.01 above it with 64% of
+    one extreme rating, and 0.05, less than a posterior standard deviation, with 92%; 40 of 42 intervals of
+    95% held it. With ``link="probit"`` both errors are normal, and so is their sum.
 
     Quality is known from people alone: the likelihood is that of their ratings, times, for each model by
     itself, that of its ratings given theirs. Models may share errors with each other; taken together with
