@@ -19,7 +19,7 @@ from .checks import diagnostics, fit_in_words, sampler_state, verdict
 from .fitted import ModelFit
 from .libraries import library
 from .ordinal_agreement import expected_agreement
-from .ordinal_data import OrdinalData, cells, ordinal_data
+from .ordinal_data import FEW_PEOPLE, OrdinalData, cells, ordinal_data
 from .ordinal_density import HIDDEN, Density
 from .ordinal_draws import Draws, draws_of, posterior_draws, replicate
 from .ordinal_grid import grid, grid_step
@@ -44,7 +44,7 @@ from .sampling import TARGET_ACCEPT, check_sampling, sample
 LINKS = ("logit", "probit")
 AGREEING = 2000  # draws from which agreement is computed
 REPLICATED = 200
-FEW_PEOPLE, FEW_RATINGS = 10, 2000  # up to which a panel is small
+FEW_RATINGS = 2000  # up to which a panel is small, as with few people
 MANY, FEW = (1600, 250, 2), (2500, 500, 4)  # draws, draws to adapt in, chains; of small panels
 FEW_ACCEPT = 0.9  # acceptance rate that is aimed at for few people
 
