@@ -118,13 +118,28 @@ def raters(
     where: Where = None,
     rename: Renames = None,
     draws: Annotated[
-        int | None, typer.Option(min=4, help="Draws of a chain.", callback=at_most(DRAWS))
+        int | None,
+        typer.Option(
+            min=4,
+            help="Draws of a chain; of ordinal 1,600, of small panels 2,500.",
+            callback=at_most(DRAWS),
+        ),
     ] = None,
     tune: Annotated[
-        int | None, typer.Option(min=1, help="Draws to adapt in, of a chain.", callback=at_most(DRAWS))
+        int | None,
+        typer.Option(
+            min=1,
+            help="Draws to adapt in, of a chain; of ordinal 250, of small panels 500.",
+            callback=at_most(DRAWS),
+        ),
     ] = None,
     chains: Annotated[
-        int | None, typer.Option(min=1, help="Chains; by default the model's own.", callback=at_most(CHAINS))
+        int | None,
+        typer.Option(
+            min=1,
+            help="Chains; of ordinal 2, of small panels (up to ten people or 2,000 ratings) 4.",
+            callback=at_most(CHAINS),
+        ),
     ] = None,
     sampler: Annotated[
         str | None, typer.Option(help="nutpie, or pymc; dimensions have a sampler of their own.")
@@ -135,7 +150,10 @@ def raters(
     ] = None,
     target_accept: Annotated[
         float | None,
-        typer.Option(help="Acceptance rate of the sampler; 0.95 or 0.99 where draws diverge (default 0.8)."),
+        typer.Option(
+            help="Acceptance rate of the sampler; 0.95 or 0.99 where draws diverge (default 0.8, of "
+            "ordinal 0.9 for up to ten people)."
+        ),
     ] = None,
     seed: Seed = 1,
     alpha: Alpha = 0.05,

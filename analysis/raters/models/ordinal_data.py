@@ -20,7 +20,9 @@ from .ordinal_shape import BUMPS
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
+FEW_PEOPLE = 10  # up to which a panel is small
 INFORMATIVE = {"severity": 8, "discrimination": 60}  # ratings that tell as much of a person as the panel does
+OF_FEW = {"severity": 8, "discrimination": 20}  # as does one of few people
 REPEATED = 20  # items rated more than once by a judge of a group, from which own effects are estimated
 RARE = 0.5  # share of the average below which a stratum is named
 
@@ -201,7 +203,8 @@ def centring(data: OrdinalData, number: int, what: str) -> float:
     """
     members = data.group == number
     each = members[data.judge].sum() / members.sum()
-    return float(each / (each + INFORMATIVE[what]))
+    told = OF_FEW if members.sum() <= FEW_PEOPLE else INFORMATIVE
+    return float(each / (each + told[what]))
 
 
 def cells(data: OrdinalData) -> Cells:

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters.models.ordinal import rater_model
+from conjury.analysis.raters.models.ordinal import FEW, MANY, rater_model, usual_numbers
 from conjury.analysis.raters.models.ordinal_data import cells, ordinal_data
 from conjury.analysis.raters.models.ordinal_density import Density
 from conjury.analysis.raters.models.ordinal_grid import grid, grid_step
@@ -56,6 +56,15 @@ def test_panels_and_covariates_may_be_called_as_parameters_are(panel, covariate)
         assert made[f"quality_{covariate}"].shape == (2,)
         assert made[f"severity_sd_{panel}"].shape == ()
         assert f"severity_raw_{panel}" not in made
+
+
+@pytest.mark.parametrize(
+    ("people", "items", "expected"), [(2, 3000, FEW), (10, 300, FEW), (20, 100, FEW), (20, 101, MANY)]
+)
+def test_few_people_or_few_ratings_get_more_chains_and_draws_to_adapt_in(people, items, expected):
+    rows = [(f"p{j}", "human", i, (i + j) % 4) for j in range(people) for i in range(items)]
+    data = arranged(pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"]))
+    assert usual_numbers(data) == expected
 
 
 def test_items_rated_alike_are_one():

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters.models.checks import RHAT, sampler_state
-from conjury.analysis.raters.models.ordinal import RaterFit, rater_model
+from conjury.analysis.raters.models.checks import ESS, RHAT, sampler_state
+from conjury.analysis.raters.models.ordinal import FEW, RaterFit, rater_model
 from tests.made_up_panels import Panel, made_up_panel, panel_grid
 
 pytestmark = pytest.mark.bayes
@@ -43,6 +43,8 @@ def one_panel(panel: Panel) -> tuple[dict[str, float], pd.DataFrame]:
     fit = rater_model(table, seed=panel.seed)
     state = sampler_state(fit.data)
     worst = pd.concat([fit.diagnostics, fit.extra["convergence"]])
+    assert tuple(fit.settings[name] for name in ("draws", "tune", "chains")) == FEW
+    assert fit.data["posterior"].sizes == {**fit.data["posterior"].sizes, "chain": FEW[2], "draw": FEW[0]}
     told = {
         "divergences": state.divergences,
         "rhat": float(worst["rhat"].max()),
@@ -64,7 +66,7 @@ def test_three_people_who_hardly_differ_sample_without_a_divergence() -> None:
     told, inside = one_panel(Panel(3, 2, 200, seed=5, spread=0.1, severity=0.1))
     assert told["divergences"] == 0
     assert told["rhat"] < RHAT
-    assert told["ess"] > 400
+    assert told["ess"] >= ESS
     assert inside["inside"].mean() > 0.8
 
 
@@ -104,5 +106,6 @@ def test_small_panels_sample_without_a_divergence_and_intervals_cover() -> None:
     covered = coverage_of([inside for _, inside in made])
     assert told["divergences"].sum() == 0
     assert told["rhat"].max() < RHAT
+    assert told["ess"].min() >= ESS
     error = np.sqrt(0.95 * 0.05 / covered["n"])
     assert (covered["share"] > 0.95 - 3 * error).all()
