@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from .conjoint.intervals import METHODS
 from .conjoint.repeated import is_repeat
 from .conjoint.request import VCOVS, is_independent
 from .people import compare_with_people
-from .record import BOOTSTRAPPED, COUNTS, record_analysis, resampled_unit
+from .record import BOOTSTRAPPED, COUNTS, record_analysis, resampled_unit, warnings_noted
 from .results import Estimates, check_alpha, stack
 
 if TYPE_CHECKING:
@@ -174,13 +173,11 @@ def fit_study(
             where = f"{analysis.name}, {group.name}"
             if progress is not None:
                 progress(f"{analysis.title}: {group.name}")
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
+            with warnings_noted(found.notes, where):
                 try:
                     fitted.append((group, *fit_group(study, analysis, group, options)))
                 except InputError as error:
                     refused.append(f"{where}: {error}")
-            found.notes += [f"{where}: {w.message}" for w in caught if issubclass(w.category, UserWarning)]
         if not fitted:
             raise InputError(refused[0])
         found.notes += [f"{why} It was left out." for why in refused]

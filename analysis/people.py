@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from conjury.inference.study_parts import Analysis
 
 from .conjoint.people import PairCounts, people_diffs
 from .conjoint.request import is_independent
-from .record import record_analysis
+from .record import record_analysis, warnings_noted
 from .results import Estimates, stack
 
 if TYPE_CHECKING:
@@ -89,13 +88,11 @@ def compare_with_people(
             where = f"{analysis.name}, {group.name}"
             if progress is not None:
                 progress(f"{analysis.title}: {group.name}")
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
+            with warnings_noted(found.notes, where):
                 try:
                     made.append((group, _compare(study, analysis, people[group.variant], group, options)))
                 except InputError as error:
                     found.notes.append(f"{where}: {error} It was excluded.")
-            found.notes += [f"{where}: {w.message}" for w in caught if issubclass(w.category, UserWarning)]
         if made:
             found.tables[analysis.name] = stack([_named(estimates, group) for group, estimates in made])
             found.analyses.append(_record(study, analysis, made, options, time.perf_counter() - start))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .results import Estimates
@@ -22,6 +24,15 @@ FIGURES = {
     "mm_diffs": "interaction",
     "cj_freqs": "frequencies",
 }
+
+
+@contextmanager
+def warnings_noted(notes: list[str], where: str) -> Iterator[None]:
+    """Add what is warned of in the block to notes, with the analysis and the group that it is about."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    notes += [f"{where}: {w.message}" for w in caught if issubclass(w.category, UserWarning)]
 
 
 def record_analysis(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hostile import chromium
 from made_up_results import COMPARED, LEVEL_WITH_MARKUP, write_manifest, write_results
 from typer.testing import CliRunner
 
@@ -383,21 +384,7 @@ def test_what_quarto_warns_of_is_passed_on(results, tmp_path, monkeypatch) -> No
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_browser_shows_the_page_without_error_or_request(page, tmp_path, scheme: str) -> None:
-    from selenium import webdriver
-    from selenium.webdriver.chrome.options import Options
-    from selenium.webdriver.chrome.service import Service
-
-    options = Options()
-    options.binary_location = shutil.which("chromium") or ""
-    for flag in (
-        "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
-        "--disable-background-networking", "--disable-component-update", "--window-size=1000,1200",
-        f"--user-data-dir={tmp_path}",
-    ):  # fmt: skip
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    browser = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-    try:
+    with chromium(tmp_path) as browser:
         browser.execute_cdp_cmd(
             "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
         )
@@ -428,5 +415,3 @@ def test_a_browser_shows_the_page_without_error_or_request(page, tmp_path, schem
                 ".map(i => [+i.getAttribute('width'), i.clientWidth])"
             )
             assert all(min(own, 560) <= shown <= own for own, shown in widths)
-    finally:
-        browser.quit()
