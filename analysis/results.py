@@ -172,7 +172,7 @@ class Estimates:
 
     def plot(self, **options: Any) -> Figure:
         """Draw the figure that fits the estimates; options as in ``figures.figure_of``."""
-        from .figures.choose import figure_of
+        from .figures.conjoint.choose import figure_of
 
         return figure_of(self, **options)
 

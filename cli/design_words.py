@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.columns import listed
-from conjury.inference.design_rules import count_cells
-from conjury.inference.designing import DrawnDesign
-from conjury.inference.study import Study
+from conjury.inference.design.drawn import DrawnDesign
+from conjury.inference.study.models import Study
+from conjury.inference.study.restrictions import count_cells
+from conjury.inference.tables.columns import listed
 
 from .design_warnings import in_words, notes_on, warnings_of
 from .planned import Judged, Prices, paid_for, size_of
@@ -67,7 +67,7 @@ def tell_card(
     prices : Prices
         What the study file knows of costs.
     costs : DataFrame
-        As from `conjury.inference.expected_costs.expected_costs`, in ``currency``.
+        As from `conjury.inference.collecting.expected_costs.expected_costs`, in ``currency``.
     """
     tables = [_levels(study, card, groups)]
     if groups:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conjury.inference.columns import did_you_mean
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import did_you_mean
 
 LINKS = ("logit", "probit")
 

@@ -15,7 +15,7 @@ def free_name(results: Path, base: str, settings: Mapping[str, Any]) -> str:
 
     A number is added where the fit of the folder, or a run by other settings, holds the name.
     """
-    from conjury.analysis.store import ResultsFolder
+    from conjury.analysis.pipeline.results_folder import ResultsFolder
 
     manifest = ResultsFolder(results).manifest
     taken = {str(made["name"]) for made in manifest.get("results") or []}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.columns import listed
+from conjury.inference.tables.columns import listed
 
 from .commands import console
 from .rating import Judged
@@ -48,7 +48,7 @@ def run_agreement(
     drawn: Mapping[str, Any],
 ) -> None:
     """Compute agreement coefficients, write them and print them; ``drawn`` are draws, seed and alpha."""
-    from conjury.analysis.raters.coefficients import agreement
+    from conjury.analysis.raters.agreement import agreement
 
     def show(found: RaterResult) -> None:
         keys = ("dimension", "among", "against", "coefficient", "weights")
@@ -81,7 +81,7 @@ def run_alt_test(
     The winning rates over epsilon are written with them; ``power`` adds that of the test with such a panel.
     """
     from conjury.analysis.raters.replacement import alt_test
-    from conjury.analysis.raters.replacement.curve import with_curve
+    from conjury.analysis.raters.replacement.epsilon_curve import with_curve
 
     columns = [
         "dimension", "scoring", "model", "winning_rate", "advantage_probability", "passes",
@@ -118,7 +118,7 @@ def _powers(
 ) -> Found:
     """Power of a test with the panel at hand, for each dimension and scoring, by name."""
     from conjury.analysis.raters.coverage import dimension_names
-    from conjury.analysis.raters.replacement.at_hand import panel_power
+    from conjury.analysis.raters.replacement.power_of_panel import panel_power
 
     made: Found = {}
     asked = list(dict.fromkeys(test.frame["scoring"]))
@@ -177,8 +177,8 @@ def in_words(narrowed: Narrowed, results: Path) -> list[str]:
     """What a run is limited to, by the labels of the results folder."""
     from conjury.analysis.figures.raters.naming import Names
     from conjury.analysis.figures.raters.terms import COEFFICIENTS
-    from conjury.analysis.report_ratings import labels_of
-    from conjury.analysis.store import ResultsFolder
+    from conjury.analysis.pipeline.results_folder import ResultsFolder
+    from conjury.analysis.report.ratings_report import labels_of
 
     names = Names(labels_of(ResultsFolder(results).manifest))
     told = names.all("dimension", narrowed.dimensions or ())

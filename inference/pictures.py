@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from .designing import DrawnDesign
+from .design.drawn import DrawnDesign
 from .errors import InputError
-from .study import Study
-from .study_parts import Prompt
+from .study.models import Study
+from .study.parts import Prompt
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
 """Judges scored against gold labels: metrics, repeated answers, missing answers, baselines."""
 
-from .comparisons import differences
+from ..audit.multiturn import published
 from .confusion import by_label, confusion
+from .differences import differences
 from .mixed import mixed_logit
-from .passes import passes
+from .parse_status import readings
+from .pass_at_k import passes
 from .probabilities import probabilities
-from .published import published
-from .readings import readings
 from .result import BenchmarkResult
 from .robustness import robustness
 from .scores import scores

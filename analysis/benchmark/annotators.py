@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from conjury.inference.columns import as_text
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import as_text
 
-from ..raters.coefficients import agreement
+from ..raters.agreement import agreement
 from ..raters.ratings import HUMAN
 from .result import BenchmarkResult
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import as_text
 from conjury.inference.errors import InputError
-from conjury.inference.tables import require_columns
+from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.schema import require_columns
 
 from .confusion import OTHER_LABEL
-from .missing import NO_ANSWER
+from .parse_status import NO_ANSWER
 from .result import BenchmarkResult
 from .scoring import Scored
 

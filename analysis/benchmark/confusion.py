@@ -9,14 +9,13 @@ import numpy as np
 import pandas as pd
 
 from ..results import inference
-from .adjusting import with_adjusted
+from .adjusting import pooled_notes, with_adjusted
 from .metrics import Codes, class_f1, class_precision, class_recall
-from .missing import NO_ANSWER
-from .pooling import pooled_notes
-from .resampling import Bounds, Plan, bounds_of, cluster_codes, n_distinct
+from .parse_status import NO_ANSWER
 from .result import BenchmarkResult
 from .scores import drawn_margins
 from .scoring import Scored
+from .units import Bounds, Plan, bounds_of, cluster_codes, n_distinct
 
 NONE_GIVEN, OTHER_LABEL = "no answer", "other label"
 SHARES = ("precision", "recall")

@@ -9,17 +9,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.columns import listed
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import listed
 
-from .baselines import BASELINE, MAJORITY, RANDOM
-from .metrics import Codes, Floats
-from .missing import MISSING, NO_ANSWER
-from .pooling import pooled_notes
-from .resampling import NONE, Bounds, Plan, bounds_of, cluster_codes, cluster_sums
+from .adjusting import pooled_notes
+from .metrics import BASELINE, MAJORITY, RANDOM, Codes, Floats
+from .parse_status import MISSING, NO_ANSWER
 from .result import BenchmarkResult
 from .scores import counts_of, interval_notes
 from .scoring import Cell, Scored
+from .units import NONE, Bounds, Plan, bounds_of, cluster_codes, cluster_sums
 
 LOG_LOSS, AUC = "log_loss", "auc"
 SMALLEST = 1e-15  # probabilities are no smaller than this for the log-loss

@@ -7,13 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from conjury.inference.columns import listed
-from conjury.inference.conditions import FEW_PAIRS, UNPERTURBED
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import listed
+from conjury.inference.tables.streams import FEW_PAIRS, UNPERTURBED
 
 from .adjusting import Multiplicity, check_adjust, with_adjusted
-from .comparisons import BOOTSTRAP as TEST
-from .comparisons import (
+from .differences import BOOTSTRAP as TEST
+from .differences import (
     BY_UNIT,
     MISSING_RATE,
     check_one,
@@ -22,12 +22,11 @@ from .comparisons import (
     notes_of_tests,
     unbalanced,
 )
-from .mcnemar import discordance
-from .missing import WRONG
-from .pairing import ACCURACY, CONDITION, comparable, matched_pairs
-from .resampling import Plan
+from .pairing import ACCURACY, CONDITION, comparable, discordance, matched_pairs
+from .parse_status import WRONG
 from .result import BenchmarkResult
 from .scoring import Scored
+from .units import Plan
 
 
 def robustness(

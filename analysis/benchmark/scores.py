@@ -9,35 +9,33 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.columns import listed
 from conjury.inference.errors import InputError
-from conjury.inference.tables import require_columns
+from conjury.inference.tables.columns import listed
+from conjury.inference.tables.schema import require_columns
 
-from ..raters.descriptive.resample import few_clusters
-from .baselines import (
+from ..numerics.cluster_draws import few_clusters
+from .adjusting import pooled_notes
+from .metrics import (
     BASELINE,
     MAJORITY,
     MAJORITY_BY_STRATUM,
+    OVERALL,
     RANDOM,
+    Codes,
+    Floats,
+    Margins,
+    cluster_margins,
+    is_share,
     majority_answers,
+    margins_of,
+    metric,
     random_expectation,
+    rests_on,
 )
-from .metrics import OVERALL, Codes, Floats, Margins, cluster_margins, is_share, margins_of, metric, rests_on
-from .missing import POLICIES, WRONG, check_policies, outcome
-from .pooling import pooled_notes
-from .resampling import (
-    BOOTSTRAP,
-    NONE,
-    WILSON,
-    Bounds,
-    Plan,
-    bounds_of,
-    cluster_codes,
-    cluster_sums,
-    n_distinct,
-)
+from .parse_status import POLICIES, WRONG, check_policies, outcome
 from .result import BenchmarkResult
 from .scoring import Cell, Scored
+from .units import BOOTSTRAP, NONE, WILSON, Bounds, Plan, bounds_of, cluster_codes, cluster_sums, n_distinct
 
 ACCURACY = "accuracy"
 

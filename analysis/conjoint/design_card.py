@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.design import level_probabilities
-from conjury.inference.design_rules import (
+from conjury.inference.design.profiles import level_probabilities
+from conjury.inference.study.models import Study
+from conjury.inference.study.restrictions import (
     chance,
     drawn_shares,
     joint_shares,
@@ -32,7 +33,6 @@ from conjury.inference.design_rules import (
     shows,
     tied,
 )
-from conjury.inference.study import Study
 
 from .power.closed_form import power
 from .power.result import Power
@@ -127,7 +127,7 @@ def make_card(study: Study, shown: pd.DataFrame, plans: Sequence[Plan]) -> Desig
 
     Examples
     --------
-    >>> from conjury.inference.design import enumerate_profiles, sample_pairs
+    >>> from conjury.inference.design.profiles import enumerate_profiles, sample_pairs
     >>> from conjury.inference.study import load_study
     >>> study = load_study("moderation")
     >>> profiles = enumerate_profiles(study)

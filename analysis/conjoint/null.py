@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from conjury.inference.tables import KEYS, SUM_TOLERANCE
+from conjury.inference.tables.schema import KEYS, SUM_TOLERANCE
 
-from ..variables import numeric_column
+from ..frames.variables import numeric_column
 from .request import Request
 
 _PAIR = ("pair_id", "pair")

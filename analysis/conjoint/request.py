@@ -13,7 +13,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..formula import Formula, parse
+from ..frames.formula import Formula, parse
 from ..results import KEY_COLUMNS, NUMBER_COLUMNS, check_alpha
 
 Family = Literal["gaussian", "quasibinomial"]

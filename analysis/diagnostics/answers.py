@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from conjury.inference.tables import STATUSES
+from conjury.inference.tables.schema import STATUSES
 
 from .check import Check, Question, groups, highest, who
 from .judged import Judged, tidy

@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from conjury.inference.design_rules import joint_shares
-from conjury.inference.study import Study
+from conjury.inference.study.models import Study
+from conjury.inference.study.restrictions import joint_shares
 
 from .check import Check, Question, Verdict, adjusted, lowest, many, said_p, who
 from .judged import Judged, codes, designs, tidy

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from conjury.inference.design_rules import count_cells
-from conjury.inference.study import Study
+from conjury.inference.study.models import Study
+from conjury.inference.study.restrictions import count_cells
 
 from ..conjoint import amce
 from .check import Check, Question, Verdict, lowest, who

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import poisson
 
-from conjury.inference.design import attribute_cells
-from conjury.inference.design_rules import left_in
-from conjury.inference.study import Study
+from conjury.inference.design.profiles import attribute_cells
+from conjury.inference.study.models import Study
+from conjury.inference.study.restrictions import left_in
 
 from .check import Check, Question, adjusted, highest, many, said_p, who
 from .judged import Judged, codes, designs, tidy

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from conjury.inference.study import Study
+from conjury.inference.study.models import Study
 
 from ..conjoint import amce
 from .check import Check, Question, Verdict, highest, lowest, who

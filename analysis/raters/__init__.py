@@ -1,6 +1,6 @@
 """Ratings and labels by people and models: agreement, biases, rater models, replacement tests."""
 
-from .coefficients import agreement
+from .agreement import agreement
 from .coverage import coverage
 from .descriptive import (
     biases,

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import as_text, did_you_mean
 from conjury.inference.errors import InputError
-from conjury.inference.tables import require_columns
+from conjury.inference.tables.columns import as_text, did_you_mean
+from conjury.inference.tables.schema import require_columns
 
 from .ratings import Codes, Ratings
 

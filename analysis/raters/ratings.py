@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.columns import as_text, did_you_mean, listed, refuse, where
 from conjury.inference.errors import InputError
-from conjury.inference.exclusions import MARKED, exclusion_reasons
-from conjury.inference.tables import JUDGE_KINDS, require_columns
+from conjury.inference.readers.exclusions import MARKED, exclusion_reasons
+from conjury.inference.tables.columns import as_text, did_you_mean, listed, refuse, where
+from conjury.inference.tables.schema import JUDGE_KINDS, require_columns
 
 from .scale_hints import other_scale, scale_hints
 

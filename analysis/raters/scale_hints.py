@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.columns import listed
+from conjury.inference.tables.columns import listed
 
 FEW = 10  # ratings below which a value that stands alone, or a narrow range, is no surprise
 WIDER = 3.0  # how many times as wide a range is on another scale

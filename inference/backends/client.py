@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from ..errors import InputError, MissingDependency
-from ..requests import Attempt
+from ..ledger.exchanges import Attempt
 from .failures import NO_CREDIT, read_failure, redact
 from .pace import BUSY, Pace, asked_wait
 

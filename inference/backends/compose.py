@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..requests import Request
+from ..ledger.exchanges import Request
 
 LogProbs = Mapping[str, float]
 COMPOSED = "conjury-"  # what the ids of composed completions begin with

@@ -1,4 +1,4 @@
-"""What a provider says instead of an answer, told in the kinds of :mod:`conjury.inference.requests`."""
+"""What a provider says instead of an answer, told in the kinds of :mod:`conjury.inference.ledger.exchanges`."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def read_failure(status: int, content: bytes | dict[str, Any], secrets: Sequence
 
 
 def kind_of(failure: Failure) -> str:
-    """Name the kind of a failure; see ``TRANSIENT`` and ``FINAL`` of :mod:`conjury.inference.requests`.
+    """Name the kind of a failure; see ``TRANSIENT`` and ``FINAL`` of :mod:`conjury.inference.ledger.exchanges`.
 
     Examples
     --------

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ..errors import InputError
-from ..media import resolve
-from ..requests import Attempt, Outcome, Request
+from ..ledger.exchanges import Attempt, Outcome, Request
+from ..requests.media import resolve
 from .base import Desk
 from .client import (
     NO_ANSWER,
@@ -27,14 +27,7 @@ from .client import (
     observe,
     open_client,
 )
-from .failures import (
-    concerns_all,
-    fault_of_answer,
-    filtered_completion,
-    is_filtered,
-    kind_of,
-    read_failure,
-)
+from .failures import concerns_all, fault_of_answer, filtered_completion, is_filtered, kind_of, read_failure
 from .masking import mask_bytes
 from .pace import Pace, Stopped
 

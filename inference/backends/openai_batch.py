@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..requests import Attempt, Outcome, Request
+from ..ledger.exchanges import Attempt, Outcome, Request
 from .base import Desk
 from .batch_service import RUNNING, BatchService, Busy, Gone, Progress, Unreachable
 from .client import VERSION, find_endpoint

@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Any
 
 from ..errors import InputError, MissingDependency
-from ..media import resolve
-from ..requests import Attempt, Outcome, Request
+from ..ledger.exchanges import Attempt, Outcome, Request
+from ..requests.media import resolve
 from .base import Desk
 from .compose import completion
 from .sampling import sampling_fields

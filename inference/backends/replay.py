@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError
-from ..files import read_table
-from ..requests import Outcome, Request
+from ..ledger.exchanges import Outcome, Request
+from ..tables.files import read_table
 from .base import Desk
 from .compose import completion
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
-from ..requests import Outcome, Request
+from ..ledger.exchanges import Outcome, Request
 from .base import Desk
 from .shards import Tally, completed, open_lines, outcomes_of, request_line, writable
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import InputError
-from ..requests import Body
+from ..ledger.exchanges import Body
 
 SAME_NAME = (
     *("temperature", "top_p", "top_k", "min_p", "seed", "stop", "max_tokens", "min_tokens"),

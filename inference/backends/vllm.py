@@ -13,8 +13,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, MissingDependency
-from ..media import resolve
-from ..requests import Attempt, Body, Outcome, Request
+from ..ledger.exchanges import Attempt, Body, Outcome, Request
+from ..requests.media import resolve
 from .base import Desk
 from .compose import completion
 from .sampling import sampling_fields

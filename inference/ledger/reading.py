@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..requests import Body, Outcome
 from .clock import as_datetime
+from .exchanges import Body, Outcome
 from .faults import told
 from .packing import Panels, digest, unpack
 from .registering import unknown

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..requests import FINAL, TRANSIENT, Attempt, Outcome
+from .exchanges import FINAL, TRANSIENT, Attempt, Outcome
 from .packing import Panel, digest, pack
 from .writer import Desk
 

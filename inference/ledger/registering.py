@@ -12,8 +12,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from ..errors import InputError
-from ..requests import FINAL, Request
 from .clock import now
+from .exchanges import FINAL, Request
 from .packing import BLOCK, pack, write_json
 from .writer import Desk, Writer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from .fold import fold
+from ..tables.folding import fold
 from .names import ORNAMENT
 from .spec import ScaleSpec
 

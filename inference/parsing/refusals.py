@@ -10,8 +10,8 @@ from pathlib import Path
 import yaml
 
 from ..errors import InputError
-from ..paths import ROOT
-from .fold import fold
+from ..tables.files import ROOT
+from ..tables.folding import fold
 
 PHRASES = ROOT / "data" / "refusals.yaml"
 SEARCHED = 400

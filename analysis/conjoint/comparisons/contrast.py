@@ -12,11 +12,11 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...frames.variables import listed
 from ...results import Estimates, check_alpha, row_labels, tidy
-from ...variables import listed
 from ..engines.solution import assemble
 from ..reliability.correction import Corrected
-from .spaces import Space, space_of
+from .contrast_basis import Space, space_of
 
 Level = str | bool
 GroupName = str | Sequence[str]

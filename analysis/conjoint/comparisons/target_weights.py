@@ -11,7 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...variables import as_category, factor_codes, listed, numeric_column, require_column, unit_codes
+from ...frames.variables import as_category, factor_codes, listed, numeric_column, require_column, unit_codes
 from ..resample import UNIT_COLUMNS
 
 Distribution = str | Mapping[str, Mapping[str, float]] | pd.DataFrame
@@ -85,7 +85,7 @@ def target_weights(
     design : as target, optional
         Probabilities by which profiles were drawn; by default each attribute's shares in
         the data, attributes being independent. Where some levels never meet, it is the table
-        `conjury.inference.design.attribute_cells` of the study.
+        `conjury.inference.design.profiles.attribute_cells` of the study.
 
     Raises
     ------

@@ -11,9 +11,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ... import r
+from ...frames.variables import as_category, require_column, unit_codes
+from ...r import bridge as r
 from ...results import Estimates
-from ...variables import as_category, require_column, unit_codes
 from ..null import with_null
 from ..plan import warn_of_missing_groups
 from ..request import Request

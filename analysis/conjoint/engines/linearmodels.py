@@ -7,7 +7,7 @@ import numpy as np
 from conjury.inference.errors import InputError
 
 from ..plan import Plan
-from .rows import RowRegression, solve_on_rows
+from .native import RowRegression, solve_on_rows
 from .solution import Solution
 
 

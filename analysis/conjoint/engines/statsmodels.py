@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..plan import Plan
-from .rows import RowRegression, solve_on_rows
+from .native import RowRegression, solve_on_rows
 from .solution import Solution
 
 

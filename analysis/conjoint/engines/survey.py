@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ... import r
+from ...r import bridge as r
 from ..plan import Plan
-from .rows import RowRegression, solve_on_rows
+from .native import RowRegression, solve_on_rows
 from .solution import Solution
 
 

@@ -15,7 +15,7 @@ from conjury.inference.errors import InputError
 from .model import Levels
 
 if TYPE_CHECKING:
-    from conjury.inference.study import Study
+    from conjury.inference.study.models import Study
 
 Shares = int | Sequence[float] | Mapping[str, float]
 Design = Union["Study", Mapping[str, Shares], pd.DataFrame, int]
@@ -47,7 +47,7 @@ def level_shares(design: Design) -> dict[str, dict[str, float]]:
             f"The design is {type(design).__name__}; give a study, a mapping from attributes to levels, or a "
             "number of levels."
         )
-    from conjury.inference.design import level_probabilities
+    from conjury.inference.design.profiles import level_probabilities
 
     table = level_probabilities(design)
     return {

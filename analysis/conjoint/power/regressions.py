@@ -2,7 +2,7 @@
 
 A contrast of coefficients is a weighted mean of outcomes: with cell probabilities ``pi``, design rows ``x``
 and a contrast ``c``, the outcome of a profile has the weight ``g = c' E[x x']^-1 x``. Regressions and
-contrasts are those of `conjury.analysis.conjoint.amce`, so that what is planned is what it reports.
+contrasts are those of `conjury.analysis.conjoint.verbs.amce`, so that what is planned is what it reports.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...cells import Cells, build_cells
-from ...linear import invert_in_order
+from ...frames.cells import Cells, build_cells
+from ...numerics.linear import invert_in_order
 from ..plan import Block, level_contrast, make_block
 
 PROBABILITY = "probability"

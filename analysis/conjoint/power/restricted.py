@@ -16,7 +16,7 @@ from .design import Shares, in_order, unknown
 from .regressions import Group, Regressions, regressions
 
 if TYPE_CHECKING:
-    from conjury.inference.study import Study
+    from conjury.inference.study.models import Study
 
 Compared = tuple[Group | None, ...]
 
@@ -41,7 +41,7 @@ def design_cells(design: object) -> pd.DataFrame:
             "restrictions need to know which levels meet; give the design as a table of cells with a column "
             "for each attribute, or as a study."
         )
-    from conjury.inference.design import attribute_cells
+    from conjury.inference.design.profiles import attribute_cells
 
     study: Study = design  # type: ignore[assignment]
     return attribute_cells(study)

@@ -16,8 +16,7 @@ from ...results import Estimates, row_labels, stack, tidy
 from ..engines.solution import infer
 from ..plan import Plan
 from ..request import Request, require_frame
-from ..run import estimate
-from ..source import Data
+from ..run import Data, estimate
 from .attenuation import Pieces, Taus, joint_vcov, undo
 from .estimate import Reliability
 from .repeats import first_answers
@@ -69,7 +68,7 @@ class Corrected(Estimates):
 
     def plot(self, **options: Any) -> Figure:
         """Draw corrected beside observed estimates; options as in ``figures.reliability.corrected_plot``."""
-        from ...figures.reliability import corrected_plot
+        from ...figures.conjoint.reliability import corrected_plot
 
         return corrected_plot(self, **options)
 
@@ -105,7 +104,7 @@ def estimate_corrected(request: Request, data: Data, correct: Correct) -> Correc
 def _whole(data: Data) -> pd.DataFrame:
     """The table with all columns: repeats are known by columns that no formula names."""
     if isinstance(data, str | Path):
-        from conjury.inference.parquet import read_parquet
+        from conjury.inference.tables.parquet import read_parquet
 
         return read_parquet(Path(data))
     return require_frame(data)

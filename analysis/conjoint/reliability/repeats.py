@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import as_text
 from conjury.inference.errors import InputError
-from conjury.inference.tables import KEYS, POSITIONS, SWAPPED_SUFFIX, TABLES
+from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.schema import KEYS, POSITIONS, SWAPPED_SUFFIX, TABLES
 
-from ...variables import listed, require_column
+from ...frames.variables import listed, require_column
 from ..repeated import is_repeat
 
 SWAPPED, SAME = "swapped", "same"
@@ -150,7 +150,7 @@ def presentations(
 
 def _asked(choices: pd.DataFrame) -> pd.DataFrame:
     """Who was asked what, how often: string keys without missing values, shape (n, ...)."""
-    from conjury.inference.prepare import judge_of
+    from conjury.inference.readers.prepare import judge_of
 
     if "judge_kind" not in choices:
         choices = choices.assign(judge_kind="human")

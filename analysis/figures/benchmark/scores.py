@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...benchmark.baselines import MAJORITY, MAJORITY_BY_STRATUM
+from ...benchmark.metrics import MAJORITY, MAJORITY_BY_STRATUM
 from ...raters.result import RaterResult
 from ..labels import LabelKey
 from ..raters.forest import Forest, draw_forest

@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...raters.coefficients.comparisons import AGAIN
+from ...raters.agreement.comparisons import AGAIN
 from ...raters.result import RaterResult
 from ..labels import LabelKey, display_order
 from .forest import Forest, draw_forest

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...raters.descriptive.strata import OVERALL
+from ...raters.descriptive.scores import OVERALL
 from ...raters.ratings import HUMAN
 from ...raters.result import RaterResult
 from ..labels import LabelKey, display_order

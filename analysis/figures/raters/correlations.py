@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ...raters.descriptive.association import COEFFICIENTS
-from ...raters.descriptive.strata import OVERALL
+from ...raters.descriptive.scores import OVERALL
 from ...raters.result import RaterResult
 from ..labels import LabelKey, display_order
 from .forest import Forest, draw_forest

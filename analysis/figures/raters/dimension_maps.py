@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...raters.descriptive.strata import OVERALL
+from ...raters.descriptive.scores import OVERALL
 from ...raters.ratings import HUMAN
 from ...raters.result import RaterResult
 from ..fitting import inches, lines_high, wrap

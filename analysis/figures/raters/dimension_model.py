@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import listed
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import listed
 
 from ...raters.ratings import HUMAN
 from ...raters.result import RaterResult

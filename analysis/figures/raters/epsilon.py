@@ -103,7 +103,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
 
 
 def _curve(result: RaterResult) -> RaterResult:
-    from ...raters.replacement.curve import epsilon_curve, epsilons
+    from ...raters.replacement.epsilon_curve import epsilon_curve, epsilons
 
     return epsilon_curve(result, epsilons(result)) if result.kind == "alt_test" else result
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import did_you_mean, listed
 
-from ...raters.descriptive.order_of_tiers import ONE_PERSON
-from ...raters.descriptive.strata import OVERALL
+from ...raters.descriptive.scores import OVERALL
+from ...raters.descriptive.tier_accuracy import ONE_PERSON
 from ...raters.ratings import HUMAN
 from ..fitting import HEADING, heading, legend_columns, more_lines
 from ..labels import LabelKey, Labels, display_order

@@ -39,7 +39,7 @@ def draw(
     Parameters
     ----------
     result : RaterResult
-        Its frame is as from `conjury.analysis.raters.recovery.recovery`.
+        Its frame is as from `conjury.analysis.recovery.ratings.recovery`.
     """
     look, names, frame = theme_named(theme), Names(labels), result.frame
     kinds = [str(name) for name in dict.fromkeys(frame["quantity"])]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...raters.descriptive.order_of_tiers import QUANTITIES, TIES
+from ...raters.descriptive.tier_accuracy import QUANTITIES, TIES
 from ...raters.result import RaterResult
 from ..fitting import inches, lines_high, wrap
 from ..labels import LabelKey, display_order

@@ -1,22 +1,51 @@
-"""Mean ratings of items by groups of raters: the table that every descriptive analysis starts from."""
+"""Names of strata: levels of columns of items, and all items together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.columns import as_text, listed
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import as_text, did_you_mean, listed
 
 from ..coverage import dimension_names
-from ..items import item_clusters, ranks, with_items
+from ..items import item_clusters, levels_present, ranks, with_items
 from ..ratings import HUMAN, Codes, Floats, Ratings, read_ratings
-from .strata import OVERALL, levels_of
+
+OVERALL = "overall"
+
+
+def levels_of(column: pd.Series[Any]) -> list[str]:
+    """Levels of a column of items, in display order; InputError for one that is called ``overall``.
+
+    Examples
+    --------
+    >>> levels_of(pd.Series(["b", "a", "b", None]))
+    ['b', 'a']
+    """
+    present = levels_present(column)
+    if OVERALL in present:
+        raise InputError(
+            f"items: column '{column.name}' has a level '{OVERALL}', which is what all items together are "
+            "called; rename it."
+        )
+    return present
+
+
+def one_of(name: str, among: Sequence[str], what: str) -> str:
+    """Return ``name`` if it is there, else raise InputError."""
+    if name not in among:
+        raise InputError(
+            f"There is no {what} '{name}'{did_you_mean(name, among)}; there are {listed(among)}."
+        )
+    return name
+
 
 ROUNDING = 1e-10  # means that differ by less, relative to the largest, are the same
 

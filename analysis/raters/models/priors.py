@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import did_you_mean, listed
 
 from ..ratings import Floats
 from .libraries import library

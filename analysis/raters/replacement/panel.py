@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import did_you_mean
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import did_you_mean
 
 from ..items import clusters_of
 from ..ratings import Codes, Ratings

@@ -9,8 +9,8 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import listed
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import listed
 
 from ...conjoint.reliability.agreement import wilson
 from ...results import check_alpha

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import did_you_mean, listed
 
 from ..ratings import Codes, Floats, Ratings
 

@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.benchmark_layouts import lay_out
-from conjury.analysis.figures.benchmark import DRAWN, alt_of, figure_of, further_figures, is_drawn
+from conjury.analysis.figures import figure_of, save
+from conjury.analysis.figures import figure_of as raters_figure
+from conjury.analysis.figures.benchmark import DRAWN, alt_of, further_figures, is_drawn
 from conjury.analysis.figures.benchmark.differences import beside_the_best
-from conjury.analysis.figures.raters import figure_of as raters_figure
 from conjury.analysis.figures.raters.naming import Names
-from conjury.analysis.figures.theme import LIGHT, save
-from conjury.analysis.raters.result import RaterResult
+from conjury.analysis.figures.theme import LIGHT
+from conjury.analysis.raters import RaterResult
+from conjury.analysis.report.exhibits.benchmark_layouts import lay_out
 from conjury.inference.errors import InputError
 
 

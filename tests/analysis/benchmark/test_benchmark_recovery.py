@@ -9,11 +9,11 @@ import pytest
 
 from conjury.analysis.benchmark import passes, scores
 from conjury.analysis.benchmark.annotators import annotators
-from conjury.analysis.benchmark.fit import Answered, score_study
-from conjury.analysis.benchmark.recovery import label_recovery
 from conjury.analysis.figures.benchmark import alt_of
-from conjury.analysis.raters.result import RaterResult
-from conjury.inference.label_simulation import simulate_labels
+from conjury.analysis.pipeline.labels import Answered, score_study
+from conjury.analysis.raters import RaterResult
+from conjury.analysis.recovery.labels import label_recovery
+from conjury.inference.simulation import simulate_labels
 from conjury.inference.study import ItemStudy, load_any_study
 
 

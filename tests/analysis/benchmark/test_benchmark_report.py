@@ -11,19 +11,19 @@ import made_up_benchmark as made
 import pandas as pd
 import pytest
 
-from conjury.analysis.benchmark.beside import harm_beside, jokes_beside, printed_numbers
-from conjury.analysis.benchmark.harm_checks import harm_checks, implied
-from conjury.analysis.benchmark_cards import LONGEST_ANSWER, card_markdown, shown
-from conjury.analysis.benchmark_layouts import lay_out
-from conjury.analysis.benchmark_sections import LEADS, reading, section
-from conjury.analysis.figures.benchmark import figure_of
+from conjury.analysis.audit.compare import harm_beside, jokes_beside, printed_numbers
+from conjury.analysis.audit.harm_or_humor import harm_checks, implied
+from conjury.analysis.figures import figure_of
 from conjury.analysis.figures.raters.naming import Names
-from conjury.analysis.markup import to_html
-from conjury.analysis.raters.result import RaterResult
-from conjury.analysis.raters.saved import record_of, tables_of
-from conjury.analysis.report_benchmark import BenchmarkReport
+from conjury.analysis.pipeline.saved import record_of, tables_of
+from conjury.analysis.raters import RaterResult
+from conjury.analysis.report import BenchmarkReport
+from conjury.analysis.report.exhibits.benchmark import LEADS, reading, section
+from conjury.analysis.report.exhibits.benchmark_layouts import lay_out
+from conjury.analysis.report.exhibits.cards import LONGEST_ANSWER, card_markdown, shown
+from conjury.analysis.report.markup import to_html
 from conjury.inference.errors import InputError
-from conjury.inference.files import write_table
+from conjury.inference.tables import write_table
 
 HOSTILE = [
     made.MARKUP,
@@ -282,7 +282,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_report_shows_every_result_of_a_kind_and_the_rules_for_missing_answers_once(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("conjury.analysis.benchmark_sections.picture", lambda *_: "drawn")
+    monkeypatch.setattr("conjury.analysis.report.exhibits.benchmark.picture", lambda *_: "drawn")
     report = BenchmarkReport(folder)
     report.show("scores")
     told = capsys.readouterr().out

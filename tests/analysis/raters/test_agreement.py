@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters.coefficients import agreement
-from conjury.analysis.raters.result import RaterResult
+from conjury.analysis.raters import RaterResult, agreement
 from conjury.inference.errors import InputError
 
 MODELS = ["gpt", "claude"]

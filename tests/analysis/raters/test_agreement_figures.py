@@ -8,12 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from conjury.analysis.figures import save
 from conjury.analysis.figures.raters import agreement_pairs, alt_of
 from conjury.analysis.figures.raters.agreement import compared_in_words
 from conjury.analysis.figures.raters.naming import Names
-from conjury.analysis.figures.theme import save
-from conjury.analysis.raters.coefficients import agreement
-from conjury.analysis.raters.result import RaterResult
+from conjury.analysis.raters import RaterResult, agreement
 from conjury.inference.errors import InputError
 
 

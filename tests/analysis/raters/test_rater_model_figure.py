@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.figures.raters import alt_of, figure_of
+from conjury.analysis.figures import figure_of
+from conjury.analysis.figures.raters import alt_of
 from conjury.analysis.figures.raters.rater_model import MOST_PEOPLE
-from conjury.analysis.raters.result import RaterResult
+from conjury.analysis.raters import RaterResult
 from conjury.inference.errors import InputError
 
 LABELS = {("judges", f"person_{k:03d}"): f"Person {k}" for k in range(100)} | {

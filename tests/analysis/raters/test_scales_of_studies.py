@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters import fit
-from conjury.analysis.raters.result import RaterResult
+from conjury.analysis.pipeline import ratings as fit
+from conjury.analysis.raters import RaterResult
 from conjury.inference.study import ItemStudy, load_any_study
 
 

@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from conjury.analysis.raters.descriptive import biases
-from conjury.analysis.raters.descriptive.matching import adjusted_differences, one_person, quality_of
-from conjury.analysis.raters.descriptive.resample import Draws
-from conjury.analysis.raters.result import RaterResult
+from conjury.analysis.numerics.cluster_draws import Draws
+from conjury.analysis.raters import RaterResult, biases
+from conjury.analysis.raters.descriptive.self_preference import adjusted_differences, one_person, quality_of
 from conjury.inference.errors import InputError
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]

@@ -9,10 +9,12 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from conjury.analysis.figures.raters import DRAWN, alt_of, dimension_maps, figure_of, radar
+from conjury.analysis.figures import figure_of
+from conjury.analysis.figures.raters import DRAWN, alt_of, dimension_maps, radar
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.figures.theme import LIGHT, THEMES
-from conjury.analysis.raters.descriptive import (
+from conjury.analysis.raters import (
+    RaterResult,
     biases,
     correlations,
     dimension_correlations,
@@ -21,7 +23,6 @@ from conjury.analysis.raters.descriptive import (
     rating_lines,
     tier_accuracy,
 )
-from conjury.analysis.raters.result import RaterResult
 from conjury.inference.errors import InputError
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]

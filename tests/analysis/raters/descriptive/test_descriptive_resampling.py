@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters.descriptive import (
+from conjury.analysis.raters import (
+    RaterResult,
     biases,
     correlations,
     dimension_correlations,
     means,
     rating_lines,
 )
-from conjury.analysis.raters.result import RaterResult
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 Analysis = Callable[..., RaterResult]

@@ -9,20 +9,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters import agreement, alt_test, coverage
-from conjury.analysis.raters.descriptive import (
+from conjury.analysis.pipeline.ratings import RatingOptions
+from conjury.analysis.raters import (
+    RaterResult,
+    agreement,
+    alt_test,
     biases,
     correlations,
+    coverage,
     dimension_correlations,
     means,
     rating_lines,
+    read_ratings,
     tier_accuracy,
 )
-from conjury.analysis.raters.descriptive.order_of_tiers import picked_ratings
 from conjury.analysis.raters.descriptive.scores import averaged
-from conjury.analysis.raters.fit import RatingOptions
-from conjury.analysis.raters.ratings import read_ratings
-from conjury.analysis.raters.result import RaterResult
+from conjury.analysis.raters.descriptive.tier_accuracy import picked_ratings
 from conjury.inference.errors import InputError
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.figures.raters import alt_of
-from conjury.analysis.raters.result import RaterResult
+from conjury.analysis.raters import RaterResult
 
 LONG = "cannot be decided from this text alone"
 
