@@ -45,8 +45,8 @@ def diagnose_choices(
 ) -> None:
     """Check a study's choices and add tables and figures of the checks to the results folder."""
     from conjury.analysis.diagnostics.diagnose import NAMES, diagnose
+    from conjury.analysis.numerics.intervals import check_alpha
     from conjury.analysis.pipeline.results_folder import ResultsFolder, describe_run
-    from conjury.analysis.results import check_alpha
 
     check_alpha(alpha)
     known = load_study(study)

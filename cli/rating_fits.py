@@ -19,7 +19,7 @@ from .rating import Judged, read_judged, read_results
 if TYPE_CHECKING:
     from conjury.analysis.pipeline.ratings import RatingOptions
     from conjury.analysis.pipeline.results_folder import ResultsFolder
-    from conjury.analysis.raters.result import RaterResult
+    from conjury.analysis.results import Result
 
 NOTES = 20
 
@@ -135,7 +135,7 @@ def describe_study(study: ItemStudy) -> dict[str, Any]:
 
 
 def beside_truth(
-    results: Mapping[str, RaterResult],
+    results: Mapping[str, Result],
     truth: pd.DataFrame,
     earlier: pd.DataFrame | None = None,
     *,
@@ -153,7 +153,7 @@ def extend_results(
     part: str,
     judged: Judged,
     results: Path,
-    found: Mapping[str, tuple[str, RaterResult]],
+    found: Mapping[str, tuple[str, Result]],
     seconds: float,
 ) -> None:
     """Add titles and results by name to a folder as one part of it; draws of models are kept as NetCDF."""
@@ -234,13 +234,13 @@ def _alike(held: pd.DataFrame | None, judged: Judged) -> bool:
     return not judged.changed or held.equals(judged.judgments)
 
 
-def draw_figures(folder: Path, results: Mapping[str, RaterResult], manifest: Mapping[str, Any]) -> list[str]:
+def draw_figures(folder: Path, results: Mapping[str, Result], manifest: Mapping[str, Any]) -> list[str]:
     """Draw every result that has figures; return why any could not be drawn."""
     from conjury.analysis.figures.benchmark import figure_of, further_figures, is_drawn
     from conjury.analysis.figures.theme import save
     from conjury.analysis.report.ratings_report import labels_of
 
-    drawn: dict[str, tuple[RaterResult, dict[str, str]]] = {}
+    drawn: dict[str, tuple[Result, dict[str, str]]] = {}
     for name, result in results.items():
         if is_drawn(result):
             drawn[name] = (result, {})

@@ -19,9 +19,9 @@ from .rating_fits import extend_results, print_notes, refuse_other_data
 from .rating_names import free_name, plain_name
 
 if TYPE_CHECKING:
-    from conjury.analysis.raters.result import RaterResult
+    from conjury.analysis.results import Result
 
-Found = dict[str, tuple[str, "RaterResult"]]  # titles and results by name
+Found = dict[str, tuple[str, "Result"]]  # titles and results by name
 
 MOST = 60  # rows of a table that are printed
 
@@ -50,7 +50,7 @@ def run_agreement(
     """Compute agreement coefficients, write them and print them; ``drawn`` are draws, seed and alpha."""
     from conjury.analysis.raters.agreement import agreement
 
-    def show(found: RaterResult) -> None:
+    def show(found: Result) -> None:
         keys = ("dimension", "among", "against", "coefficient", "weights")
         print_estimates(found.frame, [name for name in keys if name in found.frame])
 
@@ -88,7 +88,7 @@ def run_alt_test(
         "smallest_epsilon", "n_annotators",
     ]  # fmt: skip
 
-    def show(found: RaterResult) -> None:
+    def show(found: Result) -> None:
         passes = found.frame["passes"].map({True: "yes", False: "no"})
         print_frame(found.frame.assign(passes=passes)[columns])
 
@@ -114,7 +114,7 @@ def run_alt_test(
 
 
 def _powers(
-    name: str, test: RaterResult, judgments: pd.DataFrame, *, results: Path, drawn: Mapping[str, Any]
+    name: str, test: Result, judgments: pd.DataFrame, *, results: Path, drawn: Mapping[str, Any]
 ) -> Found:
     """Power of a test with the panel at hand, for each dimension and scoring, by name."""
     from conjury.analysis.raters.coverage import dimension_names
@@ -147,9 +147,9 @@ def _run(
     judged: Judged,
     results: Path,
     narrowed: Narrowed,
-    compute: Callable[[pd.DataFrame], RaterResult],
-    show: Callable[[RaterResult], None],
-    further: Callable[[str, RaterResult, pd.DataFrame], Found] | None = None,
+    compute: Callable[[pd.DataFrame], Result],
+    show: Callable[[Result], None],
+    further: Callable[[str, Result, pd.DataFrame], Found] | None = None,
 ) -> None:
     """Compute, add to the results folder under a name of its own, and print; ``called``: name and title.
 

@@ -11,8 +11,7 @@ from conjury.inference.tables.columns import as_text, listed
 from conjury.inference.tables.files import PUBLISHED, read_table
 from conjury.inference.tables.streams import UNPERTURBED
 
-from ..benchmark.result import BenchmarkResult
-from ..raters.result import RaterResult
+from ..results import Result
 from .multiturn import published
 
 JOKES, HARM = "multiturn", "harm_or_humor"
@@ -38,7 +37,7 @@ def printed_numbers(name: str) -> pd.DataFrame:
 
 def jokes_beside(
     judgments: Mapping[str, pd.DataFrame], labels: pd.DataFrame, items: pd.DataFrame | None = None
-) -> BenchmarkResult:
+) -> Result:
     """Recompute the printed scores of the multi-turn joke paper from answers read by its rules.
 
     Parameters
@@ -54,7 +53,7 @@ def jokes_beside(
 
     Returns
     -------
-    BenchmarkResult
+    Result
         Kind "beside_print": ``table, set, task, condition, judge, metric, k, printed``; ``recomputed`` by the
         published protocol, ``difference`` (recomputed minus printed), and ``aligned``, the same with every
         answer on its own item. Printed numbers of conditions without answers are counted in a note.
@@ -93,10 +92,10 @@ def jokes_beside(
     names = ["table", "set", "task", "condition", "judge", "metric", "k", "printed", "recomputed", "aligned"]
     table = table.sort_values("table", kind="stable")[names].reset_index(drop=True)
     table.insert(9, "difference", table["recomputed"] - table["printed"])
-    return BenchmarkResult(table, "beside_print", tuple(dict.fromkeys(notes)), {"digits": 3})
+    return Result(table, "beside_print", tuple(dict.fromkeys(notes)), {"digits": 3})
 
 
-def harm_beside(results: Mapping[str, RaterResult], judge_labels: Mapping[str, str]) -> BenchmarkResult:
+def harm_beside(results: Mapping[str, Result], judge_labels: Mapping[str, str]) -> Result:
     """Set scores of judges who were printed in the harm paper, and agreement of people, beside print.
 
     Parameters
@@ -109,7 +108,7 @@ def harm_beside(results: Mapping[str, RaterResult], judge_labels: Mapping[str, s
 
     Returns
     -------
-    BenchmarkResult
+    Result
         Kind "beside_print": ``table, set`` (modality and language)``, task, condition, judge, metric, k,
         printed, recomputed, difference``.
     """
@@ -136,7 +135,7 @@ def harm_beside(results: Mapping[str, RaterResult], judge_labels: Mapping[str, s
         "recomputed",
         "difference",
     ]
-    return BenchmarkResult(table[names].reset_index(drop=True), "beside_print", (), {"digits": 3})
+    return Result(table[names].reset_index(drop=True), "beside_print", (), {"digits": 3})
 
 
 def _by_condition(judgments: pd.DataFrame, items: pd.DataFrame | None) -> dict[str, pd.DataFrame]:
@@ -172,7 +171,7 @@ def _by_rules(printed: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {"v1": printed[earlier], "v2": printed[~earlier]}
 
 
-def _harm_scores(results: Mapping[str, RaterResult], printed: pd.DataFrame) -> pd.DataFrame | None:
+def _harm_scores(results: Mapping[str, Result], printed: pd.DataFrame) -> pd.DataFrame | None:
     frames = []
     for name in ("scores_modality_language", "scores_modality"):
         if name in results:
@@ -192,7 +191,7 @@ def _harm_scores(results: Mapping[str, RaterResult], printed: pd.DataFrame) -> p
     return found.assign(set=found["modality"] + " " + found["language"])
 
 
-def _harm_agreement(results: Mapping[str, RaterResult]) -> pd.DataFrame | None:
+def _harm_agreement(results: Mapping[str, Result]) -> pd.DataFrame | None:
     if "annotators" not in results or "modality" not in results["annotators"].frame:
         return None
     ours = results["annotators"].frame

@@ -21,8 +21,8 @@ from conjury.inference.tables.columns import as_text, did_you_mean, listed
 from conjury.inference.tables.schema import require_columns
 
 from ..benchmark.metrics import Codes, Floats
-from ..benchmark.result import BenchmarkResult
 from ..benchmark.units import LINE, answers_table, gold_table
+from ..results import Result
 
 ALL = "full"  # set of all languages
 NOT_A_CLASS = "NA"
@@ -65,7 +65,7 @@ def published(
     shifted: bool = True,
     k: Sequence[int] = (1, 5),
     parts: Sequence[str] | None = None,
-) -> BenchmarkResult:
+) -> Result:
     """Score answers by the protocol of the multi-turn joke paper.
 
     Parameters
@@ -90,7 +90,7 @@ def published(
 
     Returns
     -------
-    BenchmarkResult
+    Result
         Kind "printed": ``judge, judge_kind, prompt, task, set`` (a language, or "full"), ``rules, metric``
         (accuracy, macro_f1, auc), ``k, estimate, n_units``.
 
@@ -134,7 +134,7 @@ def published(
                 told = {**keys, "task": task, "set": name, "rules": rules}
                 rows += [{**told, **row} for row in _scores(codes, of_judge, k)]
     settings = {"rules": rules, "shifted": shifted, "k": list(k)}
-    return BenchmarkResult(pd.DataFrame(rows), "printed", (_NOTE if shifted else _UNSHIFTED,), settings)
+    return Result(pd.DataFrame(rows), "printed", (_NOTE if shifted else _UNSHIFTED,), settings)
 
 
 _NOTE = (

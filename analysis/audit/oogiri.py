@@ -18,9 +18,10 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.files import PUBLISHED
 
+from ..numerics.types import Floats
 from ..raters.descriptive.scores import OVERALL
-from ..raters.ratings import HUMAN, Floats
-from ..raters.result import RaterResult
+from ..raters.ratings import HUMAN
+from ..results import Result
 
 STUDY = "oogiri"
 MEANS, CORRELATIONS = "oogiri_means.csv", "oogiri_correlations.csv"
@@ -51,7 +52,7 @@ def printed(name: str) -> pd.DataFrame:
 
 
 def beside_printed(
-    study: str, results: Mapping[str, RaterResult], real: Collection[str] | None = None
+    study: str, results: Mapping[str, Result], real: Collection[str] | None = None
 ) -> dict[str, pd.DataFrame]:
     """Printed tables beside recomputed ones, for a study that has any; keys are names of tables.
 
@@ -59,7 +60,7 @@ def beside_printed(
     ----------
     study : str
         Name of the study.
-    results : mapping of str to RaterResult
+    results : mapping of str to Result
         ``means, means_crossed, correlations`` as far as they were computed.
     real : collection of str, optional
         Groups of raters whose judgments are not simulated; others are left out. All by default.
@@ -81,7 +82,7 @@ def beside_printed(
     return {name: table for name, table in kept.items() if len(table)}
 
 
-def published_means(result: RaterResult) -> pd.DataFrame:
+def published_means(result: Result) -> pd.DataFrame:
     """Means and standard deviations as printed, beside those of `means` by response type (and modality).
 
     Returns
@@ -99,7 +100,7 @@ def published_means(result: RaterResult) -> pd.DataFrame:
     ]  # fmt: skip
 
 
-def published_correlations(result: RaterResult) -> pd.DataFrame:
+def published_correlations(result: Result) -> pd.DataFrame:
     """Correlations as printed, beside those of `correlations` by response type.
 
     Returns
@@ -120,7 +121,7 @@ def published_correlations(result: RaterResult) -> pd.DataFrame:
     ]  # fmt: skip
 
 
-def _keyed(result: RaterResult, kind: str, keys: Sequence[str], optional: Sequence[str] = ()) -> pd.DataFrame:
+def _keyed(result: Result, kind: str, keys: Sequence[str], optional: Sequence[str] = ()) -> pd.DataFrame:
     """The frame of a result with its keys as text; optional keys that it lacks stand for all items."""
     lacking = [name for name in keys if name not in result.frame]
     if result.kind != kind or lacking:

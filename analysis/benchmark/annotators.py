@@ -11,7 +11,7 @@ from conjury.inference.tables.columns import as_text
 
 from ..raters.agreement import agreement
 from ..raters.ratings import HUMAN
-from .result import BenchmarkResult
+from ..results import Result
 
 COEFFICIENTS = ("percent", "fleiss", "krippendorff")
 VERSUS = "_vs_"
@@ -27,7 +27,7 @@ def annotators(
     alpha: float = 0.05,
     draws: int = 1_000,
     seed: int = 1,
-) -> BenchmarkResult:
+) -> Result:
     """Agreement of people among themselves on every distinction that gold makes.
 
     With ``covers``, a first dimension tells the classes apart (harmful or safe), and one for each class that
@@ -52,7 +52,7 @@ def annotators(
 
     Returns
     -------
-    BenchmarkResult
+    Result
         Kind "annotators", the columns of :func:`conjury.analysis.raters.agreement`; dimensions are named
         ``implicit_vs_explicit``.
 
@@ -83,7 +83,7 @@ def annotators(
     )
     settings = {**found.settings, "covers": {name: list(of) for name, of in (covers or {}).items()}}
     extra = {name: table for name, table in found.extra.items() if name == "pairs"}
-    return BenchmarkResult(found.frame, "annotators", found.notes, settings, extra)
+    return Result(found.frame, "annotators", found.notes, settings, extra)
 
 
 def distinctions(judgments: pd.DataFrame, covers: Mapping[str, Sequence[str]]) -> pd.DataFrame:

@@ -13,11 +13,11 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, listed
 from conjury.inference.tables.schema import require_columns
 
-from ..results import inference
+from ..numerics.intervals import inference
+from ..results import Result
 from .adjusting import with_adjusted
 from .metrics import BASELINE
 from .parse_status import WRONG
-from .result import BenchmarkResult
 from .scores import scores
 from .scoring import Scored
 
@@ -37,7 +37,7 @@ def length_effects(
     seed: int = 1,
     alpha: float = 0.05,
     cluster: str = "item_id",
-) -> BenchmarkResult:
+) -> Result:
     """Score judges on items of different lengths; no answer counts as wrong.
 
     Items are put in groups of about the same size, from short to long, by the characters of their text. What
@@ -62,7 +62,7 @@ def length_effects(
 
     Returns
     -------
-    BenchmarkResult
+    Result
         Kind "errors": ``judge, prompt, task, [by, within], metric, length_group`` (from 1), ``shortest,
         longest, length`` (mean number of characters), ``estimate, std_error, lower, upper, n_units,
         n_items``. ``extra["ends"]`` has the longest group minus the shortest, with a normal interval, since
@@ -108,7 +108,7 @@ def length_effects(
         notes.append(f"{ungrouped:,} items are left out: their texts make no two groups of lengths.")
     if within:
         notes.append(f"Lengths are grouped and compared within each value of {listed(within)}.")
-    return BenchmarkResult(
+    return Result(
         table,
         "errors",
         (*notes, *found.notes),

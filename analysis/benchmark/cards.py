@@ -12,9 +12,9 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 
+from ..results import Result
 from .confusion import OTHER_LABEL
 from .parse_status import NO_ANSWER
-from .result import BenchmarkResult
 from .scoring import Scored
 
 HARD, DIVIDED, SILENT, EASY = "hard", "divided", "silent", "easy"
@@ -28,7 +28,7 @@ def cards(
     *,
     responses: pd.DataFrame | None = None,
     reasons: Sequence[str] = REASONS,
-) -> BenchmarkResult:
+) -> Result:
     """Pick items that show how judges fail, one a task and reason, with every judge's first answer.
 
     The items are those with the smallest share of right answers ("hard"), the share nearest one half
@@ -47,7 +47,7 @@ def cards(
 
     Returns
     -------
-    BenchmarkResult
+    Result
         Kind "cards": ``card`` (from 1), ``reason, task, item_id, text, media, gold, judge, prompt, answer``
         (lines of a list for tasks on lines), ``status, right`` (share of units)``, raw`` (missing where it is
         not known), one row a card and judge.
@@ -86,7 +86,7 @@ def cards(
         raise InputError("items: none of them is judged; there is nothing to show.")
     table = pd.DataFrame(rows)
     table["raw"] = _raw(table, responses)
-    return BenchmarkResult(table.drop(columns="sample"), "cards", (), {"reasons": list(reasons)})
+    return Result(table.drop(columns="sample"), "cards", (), {"reasons": list(reasons)})
 
 
 def _picked(frame: pd.DataFrame, known: pd.DataFrame, reasons: Sequence[str]) -> list[tuple[str, str]]:

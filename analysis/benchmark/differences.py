@@ -13,7 +13,8 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean, listed
 
 from ..numerics.cluster_draws import few_clusters
-from ..results import inference
+from ..numerics.intervals import inference
+from ..results import Result
 from .adjusting import Multiplicity, check_adjust, with_adjusted
 from .metrics import Floats, Margins, cluster_margins, margins_of, metric
 from .mixed import pair_of
@@ -32,7 +33,6 @@ from .pairing import (
     mid_p,
 )
 from .parse_status import WRONG, check_policies
-from .result import BenchmarkResult
 from .scoring import Scored
 from .units import NONE, Bounds, Plan, bounds_of
 
@@ -66,7 +66,7 @@ def differences(
     seed: int = 1,
     alpha: float = 0.05,
     cluster: str = "item_id",
-) -> BenchmarkResult:
+) -> Result:
     """Compare judges, or what they were shown, on the same units.
 
     Parameters
@@ -97,7 +97,7 @@ def differences(
 
     Returns
     -------
-    BenchmarkResult
+    Result
         Kind "differences": ``judge, prompt, task, [by]`` without what is compared, ``left, right, metric,
         test, estimate`` (left minus right)``, std_error, lower, upper, p, p_adjusted, n_pairs, n_units,
         n_items, n_clusters, n_left_only, n_right_only`` (answers without a partner)``, n_missing,
@@ -150,7 +150,7 @@ def differences(
     if apart:
         notes.append(f"No answers to the same units, so not compared: {listed(dict.fromkeys(apart))}.")
     notes += [*unbalanced(frame), *notes_of_tests(frame, plan)]
-    return BenchmarkResult(
+    return Result(
         frame,
         "differences",
         (*scored.notes, *left_out, *dict.fromkeys(notes)),

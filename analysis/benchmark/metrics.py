@@ -20,8 +20,7 @@ from scipy.special import gammaln, xlog1py, xlogy
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean, listed
 
-Codes = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from ..numerics.types import Codes, Floats
 
 
 @dataclass(frozen=True)

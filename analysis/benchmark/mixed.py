@@ -16,12 +16,12 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, listed
 from conjury.inference.tables.schema import require_columns
 
-from ..results import check_alpha, inference
+from ..numerics.intervals import check_alpha, inference
+from ..results import Result
 from .adjusting import Multiplicity, check_adjust, with_adjusted
 from .metrics import Floats
 from .pairing import JUDGE, LOG_ODDS, Matched, check_against, comparable, groups, sides_of
 from .parse_status import WRONG, check_policies, outcome
-from .result import BenchmarkResult
 from .scoring import Cell, Scored
 
 QUADRATURE = 25
@@ -57,7 +57,7 @@ def mixed_logit(
     errors: str = ROBUST,
     quadrature: int = QUADRATURE,
     group: str = "item_id",
-) -> BenchmarkResult:
+) -> Result:
     """Fit log-odds of a right answer, each item with an intercept of its own, drawn from a normal.
 
     Answers of all sides to an item share its intercept, whether or not every side answered it, so that
@@ -87,7 +87,7 @@ def mixed_logit(
 
     Returns
     -------
-    BenchmarkResult
+    Result
         Kind "mixed": ``judge, prompt, task, [by]`` without what is compared, ``left, right`` (the
         reference)``, metric`` ("log_odds")``, estimate, std_error, std_error_model, z, p, p_adjusted, lower,
         upper, odds_ratio, odds_ratio_lower, odds_ratio_upper, sd_items, n_answers, n_items``. Sides that
@@ -131,7 +131,7 @@ def mixed_logit(
         sides += _sides(keys, counted, fitted, used, errors)
     if not rows:
         raise InputError(f"scored judgments: no two values of column '{between}' share a task and prompt.")
-    return BenchmarkResult(
+    return Result(
         with_adjusted(pd.DataFrame(rows), [], adjust),
         "mixed",
         (*scored.notes, *left_out, *dict.fromkeys(notes)),

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, did_you_mean, listed
 
+from ..results import Result
 from .metrics import Codes
-from .result import BenchmarkResult
 from .units import answers_table, is_surplus
 
 NO_ANSWER = -1  # predicted code of a unit without an answer
@@ -97,7 +97,7 @@ AGREE, DIFFERENT, ONLY_STRICT, ONLY_LENIENT, NEITHER = (
 )
 
 
-def readings(judgments: pd.DataFrame, lenient: pd.DataFrame | None = None) -> BenchmarkResult:
+def readings(judgments: pd.DataFrame, lenient: pd.DataFrame | None = None) -> Result:
     """Count the statuses of judgments by judge, prompt, task and rule.
 
     Parameters
@@ -109,7 +109,7 @@ def readings(judgments: pd.DataFrame, lenient: pd.DataFrame | None = None) -> Be
 
     Returns
     -------
-    BenchmarkResult
+    Result
         Kind "readings": ``judge, prompt, task, rule, status, n, share, n_surplus``. ``n`` and ``share`` are
         of what was asked for; ``n_surplus``, the same for every status, counts labels of lines beyond those
         that were shown. With a second table its rows are there too, and ``extra["compared"]`` holds, but for
@@ -132,7 +132,7 @@ def readings(judgments: pd.DataFrame, lenient: pd.DataFrame | None = None) -> Be
     if len(tables) == 2:
         compared, notes = _compared(*(table for table, _ in tables))
         extra["compared"] = _shares(compared, "status")
-    return BenchmarkResult(pd.concat(frames, ignore_index=True), "readings", notes, {}, extra)
+    return Result(pd.concat(frames, ignore_index=True), "readings", notes, {}, extra)
 
 
 def _rule(table: pd.DataFrame) -> pd.Series[Any]:

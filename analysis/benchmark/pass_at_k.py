@@ -15,10 +15,10 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean, listed
 from conjury.inference.tables.schema import require_columns
 
+from ..results import Result
 from .adjusting import pooled_notes
 from .metrics import BASELINE, MAJORITY, RANDOM, Codes, Floats, majority_class
 from .parse_status import NO_ANSWER, WRONG, check_policies, outcome
-from .result import BenchmarkResult
 from .scores import counts_of, interval_notes
 from .scoring import Cell, Scored
 from .units import NONE, Bounds, Plan, bounds_of, cluster_codes, cluster_sums
@@ -126,7 +126,7 @@ def passes(
     alpha: float = 0.05,
     cluster: str = "item_id",
     strata: Sequence[str] | None = None,
-) -> BenchmarkResult:
+) -> Result:
     """Score k answers of a judge to each unit.
 
     Parameters
@@ -146,7 +146,7 @@ def passes(
 
     Returns
     -------
-    BenchmarkResult
+    Result
         Kind "passes": ``judge, judge_kind, prompt, task, [by], missing, metric, k, estimate, std_error,
         lower, upper, interval, n_answers, n_units, n_items, n_clusters``. ``extra["samples"]`` says of each
         cell, and of each ``stratum`` of it ("" for the cell), how many samples there are, and which of them
@@ -189,7 +189,7 @@ def passes(
     for cell in scored.cells(by, judges=False):
         rows += _baselines(cell, policies, _asked(k, most), metrics, plan)
     frame, samples = pd.DataFrame(rows), pd.DataFrame(copies)
-    return BenchmarkResult(
+    return Result(
         frame,
         "passes",
         (*scored.notes, *_notes(samples, by), *pooled_notes(scored, by), *interval_notes(frame, plan)),

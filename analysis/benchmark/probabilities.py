@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import listed
 
+from ..results import Result
 from .adjusting import pooled_notes
 from .metrics import BASELINE, MAJORITY, RANDOM, Codes, Floats
 from .parse_status import MISSING, NO_ANSWER
-from .result import BenchmarkResult
 from .scores import counts_of, interval_notes
 from .scoring import Cell, Scored
 from .units import NONE, Bounds, Plan, bounds_of, cluster_codes, cluster_sums
@@ -39,7 +39,7 @@ def probabilities(
     seed: int = 1,
     alpha: float = 0.05,
     cluster: str = "item_id",
-) -> BenchmarkResult:
+) -> Result:
     """Log-loss and area under the ROC curve, from probabilities of the labels.
 
     Answers without probabilities, and judges that give none, are left out and named. For more than two
@@ -55,7 +55,7 @@ def probabilities(
 
     Returns
     -------
-    BenchmarkResult
+    Result
         Kind "probabilities": the columns of `scores`, with the metrics ``log_loss`` and ``auc``. The
         baselines give every unit the shares of the classes in gold, or each class the same probability.
 
@@ -99,7 +99,7 @@ def probabilities(
         rows += _baselines(cell, plan)
     frame = pd.DataFrame(rows)
     settings = {"by": list(by), "missing": [MISSING], **vars(plan)}
-    return BenchmarkResult(
+    return Result(
         frame,
         "probabilities",
         (*scored.notes, *notes, *pooled_notes(scored, by), *interval_notes(frame, plan)),

@@ -14,6 +14,7 @@ from conjury.inference.tables.columns import listed
 from conjury.inference.tables.schema import require_columns
 
 from ..numerics.cluster_draws import few_clusters
+from ..results import Result
 from .adjusting import pooled_notes
 from .metrics import (
     BASELINE,
@@ -33,7 +34,6 @@ from .metrics import (
     rests_on,
 )
 from .parse_status import POLICIES, WRONG, check_policies, outcome
-from .result import BenchmarkResult
 from .scoring import Cell, Scored
 from .units import BOOTSTRAP, NONE, WILSON, Bounds, Plan, bounds_of, cluster_codes, cluster_sums, n_distinct
 
@@ -51,7 +51,7 @@ def scores(
     alpha: float = 0.05,
     cluster: str = "item_id",
     strata: Sequence[str] = (),
-) -> BenchmarkResult:
+) -> Result:
     """Score every judge with every prompt on every task.
 
     Answers of several samples are pooled: each is a row of the same unit, and the bootstrap draws them
@@ -80,7 +80,7 @@ def scores(
 
     Returns
     -------
-    BenchmarkResult
+    Result
         Kind "scores": ``judge, judge_kind, prompt, task, [by], missing, metric, estimate, std_error, lower,
         upper, interval`` ("bootstrap", "wilson" at shares of 0 and 1, "none")``, n_answers, n_units,
         n_items, n_clusters``. The baselines are judges of kind "baseline"; they always answer, and stand
@@ -118,7 +118,7 @@ def scores(
     if not rows:
         raise InputError("metrics: none is named; name some, or leave metrics out for all of them.")
     frame = pd.DataFrame(rows)
-    return BenchmarkResult(
+    return Result(
         frame,
         "scores",
         (*scored.notes, *pooled_notes(scored, by), *interval_notes(frame, plan)),

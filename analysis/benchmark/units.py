@@ -19,7 +19,7 @@ from conjury.inference.tables.schema import require_columns
 from conjury.inference.tables.streams import UNPERTURBED
 
 from ..numerics.cluster_draws import draw_clusters
-from ..results import check_alpha, check_draws, vary
+from ..numerics.intervals import check_alpha, check_draws, vary
 from .metrics import Codes, Floats
 
 CONDITION, BASE = "condition", "base_item_id"

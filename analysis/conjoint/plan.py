@@ -19,9 +19,9 @@ from scipy.sparse import csr_array
 
 from ..frames.cells import Cells
 from ..numerics.clusters import Clusters
+from ..numerics.intervals import SHARE, UNBOUNDED, Support
 from ..numerics.linear import invert_in_order, logistic
 from ..numerics.threads import one_thread
-from ..results import SHARE, UNBOUNDED, Support
 from .request import Request
 
 Term = tuple[tuple[str, int], ...]

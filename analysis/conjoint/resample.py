@@ -17,19 +17,20 @@ from scipy.sparse import csr_array
 
 from conjury.inference.errors import InputError
 
-from ..frames.cells import Entries
 from ..frames.formula import Formula
 from ..frames.variables import check_pairs, unit_codes
 from ..numerics import bootstrap_intervals as intervals
 from ..numerics.bootstrap_intervals import Moments
-from ..numerics.clusters import Clusters
+from ..numerics.clusters import Clusters, Entries
+from ..numerics.intervals import cut, vary
 from ..numerics.linear import independent_columns, invert_in_order, logistic
 from ..numerics.pigeonhole import Units, check_method, cross, names_of, weights
 from ..numerics.threads import one_thread
-from ..results import Estimates, cut, row_labels, vary
+from ..results import row_labels
 from .engines.native import coefficients, regress
 from .engines.solution import estimable, estimates, provenance, warn
 from .estimands import PLANS
+from .estimates import Estimates
 from .plan import Block, CountPlan, Plan
 from .request import Request, make_request, require_frame
 from .run import frame_of, plan_for

@@ -9,9 +9,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..results import Estimates
 from .engines import assemble, solve
 from .estimands import PLANS
+from .estimates import Estimates
 from .null import MEANS, needed_columns
 from .plan import Plan
 from .repeated import REPEAT, without_repeats

@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.study.models import Study
 
-from ..results import inference
+from ..numerics.intervals import inference
 from .check import Check, Question, Verdict, adjusted, highest, lowest, many, said_p, who, worst
 from .judged import Judged, designs, tidy
 from .randomness import DRAWS, Against, Draw, against, draw_counts, how_drawn, misfit, probabilities

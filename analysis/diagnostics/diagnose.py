@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..results import check_alpha
+from ..numerics.intervals import check_alpha
 from . import (
     answers,
     attention_filters,

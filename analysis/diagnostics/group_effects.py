@@ -19,7 +19,7 @@ from conjury.inference.errors import InputError
 
 from ..conjoint import cj
 from ..conjoint.comparisons.wald import joint_test
-from ..results import Estimates
+from ..conjoint.estimates import Estimates
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from conjury.inference.readers.prepare import judge_of
 from conjury.inference.study.models import Study
 
 from ..conjoint import amce
-from ..results import Estimates
+from ..conjoint.estimates import Estimates
 
 Found = TypeVar("Found")
 

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from conjury.inference.errors import InputError
 
-from ..results import inference
+from ..numerics.intervals import inference
 from .check import Check, Question, adjusted, groups, highest, lowest, said_p, who
 from .judged import Judged, attempt, tidy
 

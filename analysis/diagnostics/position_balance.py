@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest, chi2
 
-from ..results import inference
+from ..numerics.intervals import inference
 from .check import Check, Question, Verdict, adjusted, highest, lowest, said_p, who
 from .judged import Judged, codes, designs, tidy
 

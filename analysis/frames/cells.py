@@ -9,59 +9,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
 
 from conjury.inference.errors import InputError
 
-from ..numerics.clusters import Clusters
+from ..numerics.clusters import Clusters, Entries
 from .variables import factor_codes, listed, numeric_column, require_column, unit_codes, weights_column
 
 _DENSE_CODES = 1 << 22
-
-
-@dataclass(frozen=True)
-class Entries:
-    """Rows sorted by unit: what each of U units put into each of C cells.
-
-    Attributes
-    ----------
-    cell : ndarray of int, shape (n,)
-    weight, total : ndarray, shape (n,)
-        Weight, and weight times outcome, of each row.
-    starts : ndarray of int, shape (U + 1,)
-        Where each unit's rows start.
-    n_cells : int
-        C.
-    """
-
-    cell: np.ndarray
-    weight: np.ndarray
-    total: np.ndarray
-    starts: np.ndarray
-    n_cells: int
-
-    @property
-    def n_units(self) -> int:
-        """Units, U."""
-        return len(self.starts) - 1
-
-    def matrix(self, values: np.ndarray, first: int = 0, last: int | None = None) -> csr_array:
-        """Sum row values of units ``first`` to ``last`` by cell: sparse, shape (units, C)."""
-        last = self.n_units if last is None else min(last, self.n_units)
-        start, stop = self.starts[first], self.starts[last]
-        structure = (self.cell[start:stop], self.starts[first : last + 1] - start)
-        return csr_array((values[start:stop], *structure), shape=(last - first, self.n_cells))
-
-    def within(self, cells: np.ndarray) -> Entries:
-        """The rows in some cells, given as flags of shape (C,), with those cells renumbered."""
-        kept = cells[self.cell]
-        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts].astype(np.int32)
-        number = (np.cumsum(cells) - 1).astype(np.int32)
-        return Entries(number[self.cell[kept]], self.weight[kept], self.total[kept], starts, int(cells.sum()))
-
-    def matrices(self) -> tuple[csr_array, csr_array]:
-        """Weights and totals of all units, each of shape (U, C)."""
-        return self.matrix(self.weight), self.matrix(self.total)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from ..results import vary
+from .intervals import vary
 
 _TIE = 1e-10  # relative to the largest replicate: rounding may put equal numbers on either side of each other
 METHODS = ("percentile", "basic", "bca", "studentized")

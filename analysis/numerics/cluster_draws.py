@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..raters.ratings import Codes, Floats
-from ..results import UNBOUNDED, Support, inference, vary
+from .intervals import UNBOUNDED, Support, inference, vary
+from .types import Codes, Floats
 
 FIXED_PEOPLE = "Intervals resample items (by cluster); the people who rated them are taken as they are."
 EDGE = 1 - 1e-9  # a correlation of one has no finite transform

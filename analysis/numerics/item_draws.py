@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..raters.ratings import Codes, Floats
 from .bootstrap_intervals import Sample, percentile
+from .types import Codes, Floats
 
 BLOCK = 6_000_000  # weights of items made at once
 KEPT = 30_000_000  # weights of items that are kept for the next statistic

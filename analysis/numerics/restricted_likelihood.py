@@ -21,7 +21,7 @@ from scipy.linalg import lapack
 from scipy.optimize import minimize
 
 from ..raters.agreement.panel import Panel
-from ..raters.ratings import Codes, Floats
+from .types import Codes, Floats
 
 LARGEST = 100.0  # relative standard deviation beyond which a likelihood is flat
 ZERO = 1e-4  # relative standard deviation taken as none

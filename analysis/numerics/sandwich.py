@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..frames.cells import Entries
+from .clusters import Entries
 
 _CLUSTERS_AT_A_TIME = 4_096
 _ROUNDING = 1e-10

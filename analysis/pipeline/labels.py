@@ -29,9 +29,9 @@ from ..benchmark.robustness import robustness
 from ..benchmark.scores import scores
 from ..benchmark.scoring import Scored, by_rule, rule_of, score
 from ..benchmark.units import conditions_of
+from ..numerics.intervals import check_alpha, check_draws
 from ..raters.ratings import HUMAN
-from ..raters.result import RaterResult
-from ..results import check_alpha, check_draws
+from ..results import Result
 from .ratings import FittedRatings, Planned
 from .saved import record_of
 
@@ -229,7 +229,7 @@ def fit_benchmark(
     return found
 
 
-def in_order(result: RaterResult, study: ItemStudy) -> RaterResult:
+def in_order(result: Result, study: ItemStudy) -> Result:
     """Give strata and labels in a result the order of the study file."""
     orders = {stratum.id: [level.id for level in stratum.levels] for stratum in study.strata}
 
@@ -321,7 +321,7 @@ def _of_scores(answered: Answered, options: BenchmarkOptions) -> Iterator[Planne
         yield Planned("cards", "Examples", lambda: cards(scored, texts, responses=answered.responses))
 
 
-def _confusion(scored: Scored) -> RaterResult:
+def _confusion(scored: Scored) -> Result:
     """Confusion matrices, and in their settings which gold labels count as which class."""
     result = confusion(scored)
     covers = {name: list(labels) for name, labels in scored.covers.items()}

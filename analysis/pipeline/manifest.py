@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..results import Estimates
+from ..conjoint.estimates import Estimates
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study

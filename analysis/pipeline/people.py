@@ -14,9 +14,10 @@ from conjury.inference.study.checks import RESERVED_TABLES
 from conjury.inference.study.parts import Analysis
 from conjury.inference.tables.columns import listed
 
+from ..conjoint.estimates import Estimates
 from ..conjoint.request import is_independent
 from ..conjoint.verbs.people import PairCounts, people_diffs
-from ..results import Estimates, stack
+from ..results import stack
 from .manifest import record_analysis, warnings_noted
 
 if TYPE_CHECKING:

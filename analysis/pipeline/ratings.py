@@ -13,6 +13,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.readers.judgments import scales_of
 from conjury.inference.study.models import ItemStudy
 
+from ..numerics.intervals import check_alpha, check_draws
 from ..raters.agreement import agreement
 from ..raters.coverage import coverage, dimension_names
 from ..raters.descriptive import (
@@ -27,8 +28,7 @@ from ..raters.descriptive import (
 from ..raters.ratings import HUMAN, read_ratings
 from ..raters.replacement import alt_test
 from ..raters.replacement.epsilon_curve import with_curve
-from ..raters.result import RaterResult
-from ..results import check_alpha, check_draws
+from ..results import Result
 from .saved import record_of, tables_of
 
 
@@ -53,14 +53,14 @@ class Planned:
 
     name: str
     title: str
-    run: Callable[[], RaterResult]
+    run: Callable[[], Result]
 
 
 @dataclass
 class FittedRatings:
     """Results by name, what the manifest says of each, and what should be known."""
 
-    results: dict[str, RaterResult] = field(default_factory=dict)
+    results: dict[str, Result] = field(default_factory=dict)
     records: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -226,7 +226,7 @@ def _one_scale(study: ItemStudy) -> Sequence[float] | None:
 
 def _biases(
     study: ItemStudy, judgments: pd.DataFrame, items: pd.DataFrame | None, where: dict[str, Any]
-) -> RaterResult:
+) -> Result:
     unrelated, aside = study.unrelated, study.set_aside
     return biases(
         judgments,

@@ -18,7 +18,7 @@ from ..conjoint.reliability.correction import Corrected
 from ..conjoint.reliability.estimate import reliability
 from ..conjoint.standard_errors.error_choices import errors_under_choices
 from ..conjoint.verbs.amce import amce
-from ..results import check_alpha
+from ..numerics.intervals import check_alpha
 from .conjoint import Group, groups
 from .manifest import resampled_unit
 

@@ -11,17 +11,17 @@ import pandas as pd
 from conjury.inference.tables.files import read_table
 
 from ..raters.models.fitted import ModelFit
-from ..raters.result import RaterResult
+from ..results import Result
 
 PART = "__"  # between the name of a result and that of a further table of it
 
 
-def tables_of(name: str, result: RaterResult) -> dict[str, pd.DataFrame]:
+def tables_of(name: str, result: Result) -> dict[str, pd.DataFrame]:
     """Tables of a result, as a results folder names them."""
     return {name: result.frame} | {f"{name}{PART}{part}": table for part, table in _further(result).items()}
 
 
-def record_of(name: str, title: str, result: RaterResult, seconds: float) -> dict[str, Any]:
+def record_of(name: str, title: str, result: Result, seconds: float) -> dict[str, Any]:
     """What the manifest says of a result; with its tables, :func:`read_result` makes it again."""
     return {
         "name": name,
@@ -36,18 +36,18 @@ def record_of(name: str, title: str, result: RaterResult, seconds: float) -> dic
     }
 
 
-def _further(result: RaterResult) -> dict[str, pd.DataFrame]:
+def _further(result: Result) -> dict[str, pd.DataFrame]:
     """Tables beside the first; of a model also its diagnostics and priors."""
     if not isinstance(result, ModelFit):
         return dict(result.extra)
     return {**result.extra, "diagnostics": result.diagnostics, "priors": result.prior_table}
 
 
-def read_result(folder: Path, record: Mapping[str, Any]) -> RaterResult:
+def read_result(folder: Path, record: Mapping[str, Any]) -> Result:
     """Read a result from the tables of a results folder."""
     name = str(record["name"])
     tables = folder / "tables"
-    return RaterResult(
+    return Result(
         read_table(tables / f"{name}.parquet"),
         str(record["kind"]),
         tuple(record.get("notes") or ()),

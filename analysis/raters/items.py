@@ -12,7 +12,8 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, did_you_mean
 from conjury.inference.tables.schema import require_columns
 
-from .ratings import Codes, Ratings
+from ..numerics.types import Codes
+from .ratings import Ratings
 
 
 def with_items(

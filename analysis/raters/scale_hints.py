@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from conjury.inference.tables.columns import listed
 
+from ..numerics.types import Floats
+
 FEW = 10  # ratings below which a value that stands alone, or a narrow range, is no surprise
 WIDER = 3.0  # how many times as wide a range is on another scale
 STEPS = 3  # values of which a scale has more than a rater who hardly varies gives
-Floats = NDArray[np.float64]
 ADVICE = "they may have used different scales; bring all to one, or state the scale"
 
 

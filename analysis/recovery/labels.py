@@ -10,7 +10,7 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.streams import UNPERTURBED
 
 from ..raters.ratings import HUMAN
-from ..raters.result import RaterResult
+from ..results import Result
 
 KNOWN = ("quantity", "judge", "prompt", "task", "condition", "gold", "k")
 BOUNDS = ("estimate", "lower", "upper")
@@ -19,7 +19,7 @@ PASSES = ("pass_at_k", "pass_all_k")
 AGREEMENT = {"percent": "percent_agreement", "fleiss": "fleiss_kappa"}
 
 
-def label_recovery(results: Mapping[str, RaterResult], truth: pd.DataFrame) -> pd.DataFrame:
+def label_recovery(results: Mapping[str, Result], truth: pd.DataFrame) -> pd.DataFrame:
     """Set estimates beside the true values of simulated labels, where both are the same quantity.
 
     These are accuracy with missing answers wrong, overall, by all strata and by gold label (recalls);
@@ -29,7 +29,7 @@ def label_recovery(results: Mapping[str, RaterResult], truth: pd.DataFrame) -> p
 
     Parameters
     ----------
-    results : mapping of str to RaterResult
+    results : mapping of str to Result
         By the name of the analysis.
     truth : DataFrame
         As from `conjury.inference.simulation.labels.truth.true_labels`.
@@ -46,7 +46,7 @@ def label_recovery(results: Mapping[str, RaterResult], truth: pd.DataFrame) -> p
     ...     "missing": "wrong", "estimate": 0.7, "lower": 0.6, "upper": 0.8})
     >>> truth = pd.DataFrame({"quantity": ["accuracy"], "judge": "gpt", "prompt": "text", "task": "harm",
     ...     "condition": "none", "gold": "", "k": pd.NA, "value": 0.75})
-    >>> label_recovery({"scores": RaterResult(frame, "scores", settings={"by": []})}, truth).inside.tolist()
+    >>> label_recovery({"scores": Result(frame, "scores", settings={"by": []})}, truth).inside.tolist()
     [True]
     """
     strata = [name for name in truth.columns if name not in (*KNOWN, "value")]
@@ -76,11 +76,11 @@ def _texts(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(told, index=frame.index).astype("string")
 
 
-def _split(result: RaterResult) -> set[str]:
+def _split(result: Result) -> set[str]:
     return {str(name) for name in result.settings.get("by") or ()}
 
 
-def _comparable(frame: pd.DataFrame, strata: Sequence[str], result: RaterResult) -> bool:
+def _comparable(frame: pd.DataFrame, strata: Sequence[str], result: Result) -> bool:
     """Whether rows are of all items or of cells of all strata: the truth has no others, save of people.
 
     Rows by strata of which each prompt has one level only are of all items of that prompt.
@@ -92,7 +92,7 @@ def _comparable(frame: pd.DataFrame, strata: Sequence[str], result: RaterResult)
     return len(levels) > 1 and bool((levels <= 1).all(axis=None))
 
 
-def _estimates(result: RaterResult, known: pd.DataFrame) -> Iterator[pd.DataFrame]:
+def _estimates(result: Result, known: pd.DataFrame) -> Iterator[pd.DataFrame]:
     """Estimates of a result that have true values, named as the truth names them."""
     frame = result.frame
     if result.kind == "scores":

@@ -11,7 +11,7 @@ from conjury.inference.tables.columns import as_text
 
 from ..raters.descriptive.scores import OVERALL
 from ..raters.ratings import HUMAN
-from ..raters.result import RaterResult
+from ..results import Result
 
 COLUMNS = [
     "analysis", "quantity", "judge", "dimension", "response_type", "truth", "estimate", "lower", "upper",
@@ -23,7 +23,7 @@ MODALITY = "modality"
 
 
 def recovery(
-    results: Mapping[str, RaterResult], truth: pd.DataFrame, *, types: str = "response_type"
+    results: Mapping[str, Result], truth: pd.DataFrame, *, types: str = "response_type"
 ) -> pd.DataFrame:
     """Set estimates beside the true values of a simulation, where both are the same quantity.
 
@@ -39,7 +39,7 @@ def recovery(
 
     Parameters
     ----------
-    results : mapping of str to RaterResult
+    results : mapping of str to Result
         By the name of the analysis.
     truth : DataFrame
         ``quantity, judge, dimension, other, response_type, value``, as from `simulate_ratings`.
@@ -59,7 +59,7 @@ def recovery(
     ...     "upper": 2.3})
     >>> truth = pd.DataFrame({"quantity": ["expected_rating"], "judge": "human", "dimension": "wit",
     ...     "other": "", "response_type": "", "value": 2.0})
-    >>> recovery({"means": RaterResult(frame, "means", settings={"by": []})}, truth).inside.tolist()
+    >>> recovery({"means": Result(frame, "means", settings={"by": []})}, truth).inside.tolist()
     [True]
     """
     known = truth.assign(**{name: as_text(truth[name]).fillna("") for name in KEYS})
@@ -116,7 +116,7 @@ def recovery_summary(made: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _estimates(result: RaterResult, types: str) -> Iterator[pd.DataFrame]:
+def _estimates(result: Result, types: str) -> Iterator[pd.DataFrame]:
     """Estimates of a result that have true values: the keys of the truth, estimate, lower, upper."""
     frame, strata = result.frame, list(result.settings.get("by") or ())
     by_type = strata in ([], [types])
@@ -136,7 +136,7 @@ def _estimates(result: RaterResult, types: str) -> Iterator[pd.DataFrame]:
         yield from _latent(result, types)
 
 
-def _latent(result: RaterResult, types: str) -> Iterator[pd.DataFrame]:
+def _latent(result: Result, types: str) -> Iterator[pd.DataFrame]:
     """Latent correlations of a rater model; within strata they are lasting where repeats tell noise apart."""
     ends = result.settings.get("at_the_end") or ()
     frame = result.frame[~result.frame["group"].isin(ends)]

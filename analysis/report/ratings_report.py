@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 
 from ..figures.labels import LabelKey
 from ..pipeline.saved import read_result
-from ..raters.result import RaterResult
+from ..results import Result
 from .cells import in_words
 from .data import ReportData
 from .exhibits import rating_published as beside_print
@@ -75,7 +75,7 @@ class RatingsReport(ReportData):
         """Labels as figures take them."""
         return labels_of(self.manifest)
 
-    def result(self, name: str) -> RaterResult:
+    def result(self, name: str) -> Result:
         """Read a result; InputError where there is none of that name."""
         if name not in self.records:
             raise InputError(f"These results hold no {name.replace('_', ' ')}.")

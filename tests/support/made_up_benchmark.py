@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.analysis.raters import RaterResult
+from conjury.analysis.raters import Result
 
 JUDGES = ["qwen3_8b", "qwen3_32b", "olmo3_7b", "olmo3_1_32b", "falcon3_10b", "apertus_8b", "ministral_8b"]
 FEW = [JUDGES[0], JUDGES[3], JUDGES[4]]
@@ -36,7 +36,7 @@ def _rows(keys: dict[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
         yield dict(zip(keys, values, strict=True))
 
 
-def scores(by: Sequence[str] = ("language",), judges: Sequence[str] = FEW, seed: int = 1) -> RaterResult:
+def scores(by: Sequence[str] = ("language",), judges: Sequence[str] = FEW, seed: int = 1) -> Result:
     random = np.random.default_rng(seed)
     keys: dict[str, Sequence[Any]] = {"judge": [*judges, "majority class", "random"], "task": list(TASKS)}
     if by:
@@ -66,10 +66,10 @@ def scores(by: Sequence[str] = ("language",), judges: Sequence[str] = FEW, seed:
     frame = pd.DataFrame(rows)
     over = frame[(frame["judge_kind"] == "model") & (frame["metric"] == "accuracy")]
     over = over.assign(**{name: over[name] - 0.4 for name in ("estimate", "lower", "upper")})
-    return RaterResult(frame, "scores", settings=_settings(by), extra={"over_baseline": over})
+    return Result(frame, "scores", settings=_settings(by), extra={"over_baseline": over})
 
 
-def passes(by: Sequence[str] = ("language",)) -> RaterResult:
+def passes(by: Sequence[str] = ("language",)) -> Result:
     random = np.random.default_rng(2)
     keys: dict[str, Sequence[Any]] = {"judge": FEW, "task": list(TASKS)}
     if by:
@@ -85,10 +85,10 @@ def passes(by: Sequence[str] = ("language",)) -> RaterResult:
                     | {"prompt": TASKS[row["task"]], "metric": metric, "k": k, "estimate": value}
                     | {"lower": max(value - 0.03, 0), "upper": value + 0.03, "n_units": 285, "n_items": 285}
                 )
-    return RaterResult(pd.DataFrame(rows), "passes", settings=_settings(by))
+    return Result(pd.DataFrame(rows), "passes", settings=_settings(by))
 
 
-def confusion(labels: Sequence[str] = LABELS, judges: Sequence[str] = JUDGES) -> RaterResult:
+def confusion(labels: Sequence[str] = LABELS, judges: Sequence[str] = JUDGES) -> Result:
     random = np.random.default_rng(3)
     rows = []
     for judge in judges:
@@ -97,10 +97,10 @@ def confusion(labels: Sequence[str] = LABELS, judges: Sequence[str] = JUDGES) ->
             for predicted, n in zip([*labels, "no answer"], count, strict=True):
                 rows.append((judge, "lines", "line", gold, predicted, int(n), n / 60))
     names = ["judge", "prompt", "task", "gold", "predicted", "n", "share"]
-    return RaterResult(pd.DataFrame(rows, columns=names), "confusion", settings=_settings(()))
+    return Result(pd.DataFrame(rows, columns=names), "confusion", settings=_settings(()))
 
 
-def by_label(labels: Sequence[str] = LABELS, judges: Sequence[str] = JUDGES) -> RaterResult:
+def by_label(labels: Sequence[str] = LABELS, judges: Sequence[str] = JUDGES) -> Result:
     random = np.random.default_rng(4)
     rows = []
     for judge, label in product(judges, labels):
@@ -112,10 +112,10 @@ def by_label(labels: Sequence[str] = LABELS, judges: Sequence[str] = JUDGES) -> 
             | {"ratio": ratio, "ratio_lower": ratio * 0.7, "ratio_upper": ratio * 1.4}
             | {"p": 0.01, "p_adjusted": 0.02 if abs(np.log(max(ratio, 0.01))) > 1 else 0.5}
         )
-    return RaterResult(pd.DataFrame(rows), "by_label", settings=_settings(()))
+    return Result(pd.DataFrame(rows), "by_label", settings=_settings(()))
 
 
-def robustness() -> RaterResult:
+def robustness() -> Result:
     random = np.random.default_rng(5)
     rows = []
     conditions = ["orthographic", "drift", "preserving", "dialect"]
@@ -127,10 +127,10 @@ def robustness() -> RaterResult:
             | {"estimate": delta, "std_error": 0.02, "lower": delta - 0.04, "upper": delta + 0.04}
             | {"p": 0.1, "p_adjusted": 0.4, "n_pairs": 285}
         )
-    return RaterResult(pd.DataFrame(rows), "robustness", settings=_settings(()))
+    return Result(pd.DataFrame(rows), "robustness", settings=_settings(()))
 
 
-def differences(judges: Sequence[str] = FEW) -> RaterResult:
+def differences(judges: Sequence[str] = FEW) -> Result:
     random = np.random.default_rng(6)
     rows = []
     for i, left in enumerate(judges):
@@ -142,10 +142,10 @@ def differences(judges: Sequence[str] = FEW) -> RaterResult:
                     | {"estimate": delta, "std_error": 0.03, "lower": delta - 0.06, "upper": delta + 0.06}
                     | {"p": 0.01, "p_adjusted": 0.04, "test": "mcnemar", "n_pairs": 285}
                 )
-    return RaterResult(pd.DataFrame(rows), "differences", settings=_settings(()))
+    return Result(pd.DataFrame(rows), "differences", settings=_settings(()))
 
 
-def readings() -> RaterResult:
+def readings() -> Result:
     random = np.random.default_rng(7)
     rows = []
     for judge, rule in product(FEW, ["strict@1", "lenient@1"]):
@@ -154,10 +154,10 @@ def readings() -> RaterResult:
             for status, part in zip(["ok", "refused", "empty", "truncated", "unparsed"], share, strict=True):
                 rows.append((judge, prompt, f"{form}/{rule}", status, int(1430 * part), float(part)))
     names = ["judge", "prompt", "rule", "status", "n", "share"]
-    return RaterResult(pd.DataFrame(rows, columns=names), "readings", settings=_settings(()))
+    return Result(pd.DataFrame(rows, columns=names), "readings", settings=_settings(()))
 
 
-def harm() -> RaterResult:
+def harm() -> Result:
     random = np.random.default_rng(8)
     rows = []
     keys: dict[str, Sequence[Any]] = {
@@ -178,7 +178,7 @@ def harm() -> RaterResult:
             | {"estimate": estimate, "std_error": 0.03, "lower": estimate - 0.05, "upper": estimate + 0.05}
             | {"n_units": 200, "n_items": 200}
         )
-    return RaterResult(pd.DataFrame(rows), "scores", settings=_settings(("modality", "language")))
+    return Result(pd.DataFrame(rows), "scores", settings=_settings(("modality", "language")))
 
 
 def _settings(by: Sequence[str]) -> dict[str, Any]:

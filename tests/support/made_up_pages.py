@@ -14,7 +14,7 @@ from conjury.analysis.figures.labels import Labels
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.figures.theme import LIGHT, new_figure, styled
 from conjury.analysis.pipeline.saved import record_of, tables_of
-from conjury.analysis.raters import RaterResult
+from conjury.analysis.raters import Result
 from conjury.analysis.report.exhibits.cards import cards_markdown
 from conjury.analysis.report.markdown import captioned, picture, table_blocks
 from conjury.analysis.report.tables import NO_BREAK, estimates_table, interval, number, styled_table
@@ -94,7 +94,7 @@ def cards() -> str:
         | {"answer": "1 setup\n2 timing\n3 timing", "raw": "Line 1: setup\n  Line 2: timing"}
         for judge in made.FEW
     ]  # fmt: skip
-    return cards_markdown(RaterResult(pd.DataFrame(rows), "cards"), Names(made.WORDS))
+    return cards_markdown(Result(pd.DataFrame(rows), "cards"), Names(made.WORDS))
 
 
 def benchmark_folder(folder: Path) -> Path:

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ...numerics.types import Floats
 from ...raters.models.checks import statistic_check
 from ...raters.models.predictive import with_predictive
-from ...raters.ratings import Floats
 from .choice_fit import ChoiceDraws, Pairs
 
 REPLICATIONS = 100

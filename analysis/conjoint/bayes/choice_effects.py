@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit
 
-from ...raters.ratings import Floats
+from ...numerics.types import Floats
 from .choice_fit import ChoiceDraws, Pairs
 
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError
 
+from ...numerics.types import Codes, Floats
 from ...raters.models.libraries import library
 from ...raters.models.priors import Prior, Priors, changed
 from ...raters.models.progress import Progress
 from ...raters.models.sampling import sample
-from ...raters.ratings import Codes, Floats
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]

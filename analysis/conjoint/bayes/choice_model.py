@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ...frames.formula import Formula
+from ...numerics.intervals import check_alpha
 from ...raters.models.checks import (
     convergence,
     diagnostics,
@@ -20,7 +21,7 @@ from ...raters.models.checks import (
 )
 from ...raters.models.fitted import ModelFit
 from ...raters.models.progress import Progress
-from ...results import Estimates, check_alpha
+from ..estimates import Estimates
 from ..request import make_request
 from ..run import Data, frame_of
 from .choice_checks import REPLICATIONS, ChoiceCheck, check_choices, some_draws, with_checks

@@ -15,9 +15,10 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...results import Estimates, row_labels
+from ...results import row_labels
 from ..engines.solution import estimable, provenance_of, warn
 from ..estimands import PLANS
+from ..estimates import Estimates
 from ..plan import Plan, level_profiles, level_rows
 from ..request import Request
 from .paired import PAIR, PairRows, find_pairs, rater_codes

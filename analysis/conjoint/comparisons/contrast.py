@@ -13,8 +13,10 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...frames.variables import listed
-from ...results import Estimates, check_alpha, row_labels, tidy
+from ...numerics.intervals import check_alpha
+from ...results import row_labels, tidy
 from ..engines.solution import assemble
+from ..estimates import Estimates
 from ..reliability.correction import Corrected
 from .contrast_basis import Space, space_of
 

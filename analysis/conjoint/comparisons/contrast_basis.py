@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError
 
 from ...frames.formula import parse
 from ...frames.variables import listed
-from ...results import Estimates
+from ..estimates import Estimates
 from ..plan import Plan, groups_of, level_contrast, occurring
 from ..reliability.correction import Corrected
 

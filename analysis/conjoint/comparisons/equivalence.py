@@ -13,7 +13,8 @@ from scipy.special import stdtr, stdtrit
 from conjury.inference.errors import InputError
 
 from ...frames.variables import listed
-from ...results import Estimates, check_alpha
+from ...numerics.intervals import check_alpha
+from ..estimates import Estimates
 
 EQUIVALENT, DIFFERENT = "equivalent", "different"
 TOO_SMALL, UNDECIDED = "different, too small to matter", "undecided"

@@ -13,8 +13,9 @@ from conjury.inference.errors import InputError
 
 from ...frames.formula import Formula, parse
 from ...frames.variables import listed
-from ...results import Estimates, row_labels
+from ...results import row_labels
 from ..engines.solution import assemble, solve
+from ..estimates import Estimates
 from ..plan import Block, Plan, occurring
 from ..request import make_request
 from ..run import Data, plan_for

@@ -17,8 +17,8 @@ from conjury.inference.errors import InputError
 
 from ...frames.variables import listed
 from ...numerics.multiplicity import adjusted
-from ...results import Estimates
 from ..engines.native import regress
+from ..estimates import Estimates
 from ..plan import Plan
 from ..resample import Bootstrap
 from ..standard_errors.wild import Wild, draw_ratios, regressions_of

@@ -13,8 +13,8 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...frames.formula import Formula, parse
-from ...results import Estimates
 from ..engines.solution import assemble, solve
+from ..estimates import Estimates
 from ..null import with_null
 from ..plan import Plan
 from ..repeated import without_repeats

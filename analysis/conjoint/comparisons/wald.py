@@ -15,8 +15,8 @@ from conjury.inference.errors import InputError
 from ...frames.variables import listed
 from ...numerics.sandwich import leverages, root_of
 from ...numerics.satterthwaite import Parts, Wishart, parts, standardising
-from ...results import Estimates
 from ..engines.native import regress
+from ..estimates import Estimates
 from ..plan import Plan
 from ..standard_errors.wild import regressions_of
 

@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import block_diag
 
-from ...frames.cells import Entries
-from ...numerics.clusters import Clusters, intersections
+from ...numerics.clusters import Clusters, Entries, intersections
 from ...numerics.linear import Regression
 from ...numerics.sandwich import (
     Satterthwaite,

@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 
 from ...frames.variables import as_category, require_column, unit_codes
 from ...r import bridge as r
-from ...results import Estimates
+from ..estimates import Estimates
 from ..null import with_null
 from ..plan import warn_of_missing_groups
 from ..request import Request

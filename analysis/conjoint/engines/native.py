@@ -10,9 +10,9 @@ import numpy as np
 from ...numerics.linear import Regression, independent_columns, least_squares, logistic
 from ...numerics.sandwich import small_sample_scale
 from ...numerics.threads import one_thread
+from ..estimates import Solution
 from ..plan import Block, Plan
 from .covariance import covariance
-from .solution import Solution
 
 
 def solve(plan: Plan) -> Solution:

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from ...r import bridge as r
+from ..estimates import Solution
 from ..plan import Plan
 from .native import RowRegression, solve_on_rows
-from .solution import Solution
 
 
 def solve(plan: Plan) -> Solution:

@@ -16,7 +16,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...results import Estimates, check_alpha
+from ...numerics.intervals import check_alpha
+from ..estimates import Estimates
 from ..repeated import is_repeat
 from ..verbs.amce import amce
 from .check import check_study

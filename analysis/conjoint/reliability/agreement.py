@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import bdtr, ndtri
+from scipy.special import bdtr
+
+from ...numerics.intervals import wilson
 
 SEEN = 0.05
 ENOUGH = 30  # repeats of a kind from which on it carries half of an estimate that combines both kinds
@@ -62,21 +64,6 @@ class Swapping:
     def preferred(self) -> str:
         """Position that the net bias is in favour of."""
         return "A" if self.net_bias > 0 else "B"
-
-
-def wilson(share: np.ndarray, trials: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-    """Wilson's limits of shares of a number of trials (it may be broken), each of shape (m,).
-
-    References
-    ----------
-    Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference.
-    JASA 22(158), 209-212. doi:10.1080/01621459.1927.10502953
-    """
-    z2 = ndtri(1 - alpha / 2) ** 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        center = (share + z2 / (2 * trials)) / (1 + z2 / trials)
-        half = np.sqrt(z2 * (share * (1 - share) / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
-    return np.clip(center - half, 0.0, 1.0), np.clip(center + half, 0.0, 1.0)
 
 
 def clustered_share(hits: np.ndarray, trials: np.ndarray, alpha: float = 0.05) -> Share:

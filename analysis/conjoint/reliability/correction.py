@@ -12,8 +12,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...results import Estimates, row_labels, stack, tidy
+from ...results import row_labels, stack, tidy
 from ..engines.solution import infer
+from ..estimates import Estimates
 from ..plan import Plan
 from ..request import Request, require_frame
 from ..run import Data, estimate

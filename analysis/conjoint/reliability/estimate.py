@@ -12,7 +12,8 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...frames.variables import require_column
-from ...results import Provenance, check_alpha
+from ...numerics.intervals import check_alpha
+from ..estimates import Provenance
 from .agreement import resampled_sums
 from .repeats import Repeats, find_repeats
 from .rows import agreement_rows, position_row, unit_sums

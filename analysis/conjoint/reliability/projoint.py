@@ -11,7 +11,9 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...frames.formula import Formula
-from ...results import SHARE, UNBOUNDED, Estimates, stack, tidy
+from ...numerics.intervals import SHARE, UNBOUNDED
+from ...results import stack, tidy
+from ..estimates import Estimates
 from ..request import make_request
 from ..verbs.amce import amce
 from ..verbs.marginal_means import mm

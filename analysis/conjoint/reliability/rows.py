@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...results import vary
+from ...numerics.intervals import vary
 from .agreement import ENOUGH, Swapping, clustered_share, sign_test, swapping, swapping_error
 from .repeats import SAME, SWAPPED
 

@@ -13,7 +13,8 @@ import pandas as pd
 from conjury.inference.errors import InputError, MissingDependency
 
 from ...frames.formula import Formula
-from ...results import Estimates, check_alpha
+from ...numerics.intervals import check_alpha
+from ..estimates import Estimates
 from ..repeated import without_repeats
 from ..resample import bootstrap
 from ..support import FewClusters

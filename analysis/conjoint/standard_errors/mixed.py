@@ -19,8 +19,8 @@ from ...numerics.clusters import Clusters, crossed
 from ...numerics.linear import independent_columns
 from ...numerics.mixed import MixedFit, Products, fit
 from ...numerics.threads import one_thread
-from ...results import Estimates
-from ..engines.solution import Solution, assemble
+from ..engines.solution import assemble
+from ..estimates import Estimates, Solution
 from ..plan import Plan
 from ..request import LevelOrder, make_request
 from ..run import Data, plan_for

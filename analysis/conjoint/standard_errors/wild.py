@@ -14,11 +14,11 @@ from scipy.linalg import block_diag
 
 from conjury.inference.errors import InputError
 
+from ...numerics.intervals import Support, cut
 from ...numerics.linear import Regression
 from ...numerics.wild import Moments, draw_weights, limits, moments, signs
-from ...results import Estimates, Support, cut
 from ..engines.native import regress
-from ..engines.solution import Fitted
+from ..estimates import Estimates, Fitted
 from ..plan import Plan
 
 Weights = Literal["rademacher", "webb", "mammen"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...frames.formula import Formula
-from ...results import Estimates
+from ..estimates import Estimates
 from ..request import Family, LevelOrder, Vcov, make_request
 from ..run import Data, estimate
 

@@ -12,8 +12,8 @@ from conjury.inference.errors import InputError
 
 from ...frames.formula import Formula
 from ...numerics.linear import least_squares
-from ...results import Estimates
 from ..engines.solution import provenance
+from ..estimates import Estimates
 from ..plan import Block, Plan, make_block
 from ..request import make_request
 from ..run import frame_of, plan_for

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from conjury.inference.errors import InputError
 
 from ...frames.formula import Formula
-from ...results import Estimates
 from .. import run
+from ..estimates import Estimates
 from ..request import make_request
 from ..run import Data
 from .amce import amce

@@ -15,8 +15,8 @@ from conjury.inference.errors import InputError
 from ...frames.cells import Cells, build_cells
 from ...frames.formula import Formula
 from ...frames.variables import as_category
-from ...results import Estimates
 from ..engines.solution import provenance
+from ..estimates import Estimates
 from ..plan import CountPlan, groups_of, key_frame, level_rows, warn_of_missing_groups
 from ..request import Request, make_request
 from ..run import frame_of

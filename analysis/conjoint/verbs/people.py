@@ -17,10 +17,10 @@ from conjury.inference.readers.prepare import select_rows
 from ...frames.formula import Formula, parse
 from ...frames.variables import listed, require_column, unit_codes
 from ...numerics.clusters import Clusters, crossed
-from ...results import Estimates
 from ..comparisons.multiplicity import adjust
 from ..engines.solution import SOLVERS, assemble, solve
 from ..estimands import amce_diffs_plan, mm_diffs_plan
+from ..estimates import Estimates
 from ..plan import Plan
 from ..repeated import without_repeats
 from ..request import Request, Vcov, is_independent, make_request, require_frame

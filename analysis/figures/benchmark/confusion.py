@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import ColumnLabels, column_labels, inches, lines_high, wrap
 from ..labels import LabelKey, display_order
 from ..raters.naming import Names, add_legend, room_above
@@ -43,7 +43,7 @@ class _Layout:
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -55,7 +55,7 @@ def draw(
 
     Parameters
     ----------
-    result : RaterResult
+    result : Drawable
     theme, labels, title
         As everywhere; words of labels as ``(task, id)``.
     judges : sequence of str, optional
@@ -66,7 +66,7 @@ def draw(
     --------
     >>> frame = pd.DataFrame({"judge": "gpt", "task": "harm", "gold": ["no", "no", "yes", "yes"],
     ...     "predicted": ["no", "yes"] * 2, "n": [9, 1, 2, 8], "share": [0.9, 0.1, 0.2, 0.8]})
-    >>> len(draw(RaterResult(frame, "confusion")).axes)
+    >>> len(draw(Drawable(frame, "confusion")).axes)
     2
     """
     look, names = theme_named(theme), Names(labels)
@@ -137,7 +137,7 @@ def _name_columns(axes: Axes, below: ColumnLabels, *, in_layout: bool) -> None:
         label.set_in_layout(False)
 
 
-def shown_confusion(result: RaterResult, task: str | None) -> tuple[pd.DataFrame, str]:
+def shown_confusion(result: Drawable, task: str | None) -> tuple[pd.DataFrame, str]:
     """Rows of one task, pooled over strata, and its name."""
     frame, name = of_task(result.frame, task)
     keys = [key for key in ("judge", "prompt", "task", "gold", "predicted") if key in frame]
@@ -241,14 +241,14 @@ def _frame(axes: Axes, x: int, y: int, look: Theme) -> None:
     )
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Say for each judge how often each gold label is answered, and the most frequent mistake.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"judge": "gpt", "task": "harm", "gold": ["no", "no", "yes", "yes"],
     ...     "predicted": ["no", "yes"] * 2, "n": [9, 1, 2, 8], "share": [0.9, 0.1, 0.2, 0.8]})
-    >>> print(alt(RaterResult(frame, "confusion")))
+    >>> print(alt(Drawable(frame, "confusion")))
     How often each gold label got its own name. gpt: No 90%, Yes 80%; most frequent mistake: Yes called No.
     """
     names = Names(labels)

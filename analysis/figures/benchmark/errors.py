@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey, display_order
 from ..raters.naming import Names
 from .curves import Curves, draw_curves, level_of, places_of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -31,7 +31,7 @@ def draw(
     --------
     >>> frame = pd.DataFrame({"judge": "gpt", "prompt": "joke", "task": "joke", "metric": "accuracy",
     ...     "length": [80.0, 300.0], "estimate": [0.3, 0.4], "lower": [0.2, 0.3], "upper": [0.4, 0.5]})
-    >>> len(draw(RaterResult(frame, "errors")).axes)
+    >>> len(draw(Drawable(frame, "errors")).axes)
     1
     """
     names = Names(labels)
@@ -58,14 +58,14 @@ def draw(
     return draw_curves(curves, theme=theme, title=title)
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Say the first metric of each judge on the shortest and on the longest items.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"judge": "gpt", "prompt": "joke", "task": "joke", "metric": "accuracy",
     ...     "length": [80.0, 300.0], "estimate": [0.3, 0.4], "lower": [0.2, 0.3], "upper": [0.4, 0.5]})
-    >>> alt(RaterResult(frame, "errors"))
+    >>> alt(Drawable(frame, "errors"))
     'Accuracy by length. gpt: 0.30 at 80 characters, 0.40 at 300 characters.'
     """
     names = Names(labels)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey, display_order
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def is_told(result: RaterResult) -> bool:
+def is_told(result: Drawable) -> bool:
     """Whether rules for missing answers differ in any score."""
     frame = result.frame[result.frame["judge_kind"] != BASELINE]
     keys = [
@@ -33,7 +33,7 @@ def is_told(result: RaterResult) -> bool:
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -46,7 +46,7 @@ def draw(
     >>> frame = pd.DataFrame({"judge": "gpt", "judge_kind": "model", "prompt": "joke", "task": "joke",
     ...     "missing": ["wrong", "missing"], "metric": "accuracy", "estimate": [0.4, 0.5],
     ...     "lower": [0.3, 0.4], "upper": [0.5, 0.6]})
-    >>> len(draw(RaterResult(frame, "scores")).axes)
+    >>> len(draw(Drawable(frame, "scores")).axes)
     1
     """
     names = Names(labels)
@@ -88,7 +88,7 @@ def policies_apart(frame: pd.DataFrame) -> list[str]:
     return list(found)
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Say by how much the rules move the first metric of each judge, at most.
 
     Examples
@@ -96,7 +96,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     >>> frame = pd.DataFrame({"judge": "gpt", "judge_kind": "model", "prompt": "joke", "task": "joke",
     ...     "missing": ["wrong", "missing"], "metric": "accuracy", "estimate": [0.4, 0.5],
     ...     "lower": [0.3, 0.4], "upper": [0.5, 0.6]})
-    >>> alt(RaterResult(frame, "scores"))
+    >>> alt(Drawable(frame, "scores"))
     'Accuracy under every rule for missing answers: gpt 0.40 to 0.50.'
     """
     names = Names(labels)

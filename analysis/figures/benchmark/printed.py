@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import wrap
 from ..labels import LabelKey, display_order
 from ..raters.naming import Names, add_legend, room_above
@@ -28,7 +28,7 @@ SIZE = 8.6
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -40,7 +40,7 @@ def draw(
     --------
     >>> frame = pd.DataFrame({"metric": ["accuracy", "auc"], "printed": [0.2, 0.5],
     ...     "recomputed": [0.2, 0.51], "aligned": [0.3, 0.52]})
-    >>> len(draw(RaterResult(frame, "beside_print")).axes)
+    >>> len(draw(Drawable(frame, "beside_print")).axes)
     2
     """
     look, names = theme_named(theme), Names(labels)
@@ -118,14 +118,14 @@ def _draw_points(axes: Axes, here: pd.DataFrame, series: list[str], look: Theme)
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Say for each metric how many numbers are compared and how far they are apart.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"metric": ["accuracy", "accuracy"], "printed": [0.2, 0.5],
     ...     "recomputed": [0.2, 0.51]})
-    >>> alt(RaterResult(frame, "beside_print"))
+    >>> alt(Drawable(frame, "beside_print"))
     'Printed numbers against ours. Accuracy: 2 numbers, largest difference 0.0100.'
     """
     names = Names(labels)

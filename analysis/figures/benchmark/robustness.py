@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey, display_order
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names, chosen
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -31,7 +31,7 @@ def draw(
 
     Parameters
     ----------
-    result : RaterResult
+    result : Drawable
     theme, labels, title
         As everywhere; words of kinds of perturbation as ``("condition", id)``.
     metric : str, optional
@@ -41,7 +41,7 @@ def draw(
     --------
     >>> frame = pd.DataFrame({"judge": "gpt", "task": "joke", "condition": ["typos", "drift"],
     ...     "metric": "accuracy", "estimate": [-0.1, 0.0], "lower": -0.2, "upper": 0.1})
-    >>> len(draw(RaterResult(frame, "robustness")).axes)
+    >>> len(draw(Drawable(frame, "robustness")).axes)
     1
     """
     names = Names(labels)
@@ -65,21 +65,21 @@ def draw(
     return draw_forest(forest, theme=theme, title=title)
 
 
-def shown_metric(result: RaterResult, metric: str | None) -> tuple[pd.DataFrame, str]:
+def shown_metric(result: Drawable, metric: str | None) -> tuple[pd.DataFrame, str]:
     """Rows of one metric, by default the first, and its name."""
     kind = chosen(result.frame["metric"], [metric] if metric else None, "metric")[0]
     frame = result.frame[(result.frame["metric"] == kind) & result.frame["estimate"].notna()]
     return frame, kind
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Say the difference of each judge under each kind of perturbation, by task and stratum.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"judge": "gpt", "task": "joke", "condition": ["typos", "drift"],
     ...     "metric": "accuracy", "estimate": [-0.1, 0.0], "lower": -0.2, "upper": 0.1})
-    >>> print(alt(RaterResult(frame, "robustness")))
+    >>> print(alt(Drawable(frame, "robustness")))
     Accuracy of perturbed minus unperturbed items. gpt: Typos -0.10 [-0.20, 0.10], Drift +0.00 [-0.20, 0.10].
     """
     names = Names(labels)

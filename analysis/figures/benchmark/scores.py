@@ -10,7 +10,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...benchmark.metrics import MAJORITY, MAJORITY_BY_STRATUM
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names, chosen
@@ -27,7 +27,7 @@ MOST_ACROSS = 6
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -41,7 +41,7 @@ def draw(
 
     Parameters
     ----------
-    result : RaterResult
+    result : Drawable
     theme, labels, title
         As everywhere.
     metrics : sequence of str, optional
@@ -54,7 +54,7 @@ def draw(
     >>> frame = pd.DataFrame({"judge": ["gpt", "random"], "judge_kind": ["model", "baseline"],
     ...     "prompt": "joke", "task": "joke", "missing": "wrong", "metric": "accuracy",
     ...     "estimate": [0.4, 0.1], "lower": [0.3, 0.1], "upper": [0.5, 0.1]})
-    >>> len(draw(RaterResult(frame, "scores")).axes)
+    >>> len(draw(Drawable(frame, "scores")).axes)
     1
     """
     names = Names(labels)
@@ -91,7 +91,7 @@ def draw(
     return draw_forest(forest, theme=theme, title=title)
 
 
-def shown_scores(result: RaterResult, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, list[str]]:
+def shown_scores(result: Drawable, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, list[str]]:
     """Rows of the metrics that are drawn, and their names."""
     there = chosen(result.frame["metric"], metrics, "metric")
     usual = [kind for kind in USUAL if kind in there] or [kind for kind in OTHERS if kind in there]
@@ -121,7 +121,7 @@ def _joined(metric: str, place: str) -> str:
     return f"{metric}: {place}" if place else metric
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Say the score of each judge by task and stratum, and what trivial judges reach.
 
     Examples
@@ -129,7 +129,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     >>> frame = pd.DataFrame({"judge": ["gpt", "random"], "judge_kind": ["model", "baseline"],
     ...     "prompt": "joke", "task": "joke", "missing": "wrong", "metric": "accuracy",
     ...     "estimate": [0.4, 0.1], "lower": [0.3, 0.1], "upper": [0.5, 0.1]})
-    >>> alt(RaterResult(frame, "scores"))
+    >>> alt(Drawable(frame, "scores"))
     'Accuracy, no answer counts as wrong: gpt 0.40 [0.30, 0.50]; Random label 0.10.'
     """
     names = Names(labels)

@@ -20,7 +20,7 @@ from .marginal_means import HALF, marginal_means_plot
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ...results import Estimates, Provenance
+    from ...conjoint.estimates import Estimates, Provenance
 
 SERIES = "series_in_words"
 

@@ -10,7 +10,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...raters.agreement.comparisons import AGAIN
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey, display_order
 from .forest import Forest, draw_forest
 from .naming import Names, chosen
@@ -25,7 +25,7 @@ MODELS = "model"
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -38,7 +38,7 @@ def draw(
 
     Parameters
     ----------
-    result : RaterResult
+    result : Drawable
     theme, labels, title
         As everywhere.
     coefficients : sequence of str, optional
@@ -52,7 +52,7 @@ def draw(
     >>> frame = pd.DataFrame({"dimension": "wit", "among": "human", "against": [None, "gpt"],
     ...     "coefficient": "gwet", "weights": "nominal", "estimate": [0.5, 0.2], "lower": [0.4, 0.1],
     ...     "upper": [0.6, 0.3], "boot_lower": None, "boot_upper": None})
-    >>> len(draw(RaterResult(frame, "agreement")).axes)
+    >>> len(draw(Drawable(frame, "agreement")).axes)
     1
     """
     names = Names(labels)
@@ -83,7 +83,7 @@ def draw(
 
 
 def _shown(
-    result: RaterResult, coefficients: Sequence[str] | None, weights: str | None
+    result: Drawable, coefficients: Sequence[str] | None, weights: str | None
 ) -> tuple[pd.DataFrame, list[str], str | None]:
     """Rows to draw, their coefficients, and the weights of those that have any."""
     frame = result.frame.assign(dimension=result.frame["dimension"].astype("string").fillna(""))
@@ -147,7 +147,7 @@ def compared_in_words(frame: pd.DataFrame, names: Names) -> list[str]:
     return told
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Say the first coefficient that is drawn, by dimension and who is compared.
 
     Examples
@@ -155,7 +155,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     >>> frame = pd.DataFrame({"dimension": "wit", "among": "human", "against": [None, "gpt"],
     ...     "coefficient": "gwet", "weights": "nominal", "estimate": [0.5, 0.2], "lower": [0.4, 0.1],
     ...     "upper": [0.6, 0.3], "boot_lower": None, "boot_upper": None})
-    >>> print(alt(RaterResult(frame, "agreement")))  # doctest: +NORMALIZE_WHITESPACE
+    >>> print(alt(Drawable(frame, "agreement")))  # doctest: +NORMALIZE_WHITESPACE
     Gwet's AC (exact agreement). Wit: People among themselves 0.50 [0.40, 0.60]; People with gpt 0.20 [0.10,
     0.30].
     """

@@ -11,7 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...raters.ratings import HUMAN
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import HEADING, heading, inches, lines_high, more_lines, wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
@@ -31,7 +31,7 @@ BESIDE = 1.0  # inches of the colour bar and its labels
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -47,7 +47,7 @@ def draw(
 
     Parameters
     ----------
-    result : RaterResult
+    result : Drawable
         Of `agreement`, or one whose frame is that table.
     theme, labels, title
         As everywhere.
@@ -64,7 +64,7 @@ def draw(
     >>> frame = pd.DataFrame({"dimension": "wit", "judge": "ann", "other": ["bob", "gpt"],
     ...     "judge_kind": "human", "other_kind": ["human", "model"], "coefficient": "cohen",
     ...     "weights": "nominal", "estimate": [0.5, 0.2], "n_items": 80})
-    >>> len(draw(RaterResult(frame, "agreement_pairs")).axes)
+    >>> len(draw(Drawable(frame, "agreement_pairs")).axes)
     2
     """
     look, names = theme_named(theme), Names(labels)
@@ -118,9 +118,7 @@ def draw(
     return figure
 
 
-def _shown(
-    result: RaterResult, coefficient: str | None, weights: str | None
-) -> tuple[pd.DataFrame, str, str]:
+def _shown(result: Drawable, coefficient: str | None, weights: str | None) -> tuple[pd.DataFrame, str, str]:
     """Rows to draw, their coefficient and weights."""
     frame = result.extra.get("pairs") if result.kind == "agreement" else result.frame
     if frame is None or frame.empty:
@@ -200,7 +198,7 @@ def _draw_map(
     return shade
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Say the range of the pairs that share enough items, by dimension.
 
     Examples
@@ -208,7 +206,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     >>> frame = pd.DataFrame({"dimension": "wit", "judge": "ann", "other": ["bob", "gpt"],
     ...     "judge_kind": "human", "other_kind": ["human", "model"], "coefficient": "cohen",
     ...     "weights": "nominal", "estimate": [0.5, 0.2], "n_items": 80})
-    >>> print(alt(RaterResult(frame, "agreement_pairs")))
+    >>> print(alt(Drawable(frame, "agreement_pairs")))
     Cohen's κ (exact agreement) of pairs of raters. Wit: from 0.20 (ann and gpt) to 0.50 (ann and bob).
     """
     names = Names(labels)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ...raters.result import RaterResult
+    from ..drawable import Drawable
 
 STATED = "as stated"
 PANEL = 2.1
@@ -25,7 +25,7 @@ SAME = 0.005
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -38,7 +38,7 @@ def draw(
 
     Parameters
     ----------
-    result : RaterResult
+    result : Drawable
         As from `conjury.analysis.raters.replacement.alt_test_power`.
     theme, title
         As in other figures.
@@ -80,7 +80,7 @@ def draw(
     return figure
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Describe power in words: items needed, and the largest rate of false passing."""
     target = float(result.settings["target"])
     told = [

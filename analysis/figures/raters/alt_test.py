@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    from ...raters.result import RaterResult
+    from ..drawable import Drawable
 
 SCORINGS = {
     "accuracy": "Exact agreement",
@@ -32,7 +32,7 @@ QUANTITIES = {"winning_rate": "Winning rate", "advantage_probability": "Advantag
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     show: Literal["models", "annotators"] = "models",
     model: str | None = None,
@@ -44,7 +44,7 @@ def draw(
 
     Parameters
     ----------
-    result : RaterResult
+    result : Drawable
         As from `conjury.analysis.raters.replacement.alt_test`.
     show : {"models", "annotators"}
         Both rates of each model, dimension and scoring; or the differences between each annotator and one
@@ -102,7 +102,7 @@ def draw(
     return figure
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Describe the test in words: which models pass, with their rates."""
     told, named = [], Names(labels)
     several = result.frame["dimension"].nunique() > 1

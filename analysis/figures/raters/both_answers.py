@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey
 from .forest import Forest, draw_forest
 from .naming import Names
@@ -27,7 +27,7 @@ BASELINES = {"winning_rate": 0.5, "closer_than_human": 0.5, "better_than_human":
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -37,7 +37,7 @@ def draw(
 
     Parameters
     ----------
-    result : RaterResult
+    result : Drawable
         ``dimension, model, quantity`` (keys of ``ANSWERS``), ``estimate, lower, upper``.
     """
     names, frame = Names(labels), result.frame
@@ -60,7 +60,7 @@ def draw(
     return draw_forest(forest, theme=theme, title=title)
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Read the numbers of each model out."""
     names, frame = Names(labels), result.frame
     told = []

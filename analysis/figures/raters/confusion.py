@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import column_labels, inches, lines_high, wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
@@ -25,7 +25,7 @@ WITH_INTERVAL = 0.56  # inches of a cell that has room for an interval
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -36,7 +36,7 @@ def draw(
 
     Parameters
     ----------
-    result : RaterResult
+    result : Drawable
         With ``extra["confusion"]``.
     theme, labels, title
         As everywhere; words of labels as ``("label", id)``.
@@ -47,7 +47,7 @@ def draw(
     --------
     >>> cells = pd.DataFrame({"group": "human", "truth": ["no", "no", "yes", "yes"],
     ...     "label": ["no", "yes"] * 2, "estimate": [0.9, 0.1, 0.2, 0.8], "lower": 0.0, "upper": 1.0})
-    >>> len(draw(RaterResult(pd.DataFrame(), "label_model", extra={"confusion": cells})).axes)
+    >>> len(draw(Drawable(pd.DataFrame(), "label_model", extra={"confusion": cells})).axes)
     1
     """
     look, names = theme_named(theme), Names(labels)
@@ -134,14 +134,14 @@ def _share(value: Any) -> str:
     return f"{number:.2f}".removeprefix("0") if number < 1 else "1"
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Say for each group how often each class is called by its own name.
 
     Examples
     --------
     >>> cells = pd.DataFrame({"group": "human", "truth": ["no", "no", "yes", "yes"],
     ...     "label": ["no", "yes"] * 2, "estimate": [0.9, 0.1, 0.2, 0.8]})
-    >>> print(alt(RaterResult(pd.DataFrame(), "label_model", extra={"confusion": cells})))
+    >>> print(alt(Drawable(pd.DataFrame(), "label_model", extra={"confusion": cells})))
     How often each class is called by its own name. People: No 90%, Yes 80%.
     """
     names, frame = Names(labels), result.extra["confusion"]

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ...raters.descriptive.association import COEFFICIENTS
 from ...raters.descriptive.scores import OVERALL
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey, display_order
 from .forest import Forest, draw_forest
 from .naming import Names, chosen, strata_columns
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -34,7 +34,7 @@ def draw(
     --------
     >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "kind": "overall",
     ...     "coefficient": "spearman", "estimate": 0.2, "lower": 0.1, "upper": 0.3})
-    >>> len(draw(RaterResult(frame, "correlations")).axes)
+    >>> len(draw(Drawable(frame, "correlations")).axes)
     1
     """
     names = Names(labels)
@@ -63,20 +63,20 @@ def draw(
     return draw_forest(forest, theme=theme, title=title)
 
 
-def coefficient_of(result: RaterResult, asked: str | None) -> str:
+def coefficient_of(result: Drawable, asked: str | None) -> str:
     """The coefficient to show: the one asked for, else Spearman's, else the first."""
     there = chosen(result.frame["coefficient"], [asked] if asked else None, "coefficient")
     return next(kind for kind in (COEFFICIENTS[1], *there) if kind in there)
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Say the correlation of each model over all items, by dimension.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "kind": "overall",
     ...     "coefficient": "spearman", "estimate": 0.2, "lower": 0.1, "upper": 0.3})
-    >>> print(alt(RaterResult(frame, "correlations")))
+    >>> print(alt(Drawable(frame, "correlations")))
     Correlations between people and models over all items. gpt: Wit 0.20 [0.10, 0.30].
     """
     kind, names = coefficient_of(result, None), Names(labels)

@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError
 
 from ...raters.descriptive.scores import OVERALL
 from ...raters.ratings import HUMAN
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import inches, lines_high, wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
@@ -28,7 +28,7 @@ SIZE = 7.6
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -40,7 +40,7 @@ def draw(
 
     Parameters
     ----------
-    result : RaterResult
+    result : Drawable
     theme, labels, title
         As everywhere.
     below : str, optional
@@ -52,7 +52,7 @@ def draw(
     --------
     >>> frame = pd.DataFrame({"group": ["human", "gpt"], "dimension": "wit", "other": "fun",
     ...     "estimate": [0.5, 0.2]})
-    >>> len(draw(RaterResult(frame, "dimension_correlations", settings={"main": "fun"})).axes)
+    >>> len(draw(Drawable(frame, "dimension_correlations", settings={"main": "fun"})).axes)
     2
     """
     look, names = theme_named(theme), Names(labels)
@@ -104,7 +104,7 @@ def draw(
     return figure
 
 
-def overall(result: RaterResult) -> pd.DataFrame:
+def overall(result: Drawable) -> pd.DataFrame:
     """The rows of all items together."""
     frame = result.frame
     for name in strata_columns(frame, "estimate"):
@@ -174,14 +174,14 @@ def _outline(axes: Axes, values: np.ndarray, main: int, look: Theme) -> None:
                                      linewidth=1.5, zorder=5))  # fmt: skip
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Say what goes most with the main dimension, for each group of raters.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"group": ["human", "gpt"], "dimension": "wit", "other": "fun",
     ...     "estimate": [0.5, 0.2]})
-    >>> print(alt(RaterResult(frame, "dimension_correlations", settings={"main": "fun"})))
+    >>> print(alt(Drawable(frame, "dimension_correlations", settings={"main": "fun"})))
     Correlations between dimensions. Most with Fun goes: People: Wit (0.50). gpt: Wit (0.20).
     """
     names, main = Names(labels), str(result.settings.get("main"))

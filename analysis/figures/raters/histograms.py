@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import inches, more_lines, wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
@@ -24,7 +24,7 @@ SIZE = 8.0
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -38,7 +38,7 @@ def draw(
     --------
     >>> frame = pd.DataFrame({"dimension": "wit", "group": "human", "value": [0.0, 1.0],
     ...     "estimate": [0.25, 0.75], "n_ratings": [1, 3]})
-    >>> len(draw(RaterResult(frame, "distributions")).axes)
+    >>> len(draw(Drawable(frame, "distributions")).axes)
     1
     """
     look, names = theme_named(theme), Names(labels)
@@ -71,7 +71,7 @@ def draw(
     return figure
 
 
-def pooled(result: RaterResult) -> pd.DataFrame:
+def pooled(result: Drawable) -> pd.DataFrame:
     """Shares of all ratings of a dimension by a group, whatever the strata."""
     frame = result.frame
     if not strata_columns(frame, "value"):
@@ -99,14 +99,14 @@ def _draw_bars(axes: Axes, here: pd.DataFrame, color: str, look: Theme, most: fl
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Say the most frequent rating of each group on each dimension.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"dimension": "wit", "group": "human", "value": [0.0, 1.0],
     ...     "estimate": [0.25, 0.75], "n_ratings": [1, 3]})
-    >>> alt(RaterResult(frame, "distributions"))
+    >>> alt(Drawable(frame, "distributions"))
     'Shares of ratings. Most frequent: People: Wit 1 (75%).'
     """
     names = Names(labels)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey, display_order
 from .forest import Forest, draw_forest
 from .naming import Names, chosen, strata_columns
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -31,7 +31,7 @@ def draw(
     --------
     >>> frame = pd.DataFrame({"dimension": ["wit"], "group": "human", "kind": "high", "estimate": 2.0,
     ...     "lower": 1.8, "upper": 2.2})
-    >>> len(draw(RaterResult(frame, "means")).axes)
+    >>> len(draw(Drawable(frame, "means")).axes)
     1
     """
     names = Names(labels)
@@ -66,14 +66,14 @@ def _told(frame: pd.DataFrame, columns: Sequence[str], names: Names) -> list[str
     return [", ".join(row) for row in zip(*parts, strict=True)]
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Say the highest and the lowest mean of each rater.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"dimension": ["wit"] * 2, "group": "human", "kind": ["high", "low"],
     ...     "estimate": [2.0, 1.0], "lower": [1.8, 0.8], "upper": [2.2, 1.2]})
-    >>> alt(RaterResult(frame, "means"))
+    >>> alt(Drawable(frame, "means"))
     'Mean ratings. People, Wit: 1.00 (Low) to 2.00 (High).'
     """
     names = Names(labels)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import LONGEST_LABEL, inches, lines_high, wrap
 from ..labels import LabelKey, Labels
 from ..theme import PAGE_HEIGHT, TWO_COLUMNS, Theme, new_figure, styled, theme_named
@@ -23,7 +23,7 @@ POPULATION, RATERS = "Population, with its interval", "Single raters (estimates)
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -33,7 +33,7 @@ def draw(
 
     Parameters
     ----------
-    result : RaterResult
+    result : Drawable
         ``extra["raters"]`` is drawn where it is there.
     theme, labels, title
         As everywhere; words of levels as ``(feature, level)``.
@@ -42,7 +42,7 @@ def draw(
     --------
     >>> frame = pd.DataFrame({"quantity": "part-worth", "feature": "tone", "level": ["loud"],
     ...     "estimate": [0.5], "lower": [0.2], "upper": [0.8]})
-    >>> len(draw(RaterResult(frame, "choice_model")).axes)
+    >>> len(draw(Drawable(frame, "choice_model")).axes)
     1
     """
     look, named = theme_named(theme), Labels(labels)
@@ -109,14 +109,14 @@ def _draw_rows(axes: Axes, frame: pd.DataFrame, raters: pd.DataFrame | None, loo
     return [bars, *handles]
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Name the largest and the smallest part-worth, and where raters differ most.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"quantity": "part-worth", "feature": "tone", "level": ["loud", "odd"],
     ...     "estimate": [0.5, -0.1], "lower": [0.2, -0.2], "upper": [0.8, 0.1]})
-    >>> print(alt(RaterResult(frame, "choice_model")))
+    >>> print(alt(Drawable(frame, "choice_model")))
     Part-worths. Largest: Tone: Loud (0.50). Smallest: Tone: Odd (-0.10).
     """
     named = Labels(labels)

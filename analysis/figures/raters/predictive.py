@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey
 from .forest import Forest, draw_forest
 from .naming import Names
@@ -22,7 +22,7 @@ NUMBERS = ["observed", "expected", "lower", "upper", "prior_expected", "prior_lo
 OBSERVED, FITTED, PRIOR = "Observed", "Made by the fitted model", "Made by the priors alone"
 
 
-def predicted_shares(result: RaterResult) -> pd.DataFrame:
+def predicted_shares(result: Drawable) -> pd.DataFrame:
     """Observed and replicated shares of a model of raters, dimensions, labels or choices, in one layout.
 
     Returns
@@ -37,7 +37,7 @@ def predicted_shares(result: RaterResult) -> pd.DataFrame:
     --------
     >>> check = pd.DataFrame({"group": ["human"], "category": [1.0], "observed": [0.4], "expected": [0.5],
     ...     "lower": [0.3], "upper": [0.6]})
-    >>> result = RaterResult(check, "rater_model", extra={"frequencies": check})
+    >>> result = Drawable(check, "rater_model", extra={"frequencies": check})
     >>> predicted_shares(result)[["group", "category", "observed"]].values.tolist()
     [['human', '1', 0.4]]
     """
@@ -54,7 +54,7 @@ def predicted_shares(result: RaterResult) -> pd.DataFrame:
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -89,7 +89,7 @@ def draw(
     return draw_forest(forest, theme=theme, title=title)
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Describe the check in words: how many shares lie outside what the model makes, and which."""
     names, shares = Names(labels), predicted_shares(result)
     off = shares[outside(shares)]
@@ -125,7 +125,7 @@ def panel_names(shares: pd.DataFrame, names: Names) -> list[str]:
     ]  # fmt: skip
 
 
-def category_names(category: pd.Series[Any], result: RaterResult, names: Names) -> list[str]:
+def category_names(category: pd.Series[Any], result: Drawable, names: Names) -> list[str]:
     """Labels and levels in words; ratings as numbers."""
     if result.kind == "label_model":
         return [names.of("label", name) for name in category]

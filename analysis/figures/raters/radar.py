@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import inches, more_lines, wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
@@ -27,7 +27,7 @@ LONGEST_SPOKE = 0.72
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -40,7 +40,7 @@ def draw(
 
     Parameters
     ----------
-    result : RaterResult
+    result : Drawable
     theme, labels, title
         As everywhere.
     lines : {"group", "stratum"}
@@ -52,7 +52,7 @@ def draw(
     --------
     >>> frame = pd.DataFrame({"dimension": ["wit", "fun", "tact"], "group": "human", "kind": "high",
     ...     "estimate": [2.0, 1.0, 3.0], "lower": 0.5, "upper": 3.5})
-    >>> len(draw(RaterResult(frame, "means")).axes)
+    >>> len(draw(Drawable(frame, "means")).axes)
     1
     """
     look, names = theme_named(theme), Names(labels)

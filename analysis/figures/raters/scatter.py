@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
@@ -23,7 +23,7 @@ MANY = 400
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -44,7 +44,7 @@ def draw(
     ...     "model": [1, 2, 3.0]})
     >>> bands = points[["dimension", "judge"]].assign(x=[0, 1, 2], estimate=[1, 2, 3], lower=0.5, upper=3.5)
     >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "estimate": 1.0})
-    >>> len(draw(RaterResult(frame, "rating_lines", extra={"points": points, "bands": bands})).axes)
+    >>> len(draw(Drawable(frame, "rating_lines", extra={"points": points, "bands": bands})).axes)
     1
     """
     look, names = theme_named(theme), Names(labels)
@@ -139,14 +139,14 @@ def _draw_panel(
                   marker=look.marker(place), markevery=ends, markersize=3.4)  # fmt: skip
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Say the slope of each line of the last dimension.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "kind": "high", "estimate": 0.4,
     ...     "std_error": 0.1, "lower": 0.2, "upper": 0.6})
-    >>> print(alt(RaterResult(frame, "rating_lines")))
+    >>> print(alt(Drawable(frame, "rating_lines")))
     Ratings by models against the people's mean, Wit; slopes: gpt: High 0.40 [0.20, 0.60].
     """
     names = Names(labels)

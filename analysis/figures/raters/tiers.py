@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...raters.descriptive.tier_accuracy import QUANTITIES, TIES
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import inches, lines_high, wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
@@ -27,7 +27,7 @@ STEP = 0.15
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -40,7 +40,7 @@ def draw(
     --------
     >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "quantity": "ordered_pairs",
     ...     "ties": "split", "estimate": 0.6, "lower": 0.5, "upper": 0.7, "chance": 0.5})
-    >>> len(draw(RaterResult(frame, "tier_accuracy")).axes)
+    >>> len(draw(Drawable(frame, "tier_accuracy")).axes)
     1
     """
     look, names = theme_named(theme), Names(labels)
@@ -99,14 +99,14 @@ def _draw_panel(
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Say the accuracy of each judge on the last dimension, ties split, and what chance is.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "quantity": "ordered_pairs",
     ...     "ties": "split", "estimate": 0.6, "lower": 0.5, "upper": 0.7, "chance": 0.5})
-    >>> print(alt(RaterResult(frame, "tier_accuracy")))
+    >>> print(alt(Drawable(frame, "tier_accuracy")))
     Order of tiers by Wit, ties split. Pairs of tiers in order (chance 50%): gpt 60% [50%, 70%].
     """
     names = Names(labels)

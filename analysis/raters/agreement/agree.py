@@ -11,10 +11,10 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean, listed
 
+from ...results import Result
 from ..coverage import dimension_names
 from ..items import clusters_of, names_of, with_items
 from ..ratings import Ratings, read_ratings
-from ..result import RaterResult
 from .chance_corrected import OWN, canonical, own_weights, weight_matrix
 from .comparisons import comparisons_of
 from .families import CATEGORICAL, Weighting
@@ -38,7 +38,7 @@ def agreement(
     alpha: float = 0.05,
     draws: int = 1000,
     seed: int = 1,
-) -> RaterResult:
+) -> Result:
     """Agreement coefficients with intervals, for any pattern of missing ratings.
 
     Parameters
@@ -85,7 +85,7 @@ def agreement(
 
     Returns
     -------
-    RaterResult
+    Result
         ``frame``: the columns of ``by``; ``dimension, among`` (the group, or the first side), ``against``
         (the second side, missing within a group), ``coefficient, weights`` (empty where there are none),
         ``raters`` (how many are averaged), ``estimate, std_error, lower, upper`` (analytical: linearised
@@ -208,7 +208,7 @@ def _weightings(asked: Weights, ratings: Ratings) -> list[Weighting]:
     ]
 
 
-def _result(gathered: Gathered, request: Request) -> RaterResult:
+def _result(gathered: Gathered, request: Request) -> Result:
     if not gathered.rows:
         why = " ".join(gathered.notes) or "the judgments hold too few judges."
         raise InputError(f"There are no two raters to compare: {why}")
@@ -232,7 +232,7 @@ def _result(gathered: Gathered, request: Request) -> RaterResult:
         "seed": request.seed,
         "alpha": request.alpha,
     }
-    return RaterResult(
+    return Result(
         _table(gathered.rows, order), "agreement", tuple(dict.fromkeys(gathered.notes)), settings, extra
     )
 

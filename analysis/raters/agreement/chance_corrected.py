@@ -11,7 +11,7 @@ from scipy import sparse
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean, listed
 
-from ..ratings import Floats
+from ...numerics.types import Floats
 from .panel import Panel
 
 NAMES = ("nominal", "linear", "ordinal", "quadratic", "ratio")

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..ratings import HUMAN, Codes, Ratings
+from ...numerics.types import Codes
+from ..ratings import HUMAN, Ratings
 from .pairs import Sides
 from .panel import Panel, panel_of
 

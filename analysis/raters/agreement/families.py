@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from ..ratings import Floats
+from ...numerics.types import Floats
 from . import chance_corrected as corrected
 from . import chance_corrected as krippendorff_alpha
 from . import icc, pairs

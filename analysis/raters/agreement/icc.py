@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import fdtri
 
 from ...numerics.restricted_likelihood import Refit, cells_of, fit, sums_of, variances_at
-from ..ratings import Codes, Floats
+from ...numerics.types import Codes, Floats
 from .chance_corrected import BLOCK
 from .panel import Panel
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ..ratings import Codes, Floats
+from ...numerics.types import Codes, Floats
 from .chance_corrected import BLOCK, TINY, corrected
 from .panel import Panel
 

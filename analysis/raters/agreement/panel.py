@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..ratings import Codes, Floats, Ratings
+from ...numerics.types import Codes, Floats
+from ..ratings import Ratings
 
 
 @dataclass(frozen=True)

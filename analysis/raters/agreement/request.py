@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean, listed
 
-from ...results import check_alpha, check_draws
+from ...numerics.intervals import check_alpha, check_draws
 from .families import CATEGORICAL, NUMERIC, ONE_WAY, TWO_WAY
 
 EVERY = (*CATEGORICAL, *NUMERIC)

@@ -11,9 +11,10 @@ import pandas as pd
 
 from conjury.inference.tables.columns import listed
 
+from ...numerics.intervals import CORRELATION, SAME, SHARE, inference
 from ...numerics.item_draws import Samples, clustered_errors, percentile_limits
-from ...results import CORRELATION, SAME, SHARE, inference
-from ..ratings import Codes, Floats, Ratings
+from ...numerics.types import Codes, Floats
+from ..ratings import Ratings
 from .comparisons import Comparison
 from .families import CATEGORICAL, GENERAL, TWO_WAY, VARIANCES, Family, Weighting, families, few_shared
 from .icc import generalisability, is_crossed

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import stdtr
 
-from ..ratings import Codes, Floats
+from ...numerics.types import Codes, Floats
 
 COEFFICIENTS = ("pearson", "spearman", "kendall")
 

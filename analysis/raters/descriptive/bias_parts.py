@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...numerics.cluster_draws import Draws
-from ..ratings import HUMAN, Floats, Ratings
+from ...numerics.types import Floats
+from ..ratings import HUMAN, Ratings
 from .scores import Flags, Scores, stratum_names
 
 POSITIVITY, RANGE, CONTEXT = "positivity", "range", "context"

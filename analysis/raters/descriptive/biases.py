@@ -19,11 +19,11 @@ from ...numerics.cluster_draws import (
     intervals,
     without_spread,
 )
+from ...numerics.intervals import check_alpha, check_draws
 from ...numerics.multiplicity import adjusted
-from ...results import check_alpha, check_draws
+from ...results import Result
 from ..items import names_of
 from ..ratings import HUMAN
-from ..result import RaterResult
 from .bias_parts import Row, context, keys_of, positivity, range_of_scale
 from .means import columns_of
 from .scores import Flags, Scores, item_scores, ordered
@@ -48,7 +48,7 @@ def biases(
     alpha: float = 0.05,
     draws: int = 1000,
     seed: int = 1,
-) -> RaterResult:
+) -> Result:
     """Compare each model with people as a rater.
 
     Parameters
@@ -71,7 +71,7 @@ def biases(
 
     Returns
     -------
-    RaterResult
+    Result
         ``dimension, judge, bias, quantity, *by, estimate, std_error, lower, upper, null, p, p_holm, n_items,
         n_clusters``, where ``p`` is unadjusted and ``p_holm`` adjusted over all rows of the table:
 
@@ -153,7 +153,7 @@ def biases(
     }  # fmt: skip
     frame = ordered(_table(found, made, alpha), keys)
     notes += few_clusters(frame["n_clusters"], draws) + without_spread(frame.pop("alike"))
-    return RaterResult(frame, "biases", tuple(notes), settings, extra)
+    return Result(frame, "biases", tuple(notes), settings, extra)
 
 
 def _flagged(made: Scores, levels: Mapping[str, Sequence[str]]) -> Flags:

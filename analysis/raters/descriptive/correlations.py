@@ -10,11 +10,12 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...numerics.cluster_draws import FIXED_PEOPLE, draw_clusters, few_clusters, intervals, without_spread
+from ...numerics.intervals import check_alpha, check_draws
 from ...numerics.multiplicity import Step, adjusted
-from ...results import check_alpha, check_draws
+from ...numerics.types import Floats
+from ...results import Result
 from ..items import names_of
-from ..ratings import HUMAN, Floats
-from ..result import RaterResult
+from ..ratings import HUMAN
 from .association import COEFFICIENTS, cells_of, correlation, t_test
 from .means import columns_of
 from .scores import Scores, item_scores, one_of, ordered, stratum_names
@@ -39,7 +40,7 @@ def correlations(
     alpha: float = 0.05,
     draws: int = 1000,
     seed: int = 1,
-) -> RaterResult:
+) -> Result:
     """Correlate the mean rating by people with the rating by each model.
 
     Parameters
@@ -55,7 +56,7 @@ def correlations(
 
     Returns
     -------
-    RaterResult
+    Result
         ``dimension, judge, *by, coefficient, estimate, std_error, lower, upper, p_t, p, p_holm, p_bh,
         n_items, n_clusters, rests_on``. ``rests_on`` counts the items off the most frequent rating, on the
         side that has fewer: below 10 there is an estimate, but no error. ``p_t`` treats items as independent,
@@ -119,7 +120,7 @@ def correlations(
         "by": by, "coefficients": kinds, "cluster": cluster, "alpha": alpha, "draws": draws,
         "seed": seed, "family": "all rows of a coefficient",
     }  # fmt: skip
-    return RaterResult(frame, "correlations", tuple(notes), settings)
+    return Result(frame, "correlations", tuple(notes), settings)
 
 
 def rests_on(people: Floats, model: Floats) -> int:

@@ -19,11 +19,12 @@ from ...numerics.cluster_draws import (
     intervals,
     without_spread,
 )
+from ...numerics.intervals import check_alpha, check_draws
 from ...numerics.multiplicity import adjusted
-from ...results import check_alpha, check_draws
+from ...numerics.types import Floats
+from ...results import Result
 from ..items import names_of
-from ..ratings import HUMAN, Floats
-from ..result import RaterResult
+from ..ratings import HUMAN
 from .association import COEFFICIENTS, cells_of, correlation
 from .means import columns_of
 from .scores import OVERALL, Scores, item_scores, one_of, ordered, stratum_names
@@ -52,7 +53,7 @@ def dimension_correlations(
     alpha: float = 0.05,
     draws: int = 1000,
     seed: int = 1,
-) -> RaterResult:
+) -> Result:
     """Correlate every two dimensions over items, for people together and for each model.
 
     Parameters
@@ -67,7 +68,7 @@ def dimension_correlations(
 
     Returns
     -------
-    RaterResult
+    Result
         ``group, *by, dimension, other, estimate, std_error, lower, upper, p, n_items, n_clusters``, each pair
         once; ``p`` is unadjusted, ``p_holm`` adjusted over all rows. ``extra["main"]`` holds, for each group
         and each other dimension, its correlation with the main one, ``rank`` by absolute value,
@@ -132,7 +133,7 @@ def dimension_correlations(
     every.insert(list(every).index("p") + 1, "p_holm", adjusted(every["p"].to_numpy(dtype=float), "holm"))
     unlike = [UNLIKE] if len(made.groups) > 1 and HUMAN in made.groups else []
     notes = (HALO, *unlike, UNADJUSTED, FIXED_PEOPLE, *made.notes)
-    return RaterResult(
+    return Result(
         every,
         "dimension_correlations",
         (*notes, *few_clusters(every["n_clusters"], draws), *alike, *_strongest(table, by)),

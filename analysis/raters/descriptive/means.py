@@ -18,10 +18,11 @@ from ...numerics.cluster_draws import (
     intervals,
     without_spread,
 )
-from ...results import UNBOUNDED, check_alpha, check_draws
+from ...numerics.intervals import UNBOUNDED, check_alpha, check_draws
+from ...numerics.types import Codes, Floats
+from ...results import Result
 from ..items import names_of
-from ..ratings import HUMAN, Codes, Floats
-from ..result import RaterResult
+from ..ratings import HUMAN
 from .scores import item_scores, ordered, stratum_names
 
 SHUFFLES = 19_999
@@ -120,7 +121,7 @@ def means(
     alpha: float = 0.05,
     draws: int = 1000,
     seed: int = 1,
-) -> RaterResult:
+) -> Result:
     """Average ratings within strata of items, for people together and for each model.
 
     Ratings of an item are averaged over the samples of a judge, then over judges: who rated an item twice
@@ -150,7 +151,7 @@ def means(
 
     Returns
     -------
-    RaterResult
+    Result
         ``dimension, group, *by, estimate, std_error, lower, upper, sd, sd_lower, sd_upper, n_items,
         n_clusters, n_ratings``.
 
@@ -206,7 +207,7 @@ def means(
     notes = (
         SD_OF, FIXED_PEOPLE, *made.notes, *few_clusters(n_clusters, draws), *without_spread(bounds.alike),
     )  # fmt: skip
-    return RaterResult(ordered(frame, keys), "means", notes, settings)
+    return Result(ordered(frame, keys), "means", notes, settings)
 
 
 def distributions(
@@ -216,12 +217,12 @@ def distributions(
     by: str | Sequence[str] = (),
     dimensions: str | Sequence[str] | None = None,
     scale: Sequence[float] | None = None,
-) -> RaterResult:
+) -> Result:
     """Count single ratings by value, repeated ones included, for people together and for each model.
 
     Returns
     -------
-    RaterResult
+    Result
         ``dimension, group, *by, value, estimate`` (share of the ratings of that group), ``n_ratings``;
         every value of the scale has a row.
 
@@ -250,7 +251,7 @@ def distributions(
                         for value, n in zip(ratings.categories, counts, strict=True)
                     ]  # fmt: skip
     frame = ordered(pd.DataFrame(rows), ["dimension", "group", *by])
-    return RaterResult(frame, "distributions", made.notes, {"by": by})
+    return Result(frame, "distributions", made.notes, {"by": by})
 
 
 def cluster_sums(values: Floats, cluster: Codes, n_clusters: int) -> Floats:

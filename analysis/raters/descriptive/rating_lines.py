@@ -10,10 +10,11 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...numerics.cluster_draws import FIXED_PEOPLE, draw_clusters, few_clusters, intervals, without_spread
-from ...results import check_alpha, check_draws
+from ...numerics.intervals import check_alpha, check_draws
+from ...numerics.types import Codes, Floats
+from ...results import Result
 from ..items import names_of
-from ..ratings import HUMAN, Codes, Floats
-from ..result import RaterResult
+from ..ratings import HUMAN
 from .means import columns_of
 from .scores import item_scores, ordered, stratum_names
 
@@ -32,7 +33,7 @@ def rating_lines(
     alpha: float = 0.05,
     draws: int = 1000,
     seed: int = 1,
-) -> RaterResult:
+) -> Result:
     """Regress the rating of each model on the mean rating by people, within strata.
 
     Parameters
@@ -42,7 +43,7 @@ def rating_lines(
 
     Returns
     -------
-    RaterResult
+    Result
         ``dimension, judge, *by, estimate, std_error, lower, upper, p, intercept, n_items, n_clusters``, where
         estimates are slopes (1 and intercept 0: as people rate). ``extra["bands"]`` holds the lines with
         pointwise intervals over the range of the human means (``x``), ``extra["points"]`` the items
@@ -103,7 +104,7 @@ def rating_lines(
     }  # fmt: skip
     settings["categories"] = [float(value) for value in made.ratings[0].categories]
     notes = (FIXED_PEOPLE, *made.notes, *few_clusters(rest_on, draws), *without_spread(found.alike))
-    return RaterResult(ordered(frame, keys_of), "rating_lines", notes, settings, extra)
+    return Result(ordered(frame, keys_of), "rating_lines", notes, settings, extra)
 
 
 def fitted(x: Floats, y: Floats, cluster: Codes, weights: Floats) -> tuple[Floats, Floats]:

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, did_you_mean, listed
 
+from ...numerics.types import Codes, Floats
 from ..coverage import dimension_names
 from ..items import item_clusters, levels_present, ranks, with_items
-from ..ratings import HUMAN, Codes, Floats, Ratings, read_ratings
+from ..ratings import HUMAN, Ratings, read_ratings
 
 OVERALL = "overall"
 

@@ -26,7 +26,8 @@ import numpy as np
 from conjury.inference.tables.columns import as_text
 
 from ...numerics.cluster_draws import Draws
-from ..ratings import HUMAN, Floats, Ratings
+from ...numerics.types import Floats
+from ..ratings import HUMAN, Ratings
 from .bias_parts import Row, totals
 from .scores import Flags, Scores, averaged
 from .tier_accuracy import ONE_PERSON

@@ -13,11 +13,12 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, listed
 
 from ...numerics.cluster_draws import FIXED_PEOPLE, draw_clusters, few_clusters, intervals
+from ...numerics.intervals import check_alpha, check_draws
 from ...numerics.multiplicity import adjusted
-from ...results import check_alpha, check_draws
+from ...numerics.types import Codes, Floats
+from ...results import Result
 from ..items import ranks
-from ..ratings import HUMAN, Codes, Floats, Ratings
-from ..result import RaterResult
+from ..ratings import HUMAN, Ratings
 from .means import columns_of, orders_of, share_limits, shuffled_p
 from .scores import Scores, item_scores, ordered
 
@@ -77,7 +78,7 @@ def tier_accuracy(
     alpha: float = 0.05,
     draws: int = 1000,
     seed: int = 1,
-) -> RaterResult:
+) -> Result:
     """Score how often ratings put the tiers of a topic in their order.
 
     Parameters
@@ -97,7 +98,7 @@ def tier_accuracy(
 
     Returns
     -------
-    RaterResult
+    Result
         ``dimension, judge, quantity, ties, estimate, std_error, lower, upper, chance, excess, excess_lower,
         excess_upper, p, p_holm, tied, n_topics``. Judges are each model, ``human`` (the mean of the panel),
         and ``one person``: single ratings, one for each response, drawn from the first ratings by its raters
@@ -162,7 +163,7 @@ def tier_accuracy(
         "column": column, "levels": list(levels), "within": within, "alpha": alpha, "draws": draws,
         "seed": seed, "picks": PICKS,
     }  # fmt: skip
-    return RaterResult(frame, "tier_accuracy", tuple(notes), settings)
+    return Result(frame, "tier_accuracy", tuple(notes), settings)
 
 
 def tier_items(made: Scores, column: str, levels: Sequence[str]) -> Codes:

@@ -13,7 +13,7 @@ from scipy.special import bdtrc
 
 from conjury.inference.tables.columns import listed
 
-from ..ratings import Codes, Floats
+from ...numerics.types import Codes, Floats
 from .libraries import library
 
 RHAT = 1.01

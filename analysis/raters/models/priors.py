@@ -14,7 +14,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean, listed
 
-from ..ratings import Floats
+from ...numerics.types import Floats
 from .libraries import library
 
 FAMILIES: dict[str, tuple[str, ...]] = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..ratings import Codes, Floats
+from ...numerics.types import Codes, Floats
 from .panel import NONE, Panel
 from .scoring import Mask, PairScore
 

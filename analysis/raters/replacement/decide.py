@@ -14,7 +14,8 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, listed
 
 from ...numerics.multiplicity import adjusted
-from ..ratings import Floats, Ratings
+from ...numerics.types import Floats
+from ..ratings import Ratings
 from .panel import Panel
 from .scoring import MANY, Mask, Scoring
 

@@ -11,26 +11,26 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..result import RaterResult
+from ...results import Result
 from .decide import PASSING, Evidence, verdict
 
 KEYS = ["dimension", "scoring", "model"]
 LEAST, STEPS = 0.3, 60  # a curve reaches at least so far, in so many steps
 
 
-def epsilon_curve(result: RaterResult, epsilons: Sequence[float] | None = None) -> RaterResult:
+def epsilon_curve(result: Result, epsilons: Sequence[float] | None = None) -> Result:
     """Test again with other values of epsilon, from the table of annotators alone.
 
     Parameters
     ----------
-    result : RaterResult
+    result : Result
         As from `alt_test`.
     epsilons : sequence of float, optional
         By default 0, 0.005, ..., 0.3.
 
     Returns
     -------
-    RaterResult
+    Result
         ``frame``: ``dimension, scoring, model, epsilon, winning_rate, passes``;
         ``extra["smallest"]``: ``dimension, scoring, model, smallest_epsilon``, with which the model passes.
 
@@ -69,18 +69,18 @@ def epsilon_curve(result: RaterResult, epsilons: Sequence[float] | None = None) 
     settings: dict[str, Any] = {"q_fdr": q_fdr, "multiplicity": multiplicity,
                                 "epsilon": result.settings["epsilon"]}  # fmt: skip
     smallest = result.frame[[*KEYS, "smallest_epsilon"]].copy()
-    return RaterResult(
+    return Result(
         frame.assign(passes=passes), "epsilon_curve", tuple(result.notes), settings, {"smallest": smallest}
     )
 
 
-def epsilons(result: RaterResult) -> list[float]:
+def epsilons(result: Result) -> list[float]:
     """Values of epsilon from 0 until every model that can pass does: up to 0.3, 0.6, 0.9 or 1.
 
     Examples
     --------
     >>> table = pd.DataFrame({"smallest_epsilon": [0.05, 0.52, np.nan]})
-    >>> epsilons(RaterResult(table, "alt_test"))[-1]
+    >>> epsilons(Result(table, "alt_test"))[-1]
     0.6
     """
     smallest = result.frame["smallest_epsilon"].to_numpy(dtype=float)
@@ -89,7 +89,7 @@ def epsilons(result: RaterResult) -> list[float]:
     return [round(end * k / STEPS, 6) for k in range(STEPS + 1)]
 
 
-def with_curve(result: RaterResult) -> RaterResult:
+def with_curve(result: Result) -> Result:
     """Add the curve over `epsilons` to a result of `alt_test`, as the further table ``epsilon``."""
     return replace(result, extra={**result.extra, "epsilon": epsilon_curve(result, epsilons(result)).frame})
 

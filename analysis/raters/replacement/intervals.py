@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from ...results import vary
-from ..ratings import Floats
+from ...numerics.intervals import vary
+from ...numerics.types import Floats
 from .comparisons import Units, weighted_sums
 from .decide import PASSING, Evidence, Multiplicity, adjust, evidence, only, p_values
 from .scoring import Mask

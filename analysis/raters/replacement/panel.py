@@ -11,8 +11,9 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean
 
+from ...numerics.types import Codes
 from ..items import clusters_of
-from ..ratings import Codes, Ratings
+from ..ratings import Ratings
 
 NONE = -1
 

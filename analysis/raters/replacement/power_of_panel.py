@@ -9,8 +9,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..ratings import Floats, read_ratings
-from ..result import RaterResult
+from ...numerics.types import Floats
+from ...results import Result
+from ..ratings import read_ratings
 from .panel import Panel, models_of, panel_of
 from .power import alt_test_power
 from .scoring import ACCURACY, NEG_RMSE
@@ -59,7 +60,7 @@ def panel_power(
     simulations: int | None = None,
     alpha: float = 0.05,
     seed: int = 1,
-) -> RaterResult:
+) -> Result:
     """Simulate how often models of known agreement pass with a panel like the one at hand.
 
     Parameters
@@ -77,7 +78,7 @@ def panel_power(
 
     Returns
     -------
-    RaterResult
+    Result
         As of `alt_test_power`, for a quarter, half, all and twice the items at hand, and for models that
         agree with people as well as these with each other, that know what people agree on, and that are
         behind people by just epsilon.

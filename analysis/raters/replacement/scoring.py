@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean, listed
 
-from ..ratings import Codes, Floats, Ratings
+from ...numerics.types import Codes, Floats
+from ..ratings import Ratings
 
 Mask = NDArray[np.bool_]
 Similarity = Callable[[Any, Any], float]

@@ -28,7 +28,7 @@ from .cards import cards_markdown
 from .ratings import ended
 
 if TYPE_CHECKING:
-    from ...raters.result import RaterResult
+    from ...results import Result
     from ..ratings_report import BenchmarkReport
 
 LEADS = {
@@ -102,7 +102,7 @@ def section(report: BenchmarkReport, name: str) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def _drawn(result: RaterResult, name: str, labels: Mapping[LabelKey, str]) -> tuple[str, str]:
+def _drawn(result: Result, name: str, labels: Mapping[LabelKey, str]) -> tuple[str, str]:
     """The figure of a result, or why there is none."""
     if not is_drawn(result):
         return "", ""
@@ -113,7 +113,7 @@ def _drawn(result: RaterResult, name: str, labels: Mapping[LabelKey, str]) -> tu
 
 
 def _further(
-    result: RaterResult, name: str, title: str, labels: Mapping[LabelKey, str], wanted: Sequence[str]
+    result: Result, name: str, title: str, labels: Mapping[LabelKey, str], wanted: Sequence[str]
 ) -> list[str]:
     """Further figures of a result, each after the sentence that leads to it."""
     made = []
@@ -127,13 +127,13 @@ def _further(
     return made
 
 
-def reading(result: RaterResult, told: Names) -> str:
+def reading(result: Result, told: Names) -> str:
     """What a result says, in sentences made from its numbers; empty where nothing is to be said."""
     reader = READINGS.get(result.kind)
     return reader(result, told) if reader is not None else ""
 
 
-def _read_scores(result: RaterResult, told: Names) -> str:
+def _read_scores(result: Result, told: Names) -> str:
     """The best judge of each place, and how many judges stay below the constant answer."""
     frame = result.frame[result.frame["metric"] == "accuracy"]
     if frame.empty:
@@ -160,7 +160,7 @@ def _read_scores(result: RaterResult, told: Names) -> str:
     return " ".join(said)
 
 
-def _beside_baseline(result: RaterResult, place: str, told: Names, *, short: bool) -> str:
+def _beside_baseline(result: Result, place: str, told: Names, *, short: bool) -> str:
     """How many judges are right less often, and more often, than the most frequent label would be.
 
     The ``short`` form is for places after the first.
@@ -182,7 +182,7 @@ def _beside_baseline(result: RaterResult, place: str, told: Names, *, short: boo
     )
 
 
-def _read_passes(result: RaterResult, told: Names) -> str:
+def _read_passes(result: Result, told: Names) -> str:
     """Whether repeated answers are copies of each other."""
     samples = result.extra.get("samples")
     if samples is None:
@@ -198,7 +198,7 @@ def _read_passes(result: RaterResult, told: Names) -> str:
     )
 
 
-def _read_labels(result: RaterResult, told: Names) -> str:
+def _read_labels(result: Result, told: Names) -> str:
     """The label that each judge gives far too often, and how many labels are never given."""
     frame, task = shown_labels(result, None)
     frame = frame.assign(_who=judges_in_words(frame, told))
@@ -224,7 +224,7 @@ def _read_labels(result: RaterResult, told: Names) -> str:
     )
 
 
-def _read_readings(result: RaterResult, told: Names) -> str:
+def _read_readings(result: Result, told: Names) -> str:
     """Who leaves most answers without a label, and what the lenient rule adds."""
     frame = result.frame
     rules = list(dict.fromkeys(frame["rule"].astype("string").fillna("").map(_rule)))
@@ -253,7 +253,7 @@ def _rule(name: str) -> str:
     return str(name).rpartition("/")[2]
 
 
-def _read_lengths(result: RaterResult, told: Names) -> str:
+def _read_lengths(result: Result, told: Names) -> str:
     """For each task, how many judges are right less often and more often on the longest items."""
     ends = result.extra["ends"]
     ends = ends[ends["metric"] == "accuracy"]
@@ -274,7 +274,7 @@ def _read_lengths(result: RaterResult, told: Names) -> str:
     return " ".join(said)
 
 
-def _read_robustness(result: RaterResult, told: Names) -> str:
+def _read_robustness(result: Result, told: Names) -> str:
     first = str(result.frame["metric"].iloc[0])
     frame = result.frame[result.frame["metric"] == first].dropna(subset="estimate")
     differences = f"differences in {metric_in_words(first).lower()}"
@@ -288,7 +288,7 @@ def _read_robustness(result: RaterResult, told: Names) -> str:
     )
 
 
-READINGS: dict[str, Callable[[RaterResult, Names], str]] = {
+READINGS: dict[str, Callable[[Result, Names], str]] = {
     "by_label": _read_labels,
     "errors": _read_lengths,
     "passes": _read_passes,

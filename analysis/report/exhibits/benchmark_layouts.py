@@ -42,7 +42,7 @@ from ..tables import NO_BREAK, STAR_RULE, interval, number, p_value, stars, styl
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...raters.result import RaterResult
+    from ...results import Result
 
 SHOWN = ("accuracy", "balanced_accuracy", "macro_f1", "mcc", "auc", "log_loss", "missing_rate")
 BESIDE_RECALLS = ("accuracy", "macro_f1")
@@ -55,7 +55,7 @@ SURPLUS = "Surplus labels"
 SURPLUS_NOTE = "Surplus labels are of lines beyond those that were shown; they are not among the judgments."
 
 
-def lay_out(result: RaterResult, name: str, labels: Mapping[LabelKey, str]) -> list[GT]:
+def lay_out(result: Result, name: str, labels: Mapping[LabelKey, str]) -> list[GT]:
     """Tables of a result in the style of reports."""
     told = Names(labels)
     if result.kind in LAYOUTS:
@@ -63,7 +63,7 @@ def lay_out(result: RaterResult, name: str, labels: Mapping[LabelKey, str]) -> l
     return any_table(result.frame, told, name)
 
 
-def score_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
+def score_tables(result: Result, told: Names, name: str) -> list[GT]:
     """Main metrics by judge in tasks and strata; then the first under each rule for missing answers."""
     frame = result.frame
     policy = policy_of(frame, None)
@@ -102,7 +102,7 @@ def score_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
     return tables
 
 
-def pass_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
+def pass_tables(result: Result, told: Names, name: str) -> list[GT]:
     """Scores of k answers, k as columns; by strata only the first score."""
     own = _one_policy(result.frame)
     if result.settings.get("by"):
@@ -129,7 +129,7 @@ def pass_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
     return [_grouped(shown, name, note)]
 
 
-def confusion_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
+def confusion_tables(result: Result, told: Names, name: str) -> list[GT]:
     """The most frequent mistakes of each judge."""
     frame, task = shown_confusion(result, None)
     frame = frame.assign(_who=judges_in_words(frame, told))
@@ -150,7 +150,7 @@ def confusion_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
     return [styled_table(shown, name=name, groups="judge", left=2, note=note)]
 
 
-def label_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
+def label_tables(result: Result, told: Names, name: str) -> list[GT]:
     """How often labels are given, for every time they are gold, judges as columns."""
     frame, task = shown_labels(result, None)
     frame = frame.assign(_use=use_of_labels(frame, float(result.settings.get("alpha", 0.05))))
@@ -175,7 +175,7 @@ def label_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
     return [styled_table(shown, name=name, note=note)]
 
 
-def reading_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
+def reading_tables(result: Result, told: Names, name: str) -> list[GT]:
     """What became of answers, in percent; and how two rules compare."""
     tables = [_shares(result.frame, told, STATUSES, name, "Percent of the judgments of a judge.")]
     if "compared" in result.extra:
@@ -184,7 +184,7 @@ def reading_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
     return tables
 
 
-def length_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
+def length_tables(result: Result, told: Names, name: str) -> list[GT]:
     """The longest items minus the shortest."""
     frame, places = placed(result.extra["ends"], result.settings, told)
     frame = frame.iloc[_ranked(frame, places)]
@@ -214,7 +214,7 @@ def length_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
     return [_grouped(shown, name, note)]
 
 
-def difference_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
+def difference_tables(result: Result, told: Names, name: str) -> list[GT]:
     """Paired differences with their tests; of many pairs those of the first score, with the best judge."""
     own = one_test(result.frame)
     if len(own[["left", "right"]].drop_duplicates()) > MOST_PAIRS:
@@ -247,7 +247,7 @@ def difference_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
     return [_grouped(shown, name, note)]
 
 
-def mixed_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
+def mixed_tables(result: Result, told: Names, name: str) -> list[GT]:
     """Odds ratios of right answers, each item with an intercept of its own."""
     frame, places = pairs_placed(result.frame, result.settings, told)
     frame = frame.iloc[_ranked(frame, places)]
@@ -275,7 +275,7 @@ def mixed_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
     ]
 
 
-def robustness_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
+def robustness_tables(result: Result, told: Names, name: str) -> list[GT]:
     """What perturbations change, kinds as columns."""
     frame, places = placed(result.frame, result.settings, told)
     frame = frame.iloc[_ranked(frame, places)]
@@ -298,7 +298,7 @@ def robustness_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
     return [_grouped(shown, name, note, left=1)]
 
 
-def annotator_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
+def annotator_tables(result: Result, told: Names, name: str) -> list[GT]:
     """Agreement of annotators, coefficients as columns."""
     frame = shown_agreement(result)
     shown = spread(
@@ -317,7 +317,7 @@ def annotator_tables(result: RaterResult, told: Names, name: str) -> list[GT]:
     return [_grouped(shown, name, note)]
 
 
-LAYOUTS: dict[str, Callable[[RaterResult, Names, str], list[GT]]] = {
+LAYOUTS: dict[str, Callable[[Result, Names, str], list[GT]]] = {
     "annotators": annotator_tables,
     "by_label": label_tables,
     "confusion": confusion_tables,
@@ -406,5 +406,5 @@ def _percent(share: float) -> str:
     return f"{number(100 * share, 0)}%"
 
 
-def _level(result: RaterResult) -> str:
+def _level(result: Result) -> str:
     return level_of(result.settings)

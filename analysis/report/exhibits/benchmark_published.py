@@ -18,7 +18,7 @@ from ..tables import number, styled_table, whole
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...raters.result import RaterResult
+    from ...results import Result
     from ..ratings_report import BenchmarkReport
 
 NAME = "beside_print"
@@ -71,7 +71,7 @@ def _why_not(report: BenchmarkReport) -> str:
     )
 
 
-def beside_tables(result: RaterResult, told: Names) -> list[GT]:
+def beside_tables(result: Result, told: Names) -> list[GT]:
     """Table by table and metric: how many numbers, how far apart, and what alignment changes."""
     frame = result.frame
     rows = []

@@ -16,7 +16,7 @@ from ..methods import plain
 
 if TYPE_CHECKING:
     from ...figures.raters.naming import Names
-    from ...raters.result import RaterResult
+    from ...results import Result
 
 LONGEST = 1_200  # characters of a text that are shown
 LONGEST_ANSWER = 500  # and of a raw answer
@@ -36,7 +36,7 @@ TABLE = (
 SMALL = "font-size:85%;"
 
 
-def cards_markdown(result: RaterResult, told: Names) -> str:
+def cards_markdown(result: Result, told: Names) -> str:
     """All cards of a result, one heading and one table each."""
     return "\n\n".join(
         card_markdown(own, told) for _, own in result.frame.groupby("card", sort=False, observed=True)

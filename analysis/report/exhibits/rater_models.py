@@ -17,7 +17,7 @@ from ..tables import NO_BREAK, number, styled_table
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...raters.result import RaterResult
+    from ...results import Result
 
 INTERVALS = "Posterior means with equal-tailed intervals."
 LABEL_NOTE = (
@@ -30,7 +30,7 @@ NOT_IDENTIFIED = (
 )
 
 
-def rater_model_tables(result: RaterResult, told: Names) -> list[GT]:
+def rater_model_tables(result: Result, told: Names) -> list[GT]:
     """What the model says of each group, and the bias of each model towards levels of covariates."""
     ends = set(result.settings.get("at_the_end") or ())
     frame = _with_observed(result.frame)
@@ -74,7 +74,7 @@ def _with_observed(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([frame, seen]).sort_index(kind="stable")
 
 
-def dimension_model_tables(result: RaterResult, told: Names) -> list[GT]:
+def dimension_model_tables(result: Result, told: Names) -> list[GT]:
     """Latent correlations with the main dimension, and how probably each is the strongest."""
     strongest = result.extra["strongest"]
     total = strongest[(strongest["level"] == "total") & strongest["probability"].notna()]
@@ -94,7 +94,7 @@ def dimension_model_tables(result: RaterResult, told: Names) -> list[GT]:
     return made
 
 
-def label_model_tables(result: RaterResult, told: Names) -> list[GT]:
+def label_model_tables(result: Result, told: Names) -> list[GT]:
     """Accuracy and agreement with a person, prevalence of the labels, and each model against a person."""
     frame = result.frame
     panels = frame.loc[frame["quantity"] == "accuracy of a fresh person", "group"].tolist()

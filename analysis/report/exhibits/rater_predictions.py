@@ -20,12 +20,12 @@ from ..tables import NO_BREAK, interval, number, styled_table, whole
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...raters.result import RaterResult
+    from ...results import Result
 
 CHECK = "check"
 
 
-def assumptions(result: RaterResult, name: str, title: str) -> str:
+def assumptions(result: Result, name: str, title: str) -> str:
     """Show the priors of a model in words; empty where the result has none."""
     priors = result.extra.get("priors")
     if priors is None or priors.empty:
@@ -35,7 +35,7 @@ def assumptions(result: RaterResult, name: str, title: str) -> str:
     return f"@tbl-{slug(own)} states what was assumed before any rating was seen.\n\n{block}"
 
 
-def predictive_check(result: RaterResult, name: str, title: str, labels: Mapping[LabelKey, str]) -> str:
+def predictive_check(result: Result, name: str, title: str, labels: Mapping[LabelKey, str]) -> str:
     """Show what the model would make beside what was seen; empty where the result has no check."""
     shares = predicted_shares(result)
     if shares.empty:
@@ -83,7 +83,7 @@ times as wide.
     )
 
 
-def prior_table(result: RaterResult) -> GT:
+def prior_table(result: Result) -> GT:
     """The priors: what each is of, its distribution with its numbers, and its name for changing it."""
     priors = result.extra["priors"]
     changed = result.settings.get("priors_changed") or {}
@@ -101,7 +101,7 @@ def prior_table(result: RaterResult) -> GT:
     return styled_table(shown, name="priors", left=3, note=note)
 
 
-def shares_tables(result: RaterResult, shares: pd.DataFrame, names: Names) -> list[GT]:
+def shares_tables(result: Result, shares: pd.DataFrame, names: Names) -> list[GT]:
     """Observed shares with their predictive intervals; several dimensions side by side by group.
 
     Of several dimensions, what the priors alone make is a table of its own, where there is such a check.
@@ -121,7 +121,7 @@ def shares_tables(result: RaterResult, shares: pd.DataFrame, names: Names) -> li
     return tables
 
 
-def _of_dimensions(result: RaterResult, shares: pd.DataFrame, names: Names, prefix: str, told_of: str) -> GT:
+def _of_dimensions(result: Result, shares: pd.DataFrame, names: Names, prefix: str, told_of: str) -> GT:
     """Observed shares of several dimensions, a column a group, with intervals of one kind of check."""
     category = category_names(shares["category"], result, names)
     shown = spread(
@@ -143,7 +143,7 @@ def _of_dimensions(result: RaterResult, shares: pd.DataFrame, names: Names, pref
     )
 
 
-def _of_one_dimension(result: RaterResult, shares: pd.DataFrame, names: Names, made: str) -> GT:
+def _of_one_dimension(result: Result, shares: pd.DataFrame, names: Names, made: str) -> GT:
     rows = shares.to_dict("records")
     shown = pd.DataFrame(
         {

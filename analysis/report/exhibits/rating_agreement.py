@@ -22,7 +22,7 @@ from ..tables import NO_BREAK, interval, number, styled_table, whole
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...raters.result import RaterResult
+    from ...results import Result
 
 SHOWN_COEFFICIENTS = (
     ("percent", "nominal"),
@@ -39,7 +39,7 @@ SHOWN_COEFFICIENTS = (
 )
 
 
-def alt_test_tables(result: RaterResult, told: Names) -> list[GT]:
+def alt_test_tables(result: Result, told: Names) -> list[GT]:
     """Winning rates and advantage probabilities of every model."""
     frame = result.frame
     several = frame["scoring"].nunique() > 1
@@ -87,7 +87,7 @@ def spaced(values: Sequence[float]) -> list[float]:
     return [float(values[round(k * last / (SHOWN_EPSILONS - 1))]) for k in range(SHOWN_EPSILONS)]
 
 
-def curve_table(result: RaterResult, name: str, title: str, told: Names) -> str:
+def curve_table(result: Result, name: str, title: str, told: Names) -> str:
     """Winning rates of an alternative annotator test over epsilon, as a block with its lead."""
     frame = epsilon_curve(result, spaced(epsilons(result))).frame
     several = frame["scoring"].nunique() > 1
@@ -111,7 +111,7 @@ def curve_table(result: RaterResult, name: str, title: str, told: Names) -> str:
     )
 
 
-def power_tables(result: RaterResult, told: Names) -> list[GT]:
+def power_tables(result: Result, told: Names) -> list[GT]:
     """Probability of passing over the number of items, for a panel and models of known agreement."""
     frame = result.frame.reset_index(drop=True)
     same = frame.groupby(["scenario", "epsilon", "model_agreement"], sort=False)
@@ -135,7 +135,7 @@ def power_tables(result: RaterResult, told: Names) -> list[GT]:
     return [styled_table(shown, name="power", left=1, note=note)]
 
 
-def agreement_tables(result: RaterResult, told: Names) -> list[GT]:
+def agreement_tables(result: Result, told: Names) -> list[GT]:
     """The coefficients that are reported most, those compared as columns; all others are in the folder."""
     frame = result.frame.copy()
     weights = frame["weights"].astype("string").fillna("")

@@ -18,10 +18,10 @@ from ..tables import NO_BREAK, STAR_RULE, interval, number, stars, styled_table,
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...raters.result import RaterResult
+    from ...results import Result
 
 
-def coverage_tables(result: RaterResult, told: Names) -> list[GT]:
+def coverage_tables(result: Result, told: Names) -> list[GT]:
     """Who rated what."""
     frame = result.frame
     shown = pd.DataFrame(
@@ -48,7 +48,7 @@ def coverage_tables(result: RaterResult, told: Names) -> list[GT]:
     return [styled_table(shown, name="coverage", groups="dimension")]
 
 
-def means_tables(result: RaterResult, told: Names) -> list[GT]:
+def means_tables(result: Result, told: Names) -> list[GT]:
     """Means with standard deviations: a table for each group of raters, strata as rows."""
     made = []
     by = list(result.settings.get("by") or [])
@@ -69,7 +69,7 @@ def means_tables(result: RaterResult, told: Names) -> list[GT]:
     return made
 
 
-def correlation_tables(result: RaterResult, told: Names) -> list[GT]:
+def correlation_tables(result: Result, told: Names) -> list[GT]:
     """Correlations of models with people: a table for each coefficient."""
     by = list(result.settings.get("by") or [])
     made = []
@@ -94,7 +94,7 @@ def correlation_tables(result: RaterResult, told: Names) -> list[GT]:
 _HOLM = "adjusted by Holm's procedure over the table."
 
 
-def main_correlate_tables(result: RaterResult, told: Names) -> list[GT]:
+def main_correlate_tables(result: Result, told: Names) -> list[GT]:
     """How strongly each dimension goes with the main one, by group."""
     frame = result.extra["main"]
     by = list(result.settings.get("by") or [])
@@ -110,7 +110,7 @@ def main_correlate_tables(result: RaterResult, told: Names) -> list[GT]:
     return [styled_table(shown, name="dimension-correlations", note=note)]
 
 
-def tier_tables(result: RaterResult, told: Names) -> list[GT]:
+def tier_tables(result: Result, told: Names) -> list[GT]:
     """How often the order of tiers is recovered."""
     frame = result.frame
     shown = pd.DataFrame(
@@ -130,7 +130,7 @@ def tier_tables(result: RaterResult, told: Names) -> list[GT]:
     return [styled_table(shown, name="tier-accuracy", groups="quantity", left=2)]
 
 
-def bias_tables(result: RaterResult, told: Names) -> list[GT]:
+def bias_tables(result: Result, told: Names) -> list[GT]:
     """How models differ from people, one row a quantity and judge, dimensions as columns."""
     by = list(result.settings.get("by") or [])
     frame = result.frame

@@ -22,9 +22,9 @@ from .rating_descriptions import (
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...raters.result import RaterResult
+    from ...results import Result
 
-LAYOUTS: dict[str, Callable[[RaterResult, Names], list[GT]]] = {
+LAYOUTS: dict[str, Callable[[Result, Names], list[GT]]] = {
     "coverage": coverage_tables,
     "means": means_tables,
     "correlations": correlation_tables,
@@ -40,7 +40,7 @@ LAYOUTS: dict[str, Callable[[RaterResult, Names], list[GT]]] = {
 }
 
 
-def lay_out(result: RaterResult, name: str, labels: Mapping[LabelKey, str]) -> list[GT]:
+def lay_out(result: Result, name: str, labels: Mapping[LabelKey, str]) -> list[GT]:
     """Tables of a result in the style of reports; none for results that only have a figure."""
     told = Names(labels)
     if result.kind in LAYOUTS:

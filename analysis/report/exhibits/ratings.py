@@ -10,7 +10,7 @@ from ...figures.labels import LabelKey
 from ...figures.raters import DRAWN, alt_of, figure_of, further_figures
 from ...figures.raters.alt_test import SCORINGS
 from ...figures.raters.naming import Names
-from ...raters.result import RaterResult
+from ...results import Result
 from ..captions import METHODS, caption
 from ..cells import dimension_of, in_words, intervals
 from ..markdown import captioned, picture, slug, table_blocks, table_references
@@ -130,7 +130,7 @@ FURTHER = {  # the sentence that leads to a further figure, and what its caption
 }
 
 
-def _further(result: RaterResult, name: str, title: str, labels: Mapping[LabelKey, str]) -> list[str]:
+def _further(result: Result, name: str, title: str, labels: Mapping[LabelKey, str]) -> list[str]:
     """Further figures of a result, each after the sentence that leads to it."""
     made = []
     for part in further_figures(result):
@@ -166,13 +166,13 @@ def ended(title: str) -> str:
     return title if title.endswith(("?", ".")) else f"{title}."
 
 
-def reading(result: RaterResult, told: Names) -> str:
+def reading(result: Result, told: Names) -> str:
     """What a result says, in sentences made from its numbers; empty where nothing is to be said."""
     reader = READINGS.get(result.kind)
     return reader(result, told) if reader is not None else ""
 
 
-def _read_main(result: RaterResult, told: Names) -> str:
+def _read_main(result: Result, told: Names) -> str:
     frame = result.extra["main"]
     said = []
     for group, part in frame.groupby("group", sort=False):
@@ -187,7 +187,7 @@ def _read_main(result: RaterResult, told: Names) -> str:
     return f"Strongest correlate of {main}: {'; '.join(said)}." if said else ""
 
 
-def _read_alt_test(result: RaterResult, told: Names) -> str:
+def _read_alt_test(result: Result, told: Names) -> str:
     frame = result.frame
     passed = frame[frame["passes"].fillna(False).astype(bool)]
     total = f"{whole(len(passed))} of {whole(len(frame))} tests are passed"
@@ -201,7 +201,7 @@ def _read_alt_test(result: RaterResult, told: Names) -> str:
     return f"{total}: {', '.join(named)}."
 
 
-def _read_tiers(result: RaterResult, told: Names) -> str:
+def _read_tiers(result: Result, told: Names) -> str:
     frame = result.frame
     order = frame[(frame["quantity"] == "complete_order") & (frame["ties"] == "split")]
     said = [
@@ -216,7 +216,7 @@ def _read_tiers(result: RaterResult, told: Names) -> str:
     )
 
 
-READINGS: dict[str, Callable[[RaterResult, Names], str]] = {
+READINGS: dict[str, Callable[[Result, Names], str]] = {
     "dimension_correlations": _read_main,
     "alt_test": _read_alt_test,
     "tier_accuracy": _read_tiers,

@@ -12,8 +12,8 @@ from ...figures.labels import words
 from ...figures.raters import alt_of, figure_of
 from ...figures.raters.naming import Names
 from ...figures.raters.terms import TRUTHS
-from ...raters.result import RaterResult
 from ...recovery.ratings import recovery_summary
+from ...results import Result
 from ..captions import caption
 from ..cells import in_words
 from ..markdown import captioned, picture, table_blocks
@@ -78,7 +78,7 @@ def truth(report: RatingsReport, note: str = OF_RATINGS) -> str:
     )
     note = f"Errors are estimate minus truth. {note}"
     table = styled_table(shown, name="recovery", groups="quantity", note=note)
-    drawn = RaterResult(found, "recovery")
+    drawn = Result(found, "recovery")
     labels = report.words
     figure = picture("recovery", figure_of(drawn, labels=labels), alt_of(drawn, labels))
     return (

@@ -9,7 +9,7 @@ import pandas as pd
 from ...figures.labels import words
 from ...figures.raters import alt_of, figure_of
 from ...figures.raters.naming import Names
-from ...raters.result import RaterResult
+from ...results import Result
 from ..cells import dimension_of
 from ..markdown import captioned, picture, table_blocks
 from ..tables import NO_BREAK, interval, number, styled_table
@@ -57,7 +57,7 @@ def both_answers(report: RatingsReport) -> str:
     return _shown(report, told, answers)
 
 
-def answers_of(model: RaterResult) -> pd.DataFrame:
+def answers_of(model: Result) -> pd.DataFrame:
     """What a Bayesian model says of each model: ``dimension, model, quantity, estimate, lower, upper``."""
     dimension = str(model.settings.get("dimension") or "")
     if model.kind == "label_model":
@@ -112,7 +112,7 @@ def _shown(report: RatingsReport, tests: pd.DataFrame, answers: pd.DataFrame) ->
     told = [NOTES[name] for name in quantities if name in NOTES]
     note = " ".join([f"Epsilon {epsilon}.", brackets, *told])
     table = styled_table(pd.DataFrame(rows), name="both-answers", groups="dimension", note=note)
-    drawn = RaterResult(answers, "both_answers")
+    drawn = Result(answers, "both_answers")
     figure = picture("both_answers", figure_of(drawn, labels=report.words), alt_of(drawn, report.words))
     return (
         "@fig-both-answers and @tbl-both-answers set the test beside the Bayesian model. The test compares a "

@@ -23,7 +23,8 @@ from conjury.analysis.conjoint import (
     mm,
     mm_diffs,
 )
-from conjury.analysis.results import Estimates, stack
+from conjury.analysis.conjoint.estimates import Estimates
+from conjury.analysis.results import stack
 from conjury.inference.errors import InputError
 
 N = 80

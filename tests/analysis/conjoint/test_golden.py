@@ -14,7 +14,7 @@ from scipy.special import ndtri
 
 from conjury.analysis import conjoint
 from conjury.analysis.conjoint.engines import cregg
-from conjury.analysis.results import Estimates
+from conjury.analysis.conjoint.estimates import Estimates
 
 pytestmark = [
     pytest.mark.shared,

@@ -21,9 +21,10 @@ from conjury.analysis.conjoint import (
     mm,
     mm_diffs,
 )
+from conjury.analysis.conjoint.estimates import Estimates
 from conjury.analysis.frames.cells import build_cells
 from conjury.analysis.numerics import sandwich as vcov
-from conjury.analysis.results import Estimates, stack
+from conjury.analysis.results import stack
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

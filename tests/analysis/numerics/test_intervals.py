@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.conjoint import amce, bootstrap, cj, cj_props, mm, wild
+from conjury.analysis.conjoint.estimates import Estimates
 from conjury.analysis.raters import (
     agreement,
     alt_test,
@@ -20,7 +21,6 @@ from conjury.analysis.raters import (
     tier_accuracy,
 )
 from conjury.analysis.recovery.ratings import recovery, recovery_summary
-from conjury.analysis.results import Estimates
 
 Z = 1.959964
 pytestmark = pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.support.FewClusters")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters import RaterResult
+from conjury.analysis.raters import Result
 from conjury.analysis.recovery.ratings import recovery, recovery_summary
 from conjury.inference.simulation import simulate_ratings
 from conjury.inference.study import ItemStudy, load_any_study
@@ -23,11 +23,11 @@ def known(*quantities: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["quantity", "judge", "dimension", "other", "response_type", "value"])
 
 
-def fitted(rows: dict[str, list[str]], covariates: list[str]) -> RaterResult:
+def fitted(rows: dict[str, list[str]], covariates: list[str]) -> Result:
     frame = pd.DataFrame(
         [{"group": group, "quantity": name, **BOUNDS} for group, names in rows.items() for name in names]
     )
-    return RaterResult(frame, "rater_model", settings={"dimension": "fun", "covariates": covariates})
+    return Result(frame, "rater_model", settings={"dimension": "fun", "covariates": covariates})
 
 
 def compared(made: pd.DataFrame) -> list[list[object]]:

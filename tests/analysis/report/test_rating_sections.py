@@ -17,7 +17,7 @@ from conjury.analysis.figures.raters import alt_of, further_figures
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.figures.raters.predictive import predicted_shares
 from conjury.analysis.pipeline.saved import tables_of
-from conjury.analysis.raters import RaterResult, alt_test, correlations, means, read_ratings
+from conjury.analysis.raters import Result, alt_test, correlations, means, read_ratings
 from conjury.analysis.raters.models.checks import fit_in_words
 from conjury.analysis.raters.models.priors import Prior
 from conjury.analysis.raters.replacement.epsilon_curve import epsilons, with_curve
@@ -55,7 +55,7 @@ def shares(wide: float = 0.03) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def fitted(**extra: pd.DataFrame) -> RaterResult:
+def fitted(**extra: pd.DataFrame) -> Result:
     """Tables like those of a fitted model of raters, with numbers of no fit."""
     frame = pd.DataFrame(
         {
@@ -75,7 +75,7 @@ def fitted(**extra: pd.DataFrame) -> RaterResult:
         }
     )
     settings = {"dimension": "fun", "alpha": 0.05, "priors_changed": {"severity_sd": [0.5]}}
-    return RaterResult(frame, "rater_model", settings=settings, extra={"priors": priors, **extra})
+    return Result(frame, "rater_model", settings=settings, extra={"priors": priors, **extra})
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_priors_are_told_with_their_numbers_and_what_was_changed() -> None:
     for text in ("Half-normal with sd 0.5 (changed)", "Normal with mean 0 and sd 0.6<", "severity_sd"):
         assert text in shown
     assert "@tbl-raters-fun-priors" in assumptions(fitted(), "raters_fun", "Raters.")
-    assert assumptions(RaterResult(fitted().frame, "rater_model"), "raters_fun", "Raters.") == ""
+    assert assumptions(Result(fitted().frame, "rater_model"), "raters_fun", "Raters.") == ""
 
 
 def test_shares_of_prior_and_posterior_stand_in_one_row() -> None:
@@ -107,12 +107,12 @@ def test_shares_of_prior_and_posterior_stand_in_one_row() -> None:
 
 def test_checks_of_labels_and_dimensions_come_in_the_same_layout() -> None:
     labels = shares().rename(columns={"group": "judge", "category": "label"}).assign(label="no")
-    made = predicted_shares(RaterResult(labels, "label_model", extra={"check": labels}))
+    made = predicted_shares(Result(labels, "label_model", extra={"check": labels}))
     assert set(made["group"]) == {"human", "gpt_4_1"}
     table = shares().rename(columns={"category": "value"}).assign(statistic="share", dimension="fun")
     other = table.head(1).assign(statistic="ratings", value=np.nan)
     check = pd.concat([table, other, table.assign(dimension="wit")])
-    result = RaterResult(check, "dimension_model", extra={"check": check})
+    result = Result(check, "dimension_model", extra={"check": check})
     made = predicted_shares(result)
     assert made.groupby("dimension", sort=False).size().to_dict() == {"fun": 10, "wit": 10}
     titles = [axes.get_title(loc="left") for axes in figure_of(result, part="check", labels=LABELS).axes]
@@ -136,7 +136,7 @@ def test_several_dimensions_have_a_table_of_what_the_priors_make(at_place: Path)
     table = shares().rename(columns={"category": "value"}).assign(statistic="share")
     check = pd.concat([table.assign(dimension=name) for name in ("fun", "wit")])
     prior = check.assign(lower=0.011, upper=0.987)
-    result = RaterResult(check, "dimension_model", extra={"check": check, "prior_check": prior})
+    result = Result(check, "dimension_model", extra={"check": check, "prior_check": prior})
     page = predictive_check(result, "dims", "Dimensions.", LABELS)
     assert "@tbl-dims-check and @tbl-dims-check-2" in page
     assert "0.99]" in page
@@ -155,7 +155,7 @@ def test_labels_have_what_the_priors_make_beside_what_the_fitted_model_makes(at_
     labels = shares().rename(columns={"group": "judge", "category": "label"})
     labels["label"] = ["no", "yes", "dull", "odd", "funny"] * 2
     prior = labels.assign(lower=0.011, upper=0.987)
-    result = RaterResult(labels, "label_model", extra={"check": labels, "prior_check": prior})
+    result = Result(labels, "label_model", extra={"check": labels, "prior_check": prior})
     page = predictive_check(result, "labels", "Labels.", LABELS)
     for text in ("Prior predictive", "Posterior predictive", "0.987]"):
         assert text in page
@@ -168,7 +168,7 @@ def test_checks_of_choices_are_drawn_by_level() -> None:
          "upper": 0.6}
     )  # fmt: skip
     prior = check.assign(lower=0.1, upper=0.95)
-    result = RaterResult(check, "choice_model", extra={"check": check, "prior_check": prior})
+    result = Result(check, "choice_model", extra={"check": check, "prior_check": prior})
     assert further_figures(result) == ["check"]
     (axes,) = figure_of(result, part="check", labels={("tone", "very_loud"): "Very loud!"}).axes
     assert [text.get_text() for text in axes.get_yticklabels()] == ["Tone: Very loud!", "Position: A"]
@@ -209,7 +209,7 @@ def test_both_answers_keep_the_intervals_of_the_posterior() -> None:
     assert both["model"].unique().tolist() == ["gpt_4_1"]
     row = both[both["quantity"] == "closer_than_human"].iloc[0]
     assert row[["estimate", "lower", "upper"]].tolist() == [0.4, 0.3, 0.45]
-    drawn = RaterResult(both, "both_answers")
+    drawn = Result(both, "both_answers")
     assert len(figure_of(drawn, labels=LABELS).axes) == 4
     assert "P(closer on an item) 0.40 [0.30, 0.45]" in alt_of(drawn, LABELS)
     assert beside(with_rates(dimension="wit"), answers_of(fitted())).empty
@@ -218,9 +218,9 @@ def test_both_answers_keep_the_intervals_of_the_posterior() -> None:
 def test_labels_answer_with_accuracy_beside_a_person() -> None:
     table = pd.DataFrame({"model": ["gpt_4_1"], "group": ["human"], "estimate": [0.1], "lower": [0.0],
                           "upper": [0.2]})  # fmt: skip
-    result = RaterResult(table, "label_model", settings={"dimension": None}, extra={"replacement": table})
+    result = Result(table, "label_model", settings={"dimension": None}, extra={"replacement": table})
     assert answers_of(result)["quantity"].tolist() == ["accuracy_difference"]
-    assert answers_of(RaterResult(table, "label_model")).empty
+    assert answers_of(Result(table, "label_model")).empty
 
 
 def write(place: Path, manifest: dict[str, Any], **tables: pd.DataFrame) -> RatingsReport:
@@ -233,7 +233,7 @@ def write(place: Path, manifest: dict[str, Any], **tables: pd.DataFrame) -> Rati
     return RatingsReport(place)
 
 
-def recorded(name: str, result: RaterResult) -> dict[str, Any]:
+def recorded(name: str, result: Result) -> dict[str, Any]:
     return {"name": name, "title": name, "kind": result.kind, "settings": dict(result.settings),
             "further": list(result.extra)}  # fmt: skip
 
@@ -241,7 +241,7 @@ def recorded(name: str, result: RaterResult) -> dict[str, Any]:
 def test_the_report_shows_both_answers_with_intervals(
     at_place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    test = RaterResult(with_rates(), "alt_test", settings={"epsilon": 0.1})
+    test = Result(with_rates(), "alt_test", settings={"epsilon": 0.1})
     manifest = {"results": [recorded("alt_test", test), recorded("raters_fun", fitted())]}
     report = write(
         at_place, manifest, alt_test=test.frame, raters_fun=fitted().frame,
@@ -277,7 +277,7 @@ def test_printed_numbers_stand_beside_ours_with_the_difference() -> None:
 def test_published_numbers_are_set_beside_real_judgments_only(
     simulated: bool, at_place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    manifest = {"simulated": simulated, "results": [recorded("raters_fun", RaterResult(fitted().frame, "x"))]}
+    manifest = {"simulated": simulated, "results": [recorded("raters_fun", Result(fitted().frame, "x"))]}
     write(at_place, manifest, published_means=published()).published()
     page = capsys.readouterr().out
     assert ("3 printed numbers" in page) is not simulated
@@ -366,7 +366,7 @@ def test_the_curve_reaches_where_models_begin_to_pass(panel: pd.DataFrame) -> No
     assert set(found.extra["epsilon"].columns) >= {"epsilon", "winning_rate", "passes"}
     assert "epsilon" in further_figures(found)
     assert figure_of(found, part="epsilon").axes[0].get_xlim()[1] >= 0.3
-    assert epsilons(RaterResult(with_rates(), "alt_test"))[-1] == pytest.approx(0.6)
+    assert epsilons(Result(with_rates(), "alt_test"))[-1] == pytest.approx(0.6)
 
 
 def test_estimates_are_drawn_against_the_truth_by_kind() -> None:
@@ -376,7 +376,7 @@ def test_estimates_are_drawn_against_the_truth_by_kind() -> None:
          "truth": [2.0, 2.5, 0.5], "estimate": [2.1, 3.0, 0.4], "lower": [1.9, 2.8, np.nan],
          "upper": [2.3, 3.2, np.nan], "inside": pd.array([True, False, pd.NA], dtype="boolean")}
     )  # fmt: skip
-    result = RaterResult(frame, "recovery")
+    result = Result(frame, "recovery")
     figure = figure_of(result, labels=LABELS)
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["Mean rating", "Higher than people"]
     points = [line for line in figure.axes[0].lines if line.get_marker() != "None"]
@@ -391,7 +391,7 @@ def test_the_observed_share_of_equal_ratings_follows_the_expected_one() -> None:
         {"group": "human", "quantity": ["same_rating", "distance"], "estimate": [0.38, 0.5],
          "lower": [0.36, 0.4], "upper": [0.41, 0.6], "observed": [0.493, np.nan]}
     )  # fmt: skip
-    (table,) = rater_model_tables(RaterResult(frame, "rater_model"), Names({}))
+    (table,) = rater_model_tables(Result(frame, "rater_model"), Names({}))
     rows = re.findall(r"<td[^>]*>([^<]*)</td>", table.as_raw_html())
     assert rows[2:4] == ["The same: observed share of equal ratings", "0.49"]
     assert len(rows) == 6
@@ -403,7 +403,7 @@ def test_where_ratings_sit_at_the_end_of_the_scale_their_correlation_leads() -> 
         {"group": ["human"] * 2 + ["gpt"] * 2, "quantity": quantities * 2, "estimate": 0.5, "lower": 0.4,
          "upper": 0.6}
     )  # fmt: skip
-    result = RaterResult(frame, "rater_model", settings={"at_the_end": ["gpt"]})
+    result = Result(frame, "rater_model", settings={"at_the_end": ["gpt"]})
     html = rater_model_tables(result, Names({}))[0].as_raw_html().replace(NO_BREAK, " ")
     assert html.index("Correlation of ratings with the consensus") < html.index("Latent correlation")
     assert html.count("[0.40, 0.60]\N{DAGGER}") == 1
@@ -422,7 +422,7 @@ def test_the_label_model_is_laid_out_by_people_and_models() -> None:
     )
     found = pd.DataFrame({"model": ["gpt_4_1"], "group": "human", "estimate": 0.1, "lower": 0.0,
                           "upper": 0.2, "probability_better": 0.97})  # fmt: skip
-    made = label_model_tables(RaterResult(frame, "label_model", extra={"replacement": found}), Names(LABELS))
+    made = label_model_tables(Result(frame, "label_model", extra={"replacement": found}), Names(LABELS))
     pages = [table.as_raw_html().replace(NO_BREAK, " ") for table in made]
     cells = [re.findall(r"<t[dh][^>]*>([^<]*)</t[dh]>", html) for html in pages]
     assert cells[0] == [
@@ -438,7 +438,7 @@ def test_the_label_model_is_laid_out_by_people_and_models() -> None:
 def test_numbers_of_priors_are_rounded_with_a_true_minus() -> None:
     priors = pd.DataFrame({"prior": ["wrong"], "meaning": ["a logit"],
                            "distribution": [Prior("normal", (-1.791759, 1.0)).in_words()]})  # fmt: skip
-    shown = prior_table(RaterResult(pd.DataFrame(), "label_model", extra={"priors": priors})).as_raw_html()
+    shown = prior_table(Result(pd.DataFrame(), "label_model", extra={"priors": priors})).as_raw_html()
     assert "Normal with mean \N{MINUS SIGN}1.79 and sd 1" in shown
 
 
@@ -483,7 +483,7 @@ def test_methods_name_columns_as_code_and_rules_in_words() -> None:
 
 
 def test_notes_that_several_results_share_are_told_once_with_labels(at_place: Path) -> None:
-    found = recorded("a", RaterResult(fitted().frame, "x"))
+    found = recorded("a", Result(fitted().frame, "x"))
     shared = "Intervals resample items; gpt_4_1 too."
     results = [{**found, "name": name, "title": f"Result {name}.", "notes": [shared]} for name in "abcde"]
     results[0]["notes"].append("Alone.")

@@ -13,7 +13,7 @@ import pytest
 from conjury.analysis.figures import figure_of
 from conjury.analysis.figures.raters import alt_of, further_figures
 from conjury.analysis.figures.raters.naming import Names
-from conjury.analysis.raters import RaterResult
+from conjury.analysis.raters import Result
 from conjury.analysis.recovery.ratings import recovery, recovery_summary
 from conjury.analysis.report import RatingsReport
 from conjury.analysis.report.cells import intervals
@@ -27,7 +27,7 @@ LABELS = {
 }
 
 
-def biases(**settings: Any) -> RaterResult:
+def biases(**settings: Any) -> Result:
     frame = pd.DataFrame(
         {
             "dimension": ["fun", "fun"],
@@ -39,10 +39,10 @@ def biases(**settings: Any) -> RaterResult:
             "upper": [0.6, 0.2],
         }
     )
-    return RaterResult(frame, "biases", settings={"by": [], **settings})
+    return Result(frame, "biases", settings={"by": [], **settings})
 
 
-def means(types: bool = True) -> RaterResult:
+def means(types: bool = True) -> Result:
     rows = [
         (dimension, group, kind, 2.0, 1.5, 2.5, 0.5)
         for dimension in ("wit", "fun", "tact")
@@ -51,7 +51,7 @@ def means(types: bool = True) -> RaterResult:
     ]
     columns = ["dimension", "group", "response_type", "estimate", "lower", "upper", "sd"]
     by = ["response_type"] if types else ["modality", "response_type"]
-    return RaterResult(pd.DataFrame(rows, columns=columns), "means", settings={"by": by})
+    return Result(pd.DataFrame(rows, columns=columns), "means", settings={"by": by})
 
 
 def truth(*rows: tuple[str, str, str, str, float]) -> pd.DataFrame:
@@ -99,8 +99,8 @@ def test_pairs_go_with_agreement_only_where_enough_items_are_shared() -> None:
          "estimate": [0.5, 0.2], "n_items": 80}
     )  # fmt: skip
 
-    def result(n_items: int) -> RaterResult:
-        return RaterResult(pairs, "agreement", extra={"pairs": pairs.assign(n_items=n_items)})
+    def result(n_items: int) -> Result:
+        return Result(pairs, "agreement", extra={"pairs": pairs.assign(n_items=n_items)})
 
     assert further_figures(result(80)) == ["pairs"]
     assert further_figures(result(3)) == []
@@ -207,19 +207,19 @@ def test_models_meet_the_truth_only_where_both_are_the_same_quantity() -> None:
         for group in ("human", "gpt_4_1")
         for quantity in ("latent_correlation", "latent_correlation_rating")
     ])  # fmt: skip
-    rater = RaterResult(rows, "rater_model", settings={"dimension": "fun"})
+    rater = Result(rows, "rater_model", settings={"dimension": "fun"})
     pairs = pd.DataFrame([
         {"group": "human", "level": level, "dimension": "wit", "other_dimension": "fun",
          "quantity": "correlation", **bounds}
         for level in ("between", "within", "total")
     ])  # fmt: skip
-    dimensions = RaterResult(pairs, "dimension_model", settings={"covariates": []})
+    dimensions = Result(pairs, "dimension_model", settings={"covariates": []})
     made = recovery({"raters_fun": rater, "dimensions": dimensions}, known)
     assert made[["analysis", "judge", "dimension", "truth"]].values.tolist() == [
         ["raters_fun", "gpt_4_1", "fun", 0.6],
         ["dimensions", "human", "wit and fun", 0.5],
     ]
-    adjusted = RaterResult(pairs, "dimension_model", settings={"covariates": ["response_type"]})
+    adjusted = Result(pairs, "dimension_model", settings={"covariates": ["response_type"]})
     assert recovery({"dimensions": adjusted}, known).empty
 
 
@@ -227,7 +227,7 @@ def test_tables_without_a_figure_are_led_to_in_a_sentence_for_one_and_for_severa
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report = RatingsReport(folder)
-    monkeypatch.setattr(report, "result", lambda name: RaterResult(biases().frame, "shares_of_nothing"))
+    monkeypatch.setattr(report, "result", lambda name: Result(biases().frame, "shares_of_nothing"))
     two = lay_out(biases(alpha=0.05), "biases", {}) * 2
     for tables, places in ((two[:1], "@tbl-biases."), (two[:2], "@tbl-biases and @tbl-biases-2.")):
         monkeypatch.setattr(rating_sections, "lay_out", lambda *_, made=tables: made)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...ratings import Codes, Floats
+from ....numerics.types import Codes, Floats
 from ..checks import statistic_check
 from ..predictive import with_predictive
 from .data import GroupRatings

@@ -12,7 +12,8 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, did_you_mean, listed
 from conjury.inference.tables.schema import require_columns
 
-from ...ratings import HUMAN, Codes, Floats, Ratings, read_ratings
+from ....numerics.types import Codes, Floats
+from ...ratings import HUMAN, Ratings, read_ratings
 
 KEYS = ["judge", "item", "sample"]
 REPEATED = 20  # items with two or more ratings from which effects of items can be told from the rest

@@ -10,7 +10,7 @@ import numpy as np
 
 from conjury.inference.errors import InputError
 
-from ...ratings import Floats
+from ....numerics.types import Floats
 from ..priors import Prior, Priors, changed
 from .data import GroupRatings
 from .tables import correlations

@@ -28,7 +28,7 @@ from scipy.special import ndtri
 
 from conjury.inference.errors import InputError
 
-from ...ratings import Floats
+from ....numerics.types import Floats
 from ..libraries import library
 from ..priors import Priors
 from ..progress import Progress, reporting

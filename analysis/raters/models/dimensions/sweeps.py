@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import MissingDependency
 
-from ...ratings import Codes
+from ....numerics.types import Codes
 
 try:
     from numba import njit

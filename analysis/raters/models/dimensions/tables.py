@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...ratings import Codes, Floats
+from ....numerics.types import Codes, Floats
 from ..checks import convergence, posterior_table
 from .data import GroupRatings
 from .sampler import GroupDraws

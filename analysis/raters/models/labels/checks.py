@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ...ratings import Codes, Floats
+from ....numerics.types import Codes, Floats
 from ..checks import frequency_check, statistic_check
 from .data import Labelled
 from .tables import LabelDraws

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 
-from ...ratings import Codes, Floats
+from ....numerics.types import Codes, Floats
 
 
 @dataclass(frozen=True)

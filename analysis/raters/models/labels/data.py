@@ -11,7 +11,8 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean, listed
 
-from ...ratings import HUMAN, Codes, Floats, Ratings, read_ratings
+from ....numerics.types import Codes, Floats
+from ...ratings import HUMAN, Ratings, read_ratings
 from .classes import Patterns, centring, find_patterns
 
 MOST_NUMBERS = 10

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ....results import check_alpha
-from ...ratings import Codes
+from ....numerics.intervals import check_alpha
+from ....numerics.types import Codes
 from ..checks import diagnostics, fit_in_words, sampler_state, verdict
 from ..fitted import ModelFit
 from ..libraries import library

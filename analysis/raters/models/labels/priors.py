@@ -9,7 +9,7 @@ import numpy as np
 
 from conjury.inference.errors import InputError
 
-from ...ratings import Floats
+from ....numerics.types import Floats
 from ..priors import Prior, Priors, changed
 from .classes import confusion_of
 from .data import PEOPLE_SD, Labelled

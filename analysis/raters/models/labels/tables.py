@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...ratings import Floats
+from ....numerics.types import Floats
 from ..checks import posterior_table
 from .classes import accuracy, agreement, best_order, confusion_of, mean_class_posterior
 from .data import Labelled

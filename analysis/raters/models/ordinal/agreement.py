@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from ....numerics.types import Floats
 from .data import OrdinalData
 from .draws import Draws, category_chances
 from .grid import INNER, grid
 from .priors import CARELESS_SD
 from .shape import standardised
-
-Floats = NDArray[np.float64]
 
 PEOPLE, CARELESS = 32, 8  # fresh people that stand for a panel, and careless ones
 COARSE = 0.9  # distance of the nodes of qualities

@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, did_you_mean, listed
 
+from ....numerics.types import Codes, Floats
 from ...ratings import HUMAN, Ratings
 from .shape import BUMPS
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 FEW_PEOPLE = 10  # up to which a panel is small
 INFORMATIVE = {"severity": 8, "discrimination": 60}  # ratings that tell as much of a person as the panel does

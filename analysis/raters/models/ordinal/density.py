@@ -12,15 +12,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ....numerics.types import Floats
 from ..priors import Prior, Priors
 from .data import Cells, OrdinalData, centring
 from .grid import EDGE, LEAST_SHARE, LINK_SD, Grid
 from .priors import CARELESS_SD, POSITIVE, PRIORS
 from .shape import BUMPS
-
-Floats = NDArray[np.float64]
 
 WHAT = ("severity", "discrimination")
 SDS, RAWS = (tuple(f"{what}_{part}_" for what in WHAT) for part in ("sd", "raw"))  # starts of names

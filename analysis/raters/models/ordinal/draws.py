@@ -6,15 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
+from ....numerics.types import Codes, Floats
 from .data import OrdinalData
 from .grid import LINK_SD
 from .shape import drawn
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

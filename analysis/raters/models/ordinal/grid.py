@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ....numerics.types import Floats
 from .data import OrdinalData
-
-Floats = NDArray[np.float64]
 
 REACH, INNER_REACH = 4.7, 4.0  # standard deviations to either side that the grids cover
 INNER = 11

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from ....numerics.types import Floats
 from .data import Cells, OrdinalData
 from .draws import Draws, category_chances
 from .grid import Grid
 from .shape import log_weights, moments
-
-Floats = NDArray[np.float64]
 
 DRAWS = 60
 

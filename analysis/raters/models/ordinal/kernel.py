@@ -18,10 +18,8 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
+from ....numerics.types import Codes, Floats
 
 _FAST = {"contract", "reassoc", "nsz", "arcp"}
 _ROOT_HALF, _NORMAL = 0.7071067811865476, 0.3989422804014327

@@ -12,7 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean
 
-from ....results import check_alpha
+from ....numerics.intervals import check_alpha
 from ...items import with_items
 from ...ratings import read_ratings
 from ..checks import diagnostics, fit_in_words, sampler_state, verdict

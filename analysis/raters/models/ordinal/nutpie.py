@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ratings import Floats
+from ....numerics.types import Floats
 from ..libraries import library
 from .data import coordinates, dimensions
 from .density import Density

@@ -7,9 +7,8 @@ quality is this variable on its standard scale (mean 0, standard deviation 1), w
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from ....numerics.types import Floats
 
 BUMPS = np.linspace(-3.0, 3.0, 7)  # centres of the bumps; their width is their distance
 FINE = np.linspace(-6.0, 6.0, 97)  # as in ordinal_target

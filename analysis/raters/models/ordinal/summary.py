@@ -7,15 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from ....numerics.types import Codes, Floats
 from ..checks import frequency_check, posterior_table, statistic_check
 from .agreement import Agreement
 from .data import OrdinalData
 from .draws import Draws
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 QUANTITIES = {
     "discrimination": "Discrimination: how strongly ratings follow the consensus, in SDs of the noise",

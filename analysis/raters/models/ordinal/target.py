@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numba import njit
 
-from ...ratings import Codes, Floats
+from ....numerics.types import Codes, Floats
 from .grid import EDGE, LEAST_SHARE, LINK_SD
 
 _LOGISTIC_SD = LINK_SD["logit"]

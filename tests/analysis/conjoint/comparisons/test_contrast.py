@@ -24,8 +24,8 @@ from conjury.analysis.conjoint import (
     wild,
 )
 from conjury.analysis.conjoint.comparisons.wald import joint_test, references
+from conjury.analysis.conjoint.estimates import Estimates
 from conjury.analysis.numerics import satterthwaite as wishart
-from conjury.analysis.results import Estimates
 from conjury.inference.errors import InputError
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"

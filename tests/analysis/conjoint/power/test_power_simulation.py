@@ -14,8 +14,8 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from conjury.analysis.conjoint import amce, mm, power, power_by_simulation
+from conjury.analysis.conjoint.estimates import Estimates
 from conjury.analysis.conjoint.power import SimulatedPower
-from conjury.analysis.results import Estimates
 from conjury.inference.errors import InputError
 from conjury.inference.study import Study, load_study
 

@@ -18,10 +18,10 @@ from conjury.analysis.conjoint.reliability.agreement import (
     resampled_sums,
     sign_test,
     swapping_error,
-    wilson,
 )
 from conjury.analysis.conjoint.reliability.repeats import find_repeats, first_answers
 from conjury.analysis.figures.conjoint.reliability import reliability_alt, reliability_plot
+from conjury.analysis.numerics.intervals import wilson
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study

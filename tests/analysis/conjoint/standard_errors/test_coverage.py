@@ -21,7 +21,7 @@ import pytest
 import scipy.stats
 
 from conjury.analysis.conjoint import amce, amce_diffs, bootstrap, mm
-from conjury.analysis.results import Estimates
+from conjury.analysis.conjoint.estimates import Estimates
 from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study

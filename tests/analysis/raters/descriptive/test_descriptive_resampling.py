@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.raters import (
-    RaterResult,
+    Result,
     biases,
     correlations,
     dimension_correlations,
@@ -18,7 +18,7 @@ from conjury.analysis.raters import (
 )
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
-Analysis = Callable[..., RaterResult]
+Analysis = Callable[..., Result]
 EVERY = [means, correlations, dimension_correlations, rating_lines, biases]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from conjury.analysis.pipeline.ratings import RatingOptions
 from conjury.analysis.raters import (
-    RaterResult,
+    Result,
     agreement,
     alt_test,
     biases,
@@ -89,7 +89,7 @@ def test_without_draws_there_are_estimates_and_no_errors(tables: Tables) -> None
 )
 @pytest.mark.parametrize("verb", [means, correlations, rating_lines, biases, agreement, alt_test])
 def test_draws_and_seeds_that_cannot_be_are_refused(
-    tables: Tables, verb: Callable[..., RaterResult], options: dict[str, int], sentence: str
+    tables: Tables, verb: Callable[..., Result], options: dict[str, int], sentence: str
 ) -> None:
     with pytest.raises(InputError, match=sentence):
         verb(tables[0], **options)
