@@ -21,7 +21,8 @@ from measure import machine, seconds
 from sklearn import metrics as peer
 from tables import Target, table
 
-from conjury.analysis.benchmark import Scored, by_label, confusion, passes, published, score, scores
+from conjury.analysis.audit.multiturn import published
+from conjury.analysis.benchmark import Scored, by_label, confusion, passes, score, scores
 from conjury.inference.parsing.completions import read_completions
 from conjury.inference.readers.labels import labels_from_columns
 from conjury.inference.study import ItemStudy, load_any_study

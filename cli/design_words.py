@@ -58,17 +58,7 @@ def tell_card(
     costs: pd.DataFrame,
     currency: str,
 ) -> Told:
-    """Put a card into words.
-
-    Parameters
-    ----------
-    groups : sequence of Judged
-        Who judges, in the order of the plans of the card.
-    prices : Prices
-        What the study file knows of costs.
-    costs : DataFrame
-        As from `conjury.inference.collecting.expected_costs.expected_costs`, in ``currency``.
-    """
+    """Put a card into words."""
     tables = [_levels(study, card, groups)]
     if groups:
         tables.append(_powers(study, card, groups))

@@ -39,14 +39,7 @@ def plan_study(
     out: Path | None,
     figure: Path | None,
 ) -> None:
-    """Print detectable effects, sample sizes and costs; write them and draw them where asked to.
-
-    Parameters
-    ----------
-    options : tests, stimulus_sd, and icc, reliability and repeats of the panel; None keeps the repeats of the
-        study, others serve effects that are corrected by the reliability, where it is given
-    costs : for a pair of each model, and for a respondent; None keeps those of the study
-    """
+    """Print detectable effects, sample sizes and costs; write them and draw them where asked to."""
     from conjury.inference.tables.files import write_table
 
     if figure is not None and figure.suffix.lower() not in FIGURES:

@@ -54,20 +54,6 @@ def find_pictures(
 
     They are those of a column ``media`` of the posts, inside the folder of the study, or those that
     ``conjury render`` has drawn.
-
-    Parameters
-    ----------
-    root : Path
-        Where ``conjury render`` keeps pictures.
-    links : bool
-        Whether judges get the addresses of pictures that were uploaded instead of the files.
-    run : Path, optional
-        Folder of the run, where it is not the usual one; for advice.
-
-    Raises
-    ------
-    InputError
-        A profile has no picture, or no address, with the cues that a prompt shows.
     """
     wanted = list(dict.fromkeys(prompt.cues for prompt in prompts))
     if "media" in design.posts:

@@ -41,21 +41,7 @@ def check_adjust(adjust: str) -> None:
 
 
 def with_adjusted(frame: pd.DataFrame, family: Sequence[str], adjust: str) -> pd.DataFrame:
-    """Put adjusted p values beside p.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        With ``p``.
-    family : sequence of str
-        Columns whose values are one family of tests; without any all rows are one.
-    adjust : "holm", "bh" or "none"
-
-    Examples
-    --------
-    >>> with_adjusted(pd.DataFrame({"p": [0.01, 0.04]}), [], "holm")["p_adjusted"].tolist()
-    [0.02, 0.04]
-    """
+    """Put adjusted p values beside p."""
     made = frame["p"].astype(float)
     if adjust != "none":
         step: Any = adjust

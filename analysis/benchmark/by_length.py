@@ -43,41 +43,6 @@ def length_effects(
     Items are put in groups of about the same size, from short to long, by the characters of their text. What
     languages differ in is no effect of length: with ``within=["language"]`` the groups are made, scored and
     compared among items of the same language.
-
-    Parameters
-    ----------
-    scored : Scored
-    items : DataFrame
-        ``item_id, text``; items without a text are left out.
-    by : sequence of str
-        Columns of ``scored.frame`` to score by.
-    within : sequence of str
-        Columns of ``scored.frame``, one value an item, whose values are grouped and scored each for itself.
-    groups : int
-        Fewer where lengths repeat.
-    metrics : sequence of str
-        As `scores` takes them.
-    draws, seed, alpha, cluster
-        Of the bootstrap, as in `scores`.
-
-    Returns
-    -------
-    Result
-        Kind "errors": ``judge, prompt, task, [by, within], metric, length_group`` (from 1), ``shortest,
-        longest, length`` (mean number of characters), ``estimate, std_error, lower, upper, n_units,
-        n_items``. ``extra["ends"]`` has the longest group minus the shortest, with a normal interval, since
-        they share no item, and Holm's ``p_adjusted`` for all rows of a task and metric.
-
-    Examples
-    --------
-    >>> from conjury.analysis.benchmark import score
-    >>> judged = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": ["j1", "j2"],
-    ...     "dimension": "harm", "value": ["safe", "safe"]})
-    >>> gold = pd.DataFrame({"item_id": ["j1", "j2"], "label_set": "harm", "label": ["safe", "harmful"]})
-    >>> items = pd.DataFrame({"item_id": ["j1", "j2"], "text": ["short", "so much longer"]})
-    >>> found = length_effects(score(judged, gold), items, groups=2, metrics=["accuracy"], draws=0)
-    >>> found.frame[["length", "estimate"]].to_numpy().tolist()
-    [[5.0, 1.0], [14.0, 0.0]]
     """
     require_columns(items, ["item_id", "text"], "items")
     require_columns(scored.frame, list(within), "scored judgments")

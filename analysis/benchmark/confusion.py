@@ -154,19 +154,6 @@ def use_of_labels(frame: pd.DataFrame, alpha: float) -> Codes:
 
     Adjusted p values tell, of labels that are gold in at least `FEWEST_GOLD` units; one of these that is
     never given is given too rarely.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Rows of `by_label`.
-    alpha : float
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"n_gold": [20, 20, 5], "n_answers": [20, 20, 5], "n_predicted": [40, 0, 30],
-    ...     "p_adjusted": [0.01, 0.2, 0.01]})
-    >>> use_of_labels(frame, 0.05).tolist()
-    [1, -1, 0]
     """
     given, gold = (frame[name].to_numpy(dtype=np.int64) for name in ("n_predicted", "n_answers"))
     told = (frame["p_adjusted"].to_numpy(dtype=float) < alpha) | (given == 0)

@@ -80,23 +80,6 @@ def cluster_margins(
     """Margins of the units of each of C clusters, shape (C, 3 L + K + 1).
 
     Weighted sums of them are read by `margins_of`.
-
-    Parameters
-    ----------
-    level : ndarray, shape (n,)
-        Code of the gold label.
-    predicted : ndarray, shape (n,)
-        Class answered; ``n_classes`` for a label that is none of them, -1 for no answer.
-    class_of : ndarray, shape (L,)
-        Class that covers each gold label.
-    n_classes : int
-        K.
-    cluster : ndarray, shape (n,)
-        Cluster of each unit.
-    n_clusters : int
-        C.
-    weight : ndarray, shape (n,), optional
-        Weight of each unit, by default one.
     """
     n_levels = len(class_of)
     width = 3 * n_levels + n_classes + 1
@@ -192,11 +175,6 @@ def mcc(m: Margins) -> Floats:
 
     No answer and a label that is no class are categories of the answers. Zero where gold or answers are
     constant.
-
-    References
-    ----------
-    Gorodkin, J. (2004). Comparing two K-category assignments by a K-category correlation coefficient.
-    *Computational Biology and Chemistry*, 28, 367-374. https://doi.org/10.1016/j.compbiolchem.2004.09.006
     """
     gold, given = m.class_gold, np.column_stack([m.given, m.unanswered.sum(axis=1)])
     n = m.n
@@ -231,13 +209,7 @@ SHARES = (
 
 
 def is_share(metric: str) -> bool:
-    """Whether a metric is a share of units, so that Wilson's interval applies to it.
-
-    Examples
-    --------
-    >>> is_share("recall_implicit"), is_share("macro_f1")
-    (True, False)
-    """
+    """Whether a metric is a share of units, so that Wilson's interval applies to it."""
     return metric.startswith(SHARES)
 
 
@@ -296,14 +268,7 @@ def majority_class(level: Codes, class_of: Codes, n_classes: int) -> int:
 
 
 def majority_answers(level: Codes, class_of: Codes, n_classes: int, stratum: Codes) -> Codes:
-    """Most frequent class of the stratum of each unit, shape (n,); of several classes the first.
-
-    Examples
-    --------
-    >>> two = np.array([0, 1])
-    >>> majority_answers(np.array([0, 0, 1, 1]), two, 2, np.array([0, 0, 1, 1]))
-    array([0, 0, 1, 1])
-    """
+    """Most frequent class of the stratum of each unit, shape (n,); of several classes the first."""
     counts = np.zeros((int(stratum.max(initial=-1)) + 1, n_classes), dtype=np.int64)
     np.add.at(counts, (stratum, class_of[level]), 1)
     found: Codes = counts.argmax(axis=1)[stratum].astype(np.int64)
@@ -311,22 +276,7 @@ def majority_answers(level: Codes, class_of: Codes, n_classes: int, stratum: Cod
 
 
 def random_expectation(metric: str, gold: Floats, levels: tuple[str, ...], classes: tuple[str, ...]) -> float:
-    """Expected value of a metric under random answers.
-
-    Parameters
-    ----------
-    metric : str
-        A name as `metrics.metric` takes it.
-    gold : ndarray, shape (K,)
-        Units of each class.
-    levels, classes : tuple of str
-        Names of the gold labels and of the classes.
-
-    Examples
-    --------
-    >>> random_expectation("accuracy", np.array([30.0, 10.0]), ("a", "b"), ("a", "b"))
-    0.5
-    """
+    """Expected value of a metric under random answers."""
     n, k = float(gold.sum()), len(gold)
     held = gold > 0
     if n == 0:
@@ -351,11 +301,6 @@ def expected_f1(n_class: int, n: int, k: int) -> float:
     """Expected F1 of a class with ``n_class`` of n units where each of K classes is drawn alike.
 
     Hits and false alarms are independent binomial counts; the expectation is summed over both.
-
-    Examples
-    --------
-    >>> round(expected_f1(1, 1, 2), 6)
-    0.5
     """
     hits, p_hits = _counts(n_class, 1 / k)
     falsely, p_falsely = _counts(n - n_class, 1 / k)

@@ -352,31 +352,6 @@ def fit_mixed_logit(right: Floats, asked: Floats, quadrature: int = QUADRATURE) 
     integral over z is taken by ``quadrature`` nodes around its mode, as ``nAGQ`` in R's lme4. The
     covariance is the inverse of the observed information of all parameters; the robust one puts the squared
     scores of the items between two such inverses.
-
-    Parameters
-    ----------
-    right, asked : ndarray, shape (I, K)
-        How many answers of each side to each item are right, and how many there are. Every side needs both
-        right and wrong answers.
-    quadrature : int
-
-    Returns
-    -------
-    MixedLogit
-        With ``sd`` 0 and the covariance of plain logistic regression where a variance gains nothing.
-
-    References
-    ----------
-    Pinheiro, J. C., & Bates, D. M. (1995). Approximations to the log-likelihood function in the nonlinear
-    mixed-effects model. *Journal of Computational and Graphical Statistics*, 4(1), 12-35.
-    https://doi.org/10.1080/10618600.1995.10474663
-
-    Examples
-    --------
-    >>> asked = np.ones((40, 2))
-    >>> right = np.column_stack([np.arange(40) % 4 > 0, np.arange(40) % 4 > 1])
-    >>> fit_mixed_logit(right.astype(float), asked).log_odds.shape
-    (2,)
     """
     patterns, times = np.unique(np.hstack([right, asked]), axis=0, return_counts=True)
     n_sides = right.shape[1]

@@ -55,16 +55,6 @@ def exact_p(found: Discordance) -> float:
     """Two-sided p of McNemar's exact test: discordant pairs fall to either side with probability 1/2.
 
     One where no pair is discordant; missing without pairs.
-
-    References
-    ----------
-    McNemar, Q. (1947). Note on the sampling error of the difference between correlated proportions or
-    percentages. *Psychometrika*, 12(2), 153-157. https://doi.org/10.1007/BF02295996
-
-    Examples
-    --------
-    >>> exact_p(Discordance(1, 6, 20))
-    0.125
     """
     smaller, total = min(found.only_left, found.only_right), found.only_left + found.only_right
     return min(1.0, 2 * float(bdtr(smaller, total, 0.5))) if found.n else math.nan
@@ -74,17 +64,6 @@ def mid_p(found: Discordance) -> float:
     """Two-sided mid-p of McNemar's test: only half of the probability of what was seen is counted.
 
     It keeps the level in nearly all cases and is less conservative than the exact test.
-
-    References
-    ----------
-    Fagerland, M. W., Lydersen, S., & Laake, P. (2013). The McNemar test for binary matched-pairs data:
-    mid-p and asymptotic are better than exact conditional. *BMC Medical Research Methodology*, 13, 91.
-    https://doi.org/10.1186/1471-2288-13-91
-
-    Examples
-    --------
-    >>> round(mid_p(Discordance(1, 6, 20)), 4)
-    0.0703
     """
     smaller, total = min(found.only_left, found.only_right), found.only_left + found.only_right
     if found.only_left == found.only_right:
@@ -103,23 +82,6 @@ def clustered_p(left: np.ndarray, right: np.ndarray, cluster: Codes) -> float:
     The statistic is the squared sum over clusters of their discordances, over the sum of their squares;
     where every cluster holds one pair it is McNemar's. It is Durkalski's without weights, so that each
     pair, not each cluster, counts alike. One where the clusters do not part; it needs many clusters.
-
-    Parameters
-    ----------
-    left, right : ndarray of bool, shape (n,)
-    cluster : ndarray, shape (n,)
-        Numbers from 0.
-
-    References
-    ----------
-    Durkalski, V. L., Palesch, Y. Y., Lipsitz, S. R., & Rust, P. F. (2003). Analysis of clustered
-    matched-pair data. *Statistics in Medicine*, 22(15), 2417-2428. https://doi.org/10.1002/sim.1438
-
-    Examples
-    --------
-    >>> left, right = np.array([True] * 6 + [False] * 2), np.array([False] * 6 + [True] * 2)
-    >>> round(clustered_p(left, right, np.arange(8)), 4)  # 16 / 8 = 2, as McNemar's
-    0.1573
     """
     if not len(left):
         return math.nan
@@ -132,17 +94,6 @@ def bonett_price(found: Discordance, alpha: float) -> tuple[float, float, float]
     """Standard error, lower and upper bound of the difference, with one pair added to either side.
 
     The interval has length where no pair is discordant, or all are; it takes pairs as independent.
-
-    References
-    ----------
-    Bonett, D. G., & Price, R. M. (2012). Adjusted Wald confidence interval for a difference of binomial
-    proportions based on paired data. *Journal of Educational and Behavioral Statistics*, 37(4), 479-488.
-    https://doi.org/10.3102/1076998611411915
-
-    Examples
-    --------
-    >>> [round(bound, 3) for bound in bonett_price(Discordance(0, 0, 20), 0.05)]
-    [0.064, -0.126, 0.126]
     """
     if not found.n:
         return math.nan, math.nan, math.nan
@@ -277,11 +228,6 @@ def comparable(scored: Scored, between: str, by: Sequence[str]) -> tuple[Scored,
     Items have the condition "none" unless they say otherwise. Where conditions are compared, copies are the
     item that they come from; where others are, items that were perturbed are left out, unless the table is
     by condition.
-
-    Raises
-    ------
-    InputError
-        ``between`` or a stratum is no column.
     """
     require_columns(scored.frame, [between, *by], "scored judgments")
     if between in UNIT:

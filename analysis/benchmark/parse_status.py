@@ -49,30 +49,7 @@ def outcome(
     policy: str,
     study: Mapping[str, str],
 ) -> tuple[Codes, NDArray[np.bool_]]:
-    """Answers under a policy for missing ones, and which units it keeps.
-
-    Parameters
-    ----------
-    predicted : ndarray, shape (n,)
-        Codes of the answers; `NO_ANSWER` for none.
-    status : ndarray, shape (n,)
-        Why there is no answer.
-    classes : sequence of str
-    policy : "wrong", "missing" or "study"
-    study : mapping of status to "wrong", "missing" or a class
-        A status that is not named is "missing".
-
-    Returns
-    -------
-    predicted : ndarray, shape (n,)
-    kept : ndarray of bool, shape (n,)
-
-    Examples
-    --------
-    >>> status = np.array(["ok", "refused", "empty"], dtype=object)
-    >>> outcome(np.array([0, -1, -1]), status, ["safe", "harmful"], "study", {"refused": "harmful"})
-    (array([ 0,  1, -1]), array([ True,  True, False]))
-    """
+    """Answers under a policy for missing ones, and which units it keeps."""
     none = predicted == NO_ANSWER
     if policy == WRONG or not none.any():
         return predicted, np.ones(len(predicted), dtype=bool)

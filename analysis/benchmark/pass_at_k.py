@@ -58,16 +58,6 @@ def pass_at_k(answers: Answers, k: int) -> Floats:
     """Probability that at least one of k samples, drawn without replacement, is right, shape (n,).
 
     Of units with fewer than k samples it is missing.
-
-    References
-    ----------
-    Chen, M. et al. (2021). Evaluating large language models trained on code.
-    https://doi.org/10.48550/arXiv.2107.03374
-
-    Examples
-    --------
-    >>> pass_at_k(Answers(np.array([1]), np.array([[1, 0, 0, 0]])), 2)
-    array([0.5])
     """
     n, wrong = answers.there.sum(axis=1), (answers.there & ~answers.right).sum(axis=1)
     return np.where(n >= k, 1 - _draws(wrong, n, k), np.nan)
@@ -84,11 +74,6 @@ def majority_of_k(answers: Answers, k: int) -> Floats:
 
     Of several that are as frequent each is taken with the same probability. No answer has no vote; a unit
     without any vote is wrong.
-
-    Examples
-    --------
-    >>> majority_of_k(Answers(np.array([1, 1]), np.array([[1, 0, 1], [1, 0, -1]])), 3)
-    array([1. , 0.5])
     """
     first = answers.predicted[:, :k]
     n_labels = int(first.max(initial=0)) + 1
@@ -217,11 +202,6 @@ def samples_alike(answers: Answers) -> dict[str, Any]:
 
     ``groups`` has letters for each sample, the same for copies: samples that answered the same units in the
     same way. A sample without any answer is no copy, and has a dash.
-
-    Examples
-    --------
-    >>> samples_alike(Answers(np.array([0, 0]), np.array([[0, 0, 1, -1], [1, 1, 1, -1]])))
-    {'n_samples': 4, 'n_silent': 1, 'n_distinct': 2, 'n_answered': 2, 'groups': 'AAB-'}
     """
     given = np.maximum(answers.predicted, NO_ANSWER)
     spoke = (given != NO_ANSWER).any(axis=0)

@@ -152,25 +152,7 @@ def unit_log_loss(probability: Floats, gold: Codes) -> Floats:
 
 
 def weighted_auc(score: Floats, positive: NDArray[np.bool_], weights: Floats, cluster: Codes) -> Floats:
-    """Area under the ROC curve under B weightings, shape (B,); ties count half.
-
-    Parameters
-    ----------
-    score : ndarray, shape (n,)
-        Probability of the class.
-    positive : ndarray of bool, shape (n,)
-        Whether the unit is of the class.
-    weights : ndarray, shape (B, C)
-        Of clusters.
-    cluster : ndarray, shape (n,)
-        Cluster of each unit.
-
-    Examples
-    --------
-    >>> score, positive = np.array([0.1, 0.4, 0.4, 0.8]), np.array([False, False, True, True])
-    >>> weighted_auc(score, positive, np.ones((1, 4)), np.arange(4))
-    array([0.875])
-    """
+    """Area under the ROC curve under B weightings, shape (B,); ties count half."""
     order = np.argsort(score, kind="stable")
     start = np.flatnonzero(np.r_[True, np.diff(score[order]) > 0]) if len(score) else np.zeros(0, int)
     found = np.full(len(weights), np.nan)

@@ -19,13 +19,7 @@ from .units import answers_table, bases, gold_table, joined, strata_table, with_
 
 
 def rule_of(judgments: pd.DataFrame) -> str:
-    """Name of the rule by which answers were read, without form and version; "" where it is not known.
-
-    Examples
-    --------
-    >>> rule_of(pd.DataFrame({"rule": ["label/strict@1", "line_labels/strict@1"]}))
-    'strict'
-    """
+    """Name of the rule by which answers were read, without form and version; "" where it is not known."""
     if "rule" not in judgments:
         return ""
     names = as_text(judgments["rule"]).dropna().str.extract(r"/(\w+)@", expand=False).dropna()
@@ -33,31 +27,7 @@ def rule_of(judgments: pd.DataFrame) -> str:
 
 
 def by_rule(main: pd.DataFrame, others: Sequence[pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Judgments by the rule that read them, those of the main table first; files of one rule as one table.
-
-    Parameters
-    ----------
-    main : DataFrame
-        The judgments contract.
-    others : sequence of DataFrame
-        The same answers, or some of them, read by other rules, or other answers read by the same.
-
-    Returns
-    -------
-    dict of str to DataFrame
-
-    Raises
-    ------
-    InputError
-        Two tables hold the same judgment by the same rule.
-
-    Examples
-    --------
-    >>> en, es = (pd.DataFrame({"judge_id": ["gpt"], "item_id": [item], "dimension": ["harm"],
-    ...     "value": ["safe"], "rule": ["label/strict@1"]}) for item in ("j1", "j2"))
-    >>> {rule: len(table) for rule, table in by_rule(en.assign(rule="label/lenient@1"), [en, es]).items()}
-    {'lenient': 1, 'strict': 2}
-    """
+    """Judgments by the rule that read them, those of the main table first; files of one rule as one table."""
     tables: dict[str, list[pd.DataFrame]] = {}
     for table in (main, *others):
         tables.setdefault(rule_of(table), []).append(table)

@@ -265,12 +265,6 @@ def cluster_codes(frame: pd.DataFrame, cluster: str) -> tuple[Codes, int]:
     """Cluster of each row, shape (n,), numbered in the order of their names, and how many there are.
 
     Copies of an item are clustered with the item that they come from.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"item_id": ["j1", "j1x", "j2"], "base_item_id": ["j1", "j1", None]})
-    >>> cluster_codes(frame, "item_id")
-    (array([0, 0, 1]), 2)
     """
     require_columns(frame, [cluster], "scored judgments")
     names = frame[cluster]
@@ -305,19 +299,6 @@ def bounds_of(drawn: Floats, alpha: float, *, share: bool, n_clusters: int) -> B
     interval is Wilson's, with the clusters as the number of trials, since units of a cluster may be all
     alike. Other statistics whose draws do not differ have none, nor has one on a single cluster. What rests
     on no cluster has no value.
-
-    Parameters
-    ----------
-    drawn : ndarray, shape (1 + B,)
-    alpha : float
-    share : bool
-        Whether it is a share of units.
-    n_clusters : int
-        Clusters that it rests on.
-
-    Returns
-    -------
-    Bounds
     """
     estimate, draws = float(drawn[0]), drawn[1:][np.isfinite(drawn[1:])]
     if n_clusters < 1:
@@ -334,18 +315,7 @@ def bounds_of(drawn: Floats, alpha: float, *, share: bool, n_clusters: int) -> B
 
 
 def wilson(share: float, n: int, alpha: float) -> tuple[float, float]:
-    """Wilson's score interval of a share in n trials.
-
-    References
-    ----------
-    Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. *Journal of
-    the American Statistical Association*, 22, 209-212. https://doi.org/10.1080/01621459.1927.10502953
-
-    Examples
-    --------
-    >>> [round(limit, 3) for limit in wilson(0.0, 20, 0.05)]
-    [0.0, 0.161]
-    """
+    """Wilson's score interval of a share in n trials."""
     squared = float(ndtri(1 - alpha / 2)) ** 2 / n
     middle = (share + squared / 2) / (1 + squared)
     half = np.sqrt(squared * (share * (1 - share) + squared / 4)) / (1 + squared)

@@ -41,19 +41,7 @@ _SINGULAR = 1e-10
 
 
 def replicate(plan: Plan | CountPlan, weight: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Estimate from each of B draws.
-
-    Parameters
-    ----------
-    plan : Plan or CountPlan
-        m rows.
-    weight, total : ndarray, shape (C, B)
-        Sum of weights, and weighted sum of outcomes, in each cell of each draw.
-
-    Returns
-    -------
-    ndarray, shape (B, m)
-    """
+    """Estimate from each of B draws."""
     if isinstance(plan, CountPlan):
         return plan.estimate(weight).T
     solve = _logistic_draws if plan.request.family == "quasibinomial" else _least_squares_draws
@@ -75,17 +63,7 @@ def influence_moments(plan: Plan, entries: Entries) -> Moments:
 
 
 def standard_errors(plan: Plan, entries: Entries, counts: np.ndarray) -> np.ndarray:
-    """Linearised standard errors of each draw, units as clusters.
-
-    Parameters
-    ----------
-    counts : ndarray, shape (B, U)
-        Weight of each unit in each draw.
-
-    Returns
-    -------
-    ndarray, shape (B, m)
-    """
+    """Linearised standard errors of each draw, units as clusters."""
     matrices = entries.matrices()
     errors = []
     for count in counts:

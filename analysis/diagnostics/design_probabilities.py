@@ -31,12 +31,6 @@ def fit_of_levels(
 
     Random designs are drawn independently (multinomial) or without replacement (multivariate
     hypergeometric), which leaves less variation.
-
-    Examples
-    --------
-    >>> fair = np.array([0.5, 0.5])
-    >>> fit_of_levels(np.array([80, 20]), fair, Draw(100, None), np.random.default_rng(1)).p < 0.001
-    True
     """
     drawn = misfit(draw_counts(probability, draw, DRAWS, rng), probability)
     statistic = float(misfit(counts, probability))

@@ -18,17 +18,7 @@ LARGE = 0.05  # a difference of effects, in choice probability, that changes wha
 def difference_frame(
     keys: pd.DataFrame, estimate: np.ndarray, vcov: np.ndarray, clusters: int, alpha: float
 ) -> pd.DataFrame:
-    """Lay out r differences with their joint test.
-
-    Parameters
-    ----------
-    keys : DataFrame, r rows
-        ``feature, level``.
-    estimate : ndarray, shape (r,)
-    vcov : ndarray, shape (r, r)
-    clusters : int
-    alpha : float
-    """
+    """Lay out r differences with their joint test."""
     joint = hotelling_test(estimate, vcov, clusters)
     std_error = np.sqrt(np.clip(np.diag(vcov), 0, None))
     found = inference(estimate, std_error, alpha)

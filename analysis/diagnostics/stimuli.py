@@ -56,13 +56,7 @@ def stimuli(study: Study, judged: Sequence[Judged]) -> Check:
 
 
 def effective_number(counts: np.ndarray) -> float:
-    """Effective number, 1 / sum of squared shares, of units with ``counts`` rows, shape (units,).
-
-    Examples
-    --------
-    >>> effective_number(np.array([10, 10, 10, 10])), effective_number(np.array([97, 1, 1, 1])) < 1.1
-    (4.0, True)
-    """
+    """Effective number, 1 / sum of squared shares, of units with ``counts`` rows, shape (units,)."""
     counts = counts[counts > 0].astype(float)
     return float(counts.sum() ** 2 / (counts**2).sum()) if len(counts) else 0.0
 

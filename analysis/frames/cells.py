@@ -99,35 +99,7 @@ def build_cells(
     strata: str | None = None,
     reference: Mapping[str, Any] | None = None,
 ) -> Cells:
-    """Reduce a table of profiles to attribute cells.
-
-    Parameters
-    ----------
-    data : DataFrame
-        One row a profile.
-    outcome : str or None
-        Numeric or boolean column; None counts rows only.
-    features : sequence of str
-        Attribute columns: categorical, string or boolean. Categories keep their
-        order; other columns are ordered alphabetically, as R's ``factor`` does.
-    clusters : sequence of str
-        Cluster columns; without any every row is a cluster of its own.
-    weights : str, optional
-        Column of weights, not negative.
-    strata : str, optional
-        Column of strata.
-    reference : mapping, optional
-        Level of a feature that is to come first.
-
-    Returns
-    -------
-    Cells
-
-    Raises
-    ------
-    InputError
-        A column is absent, of the wrong kind, or has missing values where none may be.
-    """
+    """Reduce a table of profiles to attribute cells."""
     if len(data) == 0:
         raise InputError("The data have no rows; give a table with one row a profile.")
     wanted = [*features, *(name for name in (outcome, weights, strata) if name is not None), *clusters]

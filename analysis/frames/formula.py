@@ -41,25 +41,7 @@ class Formula:
 
 @lru_cache(maxsize=256)
 def parse(formula: str) -> Formula:
-    """Read a formula as the R package cregg does.
-
-    Parameters
-    ----------
-    formula : str
-        ``outcome ~ feature + feature * feature``, or ``~ feature`` where no outcome
-        is needed; names that are no plain words stand in backticks.
-
-    Raises
-    ------
-    InputError
-        No feature, several outcomes, a transformation, a three-way term, or a feature
-        that stands in two restrictions.
-
-    Examples
-    --------
-    >>> parse("chosen ~ slur * identity + topic").restrictions
-    (('slur', 'identity'),)
-    """
+    """Read a formula as the R package cregg does."""
     outcome, terms = _split(formula)
     features = tuple(dict.fromkeys(name for term in terms for name in term))
     restrictions = tuple((term[0], term[1]) for term in terms if len(term) == 2)

@@ -130,30 +130,7 @@ def fit_study(
     options: Options,
     progress: Callable[[str], None] | None = None,
 ) -> Fitted:
-    """Run every analysis of a study in every group.
-
-    Parameters
-    ----------
-    study : Study
-    variants : mapping of str to DataFrame
-        Choices by variant; the main data under "".
-    options : Options
-    progress : callable, optional
-        Told what starts next.
-
-    Returns
-    -------
-    Fitted
-        One stacked table per analysis, those of models minus people included (`people_analyses`) where
-        there are both, plus ``answers``. A group that cannot carry an analysis
-        (no answer in it, a single pair) is left out of it, and a note says why.
-
-    Raises
-    ------
-    InputError
-        When no group can carry an analysis (the first group's reason is given), or clusters are named
-        for errors that use none.
-    """
+    """Run every analysis of a study in every group."""
     options.check_clusters(options.vcov or study.clusters.vcov)
     found = Fitted()
     everyone = list(groups(variants))

@@ -36,26 +36,7 @@ class Comparison:
 def compare_engines(
     study: Study, analysis: Analysis, group: Group, engines: Sequence[str], alpha: float = 0.05
 ) -> Comparison:
-    """Run one analysis of one group with each engine, timed after a first run that loads the engine.
-
-    Parameters
-    ----------
-    study, analysis, group
-        As for `fit.fit_group`.
-    engines : sequence of str
-        The first is what the others are compared with. One whose program is missing is
-        listed as not available, with the reason.
-
-    Returns
-    -------
-    Comparison
-
-    Raises
-    ------
-    InputError
-        For an unknown engine, an analysis that estimates no effects or means, or when the first engine
-        is not available.
-    """
+    """Run one analysis of one group with each engine, timed after a first run that loads the engine."""
     if not engines:
         raise InputError(f"No engine is named; the engines are {', '.join(ENGINES)}.")
     if analysis.verb in COUNTS:

@@ -189,20 +189,7 @@ def plan_benchmark(answered: Answered, options: BenchmarkOptions) -> list[Planne
 def fit_benchmark(
     answered: Answered, options: BenchmarkOptions, progress: Callable[[str], None] | None = None
 ) -> FittedRatings:
-    """Run every analysis; one that the judgments cannot carry is left out, and a note says why.
-
-    Parameters
-    ----------
-    answered : Answered
-    options : BenchmarkOptions
-    progress : callable, optional
-        Told what starts next.
-
-    Raises
-    ------
-    InputError
-        For judgments and labels of which nothing can be scored.
-    """
+    """Run every analysis; one that the judgments cannot carry is left out, and a note says why."""
     found = FittedRatings()
     if len(answered.of_models) < len(answered.judgments):
         found.notes.append("People are not scored: their votes make gold labels. Models are.")

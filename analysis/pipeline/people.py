@@ -33,12 +33,6 @@ def people_analyses(study: Study) -> list[Analysis]:
 
     These are one of effects and one of means, unless the study has its own: about the formula of its first
     analysis of either that excludes no level.
-
-    Examples
-    --------
-    >>> from conjury.inference.study import load_study
-    >>> [(part.name, part.verb, part.by) for part in people_analyses(load_study("moderation"))]
-    [('amce_people', 'amce_diffs', ['judge_id']), ('mm_people', 'mm_diffs', ['judge_id'])]
     """
     found = [analysis for analysis in study.analyses if analysis.compares_people]
     taken = {analysis.name for analysis in study.analyses} | set(RESERVED_TABLES)

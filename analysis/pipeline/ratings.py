@@ -115,24 +115,7 @@ def fit_ratings(
     options: RatingOptions,
     progress: Callable[[str], None] | None = None,
 ) -> FittedRatings:
-    """Run every analysis; one that the judgments cannot carry is left out, and a note says why.
-
-    Parameters
-    ----------
-    study : ItemStudy
-    judgments : DataFrame
-        As :func:`conjury.inference.readers.judgments.load_judgments` reads them.
-    items : DataFrame or None
-        What is known of the items.
-    options : RatingOptions
-    progress : callable, optional
-        Told what starts next.
-
-    Raises
-    ------
-    InputError
-        For ratings outside the scale of the study, and judgments that no analysis can use.
-    """
+    """Run every analysis; one that the judgments cannot carry is left out, and a note says why."""
     scales = scales_of(study)
     for name in dimension_names(judgments):
         read_ratings(judgments, dimension=name, scale=scales.get(str(name)))

@@ -38,11 +38,6 @@ class ResultsFolder:
     """A folder that ``conjury fit`` and ``conjury compare`` write and reports read.
 
     Its manifest lists the files that were written here; no other file is ever replaced or removed.
-
-    Parameters
-    ----------
-    path : str or Path
-        Made when something is first written.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -55,11 +50,6 @@ class ResultsFolder:
         """Hand out an empty draft that takes the place of the files of an earlier run at the end.
 
         When the block fails or is interrupted the folder stays as it was. Files of others are kept.
-
-        Parameters
-        ----------
-        inputs : iterable of Path
-            Files that are read in the block; one that would be replaced is refused.
         """
         self._refuse_foreign_parts()
         self._refuse_own(inputs)
@@ -353,13 +343,7 @@ def describe_run(
 
 
 def without_folder(argument: str) -> str:
-    """Shorten an argument that is an absolute path, or a pair with one, to the name of the file.
-
-    Examples
-    --------
-    >>> [without_folder(text) for text in ("--data", "/data/choices.csv", "other=/data/b.csv")]
-    ['--data', 'choices.csv', 'other=b.csv']
-    """
+    """Shorten an argument that is an absolute path, or a pair with one, to the name of the file."""
     name, equals, value = argument.rpartition("=")
     path = Path(value)
     return f"{name}{equals}{path.name}" if path.is_absolute() and path.name else argument
@@ -384,14 +368,7 @@ def describe_file(
 
 
 def told_apart(described: list[dict[str, Any]], files: Iterable[str | Path]) -> list[dict[str, Any]]:
-    """Add the name of its folder to each described file whose name another one has, too.
-
-    Examples
-    --------
-    >>> both = [{"file": "choices.parquet"}, {"file": "choices.parquet"}]
-    >>> [made["folder"] for made in told_apart(both, ["gemini/choices.parquet", "people/choices.parquet"])]
-    ['gemini', 'people']
-    """
+    """Add the name of its folder to each described file whose name another one has, too."""
     names = [made["file"] for made in described]
     return [
         made | ({"folder": Path(file).absolute().parent.name} if names.count(made["file"]) > 1 else {})

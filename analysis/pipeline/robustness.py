@@ -133,20 +133,7 @@ def robustness(
 def detectable(
     study: Study, analysis: Analysis, group: Group, errors: pd.DataFrame, alpha: float, wanted: float
 ) -> pd.DataFrame:
-    """Set each effect beside the smallest that could be found, by the design and by the errors found.
-
-    Parameters
-    ----------
-    errors : DataFrame
-        As `ErrorChoices.frame`, of this group.
-
-    Returns
-    -------
-    DataFrame
-        ``feature, level, pairs, respondents, power, alpha, estimate``, ``effect_design`` (other
-        pairs or respondents, the same stimuli), ``effect_found`` (from the errors with most that is
-        random among those by clusters) and ``errors``, the name of these.
-    """
+    """Set each effect beside the smallest that could be found, by the design and by the errors found."""
     answered = group.choices[group.choices[study.outcome].notna()]
     unit = resampled_unit(study, group.kind)
     pairs, people = len(answered) / 2, answered[unit].nunique()

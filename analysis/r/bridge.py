@@ -82,18 +82,7 @@ class _Session:
 
 
 def available() -> RStatus:
-    """Say which of rpy2, R and its packages are there, with versions; never raises.
-
-    Returns
-    -------
-    RStatus
-
-    Examples
-    --------
-    >>> status = available()
-    >>> status.r is None or status.r.startswith(("4", "5"))
-    True
-    """
+    """Say which of rpy2, R and its packages are there, with versions; never raises."""
     rpy2 = _rpy2_version()
     try:
         found = call("versions", packages=list(PACKAGES))
@@ -107,13 +96,7 @@ def available() -> RStatus:
 
 
 def remedy(part: str) -> str:
-    """How to install "rpy2", "R" or a package of R.
-
-    Examples
-    --------
-    >>> remedy("rpy2")
-    "pip install 'conjury[r]'"
-    """
+    """How to install "rpy2", "R" or a package of R."""
     return REMEDIES.get(part, f'apt-get install r-cran-{part.lower()}, or install.packages("{part}") in R')
 
 
@@ -126,35 +109,7 @@ def require(*packages: str) -> None:
 
 
 def call(function_name: str, /, **arguments: Any) -> Any:
-    """Call a function of the folder ``R/`` and bring back its value.
-
-    Parameters
-    ----------
-    function_name : str
-        Name of the function, such as ``"fit_survey"``.
-    **arguments
-        None, bool, int, float, str, lists of these, dicts (named lists), numeric arrays and DataFrames.
-        Categoricals become unordered factors, also where pandas has them ordered; missing values of any
-        dtype become NA; column names stay as they are.
-
-    Returns
-    -------
-    DataFrame, dict, list, ndarray or None
-        A data.frame, a named or unnamed list, a vector or matrix, NULL. Factors come back as categoricals
-        with their level order; character vectors as object arrays with None for NA.
-
-    Raises
-    ------
-    RError
-        The R function stopped.
-    MissingDependency
-        rpy2 or R is not installed.
-
-    Warns
-    -----
-    RWarning
-        Once for each warning of R.
-    """
+    """Call a function of the folder ``R/`` and bring back its value."""
     with _LOCK:
         value, signalled, messages, error = _call_locked(_session(), function_name, arguments)
     for text in messages:

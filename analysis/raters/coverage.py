@@ -62,11 +62,6 @@ def dimension_names(
 
     Judgments that have no column of dimensions, or none filled in, have the one dimension None, which is ""
     in result frames.
-
-    Examples
-    --------
-    >>> dimension_names(pd.DataFrame({"dimension": ["wit", "fun", "wit"]}))
-    ['wit', 'fun']
     """
     if asked is not None:
         return list(dict.fromkeys(names_of(asked)))

@@ -13,39 +13,7 @@ KEYS = [*GROUP, "statistic", "feature", "level", "by"]
 
 
 def recovery(truth: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Compare estimates with true values: coverage of the intervals and absolute errors.
-
-    Parameters
-    ----------
-    truth : DataFrame
-        ``judge, prompt, analysis, statistic, feature, level, by, estimate``, as from
-        `conjury.inference.simulation.conjoint.truth.true_values`.
-    tables : mapping of str to DataFrame
-        Estimate tables by analysis, with ``judge, prompt, variant`` and bootstrap limits.
-
-    Returns
-    -------
-    DataFrame
-        A row for each analysis, judge and prompt: ``n_levels`` (estimates with a standard
-        error and a true value), ``in_normal`` and ``in_bootstrap`` (shares of true values
-        inside the intervals; missing where there is no bootstrap), ``mean_abs_error`` and
-        ``max_abs_error``. Empty where no estimate has a true value.
-
-    Raises
-    ------
-    InputError
-        When the table of true values lacks a column.
-
-    Examples
-    --------
-    >>> keys = {"judge": ["m"], "prompt": [""], "statistic": ["amce"], "feature": ["a"], "level": ["b"]}
-    >>> truth = pd.DataFrame({**keys, "analysis": ["amce"], "by": [""], "estimate": [0.1]})
-    >>> numbers = {"estimate": [0.12], "std_error": [0.02], "lower": [0.08], "upper": [0.16],
-    ...            "boot_lower": [0.11], "boot_upper": [0.16]}
-    >>> found = recovery(truth, {"amce": pd.DataFrame({**keys, "variant": [""], **numbers})})
-    >>> found[["n_levels", "in_normal", "in_bootstrap"]].values.tolist()
-    [[1.0, 1.0, 0.0]]
-    """
+    """Compare estimates with true values: coverage of the intervals and absolute errors."""
     joined = beside_truth(truth, tables)
     true, booted = joined["true"], joined["boot_lower"].notna()
     inside = joined["boot_lower"].le(true) & joined["boot_upper"].ge(true)

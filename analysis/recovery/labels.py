@@ -26,28 +26,6 @@ def label_recovery(results: Mapping[str, Result], truth: pd.DataFrame) -> pd.Dat
     accuracy of the answers given; the share of missing answers; `passes` of k answers; the change of
     accuracy under perturbations; percent agreement and Fleiss' kappa of people. Truth is about what items
     are; where gold labels are votes, they err now and then, and so do estimates against them.
-
-    Parameters
-    ----------
-    results : mapping of str to Result
-        By the name of the analysis.
-    truth : DataFrame
-        As from `conjury.inference.simulation.labels.truth.true_labels`.
-
-    Returns
-    -------
-    DataFrame
-        ``analysis, quantity, judge, prompt, task``, strata, ``condition, gold, k, truth, estimate, lower,
-        upper, inside``: a row for each estimate with a true value; ``inside`` is missing without an interval.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": ["gpt"], "prompt": "text", "task": "harm", "metric": "accuracy",
-    ...     "missing": "wrong", "estimate": 0.7, "lower": 0.6, "upper": 0.8})
-    >>> truth = pd.DataFrame({"quantity": ["accuracy"], "judge": "gpt", "prompt": "text", "task": "harm",
-    ...     "condition": "none", "gold": "", "k": pd.NA, "value": 0.75})
-    >>> label_recovery({"scores": Result(frame, "scores", settings={"by": []})}, truth).inside.tolist()
-    [True]
     """
     strata = [name for name in truth.columns if name not in (*KNOWN, "value")]
     keys = [*KNOWN[:4], *strata, *KNOWN[4:]]

@@ -36,31 +36,6 @@ def recovery(
     covariates, the same within them (``latent_correlation_rating_within``, ``latent_correlation_within``).
     Latent correlations of a group that gives one extreme rating nearly always are not identified, and left
     out. What is defined otherwise, such as rank correlations of ratings between dimensions, is left out.
-
-    Parameters
-    ----------
-    results : mapping of str to Result
-        By the name of the analysis.
-    truth : DataFrame
-        ``quantity, judge, dimension, other, response_type, value``, as from `simulate_ratings`.
-    types : str
-        Column of items that the truth calls ``response_type``.
-
-    Returns
-    -------
-    DataFrame
-        ``analysis, quantity, judge, dimension, response_type, truth, estimate, lower, upper, inside``: a row
-        for each estimate with a true value; ``response_type`` is empty for all items, ``dimension`` names
-        both of a correlation, and ``inside`` is missing without an interval.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": ["wit"], "group": "human", "estimate": 2.1, "lower": 1.9,
-    ...     "upper": 2.3})
-    >>> truth = pd.DataFrame({"quantity": ["expected_rating"], "judge": "human", "dimension": "wit",
-    ...     "other": "", "response_type": "", "value": 2.0})
-    >>> recovery({"means": Result(frame, "means", settings={"by": []})}, truth).inside.tolist()
-    [True]
     """
     known = truth.assign(**{name: as_text(truth[name]).fillna("") for name in KEYS})
     known = known.rename(columns={"value": "truth"})[[*KEYS, "truth"]]
@@ -80,21 +55,7 @@ def recovery(
 
 
 def recovery_summary(made: pd.DataFrame) -> pd.DataFrame:
-    """Condense a table of `recovery`: one row a quantity and judge.
-
-    Returns
-    -------
-    DataFrame
-        ``quantity, judge, n_estimates, n_intervals, n_inside, share_inside, mean_error,
-        mean_abs_error, max_abs_error``; errors are estimate minus truth.
-
-    Examples
-    --------
-    >>> made = pd.DataFrame({"quantity": "positivity", "judge": "gpt", "truth": [0.0, 1.0],
-    ...     "estimate": [0.5, 0.5], "inside": pd.array([True, False], dtype="boolean")})
-    >>> recovery_summary(made)[["n_estimates", "share_inside", "mean_error"]].values.tolist()
-    [[2.0, 0.5, 0.0]]
-    """
+    """Condense a table of `recovery`: one row a quantity and judge."""
     error = made["estimate"].astype(float) - made["truth"].astype(float)
     told = made.assign(error=error, size=error.abs(), held=made["inside"].astype("Float64"))
     table = (

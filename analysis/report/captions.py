@@ -122,15 +122,7 @@ METHODS = {
 
 
 def caption(title: str, kind: str, settings: Mapping[str, Any]) -> str:
-    """Say under a figure what its points, lines and bands are.
-
-    Examples
-    --------
-    >>> caption("Mean ratings.", "distributions", {})
-    'Mean ratings. Bars: shares of single ratings.'
-    >>> caption("Scores.", "radar", {"alpha": 0.1, "draws": 0})
-    'Scores. Lines: the same means of item means, a spoke for each dimension.'
-    """
+    """Say under a figure what its points, lines and bands are."""
     text = CAPTIONS.get(kind, "")
     if settings.get("draws") == 0 and "{drawn}" in text:
         text = text.partition("; ")[0].rstrip(".") + "."

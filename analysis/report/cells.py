@@ -52,13 +52,7 @@ def estimate_cell(row: Row) -> str:
 
 
 def resampled(settings: Mapping[str, Any]) -> str:
-    """What was drawn for bootstrap intervals: whole topics, say, or items.
-
-    Examples
-    --------
-    >>> resampled({"cluster": "topic_id"}), resampled({"cluster": None})
-    ('whole topics', 'items')
-    """
+    """What was drawn for bootstrap intervals: whole topics, say, or items."""
     cluster = settings.get("cluster")
     if cluster in (None, "", "item", "item_id"):
         return "items"
@@ -66,13 +60,7 @@ def resampled(settings: Mapping[str, Any]) -> str:
 
 
 def intervals(settings: Mapping[str, Any]) -> str:
-    """Name bootstrap intervals by their level and by what was drawn.
-
-    Examples
-    --------
-    >>> intervals({"alpha": 0.1, "cluster": "topic_id"})
-    '90% intervals, whole topics resampled'
-    """
+    """Name bootstrap intervals by their level and by what was drawn."""
     return f"{100 * (1 - float(settings['alpha'])):g}% intervals, {resampled(settings)} resampled"
 
 
@@ -80,11 +68,6 @@ def in_words(text: object, labels: Mapping[LabelKey, str]) -> str:
     """Put the labels of judges and levels where a text names them by id; other ids become words.
 
     Names in quotes and of files stay as they are.
-
-    Examples
-    --------
-    >>> in_words("ratings by gpt_4_1, p_holm.", {("judges", "gpt_4_1"): "GPT-4.1"})
-    'ratings by GPT-4.1, p holm.'
     """
     told = str(text)
     for key, label in labels.items():
@@ -94,27 +77,13 @@ def in_words(text: object, labels: Mapping[LabelKey, str]) -> str:
 
 
 def in_brackets(what: str, shown: pd.DataFrame) -> str:
-    """Say what stands in brackets, where a table has any; else that there is none of it.
-
-    Examples
-    --------
-    >>> in_brackets("95% intervals", pd.DataFrame({"wit": ["0.5 [0.4, 0.6]"]}))
-    'In brackets: 95% intervals'
-    >>> in_brackets("95% intervals", pd.DataFrame({"wit": ["0.5"]}))
-    'Without intervals'
-    """
+    """Say what stands in brackets, where a table has any; else that there is none of it."""
     there = shown.astype(str).apply(lambda column: column.str.contains("[", regex=False)).to_numpy().any()
     return f"In brackets: {what}" if there else "Without intervals"
 
 
 def with_gaps(note: str, shown: pd.DataFrame, why: str) -> str:
-    """Add to a note why cells are empty, where there are any.
-
-    Examples
-    --------
-    >>> with_gaps("Pearson.", pd.DataFrame({"wit": ["0.5", ""]}), "not defined")
-    'Pearson. Empty cells: not defined.'
-    """
+    """Add to a note why cells are empty, where there are any."""
     return (
         f"{note} Empty cells: {why}."
         if shown.isna().to_numpy().any() or (shown.to_numpy() == "").any()

@@ -36,18 +36,7 @@ class Interaction:
 
 
 class ReportData:
-    """A folder written by ``conjury fit`` or ``conjury compare``.
-
-    Parameters
-    ----------
-    path : str or Path
-        The folder that holds ``manifest.json`` and ``tables/``.
-
-    Raises
-    ------
-    InputError
-        When there is no readable manifest in the folder.
-    """
+    """A folder written by ``conjury fit`` or ``conjury compare``."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser().resolve()

@@ -58,13 +58,7 @@ def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def in_attribute(text: str) -> str:
-    """Write text from outside as the value of an attribute of a block, with entities for all that could act.
-
-    Examples
-    --------
-    >>> in_attribute('{{< include "x" >}}')
-    '&#123;&#123;&#60; include &#34;x&#34; &#62;&#125;&#125;'
-    """
+    """Write text from outside as the value of an attribute of a block, with entities for all that could act."""
     return "".join(f"&#{ord(one)};" if one in ACTING else one for one in " ".join(text.split()))
 
 
@@ -83,13 +77,7 @@ def table_blocks(name: str, tables: list[GT], caption: str) -> str:
 
 
 def table_references(name: str, n_tables: int) -> str:
-    """Refer to the blocks of ``table_blocks``.
-
-    Examples
-    --------
-    >>> table_references("amce_slur", 2)
-    '@tbl-amce-slur and @tbl-amce-slur-2'
-    """
+    """Refer to the blocks of ``table_blocks``."""
     *others, last = (f"@{label}" for label in _labels(name, n_tables))
     return f"{', '.join(others)} and {last}" if others else last
 

@@ -59,22 +59,7 @@ def new_mark(text: str) -> str:
 
 
 def to_html(text: str, folder: Path, bibliography: str) -> str:
-    """Convert the assembled Markdown of a report to the body of a page.
-
-    Parameters
-    ----------
-    text : str
-        Markdown with Quarto's fenced blocks, raw HTML blocks, labels and references.
-    folder : Path
-        Where relative images and the bibliography lie.
-    bibliography : str
-        Name of the BibTeX file.
-
-    Returns
-    -------
-    str
-        HTML with every image inside it.
-    """
+    """Convert the assembled Markdown of a report to the body of a page."""
     page = Page(folder, text)
     text = RAW_BLOCK.sub(lambda found: page.token(found[1]), text)
     entries = read_bibliography(folder / bibliography)

@@ -35,13 +35,7 @@ RESAMPLED = {"row": "single rows", "pair": "whole pairs", "respondent": "whole r
 
 
 def describe_analysis(analysis: Mapping[str, Any]) -> str:
-    """Tell one analysis of the manifest in sentences; what the manifest does not say is not told.
-
-    Examples
-    --------
-    >>> describe_analysis({"verb": "mm", "formula": "chosen ~ a", "id": "pair_id", "n_clusters": 1200})
-    'Marginal means of `chosen ~ a`. Standard errors are clustered by `pair_id` (1,200 clusters).'
-    """
+    """Tell one analysis of the manifest in sentences; what the manifest does not say is not told."""
     parts = [
         _what(analysis),
         _left_out(analysis),
@@ -54,14 +48,7 @@ def describe_analysis(analysis: Mapping[str, Any]) -> str:
 
 
 def describe_comparison(compared: Mapping[str, Any], judge: str = "", prompt: str = "") -> str:
-    """Tell in sentences what several engines were given; what the record does not say is not told.
-
-    Examples
-    --------
-    >>> describe_comparison({"verb": "mm", "formula": "y ~ a", "engines": ["native", "survey"]}, "GPT-4o")
-    'Marginal means of `y ~ a`, of the choices of GPT-4o, with the engines native and survey; native is the \
-yardstick.'
-    """
+    """Tell in sentences what several engines were given; what the record does not say is not told."""
     text = _estimand(compared)
     if judge:
         text += f", of the choices of {plain(judge)}" + (
@@ -110,13 +97,7 @@ def _left_out(analysis: Mapping[str, Any]) -> str:
 
 
 def excluded(feature: object, levels: Sequence[object]) -> str:
-    """Tell an exclusion rule: which feature has which levels.
-
-    Examples
-    --------
-    >>> excluded("slur", ["none", "generic"])
-    '`slur` is `none` or `generic`'
-    """
+    """Tell an exclusion rule: which feature has which levels."""
     return f"{code(feature)} is {' or '.join(map(code, levels))}"
 
 
@@ -190,16 +171,7 @@ def _unit(analysis: Mapping[str, Any]) -> str:
 
 
 def bounds_name(analysis: Mapping[str, Any], kind: str = "normal") -> str:
-    """Name an interval of an analysis in the manifest: ``95% normal interval``.
-
-    Examples
-    --------
-    >>> made = {"alpha": 0.05, "interval": "percentile", "draws": 500}
-    >>> bounds_name(made), bounds_name(made, "bootstrap")
-    ('95% normal interval', '95% percentile bootstrap interval')
-    >>> bounds_name({"alpha": 0.05, "vcov": "CR2"})
-    '95% t interval'
-    """
+    """Name an interval of an analysis in the manifest: ``95% normal interval``."""
     if analysis.get("alpha") is None:
         return ""
     resampling = str(analysis.get("interval") or "")
@@ -238,13 +210,7 @@ def code(text: object) -> str:
 
 
 def plain(text: object) -> str:
-    r"""Escape text from outside so that it is plain text in Markdown and HTML; addresses become no links.
-
-    Examples
-    --------
-    >>> print(plain("<b>a_b</b> http://x.org"))
-    &lt;b&gt;a\_b&lt;/b&gt; http&#58;//x.org
-    """
+    r"""Escape text from outside so that it is plain text in Markdown and HTML; addresses become no links."""
     escaped = str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     for character in "\\`*_{}[]#@$^~|\"'":
         escaped = escaped.replace(character, f"\\{character}")

@@ -26,18 +26,7 @@ BANNER = (
 
 
 def render_page(source: Path, results: Path) -> Path:
-    """Render the ``.qmd`` file ``source`` with ``results`` as its parameter, beside the source.
-
-    Returns
-    -------
-    Path
-        The page: one HTML file without anything external.
-
-    Raises
-    ------
-    ConjuryError
-        When a cell fails or a kernel cannot start.
-    """
+    """Render the ``.qmd`` file ``source`` with ``results`` as its parameter, beside the source."""
     front, notebook = read_source(source)
     set_parameter(notebook, "results", str(results))
     execute(notebook, source.parent, source.name)

@@ -56,33 +56,7 @@ def reports() -> list[str]:
 def render(
     report: str, results: str | Path, out: str | Path = "reports", to: Literal["html", "pdf"] = "html"
 ) -> Rendered:
-    """Render a report from a results folder; the page appears whole or not at all.
-
-    Parameters
-    ----------
-    report : str
-        ``"conjoint"``, ``"raters"``, ``"benchmark"``, ``"diagnostics"``, ``"estimators"``, or the name of a
-        study with a report of its own: ``"moderation"``, ``"oogiri"``, ``"multiturn"``, ``"harm_or_humor"``.
-    results : str or Path
-        A folder written by ``conjury fit``, ``conjury diagnose`` or ``conjury compare``.
-    out : str or Path
-        Folder for ``REPORT.html`` or ``REPORT.pdf``; made if it is missing.
-    to : {"html", "pdf"}
-        PDF needs Quarto, which brings typst.
-
-    Returns
-    -------
-    Rendered
-
-    Raises
-    ------
-    InputError
-        For an unknown report or format, a folder without results, or the report of another study.
-    MissingDependency
-        When PDF is asked for and Quarto is not on the PATH.
-    ConjuryError
-        When the report fails to render; the message ends with the renderer's own words.
-    """
+    """Render a report from a results folder; the page appears whole or not at all."""
     if report not in reports():
         raise InputError(f"There is no report {report!r}; use one of: {', '.join(reports())}.")
     if to not in FORMATS:
@@ -222,13 +196,7 @@ def failure(document: str, printed: str) -> str:
 
 
 def failed_cell(document: str, code: str, error: str) -> str:
-    """Say which cell of a document failed and what to do.
-
-    Examples
-    --------
-    >>> failed_cell("raters.qmd", "report.show('agreement')", "InputError: There is no table.")
-    "The cell `report.show('agreement')` of raters.qmd failed. InputError: There is no table."
-    """
+    """Say which cell of a document failed and what to do."""
     lines = [line.strip() for line in code.splitlines() if line.strip() and not line.startswith("#|")]
     told = f"The cell `{lines[-1] if lines else ''}` of {document} failed. {' '.join(error.split())}"
     if error.startswith(OWN_ERRORS):
@@ -240,13 +208,7 @@ def failed_cell(document: str, code: str, error: str) -> str:
 
 
 def warnings_in(printed: str) -> list[str]:
-    r"""Lines that warn of something, each once, with how often it was printed.
-
-    Examples
-    --------
-    >>> warnings_in("warning: unknown font\n[1/2] moderation.qmd\nwarning: unknown font\nWARN: a\n")
-    ['warning: unknown font (2 times)', 'WARN: a']
-    """
+    r"""Lines that warn of something, each once, with how often it was printed."""
     lines = [line.strip() for line in plain_text(printed).splitlines()]
     counts = Counter(line for line in lines if WARNING.search(line))
     return [line + (f" ({n} times)" if n > 1 else "") for line, n in counts.items()]

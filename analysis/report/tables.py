@@ -28,13 +28,7 @@ MOST_SERIES_IN_A_TABLE = 6
 
 
 def number(value: float | None, digits: int = DIGITS) -> str:
-    """Round for display; a missing number is an empty string.
-
-    Examples
-    --------
-    >>> number(0.12345), number(float("nan")), number(-0.00001)
-    ('0.123', '', '0.000')
-    """
+    """Round for display; a missing number is an empty string."""
     if value is None or pd.isna(value):
         return ""
     rounded = f"{value:.{digits}f}"
@@ -42,13 +36,7 @@ def number(value: float | None, digits: int = DIGITS) -> str:
 
 
 def interval(lower: float | None, upper: float | None, digits: int = DIGITS) -> str:
-    """Show an interval in square brackets; an empty string where a bound is missing.
-
-    Examples
-    --------
-    >>> interval(0.1, 0.25).replace(NO_BREAK, " ")
-    '[0.100, 0.250]'
-    """
+    """Show an interval in square brackets; an empty string where a bound is missing."""
     if not (number(lower) and number(upper)):
         return ""
     return f"[{number(lower, digits)},{NO_BREAK}{number(upper, digits)}]"
@@ -60,13 +48,7 @@ def p_value(p: float | None) -> str:
 
 
 def stars(p: float | None) -> str:
-    """Stars of a p value, by ``STAR_RULE``.
-
-    Examples
-    --------
-    >>> stars(0.0004), stars(0.03), stars(0.2)
-    ('***', '*', '')
-    """
+    """Stars of a p value, by ``STAR_RULE``."""
     if p is None or math.isnan(p):
         return ""
     return next((mark for limit, mark in STARS if p < limit), "")
@@ -86,23 +68,7 @@ def styled_table(
     left: int = 1,
     spans: Mapping[str, Sequence[str]] | None = None,
 ) -> GT:
-    """Dress a table of strings in the one table style; markup in the cells is escaped.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Text ready to show, one column a column of the table.
-    name : str
-        Identifies the table within a page.
-    groups : str, optional
-        Column whose values become group headings.
-    note : str
-        Line below the table.
-    left : int
-        How many columns are aligned left; the others hold numbers and are aligned right.
-    spans : mapping of str to sequence of str, optional
-        Headings over columns; ``SECOND`` in front of a column's name is not shown.
-    """
+    """Dress a table of strings in the one table style; markup in the cells is escaped."""
     from great_tables import GT, html
 
     text_columns = [column for column in frame.columns if column != groups]
@@ -137,14 +103,7 @@ def raw_block(table: GT) -> str:
 
 
 def batches(frame: pd.DataFrame, most: int = MOST_SERIES_IN_A_TABLE) -> list[pd.DataFrame]:
-    """Share stacked estimates between as few tables as hold at most ``most`` series, about equally many each.
-
-    Examples
-    --------
-    >>> stacked = pd.DataFrame({"judge": list("abcdefg"), "estimate": 0.0})
-    >>> [list(batch["judge"]) for batch in batches(stacked)]
-    [['a', 'b', 'c', 'd'], ['e', 'f', 'g']]
-    """
+    """Share stacked estimates between as few tables as hold at most ``most`` series, about equally many each."""
     series = series_labels(frame).to_numpy(str)
     names = list(dict.fromkeys(series))
     n_tables = max(1, -(-len(names) // most))

@@ -28,13 +28,7 @@ COLUMNS = (
 
 
 class ReplayBackend:
-    """A recorded ``responses`` table; a request is answered where its key is on record.
-
-    Raises
-    ------
-    InputError
-        The table cannot be read, or holds nothing of the judge.
-    """
+    """A recorded ``responses`` table; a request is answered where its key is on record."""
 
     def __init__(self, recorded: Path, judge_id: str) -> None:
         table = read_table(recorded, "responses")

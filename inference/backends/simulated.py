@@ -16,16 +16,7 @@ from .compose import completion
 
 
 class SimulatedBackend:
-    """A judge of the study's truth table, answering as :func:`conjury.inference.simulation.conjoint.simulate.simulate` has it.
-
-    Parameters
-    ----------
-    study : Study
-    judge_id : str
-    drawn : dict
-        ``pairs, swapped_share, seed`` of the design, so that both draw the same tasks.
-    samples : int
-    """
+    """A judge of the study's truth table, answering as :func:`conjury.inference.simulation.conjoint.simulate.simulate` has it."""
 
     def __init__(self, study: Study, judge_id: str, drawn: dict[str, Any], samples: int) -> None:
         made = simulate(study, judges=[judge_id], samples=samples, truth=False, **drawn)

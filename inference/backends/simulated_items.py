@@ -25,15 +25,7 @@ Answering = Callable[[Request], str]
 
 
 class SimulatedItemsBackend:
-    """A judge that answers every prompt in the form that it asks for.
-
-    Parameters
-    ----------
-    study : ItemStudy
-        With a truth table for ratings; labels are drawn around its gold labels, and alike where it has none.
-    judge_id : str
-    samples : int
-    """
+    """A judge that answers every prompt in the form that it asks for."""
 
     def __init__(self, study: ItemStudy, judge_id: str, samples: int) -> None:
         self._study, self._seed = study, study.collect.seed

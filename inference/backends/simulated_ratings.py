@@ -16,15 +16,7 @@ from .compose import completion
 
 
 class SimulatedRatingsBackend:
-    """A model of the truth table, rating as :func:`conjury.inference.simulation.ratings.simulate_ratings` has it.
-
-    Parameters
-    ----------
-    study : ItemStudy
-        With a truth table; its own items are rated, under every prompt alike.
-    judge_id : str
-    samples : int
-    """
+    """A model of the truth table, rating as :func:`conjury.inference.simulation.ratings.simulate_ratings` has it."""
 
     def __init__(self, study: ItemStudy, judge_id: str, samples: int) -> None:
         self._seed = study.collect.seed

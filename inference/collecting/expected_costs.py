@@ -43,26 +43,6 @@ def expected_costs(study: Study, design: DrawnDesign, prices: Prices) -> pd.Data
 
     Tokens are those of the requests that a run begins with, for all pairs of the design under all prompts of
     a judge, as ``conjury collect --dry-run`` guesses them.
-
-    Returns
-    -------
-    DataFrame
-        A row for each model that the study file says how to ask, and again with what is ``shown`` as
-        "images" where the study says how pictures are drawn, under the prompts that do not write out what is
-        shown as text: ``judge, model, backend, shown, prompts,
-        requests, prompt_tokens, completion_tokens`` (of all requests), ``cost``, ``batch_cost`` (by the batch
-        interface) in the currency of the prices, and ``as_of``. Costs are missing where the price is not
-        known, and for models that run on the user's own machines.
-
-    Examples
-    --------
-    >>> from conjury.inference.design.drawn import draw_design
-    >>> from conjury.inference.collecting.prices import read_prices
-    >>> from conjury.inference.study import load_study
-    >>> study = load_study("moderation")
-    >>> costs = expected_costs(study, draw_design(study, 100, 0.0, seed=1), read_prices())
-    >>> costs.loc[costs["judge"] == "gpt4o", ["shown", "prompts", "requests"]].to_numpy().tolist()
-    [['text', 3, 300], ['images', 5, 500]]
     """
     pictured = study.vignette is not None or "media" in design.posts
     begun = _begun(study, design)

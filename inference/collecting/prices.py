@@ -70,13 +70,7 @@ class Tokens:
 
 
 def read_prices(path: Path | None = None) -> Prices:
-    """Read a table of prices, by default the one that ships; InputError with file, line and remedy.
-
-    Examples
-    --------
-    >>> round(read_prices().of("gpt-4o").cost(1_000_000, 0, per=1_000_000), 2)
-    2.5
-    """
+    """Read a table of prices, by default the one that ships; InputError with file, line and remedy."""
     marked = read_marked_yaml(path or PRICES)
     try:
         return Prices.model_validate(marked.content)
@@ -90,11 +84,6 @@ def guess_tokens(body: Body, answer: str, picture: float = PICTURE) -> Tokens:
     """Guess the tokens of a request from the bytes of its text and from its media.
 
     ``picture`` is the number of tokens of an image, whatever its size.
-
-    Examples
-    --------
-    >>> guess_tokens({"messages": [{"role": "user", "content": "x" * 400}]}, "token").prompt
-    104.0
     """
     text, media = text_and_media(body, picture)
     schema = body.get("response_format")

@@ -28,20 +28,7 @@ def run_facts(
     subjects: Mapping[str, Any],
     drawn: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """State all that requests of a run depend on.
-
-    Parameters
-    ----------
-    subjects : mapping
-        What identifies the design or the items, such as their hash.
-    drawn : mapping of str to str, optional
-        What identifies the pictures of profiles, by the cues that they show.
-
-    Returns
-    -------
-    dict
-        ``study, question, response, collect, subjects, prompts, judges``; plain values for JSON.
-    """
+    """State all that requests of a run depend on."""
     templates = Templates(study.folder)
     hashes = {
         prompt.id: {
@@ -95,13 +82,7 @@ def begun_facts(before: dict[str, Any] | None, counts: Sequence[Count]) -> dict[
 
 
 def check_study(before: dict[str, Any] | None, now: dict[str, Any], run: Path) -> None:
-    """Refuse to read answers by a study that has changed since they were asked for.
-
-    Raises
-    ------
-    InputError
-        The facts that are in ``now`` differ from those of the run; the sentence says what.
-    """
+    """Refuse to read answers by a study that has changed since they were asked for."""
     merged_facts({name: value for name, value in (before or {}).items() if name in now} or None, now, run)
 
 
@@ -123,13 +104,7 @@ def design_facts(design: DrawnDesign, images: bool) -> dict[str, Any]:
 
 
 def merged_facts(before: dict[str, Any] | None, now: dict[str, Any], run: Path) -> dict[str, Any]:
-    """Add new prompts and judges to the facts of a run.
-
-    Raises
-    ------
-    InputError
-        Anything else differs from when the run began; the sentence says what.
-    """
+    """Add new prompts and judges to the facts of a run."""
     if before is None:
         return now
     changed = list(_differences(before, now, ""))

@@ -81,27 +81,7 @@ def run_tables(
     shown: Callable[[str], Sequence[str]] = lambda subject: (),
     lines: Callable[[str, str], int] = lambda column, subject: 0,
 ) -> RunTables:
-    """Read all answers of a run by one rule.
-
-    Parameters
-    ----------
-    answers : iterator of lists of Answered
-        As from :meth:`conjury.inference.ledger.Ledger.answers`.
-    rule : str
-        As :func:`conjury.inference.parsing.read_answer` takes it.
-    cost : callable
-        Cost of one answer from the judge, its prompt and completion tokens, and whether a batch brought it.
-    tasks, profiles : DataFrame, optional
-        The design of a conjoint; needed for choices.
-    shown : callable
-        Judged texts of a subject; what an answer repeats of them is not read as a verdict.
-    lines : callable
-        Number of lines of a subject in a column, where each line takes a label.
-
-    Returns
-    -------
-    RunTables
-    """
+    """Read all answers of a run by one rule."""
     asked = AskedAnswers(study, rule, lines)
     responses, judgments = _Columns(RESPONSES), _Columns(JUDGMENTS)
     for chunk in answers:

@@ -96,11 +96,6 @@ class RunFolder:
         """Draw the design of a study, or return the one that is there if it is the same.
 
         It is written into the folder unless ``keep`` is False.
-
-        Raises
-        ------
-        InputError
-            A different design is there already.
         """
         before = self.design
         collect = study.collect

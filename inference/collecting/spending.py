@@ -47,12 +47,6 @@ def most_tokens(body: Body, price: Price | None = None) -> Tokens:
 
     No token is shorter than a byte. Answers end at the limit of the request, and without one at the longest
     answer that the price table gives for the model. Media count twice what is guessed.
-
-    Examples
-    --------
-    >>> body = {"messages": [{"role": "user", "content": "x" * 400}], "max_tokens": 5}
-    >>> most_tokens(body).prompt > 400, most_tokens(body).completion
-    (True, 5)
     """
     text, media = text_and_media(body, PICTURE if price is None else price.picture)
     rest = {name: value for name, value in body.items() if name != "messages"}
@@ -65,13 +59,7 @@ def most_tokens(body: Body, price: Price | None = None) -> Tokens:
 
 
 def stated_tokens(answer: Any) -> tuple[int | None, int | None]:
-    """Return the tokens of prompt and completion that an answer states; None for what it does not.
-
-    Examples
-    --------
-    >>> stated_tokens({"usage": {"prompt_tokens": 7}})
-    (7, None)
-    """
+    """Return the tokens of prompt and completion that an answer states; None for what it does not."""
     if not isinstance(answer, dict):
         return None, None
     if "conjury" in answer:  # written by us for a request that the provider refused
@@ -101,16 +89,6 @@ class Spending:
     that bills more than that for a request shows it by an answer: all that is counted at the most is then
     multiplied by the largest such ratio, ``excess``. Until answers state their cost few requests are in
     flight: one until an answer came, then at most one more than answers.
-
-    Parameters
-    ----------
-    budget : Budget
-    spent, unstated : float
-        What was spent before, and the part of it that is counted at the most, ``excess`` included.
-    expected : float
-        Cost of one request, guessed or measured before.
-    excess : float
-        As an earlier run found it.
     """
 
     def __init__(
@@ -149,11 +127,6 @@ class Spending:
 
         One request alone may be sent as long as what is expected of it fits; so that the limit is exceeded
         by the cost of one request at most.
-
-        Returns
-        -------
-        str
-            "send", "wait" until others have ended, or "stop".
         """
         with self._lock:
             limit, alone = self._budget.max_cost, not self._reserved
@@ -171,18 +144,7 @@ class Spending:
             return "send"
 
     def settle(self, key: str, cost: float, most: float, n_most: int, answered: bool) -> None:
-        """Count what a request cost.
-
-        Parameters
-        ----------
-        key : str
-        cost, most : float
-            Of what its answer states, and of what was not stated, at the most.
-        n_most : int
-            Exchanges of which the latter consists.
-        answered : bool
-            Whether an answer came.
-        """
+        """Count what a request cost."""
         with self._lock:
             reserved = self._reserved.pop(key, 0.0)
             self._held = self._held - reserved if self._reserved else 0.0

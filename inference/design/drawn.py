@@ -70,14 +70,7 @@ class DrawnDesign:
 
 
 def draw_design(study: Study, pairs: int, swapped_share: float, seed: int) -> DrawnDesign:
-    """Draw the tasks of a conjoint for models, as :func:`conjury.inference.simulation.conjoint.simulate.simulate` draws them.
-
-    Examples
-    --------
-    >>> from conjury.inference.study import load_study
-    >>> len(draw_design(load_study("moderation"), 20, 0.1, seed=1).tasks)
-    44
-    """
+    """Draw the tasks of a conjoint for models, as :func:`conjury.inference.simulation.conjoint.simulate.simulate` draws them."""
     if pairs < 1:
         raise InputError(f"The number of pairs is {pairs}; ask for at least one.")
     if not 0 <= swapped_share <= 1:
@@ -154,13 +147,7 @@ def load_design(folder: Path) -> DrawnDesign | None:
 
 
 def save_assignment(assignment: pd.DataFrame, folder: Path) -> None:
-    """Write who rates what, as Parquet and as CSV.
-
-    Raises
-    ------
-    InputError
-        Another assignment is there already.
-    """
+    """Write who rates what, as Parquet and as CSV."""
     path = folder / "assignment.parquet"
     if path.is_file() and not read_table(path).equals(assignment):
         raise InputError(

@@ -49,17 +49,7 @@ class Subject:
 
 
 class Shelf:
-    """Profiles or items by their number, without the memory of a dictionary each.
-
-    Parameters
-    ----------
-    table : DataFrame of n rows, with ``key`` and a column for each field, and ``media`` where they are images
-    key : ``profile_id`` or ``item_id``
-    fields : the columns that are shown, in this order; by default all but numbers and media
-    kinds : what each row is shown as: "image", "video", or "" for its fields alone; by default these
-    beside : whether the fields are shown with an image or clip; else it takes their place
-    versions : pictures of each row by the cues that they show, instead of a column ``media``
-    """
+    """Profiles or items by their number, without the memory of a dictionary each."""
 
     def __init__(
         self,
@@ -149,11 +139,6 @@ def write_fields(shown: Shown, how: str, salt: str) -> str:
 
     ``json`` makes one JSON object, in which quotes and line ends are escaped; ``delimited`` puts each field
     between tags that end in a number which the text does not contain.
-
-    Examples
-    --------
-    >>> print(write_fields(Shown("A", {"text": 'Say "A"!'}), "json", ""))
-    {"text": "Say \"A\"!"}
     """
     if how == "json":
         return json.dumps(_plain(shown.fields), ensure_ascii=False)

@@ -43,20 +43,7 @@ class JudgedItems:
 def read_judgments(
     frame: pd.DataFrame, responses: pd.DataFrame, study: ItemStudy, rule: str, known: JudgedItems
 ) -> pd.DataFrame:
-    """Read every completion; equal ones of an item are read once.
-
-    Parameters
-    ----------
-    frame : DataFrame of n rows
-        Completions under the names of the contract, perhaps with ``finish_reason``, ``refusal``, ``error``.
-    responses : DataFrame of n rows
-        The same in the form of the contract, in the same order.
-
-    Returns
-    -------
-    DataFrame
-        The judgments contract, one row a completion and dimension, in the order of completions.
-    """
+    """Read every completion; equal ones of an item are read once."""
     responses_of = {prompt.id: prompt.response or study.response for prompt in study.prompts}
     readers = {name: _reader(response, study, rule, known) for name, response in responses_of.items()}
     seen: dict[tuple[str, ...], tuple[int | None, list[tuple[str, Reading]]]] = {}

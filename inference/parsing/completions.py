@@ -43,34 +43,7 @@ class Completions:
 def read_completions(
     path: str | Path, study: ItemStudy, rule: str = "lenient", items: str | Path | None = None
 ) -> Completions:
-    """Read raw completions by one rule.
-
-    Parameters
-    ----------
-    path : str or Path
-        Parquet or CSV with one row a completion and ``judge_id, prompt_id, item_id, text``, or with the names
-        that the study's ``column_aliases`` gives to these; ``sample`` (1 where it is missing), ``position``,
-        ``condition``, ``finish_reason``, ``refusal``, ``error`` and columns of strata are kept. Judges and
-        prompts are named by id, label or alias.
-    study : ItemStudy
-    rule : str
-        ``published``, ``strict``, ``lenient`` or another rule of :mod:`conjury.inference.parsing`.
-    items : str or Path, optional
-        Table of the items that were judged; by default the study's own if it holds all of them. It tells how
-        many lines an item has, and what an answer repeats of it word for word.
-
-    Returns
-    -------
-    Completions
-        Judgments of a prompt that labels lines have the dimensions ``line_1``, ``line_2`` and so on, as many
-        as there are lines, or labels if those are more; ``labels_given`` and ``lines_shown`` count both.
-
-    Raises
-    ------
-    InputError
-        Naming file, column, row and remedy: a column is missing, a prompt or an item is not known, no prompt
-        takes an item, a completion comes twice.
-    """
+    """Read raw completions by one rule."""
     source = str(path)
     full_rules(study, rule)
     raw = _read(Path(path))

@@ -17,11 +17,6 @@ def full_rules(study: Study | ItemStudy, rule: str) -> list[str]:
     """Name the rules in full by which the answers to prompts are read.
 
     Answers of a form for which there is no such rule are read by the default.
-
-    Raises
-    ------
-    InputError
-        The rule is for none of the forms.
     """
     forms = dict.fromkeys(response.form for response in study.responses)
     named = {form: _rule_name(form, rule) for form in forms}

@@ -36,35 +36,6 @@ def read_choices(
     missing ``sample`` is a judge's only answer).
     Two further columns have a meaning where they occur: ``origin`` is "simulated" in rows that a simulator
     made, ``panel`` names the human panel of a respondent where there are several.
-
-    Parameters
-    ----------
-    path : a file ending in .parquet, .csv or .csv.gz
-    attributes : the study's attributes and their levels in order, the reference first
-    levels : level order of further label columns, or a levels file; the study's own order comes first
-    aliases : names in the file to names of the contract, such as ``{"model": "judge_id"}``; each must occur
-    usual_names : further such names, used where the file has them and not the contract's own
-    judge_kinds : kinds of judges by their id, for a file without ``judge_kind``
-
-    Returns
-    -------
-    DataFrame with the columns of the contract, then the attributes as unordered categoricals in the
-    study's level order, then further columns of the file. ``.attrs["notes"]`` lists what was assumed.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, a column is missing, a level is not the study's, or the choices break
-        the contract; see ``tables.validate``.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "choices.csv"
-    >>> _ = file.write_text("pair_id,position,chosen,curse\n1,A,1,curse\n1,B,0,no_curse\n")
-    >>> choices = read_choices(file, {"curse": ["no_curse", "curse"]})
-    >>> choices[["judge_id", "status", "curse"]].to_numpy().tolist()
-    [['judge', 'ok', 'curse'], ['judge', 'ok', 'no_curse']]
     """
     aliases, usual_names, source = aliases or {}, usual_names or {}, str(path)
     fields = TABLES["choices"]

@@ -18,11 +18,6 @@ def exclusion_reasons(column: pd.Series[Any]) -> pd.Series[Any]:
 
     A column ``excluded`` holds reasons, or flags: true, yes and 1 leave a row out without a reason of their
     own, false, no, 0, none and nothing do not leave it out, and any other text is the reason.
-
-    Examples
-    --------
-    >>> exclusion_reasons(pd.Series(["too fast", False, "yes", 0, None, 1.0])).fillna("").tolist()
-    ['too fast', '', 'marked as excluded', '', '', 'marked as excluded']
     """
     text = as_text(column).str.strip()
     word = text.str.casefold()

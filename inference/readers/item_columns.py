@@ -26,13 +26,7 @@ def with_texts(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def strata_of(study: ItemStudy, items: pd.DataFrame, source: str) -> dict[str, dict[str, str]]:
-    """Strata of each item, as its table has them, and the other columns by which prompts pick items.
-
-    Raises
-    ------
-    InputError
-        Prompts pick items by a column that is not there, or no prompt takes an item.
-    """
+    """Strata of each item, as its table has them, and the other columns by which prompts pick items."""
     picked = list(dict.fromkeys(column for prompt in study.prompts for column in prompt.only))
     require_columns(items, picked, source)
     columns = [name for name in dict.fromkeys([*study.level_labels, *picked]) if name in items]

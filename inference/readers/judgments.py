@@ -39,13 +39,7 @@ _LIKE_A_MODEL = re.compile(
 
 
 def like_models(names: Sequence[object]) -> list[str]:
-    """Names that look like those of language models.
-
-    Examples
-    --------
-    >>> like_models(["ann", "gpt-4o", "A1PHIB", "meta/Llama-3-8B", "r_model_2", "o3-mini", "Claude Petit"])
-    ['gpt-4o', 'meta/Llama-3-8B', 'r_model_2', 'o3-mini']
-    """
+    """Names that look like those of language models."""
     return [str(name) for name in names if _LIKE_A_MODEL.search(str(name).replace("_", "-"))]
 
 
@@ -60,32 +54,7 @@ def load_judgments(
     renames: Mapping[str, str] | None = None,
     where: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Read a tidy table of judgments; columns that it may lack are filled in.
-
-    Parameters
-    ----------
-    path : str or Path
-        Parquet, CSV or gzipped CSV with ``judge_id, item_id, value``; ``judge_kind`` may be missing for
-        judges that ``study`` knows.
-    study : ItemStudy, optional
-        Study whose judges and dimensions these are; other dimensions are refused.
-    renames : mapping, optional
-        Names in the file to names of the contract; each must occur.
-    where : mapping, optional
-        Keep the rows whose columns have these values.
-
-    Returns
-    -------
-    DataFrame
-        The judgments contract: one sample, the dimension "rating" and the status "ok" (or "missing", where
-        there is no value) stand where the file says nothing; further columns are kept. ``.attrs["notes"]``
-        says what was assumed.
-
-    Raises
-    ------
-    InputError
-        Naming file, column, row and remedy.
-    """
+    """Read a tidy table of judgments; columns that it may lack are filled in."""
     frame = _renamed(read_table(path), renames or {}, str(path))
     frame = _selected(frame, where or {}, str(path))
     require_columns(frame, ["judge_id", "item_id", "value"], str(path), "--rename")

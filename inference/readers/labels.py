@@ -20,34 +20,7 @@ RAW = "raw"  # column of labels with the label as the table had it
 
 
 def read_labels(path: str | Path, study: ItemStudy | None = None) -> pd.DataFrame:
-    """Read gold labels and write them by the ids of a study.
-
-    Parameters
-    ----------
-    path : str or Path
-        Parquet or CSV with ``item_id, label_set, label``.
-    study : ItemStudy, optional
-        Its labels are recognised by id, name or alias, whatever case and accents they have.
-
-    Returns
-    -------
-    DataFrame
-        The labels contract, one row an item and label set, with the label as it was in the column ``raw``. A
-        label that is none of the study's stays as it is; ``.attrs["notes"]`` says which and how often.
-
-    Raises
-    ------
-    InputError
-        Naming file, column, row and remedy: a column is missing, a label set is none of the study's, an item
-        has two labels of a set.
-
-    Examples
-    --------
-    >>> from conjury.inference.study import load_any_study
-    >>> study = load_any_study("multiturn")
-    >>> read_labels(study.folder / study.gold.file, study).iloc[0]["label"]
-    'anecdotal'
-    """
+    """Read gold labels and write them by the ids of a study."""
     frame = read_table(path, "labels")
     return frame if study is None else _by_id(frame, study, str(path))
 
@@ -60,33 +33,7 @@ def labels_from_columns(
     lines: pd.DataFrame | None = None,
     source: str = "table",
 ) -> pd.DataFrame:
-    """Make labels from a table that holds gold labels in columns.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        One row an item, or with a column ``line`` one row a line, ``item_id`` and the columns named.
-    study : ItemStudy
-    columns : mapping
-        Label set, such as ``joke_type`` or ``line``, to the column that holds its labels.
-    lines : DataFrame, optional
-        One row a line of an item, where ``frame`` has one row an item.
-    source : str
-        What errors call the tables.
-
-    Returns
-    -------
-    DataFrame
-        As :func:`read_labels`. Empty cells are items without a label; blank ones are labels, which are none
-        of the study's.
-
-    Examples
-    --------
-    >>> from conjury.inference.study import load_any_study
-    >>> frame = pd.DataFrame({"item_id": ["j1"], "type": ["Absurdism"]})
-    >>> labels_from_columns(frame, load_any_study("multiturn"), {"joke_type": "type"})["label"].tolist()
-    ['surreal_absurdism']
-    """
+    """Make labels from a table that holds gold labels in columns."""
     parts = []
     for name, column in columns.items():
         if name not in study.label_sets:
@@ -115,33 +62,6 @@ def majority_labels(
     Where several labels count as one class, the class needs the majority: an item is harmful if more than
     half of the people say that it harms, whichever way. Its label is the one of that class with most votes;
     if several have as many, the one that ``covers`` names first, and ``level_tied`` is true.
-
-    Parameters
-    ----------
-    judgments : DataFrame
-        The judgments contract; rows of people with the status "ok" vote, each person once an item: of
-        several samples the first counts.
-    dimension : str
-    covers : mapping of class to sequence, optional
-        Labels that count as each class, such as ``{"harmful": ["implicit", "explicit"]}``; a label that is
-        not named is a class of its own.
-
-    Returns
-    -------
-    DataFrame
-        One row an item in the order of first appearance: ``item_id, label_set, label`` (missing without a
-        majority), ``n_votes`` (all votes), ``share`` (of the class with most votes), ``tied`` (several
-        classes have most votes), ``level_tied``.
-
-    Examples
-    --------
-    >>> said = ["safe", "safe", "safe", "implicit", "implicit", "implicit", "explicit"]
-    >>> votes = pd.DataFrame({"judge_id": list("abcdefg"), "value": said})
-    >>> votes = votes.assign(judge_kind="human", item_id="j1", sample=1, dimension="harm", status="ok")
-    >>> majority_labels(votes, "harm", covers={"harmful": ["implicit", "explicit"]})["label"].item()
-    'implicit'
-    >>> majority_labels(votes, "harm")[["label", "tied"]].values.tolist()
-    [[<NA>, True]]
     """
     votes = _votes(judgments, dimension)
     items = pd.Index(dict.fromkeys(votes["item_id"]), name="item_id")
@@ -176,13 +96,7 @@ def _levels_of_majority(table: pd.DataFrame, total: pd.Series[int], order: list[
 
 
 def notes_of_majority(votes: pd.DataFrame) -> list[str]:
-    """Say how many items have no majority, and in how many it has several labels with as many votes.
-
-    Parameters
-    ----------
-    votes : DataFrame
-        As `majority_labels` returns it.
-    """
+    """Say how many items have no majority, and in how many it has several labels with as many votes."""
     without, tied = votes["label"].isna(), votes["tied"]
     notes = []
     if without.any():

@@ -30,26 +30,6 @@ def load_choices(
     that the file numbers within a level (``scenario_id`` within a topic) get ids of
     their own (``politics_07``). Derived attributes are added, or checked where the file
     has them, and answers without a choice become what the study's refusal policy says.
-
-    Parameters
-    ----------
-    study : Study
-    path : str or Path
-        Parquet, CSV or gzipped CSV.
-    levels : str or Path, optional
-        File with the level order of further columns.
-    renames : mapping, optional
-        Names in the file to names of the contract; each must occur.
-
-    Returns
-    -------
-    DataFrame
-        The choices contract; ``.attrs["notes"]`` says what was assumed.
-
-    Raises
-    ------
-    InputError
-        Naming file, column, row and remedy.
     """
     attributes = {attribute.id: study.levels(attribute.id) for attribute in study.attributes}
     derived = {part.id: study.levels(part.id) for part in study.derived}
@@ -98,14 +78,7 @@ def judges_by_origin(choices: pd.DataFrame) -> tuple[list[str], list[str]]:
 
 
 def with_outcome(study: Study, outcome: str) -> Study:
-    """The study with every analysis about another column, such as the probability of being chosen.
-
-    Examples
-    --------
-    >>> from conjury.inference.study import load_study
-    >>> with_outcome(load_study("moderation"), "probability").analyses[2].formula
-    'probability ~ speech + identity + topic + reply + curse + engagement'
-    """
+    """The study with every analysis about another column, such as the probability of being chosen."""
     analyses = [
         part.model_copy(update={"formula": f"{outcome} ~ {part.formula.partition('~')[2].strip()}"})
         for part in study.analyses
@@ -134,14 +107,7 @@ def select_rows(choices: pd.DataFrame, judge: str | None = None, prompt: str | N
 
 
 def judge_of(choices: pd.DataFrame) -> pd.Series[str]:
-    """Name the judge of each row: a model's id, and for a person the ``panel``, "human" where it has no name.
-
-    Examples
-    --------
-    >>> people = {"judge_id": ["r1", "r2"], "judge_kind": "human", "panel": ["students", None]}
-    >>> judge_of(pd.DataFrame(people)).tolist()
-    ['students', 'human']
-    """
+    """Name the judge of each row: a model's id, and for a person the ``panel``, "human" where it has no name."""
     judge = choices["judge_id"].astype("string")
     panel = choices["panel"].astype("string").fillna("human") if "panel" in choices else "human"
     return judge.mask(choices["judge_kind"].astype("string") == "human", panel).rename("judge")

@@ -19,37 +19,7 @@ OTHER = " in the other file"
 
 
 def stack_choices(study: Study, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Put the choices of several files below each other, in the order of the files.
-
-    Parameters
-    ----------
-    study : Study
-    tables : mapping of str to DataFrame
-        Choices by the name of their file, as from :func:`conjury.inference.readers.prepare.load_choices`.
-
-    Returns
-    -------
-    DataFrame
-        All rows, numbered from 0. Columns that a file lacks are missing in its rows; levels that a file adds
-        to a column beyond the study's attributes stand behind those of the files before it.
-        ``.attrs["notes"]`` says which rows are from which file, then what was assumed in reading each.
-
-    Raises
-    ------
-    InputError
-        When two files hold the same judge, prompt and pair, show different profiles under one ``pair_id``,
-        or order the levels of a column differently; both files are named.
-
-    Examples
-    --------
-    >>> from conjury.inference.simulation import simulate
-    >>> from conjury.inference.study import load_study
-    >>> study = load_study("moderation")
-    >>> asked = {"judges": ["gpt4o"], "pairs": 5}
-    >>> a, b = (simulate(study, 1, prompts=[p], **asked).choices for p in ("baseline", "context_free"))
-    >>> len(stack_choices(study, {"a.parquet": a, "b.parquet": b})) == len(a) + len(b)
-    True
-    """
+    """Put the choices of several files below each other, in the order of the files."""
     if len(tables) == 1:
         return next(iter(tables.values()))
     aligned = _aligned(tables)

@@ -29,20 +29,7 @@ ALIKE = {"question", "options", "scales", "labels"}  # values that say nothing o
 
 
 class Builder:
-    """Turns subjects into requests to one judge.
-
-    Parameters
-    ----------
-    study : Study or ItemStudy
-    judge_id : str
-    ask : Sampling
-        The model and its settings.
-    prompts : sequence of Prompt
-        Every subject is put under each of them that takes it.
-    media : callable
-        Takes what is shown and what the judge takes, and returns the parts of an image or clip, as
-        :class:`conjury.inference.requests.media_parts.MediaParts` does.
-    """
+    """Turns subjects into requests to one judge."""
 
     def __init__(
         self,
@@ -189,13 +176,7 @@ class Builder:
 
 
 def answer_options(response: Response) -> list[str]:
-    """Return the options, labels or scales of a response form, in the order of the study file.
-
-    Examples
-    --------
-    >>> answer_options(Choice(form="choice"))
-    ['A', 'B']
-    """
+    """Return the options, labels or scales of a response form, in the order of the study file."""
     if isinstance(response, Choice):
         return list(response.options)
     if isinstance(response, Ratings):

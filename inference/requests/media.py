@@ -30,13 +30,7 @@ class Medium:
 
 
 def find_medium(name: str, folder: Path, what: str) -> Path:
-    """Return the path of a file (an image, a clip) that a table names by its path inside ``folder``.
-
-    Raises
-    ------
-    InputError
-        The path leaves the folder.
-    """
+    """Return the path of a file (an image, a clip) that a table names by its path inside ``folder``."""
     path = (folder / name.replace("\0", "")).resolve()
     if "\0" in name or Path(name).is_absolute() or not path.is_relative_to(folder.resolve()):
         raise InputError(
@@ -46,13 +40,7 @@ def find_medium(name: str, folder: Path, what: str) -> Path:
 
 
 def read_medium(name: str, folder: Path) -> Medium:
-    """Read an image that a table names by its path inside ``folder``.
-
-    Raises
-    ------
-    InputError
-        The path leaves the folder, the file is missing, too large, or no image that models take.
-    """
+    """Read an image that a table names by its path inside ``folder``."""
     path = find_medium(name, folder, "image")
     try:
         size = path.stat().st_size
@@ -65,13 +53,7 @@ def read_medium(name: str, folder: Path) -> Medium:
 
 
 def check_address(address: str, hosts: Collection[str]) -> str:
-    """Return the address of an image or a clip if it is https and its host is among ``hosts``.
-
-    Raises
-    ------
-    InputError
-        It is not.
-    """
+    """Return the address of an image or a clip if it is https and its host is among ``hosts``."""
     try:
         parts = urlsplit(address)
         good = parts.scheme == "https" and parts.hostname in hosts and "@" not in parts.netloc

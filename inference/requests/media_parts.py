@@ -30,16 +30,6 @@ class MediaParts:
     judges that take video; to others go its frames, and its sound to those that take audio. Frames and sound
     are cut once for a clip and its settings: their hashes are kept in the folder ``cuts`` of the run, their
     bytes in its ledger.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the study.
-    collect : Collecting
-    ledger : Ledger or None
-        Where bytes are stored; without one nothing is written.
-    cuts : Path
-        Folder of what was cut from clips.
     """
 
     def __init__(self, folder: Path, collect: Collecting, ledger: Ledger | None, cuts: Path) -> None:

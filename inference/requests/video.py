@@ -68,15 +68,7 @@ class Frame:
 
 
 def read_clip(path: Path) -> Clip:
-    """Look into a file of video without decoding it.
-
-    Raises
-    ------
-    InputError
-        It is missing, no video that models take, broken off, without pictures, too large or too long.
-    MissingDependency
-        PyAV is not installed.
-    """
+    """Look into a file of video without decoding it."""
     try:
         size = path.stat().st_size
         if size > LARGEST:
@@ -106,15 +98,7 @@ def read_clip(path: Path) -> Clip:
 
 
 def moments(seconds: float, rate: float, most: int) -> list[float]:
-    """Return the times of frames from the start of a clip, ``rate`` a second or evenly spread if too many.
-
-    Examples
-    --------
-    >>> moments(0.5, rate=10, most=64)
-    [0.0, 0.1, 0.2, 0.3, 0.4]
-    >>> moments(60, rate=10, most=4)
-    [0.0, 15.0, 30.0, 45.0]
-    """
+    """Return the times of frames from the start of a clip, ``rate`` a second or evenly spread if too many."""
     wanted = max(math.ceil(seconds * rate - TINY), 1)
     if wanted <= most:
         return [number / rate for number in range(wanted)]
@@ -122,13 +106,7 @@ def moments(seconds: float, rate: float, most: int) -> list[float]:
 
 
 def cut_frames(clip: Clip, rate: float, most: int, longest_side: int) -> Iterator[Frame]:
-    """Yield what a clip shows at each of its :func:`moments`, turned upright and scaled down, never up.
-
-    Raises
-    ------
-    InputError
-        The clip cannot be decoded.
-    """
+    """Yield what a clip shows at each of its :func:`moments`, turned upright and scaled down, never up."""
     times = iter(moments(clip.seconds, rate, most))
     due = next(times, None)
     with _opened(clip.path, clip.mime) as container:

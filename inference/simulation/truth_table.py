@@ -17,16 +17,6 @@ def read_truth_file(source: Path | pd.DataFrame, columns: Sequence[str]) -> tupl
     """Read a truth table with the columns named, and say what errors call it.
 
     Empty cells are empty text.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or a column is missing.
-
-    Examples
-    --------
-    >>> read_truth_file(pd.DataFrame({"judge": ["gpt"], "value": [None]}), ["judge", "value"])[1]
-    'truth table'
     """
     if isinstance(source, pd.DataFrame):
         table, place = source.fillna({name: "" for name in columns if name in source}), "truth table"
@@ -52,13 +42,7 @@ def truth_path(study: ItemStudy, file: str, what: str, columns: Sequence[str]) -
 
 
 def selected_judges(known: Collection[str], judges: Sequence[str] | None) -> list[str]:
-    """Return the judges of a truth table that are asked for, in its order; by default all of them.
-
-    Examples
-    --------
-    >>> selected_judges(["gpt", "pal", "people"], ["people", "gpt"])
-    ['gpt', 'people']
-    """
+    """Return the judges of a truth table that are asked for, in its order; by default all of them."""
     for name in judges or ():
         if name not in known:
             raise InputError(f"Truth table: {suggestion(name, known)}")
@@ -68,14 +52,6 @@ def selected_judges(known: Collection[str], judges: Sequence[str] | None) -> lis
 
 
 def require_samples(samples: int) -> None:
-    """Refuse to ask models less than once.
-
-    Examples
-    --------
-    >>> require_samples(0)
-    Traceback (most recent call last):
-        ...
-    conjury.inference.errors.InputError: The number of samples is 0; ask each model at least once.
-    """
+    """Refuse to ask models less than once."""
     if samples < 1:
         raise InputError(f"The number of samples is {samples}; ask each model at least once.")

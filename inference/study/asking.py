@@ -227,13 +227,6 @@ def with_answer(ask: Sampling, *responses: Response) -> Sampling:
     """Put the way that suits all response forms in place of the answer "auto"; it stays where none does.
 
     Choices are asked for as one token, text as the model writes it, everything else as JSON.
-
-    Examples
-    --------
-    >>> with_answer(Sampling(model="gpt-4o"), Choice(form="choice")).answer
-    'token'
-    >>> with_answer(Sampling(model="gpt-4o"), FreeText(form="text")).answer
-    'free'
     """
     if ask.answer != "auto":
         return ask

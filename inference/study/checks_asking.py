@@ -29,13 +29,7 @@ OWN_SETTINGS = {
 
 
 def unfit_answer(answer: str, form: str) -> str | None:
-    """Say why answers of a response form cannot be asked for in this way; None where they can.
-
-    Examples
-    --------
-    >>> unfit_answer("token", "ratings")
-    "answers of form 'ratings' are longer than one token; use json or free."
-    """
+    """Say why answers of a response form cannot be asked for in this way; None where they can."""
     if answer not in ("token", "choice") or form == "choice" or (answer, form) == ("choice", "label"):
         return None
     instead = "json, free, or choice (vLLM)" if form == "label" else "json or free"

@@ -40,14 +40,7 @@ def drawn_shares(study: Study) -> dict[str, Floats]:
 
 
 def shown_shares(study: Study) -> dict[str, Floats]:
-    """Probability with which a profile has each level of each attribute, once restrictions are observed.
-
-    Examples
-    --------
-    >>> from conjury.inference.study import load_study
-    >>> shown_shares(load_study("moderation"))["curse"].tolist()
-    [0.5, 0.5]
-    """
+    """Probability with which a profile has each level of each attribute, once restrictions are observed."""
     names = restricted_attributes(study)
     joint = joint_shares(study, names)
     return {
@@ -59,23 +52,7 @@ def shown_shares(study: Study) -> dict[str, Floats]:
 
 
 def joint_shares(study: Study, names: Sequence[str]) -> Floats:
-    """Joint distribution of some attributes among the profiles that restrictions leave.
-
-    Returns
-    -------
-    ndarray with an axis for each name, of as many entries as it has levels; sums to one
-
-    Raises
-    ------
-    InputError
-        Restrictions leave no combination.
-
-    Examples
-    --------
-    >>> from conjury.inference.study import load_study
-    >>> joint_shares(load_study("moderation"), ["reply", "curse"]).round(3).tolist()
-    [[0.167, 0.167], [0.167, 0.167], [0.167, 0.167]]
-    """
+    """Joint distribution of some attributes among the profiles that restrictions leave."""
     restricted = restricted_attributes(study)
     involved = [part.id for part in study.attributes if part.id in names or part.id in restricted]
     shares = _drawn_and_left(study, involved)
@@ -120,14 +97,7 @@ def left_in(study: Study, codes: Mapping[str, Integers]) -> Flags:
 
 
 def shows(study: Study, combination: Combination, codes: Mapping[str, Integers]) -> Flags:
-    """Flag the profiles that show a combination.
-
-    Parameters
-    ----------
-    codes : mapping
-        Level codes of the profiles by attribute, arrays of one shape; all attributes that the combination
-        names, or from which what it names is derived.
-    """
+    """Flag the profiles that show a combination."""
     flags = [np.isin(codes[name], wanted) for name, wanted in named_levels(study, combination).items()]
     found: Flags = np.logical_and.reduce(flags)
     return found
@@ -157,16 +127,7 @@ def restricted_attributes(study: Study) -> list[str]:
 
 
 def chance(study: Study, combination: Combination) -> float:
-    """Probability that a profile shows a combination, once restrictions are observed.
-
-    Examples
-    --------
-    >>> from conjury.inference.study import load_study
-    >>> from conjury.inference.study.parts import Combination
-    >>> both = Combination(levels={"speech": ["slur"], "reply": ["agree"]})
-    >>> round(chance(load_study("moderation"), both), 4)
-    0.2857
-    """
+    """Probability that a profile shows a combination, once restrictions are observed."""
     names = list(named_levels(study, combination))
     joint = joint_shares(study, names)
     grid = dict(zip(names, np.indices(joint.shape), strict=True))
@@ -209,12 +170,6 @@ def unjoined(study: Study, analysis: Analysis) -> list[tuple[str, str]]:
 
     An AMCE of such a feature has no meaning of its own: a profile with the level and one with the reference
     do not meet the same levels of the other feature. Joined, they are compared where both occur.
-
-    References
-    ----------
-    Hainmueller, J., Hopkins, D. J., Yamamoto, T. (2014). Causal inference in conjoint analysis:
-    understanding multidimensional choices via stated preference experiments. Political Analysis 22(1),
-    1-30. doi:10.1093/pan/mpt024
     """
     if not analysis.verb.startswith("amce"):
         return []

@@ -31,18 +31,7 @@ LIMITS = {"gt": "more than", "ge": "at least", "lt": "less than", "le": "at most
 
 
 def in_words(problem: ErrorDetails) -> str:
-    """Say what belongs in a field, for one error of a validation.
-
-    Examples
-    --------
-    >>> from pydantic import ValidationError
-    >>> from .collecting_parts import Sampling
-    >>> try:
-    ...     Sampling(model="gpt-4o", answer="jason")
-    ... except ValidationError as problems:
-    ...     print(in_words(problems.errors()[0]))
-    use one of 'auto', 'token', 'choice', 'json', 'free'
-    """
+    """Say what belongs in a field, for one error of a validation."""
     kind = problem["type"]
     context: dict[str, Any] = problem.get("ctx", {})
     if kind == "string_pattern_mismatch" and context["pattern"] in PATTERNS:

@@ -35,13 +35,7 @@ class MarkedYaml:
 
 
 def read_marked_yaml(path: Path) -> MarkedYaml:
-    """Read one YAML document.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is not YAML, is empty, exceeds a limit, or gives a key twice.
-    """
+    """Read one YAML document."""
     try:
         text = read_content(path, YAML_BYTES).decode("utf-8")
     except UnicodeDecodeError:

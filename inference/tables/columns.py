@@ -47,30 +47,7 @@ def refuse(source: str, column: str, bad: Mask, problem: str, remedy: str) -> No
 
 
 def coerce(values: Column[Any], kind: str, source: str, levels: Sequence[str] = ()) -> Column[Any]:
-    """Bring one column to the dtype of its kind.
-
-    Parameters
-    ----------
-    values : Series of n rows; its name is the column named in errors
-    kind : ``string``, ``binary`` (Int8 0/1), ``integer`` (Int64), ``number`` (float64), ``boolean``,
-        ``timestamp`` (UTC), ``label`` (categorical with ``levels``), ``id`` (integer or string) or ``free``
-    source : what the table is called in an error
-    levels : level order of a ``label``
-
-    Returns
-    -------
-    Series of n rows, same index.
-
-    Raises
-    ------
-    InputError
-        A value does not fit the kind.
-
-    Examples
-    --------
-    >>> coerce(pd.Series(["1", None], name="chosen"), "binary", "choices").dtype
-    Int8Dtype()
-    """
+    """Bring one column to the dtype of its kind."""
     if kind == "label":
         return _to_label(values, levels, source)
     return _COERCERS[kind](values, source)

@@ -162,13 +162,7 @@ def load(
 
 
 def load_text(path: str | Path) -> pd.DataFrame:
-    """Read a CSV or gzipped CSV with every column as text; only empty cells are missing.
-
-    Raises
-    ------
-    InputError
-        The file is missing, empty, damaged or no CSV.
-    """
+    """Read a CSV or gzipped CSV with every column as text; only empty cells are missing."""
     path = Path(path)
     if _suffix(path) == ".parquet":
         raise InputError(f"{path}: this is a Parquet file; name a .csv or .csv.gz instead.")

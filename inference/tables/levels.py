@@ -19,27 +19,6 @@ def load_levels(path: str | Path) -> dict[str, list[str]]:
 
     Three shapes are known: ``{"slur": ["none", ...], ...}``, ``{"factor_levels": {"slur": [...]}}`` and
     ``{"columns": {"slur": {"levels": [...]}, ...}}``, where columns without levels may hold null.
-
-    Parameters
-    ----------
-    path : the file
-
-    Returns
-    -------
-    dict from column to its levels in order, the reference level first.
-
-    Raises
-    ------
-    InputError
-        The file is missing, is not JSON, or a column's levels are not a list of distinct values.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "levels.json"
-    >>> _ = file.write_text('{"factor_levels": {"curse": ["no_curse", "curse"]}}')
-    >>> load_levels(file)
-    {'curse': ['no_curse', 'curse']}
     """
     path = Path(path)
     try:
@@ -50,13 +29,7 @@ def load_levels(path: str | Path) -> dict[str, list[str]]:
 
 
 def resolve_levels(path: str | Path, levels: Levels | str | Path | None) -> Levels:
-    """Return the levels for a table file: those given, else of NAME.levels.json beside NAME.csv, else none.
-
-    Parameters
-    ----------
-    path : the table file; a levels file is looked for beside a CSV only
-    levels : levels by column, a levels file, or nothing
-    """
+    """Return the levels for a table file: those given, else of NAME.levels.json beside NAME.csv, else none."""
     if isinstance(levels, Mapping):
         return levels
     if levels is not None:

@@ -51,22 +51,7 @@ def write_parquet(frame: pd.DataFrame, file: IO[bytes]) -> None:
 def read_parquet(
     path: Path, columns: Sequence[str] | None = None, categories: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Read a frame, with the levels that ``write_parquet`` noted.
-
-    Parameters
-    ----------
-    path : Path
-    columns : sequence of str, optional
-        Read only these.
-    categories : sequence of str
-        Columns of text to be read as categories, which takes far less memory where texts repeat. Their levels
-        are in alphabetical order unless the file holds levels.
-
-    Raises
-    ------
-    InputError
-        The file is not Parquet, is cut off or damaged, lacks a column, or claims more than it can hold.
-    """
+    """Read a frame, with the levels that ``write_parquet`` noted."""
     _check_columns(column_names(path), columns or (), path)
     try:
         with pq.ParquetFile(path, read_dictionary=list(categories)) as file:

@@ -13,25 +13,11 @@ FEW_PAIRS = 10  # fewer items and their copies tell little about judges
 
 
 def copy_id(item: Any, condition: Any) -> Any:
-    """Return the id of the copy of an item under a condition; of columns, those of all rows.
-
-    Examples
-    --------
-    >>> copy_id("j1", "drift")
-    'j1__drift'
-    """
+    """Return the id of the copy of an item under a condition; of columns, those of all rows."""
     return item + "__" + condition
 
 
 def stream(seed: int, *names: str) -> np.random.Generator:
-    """Return the generator of a seed and a path of names.
-
-    Examples
-    --------
-    >>> bool(stream(1, "pairs").random() == stream(1, "pairs").random())
-    True
-    >>> bool(stream(1, "pairs").random() == stream(1, "answers").random())
-    False
-    """
+    """Return the generator of a seed and a path of names."""
     key = tuple(zlib.crc32(name.encode()) for name in names)
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))

@@ -48,15 +48,7 @@ def some_draws(draws: ChoiceDraws, rng: np.random.Generator) -> ChoiceDraws:
 def check_choices(
     pairs: Pairs, terms: pd.DataFrame, draws: ChoiceDraws, rng: np.random.Generator, alpha: float
 ) -> ChoiceCheck:
-    """Compare choices with those made at draws of the population, from the posterior or the priors.
-
-    Parameters
-    ----------
-    terms : DataFrame of p rows
-        ``feature, level`` of each part-worth.
-    draws : ChoiceDraws
-        R draws of one chain.
-    """
+    """Compare choices with those made at draws of the population, from the posterior or the priors."""
     made = replicate(pairs, draws, rng)
     sides = np.sign(pairs.first - pairs.second)
     if pairs.positioned:
@@ -93,14 +85,7 @@ def replicate(pairs: Pairs, draws: ChoiceDraws, rng: np.random.Generator) -> NDA
 
 
 def statistics(pairs: Pairs, sides: Floats, chosen: NDArray[np.bool_]) -> Floats:
-    """Shares of choices of each term, and their standard deviations between raters, shape (q,) or (2 q,).
-
-    Parameters
-    ----------
-    sides : ndarray, shape (n, q)
-        1 where the first profile alone shows the term, -1 where the second does, 0 elsewhere.
-    chosen : ndarray of bool, shape (n,)
-    """
+    """Shares of choices of each term, and their standard deviations between raters, shape (q,) or (2 q,)."""
     shown = sides != 0
     won = shown & ((sides > 0) == chosen[:, None])
     with np.errstate(invalid="ignore", divide="ignore"):

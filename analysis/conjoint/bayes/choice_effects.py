@@ -38,17 +38,7 @@ class Part:
 def averages(
     draws: ChoiceDraws, pairs: Pairs, effects: Sequence[Sequence[Part]], rng: np.random.Generator
 ) -> Floats:
-    """Weighted sums of mean probabilities of being chosen, over both profiles of every pair, (C, D, m).
-
-    Parameters
-    ----------
-    draws : ChoiceDraws
-    pairs : Pairs
-    effects : sequence of length m
-        The parts that each effect adds up.
-    rng : Generator
-        Draws the raters.
-    """
+    """Weighted sums of mean probabilities of being chosen, over both profiles of every pair, (C, D, m)."""
     shape = draws.position.shape
     found = np.empty((*shape, len(effects)))
     for at in np.ndindex(shape):

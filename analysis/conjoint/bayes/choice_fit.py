@@ -24,30 +24,7 @@ from ...raters.models.sampling import sample
 def log_likelihood(
     position: Floats, mean: Floats, own: Floats, difference: Floats, first: Codes, rater: Codes
 ) -> tuple[float, Floats, Floats, Floats]:
-    """Log likelihood of n choices between two profiles, and its gradient by the first three arguments.
-
-    Parameters
-    ----------
-    position : ndarray, shape (1,)
-        Advantage of the first profile, whatever it shows.
-    mean : ndarray, shape (p,)
-        Part-worths in the population.
-    own : ndarray, shape (J, p)
-        Each rater's part-worths less the mean; J may be 0.
-    difference : ndarray, shape (n, p)
-        Design of the first profile less that of the second.
-    first : ndarray of int, shape (n,)
-        1 where the first profile was chosen, -1 where the second was.
-    rater : ndarray of int, shape (n,)
-        Position in ``own``, -1 for a rater without part-worths of its own.
-
-    Returns
-    -------
-    value : float
-    by_position : ndarray, shape (1,)
-    by_mean : ndarray, shape (p,)
-    by_own : ndarray, shape (J, p)
-    """
+    """Log likelihood of n choices between two profiles, and its gradient by the first three arguments."""
     n, p = difference.shape
     value = 0.0
     by_position, by_mean, by_own = np.zeros(1), np.zeros(p), np.zeros(own.shape)
@@ -122,13 +99,7 @@ class ChoiceDraws:
 
 
 def default_priors() -> dict[str, Prior]:
-    """Priors on the logit scale.
-
-    Examples
-    --------
-    >>> print(default_priors()["spread"].in_words())
-    SD of each part-worth between raters: half-normal with sd 1
-    """
+    """Priors on the logit scale."""
     return {
         "position": Prior("normal", (0.0, 0.5), "advantage of the profile in position A"),
         "mean": Prior("normal", (0.0, 2.0), "each part-worth in the population"),
@@ -169,12 +140,6 @@ def lkj_factors(rng: np.random.Generator, eta: float, p: int, size: int) -> Floa
     """Lower Cholesky factors, shape (size, p, p), of correlation matrices with density |R|^(eta - 1).
 
     Partial correlations given the columns before are drawn one by one.
-
-    References
-    ----------
-    Lewandowski, D., Kurowicka, D. and Joe, H. (2009). Generating random correlation matrices based on vines
-    and extended onion method. Journal of Multivariate Analysis 100(9), 1989-2001.
-    doi:10.1016/j.jmva.2009.04.008
     """
     factor = np.zeros((size, p, p))
     rest = np.ones((size, p))  # of each row's variance
@@ -277,13 +242,7 @@ def population(posterior: Any) -> ChoiceDraws:
 
 
 def unpacked(packed: Floats, size: int) -> Floats:
-    """Lower triangular matrices (..., p, p) from their rows one after the other, (..., p (p + 1) / 2).
-
-    Examples
-    --------
-    >>> unpacked(np.array([1.0, 2.0, 3.0]), 2).tolist()
-    [[1.0, 0.0], [2.0, 3.0]]
-    """
+    """Lower triangular matrices (..., p, p) from their rows one after the other, (..., p (p + 1) / 2)."""
     matrix = np.zeros((*packed.shape[:-1], size, size))
     rows, columns = np.tril_indices(size)
     matrix[..., rows, columns] = packed

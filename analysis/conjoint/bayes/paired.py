@@ -39,24 +39,7 @@ class PairRows:
 
 
 def find_pairs(data: pd.DataFrame, outcome: str, complete: np.ndarray, pair: str = PAIR) -> PairRows:
-    """Find the pairs with exactly one chosen profile.
-
-    Parameters
-    ----------
-    data : DataFrame of rows
-        Pairs may be shared by judges, prompts and samples, told apart by these columns.
-    outcome : str
-        Column of 0 and 1.
-    complete : ndarray of bool, shape (rows,)
-        Rows that have all features.
-    pair : str
-        Column that the two rows of a choice share.
-
-    Raises
-    ------
-    InputError
-        No such column, more than two rows in a pair, an outcome other than 0 and 1, no answered pair.
-    """
+    """Find the pairs with exactly one chosen profile."""
     if pair not in data:
         raise InputError(
             f"The engine bayes models choices within pairs, and the data have no column {pair!r}; add one "
@@ -107,13 +90,7 @@ def find_pairs(data: pd.DataFrame, outcome: str, complete: np.ndarray, pair: str
 def rater_codes(
     data: pd.DataFrame, pairs: PairRows, column: str | None
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Number the raters of n pairs, shape (n,), and name them; -1 and nobody where each made one choice.
-
-    Raises
-    ------
-    InputError
-        The column differs between the two rows of a pair, or holds a single rater.
-    """
+    """Number the raters of n pairs, shape (n,), and name them; -1 and nobody where each made one choice."""
     nobody = np.full(len(pairs.first), -1, dtype=np.int64), ()
     if column is None:
         return nobody
@@ -134,13 +111,7 @@ def rater_codes(
 
 
 def raters_of(data: pd.DataFrame) -> str | None:
-    """Name the column of raters: people who differ, or None for one model.
-
-    Raises
-    ------
-    InputError
-        People and models, or several models or prompts, in one table.
-    """
+    """Name the column of raters: people who differ, or None for one model."""
     if "judge_id" not in data:
         return None
     kinds = set(data["judge_kind"].dropna().astype(str)) if "judge_kind" in data else {"human"}

@@ -98,22 +98,7 @@ def _warn_of_few(fit: Estimates) -> None:
 
 
 def romano_wolf(statistic: np.ndarray, ratios: np.ndarray, observed: int = 1) -> np.ndarray:
-    """Adjust by step-down over the largest absolute ratio among hypotheses not yet rejected.
-
-    Parameters
-    ----------
-    statistic : ndarray, shape (m,)
-        t ratios in the data.
-    ratios : ndarray, shape (draws, m)
-        t ratios under the null hypothesis; NaN where a draw has none.
-    observed : int
-        1 if the data count as one more draw, 0 if they are among the draws.
-
-    Returns
-    -------
-    ndarray, shape (m,)
-        Share of draws at least as large, never falling along the steps; ties count.
-    """
+    """Adjust by step-down over the largest absolute ratio among hypotheses not yet rejected."""
     order = np.argsort(-np.abs(statistic), kind="stable")
     sizes = np.nan_to_num(np.abs(ratios[:, order]))
     largest = np.maximum.accumulate(sizes[:, ::-1], axis=1)[:, ::-1]
@@ -124,18 +109,7 @@ def romano_wolf(statistic: np.ndarray, ratios: np.ndarray, observed: int = 1) ->
 
 
 def signed_scores(influence: Iterator[np.ndarray], draws: int, seed: int | None) -> np.ndarray:
-    """Sum clusters' influence with random signs, each column over the root of its sum of squares.
-
-    Parameters
-    ----------
-    influence : iterator of ndarray, each of shape (clusters, m)
-        Influence of some clusters at a time.
-    draws, seed : int
-
-    Returns
-    -------
-    ndarray, shape (draws, m)
-    """
+    """Sum clusters' influence with random signs, each column over the root of its sum of squares."""
     random = np.random.Generator(np.random.SFC64(seed))
     sums: np.ndarray | float = 0.0
     squares: np.ndarray | float = 0.0
@@ -149,15 +123,7 @@ def signed_scores(influence: Iterator[np.ndarray], draws: int, seed: int | None)
 
 
 def cluster_influence(plan: Plan, rows: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the influence of some thousand clusters at a time on estimates, shape (clusters, rows).
-
-    Parameters
-    ----------
-    plan : Plan
-        With one cluster column or none.
-    rows : ndarray of bool, shape (m,)
-        The estimates wanted.
-    """
+    """Yield the influence of some thousand clusters at a time on estimates, shape (clusters, rows)."""
     cells, contrasts = plan.cells, plan.contrasts[rows]
     entries = cells.entries()
     pieces = []

@@ -44,17 +44,6 @@ class Corrected(Estimates):
     tau : DataFrame
         The swapping errors: ``group`` ("all", a level as "feature=level", or a group), ``tau``,
         ``std_error``, ``agreement``, ``net_bias``, ``n_compared``, ``n_units``.
-
-    Notes
-    -----
-    A preference for a side disturbs swapped repeats more than it shrinks effects. Repeats of
-    both kinds show by how much. Where all are swapped and the sign test finds a preference at 5%, its
-    net bias b (always A minus always B) is taken to be the same in every pair: then
-    ``(1 - 2 tau)^2 = 2 A - 1 + b^2`` with A, the column ``agreement``, that of swapped repeats, and
-    ``A + b^2 / 2`` that of two answers with sides drawn anew. With fewer than 30 repeats of one kind,
-    b squared counts ``2 w - 1`` times, where w is the share of swapped repeats. Biases that differ between
-    pairs leave corrected effects too large. A preference that no test finds counts as noise, as in
-    Clayton et al. (2025); ``net_bias`` is then 0.
     """
 
     uncorrected: Estimates = field(kw_only=True)

@@ -30,15 +30,7 @@ def draw(
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw `annotators`: a panel for each distinction, a row for each stratum, a colour for a coefficient.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": "safe_vs_harmful", "coefficient": ["fleiss", "krippendorff"],
-    ...     "estimate": [0.5, 0.6], "lower": 0.4, "upper": 0.7, "boot_lower": None, "boot_upper": None})
-    >>> len(draw(Drawable(frame, "annotators")).axes)
-    1
-    """
+    """Draw `annotators`: a panel for each distinction, a row for each stratum, a colour for a coefficient."""
     names = Names(labels)
     frame = shown_agreement(result)
     kinds = display_order(frame["coefficient"])
@@ -79,13 +71,7 @@ def rows_in_words(frame: pd.DataFrame, result: Drawable, names: Names) -> list[s
 
 
 def distinction_in_words(name: object, names: Names) -> str:
-    """What a dimension tells apart.
-
-    Examples
-    --------
-    >>> distinction_in_words("implicit_vs_explicit", Names(None)), distinction_in_words("harm", Names(None))
-    ('Implicit or explicit', 'Harm')
-    """
+    """What a dimension tells apart."""
     text = str(name)
     if VERSUS not in text:
         return names.of("dimension", text)
@@ -94,15 +80,7 @@ def distinction_in_words(name: object, names: Names) -> str:
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say every coefficient, by distinction and stratum.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": "safe_vs_harmful", "coefficient": ["percent", "gwet"],
-    ...     "estimate": [0.5, 0.6], "lower": 0.4, "upper": 0.7, "boot_lower": None, "boot_upper": None})
-    >>> print(alt(Drawable(frame, "annotators")))
-    Agreement of people. Safe or harmful, All items: Observed agreement 0.50, Gwet's AC 0.60.
-    """
+    """Say every coefficient, by distinction and stratum."""
     names = Names(labels)
     frame = shown_agreement(result)
     frame = frame.assign(_row=rows_in_words(frame, result, names))

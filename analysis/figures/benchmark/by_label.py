@@ -33,26 +33,7 @@ def draw(
     judges: Sequence[str] | None = None,
     task: str | None = None,
 ) -> Figure:
-    """Draw the ratios of `by_label` for one task: a panel for each judge, a row for each label.
-
-    Parameters
-    ----------
-    result : Drawable
-    theme, labels, title
-        As everywhere; words of labels as ``(task, id)``.
-    judges : sequence of str, optional
-        By default all.
-    task : str, optional
-        By default the first.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "task": "harm", "label": ["no", "yes"], "n_gold": 10,
-    ...     "n_predicted": [5, 20], "ratio": [0.5, 2.0], "ratio_lower": [0.3, 1.5],
-    ...     "ratio_upper": [0.8, 3.0]})
-    >>> len(draw(Drawable(frame, "by_label")).axes)
-    1
-    """
+    """Draw the ratios of `by_label` for one task: a panel for each judge, a row for each label."""
     names = Names(labels)
     frame, name = shown_labels(result, task)
     frame = _enough(frame)
@@ -100,16 +81,7 @@ def _powers(ratio: pd.Series[float]) -> np.ndarray:
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say for each judge which labels are given most and least often, by how often they are gold.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "task": "harm", "label": ["no", "yes"], "n_gold": 10,
-    ...     "n_predicted": [5, 20], "ratio": [0.5, 2.0], "ratio_lower": [0.3, 1.5],
-    ...     "ratio_upper": [0.8, 3.0]})
-    >>> alt(Drawable(frame, "by_label"))
-    'How often labels are given, for every time they are gold. gpt: Yes 2.0 times to No 0.5 times.'
-    """
+    """Say for each judge which labels are given most and least often, by how often they are gold."""
     names = Names(labels)
     frame, task = shown_labels(result, None)
     frame = _enough(frame)

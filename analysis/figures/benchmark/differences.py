@@ -35,21 +35,6 @@ def draw(
     """Draw `differences`: a panel for each task and stratum, a row for each pair.
 
     More than eight judges are drawn as matrices of judges by judges.
-
-    Parameters
-    ----------
-    result : Drawable
-    theme, labels, title
-        As everywhere.
-    metric : str, optional
-        By default the first.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"left": "gpt", "right": ["pal", "kim"], "task": "joke", "metric": "accuracy",
-    ...     "estimate": [0.1, 0.0], "lower": [0.05, -0.1], "upper": [0.2, 0.1], "p_adjusted": [0.01, 0.9]})
-    >>> len(draw(Drawable(frame, "differences")).axes)
-    1
     """
     names = Names(labels)
     frame, kind = shown_metric(result, metric)
@@ -145,15 +130,7 @@ def _states(frame: pd.DataFrame, settings: Mapping[str, Any]) -> list[str]:
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say how many pairs differ, and the largest difference, by task and stratum.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"left": "gpt", "right": ["pal", "kim"], "task": "joke", "metric": "accuracy",
-    ...     "estimate": [0.1, 0.0], "lower": [0.05, -0.1], "upper": [0.2, 0.1], "p_adjusted": [0.01, 0.9]})
-    >>> alt(Drawable(frame, "differences")).replace("\N{MINUS SIGN}", "minus")
-    'Paired differences in accuracy. 1 of 2 pairs differ; largest: gpt minus pal +0.10 [0.05, 0.20].'
-    """
+    """Say how many pairs differ, and the largest difference, by task and stratum."""
     names = Names(labels)
     frame, kind = shown_metric(result, None)
     frame = one_test(frame)

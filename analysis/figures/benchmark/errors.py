@@ -25,15 +25,7 @@ def draw(
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw `length_effects`: a row of panels for each metric, a column for each task and stratum.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "prompt": "joke", "task": "joke", "metric": "accuracy",
-    ...     "length": [80.0, 300.0], "estimate": [0.3, 0.4], "lower": [0.2, 0.3], "upper": [0.4, 0.5]})
-    >>> len(draw(Drawable(frame, "errors")).axes)
-    1
-    """
+    """Draw `length_effects`: a row of panels for each metric, a column for each task and stratum."""
     names = Names(labels)
     frame = result.frame[result.frame["estimate"].notna()]
     frame, places = placed(frame, result.settings, names)
@@ -59,15 +51,7 @@ def draw(
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the first metric of each judge on the shortest and on the longest items.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "prompt": "joke", "task": "joke", "metric": "accuracy",
-    ...     "length": [80.0, 300.0], "estimate": [0.3, 0.4], "lower": [0.2, 0.3], "upper": [0.4, 0.5]})
-    >>> alt(Drawable(frame, "errors"))
-    'Accuracy by length. gpt: 0.30 at 80 characters, 0.40 at 300 characters.'
-    """
+    """Say the first metric of each judge on the shortest and on the longest items."""
     names = Names(labels)
     frame = result.frame[result.frame["estimate"].notna()]
     kind = display_order(frame["metric"])[0]

@@ -33,15 +33,7 @@ def draw(
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw the odds ratios of `mixed_logit`: a panel for each task and stratum, a row for each pair.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"left": ["pal"], "right": "gpt", "task": "joke", "metric": "log_odds",
-    ...     "estimate": [0.7], "lower": [0.1], "upper": [1.3], "odds_ratio": [2.0]})
-    >>> len(draw(Drawable(frame, "mixed")).axes)
-    1
-    """
+    """Draw the odds ratios of `mixed_logit`: a panel for each task and stratum, a row for each pair."""
     names = Names(labels)
     frame = shown_odds(result)
     frame, panels = pairs_placed(frame, result.settings, names)
@@ -80,15 +72,7 @@ def shown_odds(result: Drawable) -> pd.DataFrame:
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the odds ratio of each pair, by task and stratum.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"left": ["pal"], "right": "gpt", "task": "joke", "metric": "log_odds",
-    ...     "estimate": [0.7], "lower": [0.1], "upper": [1.3], "odds_ratio": [2.0]})
-    >>> alt(Drawable(frame, "mixed"))
-    'Odds of a right answer, first by second. pal by gpt 2.00.'
-    """
+    """Say the odds ratio of each pair, by task and stratum."""
     names = Names(labels)
     frame = shown_odds(result)
     frame, places = pairs_placed(frame, result.settings, names)

@@ -31,23 +31,7 @@ def draw(
     title: str | None = None,
     metrics: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw `passes`: a row of panels for each metric, a column for each task and stratum.
-
-    Parameters
-    ----------
-    result : Drawable
-    theme, labels, title
-        As everywhere.
-    metrics : sequence of str, optional
-        By default pass@k, the most frequent answer and pass^k, as far as they are there.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "prompt": "joke", "task": "joke", "metric": "pass_at_k",
-    ...     "k": [1, 2], "estimate": [0.3, 0.4], "lower": [0.2, 0.3], "upper": [0.4, 0.5]})
-    >>> len(draw(Drawable(frame, "passes")).axes)
-    1
-    """
+    """Draw `passes`: a row of panels for each metric, a column for each task and stratum."""
     names = Names(labels)
     frame, kinds = shown_passes(result, metrics)
     frame, places = placed(frame, result.settings, names)
@@ -86,15 +70,7 @@ def shown_passes(result: Drawable, metrics: Sequence[str] | None) -> tuple[pd.Da
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the first metric of each judge with one and with the most answers.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "prompt": "joke", "task": "joke", "metric": "pass_at_k",
-    ...     "k": [1, 2], "estimate": [0.3, 0.4], "lower": [0.2, 0.3], "upper": [0.4, 0.5]})
-    >>> alt(Drawable(frame, "passes"))
-    'At least one of k right (pass@k): gpt 0.30 (k = 1) to 0.40 (k = 2).'
-    """
+    """Say the first metric of each judge with one and with the most answers."""
     names = Names(labels)
     frame, kinds = shown_passes(result, None)
     frame = frame[(frame["metric"] == kinds[0]) & ~frame["judge"].isin(list(BASELINES))]

@@ -39,16 +39,7 @@ def draw(
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw the first metric of `scores`: a panel for each task and stratum, a colour for each rule.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "judge_kind": "model", "prompt": "joke", "task": "joke",
-    ...     "missing": ["wrong", "missing"], "metric": "accuracy", "estimate": [0.4, 0.5],
-    ...     "lower": [0.3, 0.4], "upper": [0.5, 0.6]})
-    >>> len(draw(Drawable(frame, "scores")).axes)
-    1
-    """
+    """Draw the first metric of `scores`: a panel for each task and stratum, a colour for each rule."""
     names = Names(labels)
     frame, kinds = shown_scores(result, None)
     frame = frame[(frame["judge_kind"] != BASELINE) & (frame["metric"] == kinds[0])]
@@ -72,14 +63,7 @@ def draw(
 
 
 def policies_apart(frame: pd.DataFrame) -> list[str]:
-    """Rules for missing answers, without those that give the same scores as an earlier one.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"missing": ["wrong", "missing", "study"], "estimate": [0.1, 0.2, 0.2]})
-    >>> policies_apart(frame)
-    ['wrong', 'missing']
-    """
+    """Rules for missing answers, without those that give the same scores as an earlier one."""
     found: dict[str, list[float]] = {}
     for name in display_order(frame["missing"]):
         values = frame.loc[frame["missing"].astype(str) == name, "estimate"].fillna(-1).round(9).tolist()
@@ -89,16 +73,7 @@ def policies_apart(frame: pd.DataFrame) -> list[str]:
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say by how much the rules move the first metric of each judge, at most.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "judge_kind": "model", "prompt": "joke", "task": "joke",
-    ...     "missing": ["wrong", "missing"], "metric": "accuracy", "estimate": [0.4, 0.5],
-    ...     "lower": [0.3, 0.4], "upper": [0.5, 0.6]})
-    >>> alt(Drawable(frame, "scores"))
-    'Accuracy under every rule for missing answers: gpt 0.40 to 0.50.'
-    """
+    """Say by how much the rules move the first metric of each judge, at most."""
     names = Names(labels)
     frame, kinds = shown_scores(result, None)
     frame = frame[(frame["judge_kind"] != BASELINE) & (frame["metric"] == kinds[0])]

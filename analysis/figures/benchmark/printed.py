@@ -34,15 +34,7 @@ def draw(
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw printed numbers of `jokes_beside` or `harm_beside` against ours, a panel for each metric.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"metric": ["accuracy", "auc"], "printed": [0.2, 0.5],
-    ...     "recomputed": [0.2, 0.51], "aligned": [0.3, 0.52]})
-    >>> len(draw(Drawable(frame, "beside_print")).axes)
-    2
-    """
+    """Draw printed numbers of `jokes_beside` or `harm_beside` against ours, a panel for each metric."""
     look, names = theme_named(theme), Names(labels)
     frame = result.frame
     metrics = display_order(frame["metric"])
@@ -81,13 +73,7 @@ def series_of(frame: pd.DataFrame) -> dict[str, str]:
 
 
 def printed_metric(metric: str, names: Names) -> str:
-    """A metric in words; agreement names what is told apart.
-
-    Examples
-    --------
-    >>> printed_metric("macro_f1", Names(None)), printed_metric("safe_vs_harmful percent", Names(None))
-    ('Macro-F1', 'Observed agreement: safe or harmful')
-    """
+    """A metric in words; agreement names what is told apart."""
     dimension, gap, coefficient = metric.partition(" ")
     if not gap:
         return metric_in_words(metric)
@@ -119,15 +105,7 @@ def _draw_points(axes: Axes, here: pd.DataFrame, series: list[str], look: Theme)
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say for each metric how many numbers are compared and how far they are apart.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"metric": ["accuracy", "accuracy"], "printed": [0.2, 0.5],
-    ...     "recomputed": [0.2, 0.51]})
-    >>> alt(Drawable(frame, "beside_print"))
-    'Printed numbers against ours. Accuracy: 2 numbers, largest difference 0.0100.'
-    """
+    """Say for each metric how many numbers are compared and how far they are apart."""
     names = Names(labels)
     told = ["Printed numbers against ours."]
     for metric, own in result.frame.groupby(result.frame["metric"].astype(str), sort=False):

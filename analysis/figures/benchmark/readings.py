@@ -34,15 +34,7 @@ def draw(
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw `readings`: a panel for each prompt, a bar for each judge and rule, shares of what came of it.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "prompt": "joke", "rule": "label/strict@1",
-    ...     "status": ["ok", "empty"], "n": [9, 1], "share": [0.9, 0.1]})
-    >>> len(draw(Drawable(frame, "readings")).axes)
-    1
-    """
+    """Draw `readings`: a panel for each prompt, a bar for each judge and rule, shares of what came of it."""
     look, names = theme_named(theme), Names(labels)
     frame = result.frame[result.frame["n"] > 0]
     frame = frame.assign(_row=rows_in_words(frame, names))
@@ -117,15 +109,7 @@ def _draw_bars(
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say for each prompt and judge what share of answers met each end.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "prompt": "joke", "rule": "label/strict@1",
-    ...     "status": ["ok", "empty"], "n": [9, 1], "share": [0.9, 0.1]})
-    >>> alt(Drawable(frame, "readings"))
-    'What became of the answers. Joke: gpt answered 90%, empty 10%.'
-    """
+    """Say for each prompt and judge what share of answers met each end."""
     names = Names(labels)
     frame = result.frame[result.frame["n"] > 0]
     frame = frame.assign(_row=rows_in_words(frame, names))

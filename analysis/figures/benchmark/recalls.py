@@ -37,16 +37,7 @@ def draw(
     title: str | None = None,
     missing: str | None = None,
 ) -> Figure:
-    """Draw the recalls of `scores`: a panel for each stratum, a row for each judge, a colour for each level.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "judge_kind": "model", "prompt": "joke", "task": "harm",
-    ...     "missing": "wrong", "metric": ["recall_implicit", "recall_explicit"], "estimate": [0.4, 0.7],
-    ...     "lower": [0.3, 0.6], "upper": [0.5, 0.8]})
-    >>> len(draw(Drawable(frame, "scores")).axes)
-    1
-    """
+    """Draw the recalls of `scores`: a panel for each stratum, a row for each judge, a colour for each level."""
     names = Names(labels)
     frame, policy = _shown(result, missing)
     frame, panels = placed(frame, result.settings, names)
@@ -78,16 +69,7 @@ def _shown(result: Drawable, missing: str | None) -> tuple[pd.DataFrame, str]:
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say how often each judge finds each kind of gold label, by stratum.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "judge_kind": "model", "prompt": "joke", "task": "harm",
-    ...     "missing": "wrong", "metric": ["recall_implicit", "recall_explicit"], "estimate": [0.4, 0.7],
-    ...     "lower": [0.3, 0.6], "upper": [0.5, 0.8]})
-    >>> alt(Drawable(frame, "scores"))
-    'Share of each kind of gold label that was found. gpt: Implicit 40%, Explicit 70%.'
-    """
+    """Say how often each judge finds each kind of gold label, by stratum."""
     names = Names(labels)
     frame, _ = _shown(result, None)
     frame, places = placed(frame, result.settings, names)

@@ -27,23 +27,7 @@ def draw(
     title: str | None = None,
     metric: str | None = None,
 ) -> Figure:
-    """Draw `robustness`: a panel for each task and stratum, a row for each judge, a colour for each kind.
-
-    Parameters
-    ----------
-    result : Drawable
-    theme, labels, title
-        As everywhere; words of kinds of perturbation as ``("condition", id)``.
-    metric : str, optional
-        By default the first.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "task": "joke", "condition": ["typos", "drift"],
-    ...     "metric": "accuracy", "estimate": [-0.1, 0.0], "lower": -0.2, "upper": 0.1})
-    >>> len(draw(Drawable(frame, "robustness")).axes)
-    1
-    """
+    """Draw `robustness`: a panel for each task and stratum, a row for each judge, a colour for each kind."""
     names = Names(labels)
     frame, kind = shown_metric(result, metric)
     frame, panels = placed(frame, result.settings, names)
@@ -73,15 +57,7 @@ def shown_metric(result: Drawable, metric: str | None) -> tuple[pd.DataFrame, st
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the difference of each judge under each kind of perturbation, by task and stratum.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "task": "joke", "condition": ["typos", "drift"],
-    ...     "metric": "accuracy", "estimate": [-0.1, 0.0], "lower": -0.2, "upper": 0.1})
-    >>> print(alt(Drawable(frame, "robustness")))
-    Accuracy of perturbed minus unperturbed items. gpt: Typos -0.10 [-0.20, 0.10], Drift +0.00 [-0.20, 0.10].
-    """
+    """Say the difference of each judge under each kind of perturbation, by task and stratum."""
     names = Names(labels)
     frame, kind = shown_metric(result, None)
     frame, places = placed(frame, result.settings, names)

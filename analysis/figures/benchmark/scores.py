@@ -38,24 +38,6 @@ def draw(
     """Draw `scores`: a panel for each metric, task and stratum, a row for each judge.
 
     Lines are baselines; where the most frequent label of each stratum is one, that of all is not drawn.
-
-    Parameters
-    ----------
-    result : Drawable
-    theme, labels, title
-        As everywhere.
-    metrics : sequence of str, optional
-        By default accuracy and macro-F1, as far as they are there.
-    missing : str, optional
-        What no answer counts as; by default as wrong.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": ["gpt", "random"], "judge_kind": ["model", "baseline"],
-    ...     "prompt": "joke", "task": "joke", "missing": "wrong", "metric": "accuracy",
-    ...     "estimate": [0.4, 0.1], "lower": [0.3, 0.1], "upper": [0.5, 0.1]})
-    >>> len(draw(Drawable(frame, "scores")).axes)
-    1
     """
     names = Names(labels)
     frame, kinds = shown_scores(result, metrics)
@@ -122,16 +104,7 @@ def _joined(metric: str, place: str) -> str:
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the score of each judge by task and stratum, and what trivial judges reach.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": ["gpt", "random"], "judge_kind": ["model", "baseline"],
-    ...     "prompt": "joke", "task": "joke", "missing": "wrong", "metric": "accuracy",
-    ...     "estimate": [0.4, 0.1], "lower": [0.3, 0.1], "upper": [0.5, 0.1]})
-    >>> alt(Drawable(frame, "scores"))
-    'Accuracy, no answer counts as wrong: gpt 0.40 [0.30, 0.50]; Random label 0.10.'
-    """
+    """Say the score of each judge by task and stratum, and what trivial judges reach."""
     names = Names(labels)
     frame, kinds = shown_scores(result, None)
     policy = policy_of(frame, None)

@@ -85,14 +85,7 @@ def figure_of(
 
 
 def series_in_words(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) -> list[str]:
-    """Name the group of each row; the name of a difference also says from which group it is taken.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"by": ["black_male - anonymous"], "identity": ["black_male"]})
-    >>> series_in_words(frame, ["identity"], Labels())
-    ['Black male minus anonymous']
-    """
+    """Name the group of each row; the name of a difference also says from which group it is taken."""
     told = []
     for row in frame[[*(["by"] if "by" in frame else []), *groups]].astype(str).to_dict("records"):
         words = ", ".join(labels.level(name, row[name]) for name in groups)

@@ -98,13 +98,7 @@ def axis_label(frame: pd.DataFrame) -> str:
 
 
 def of_probability(frame: pd.DataFrame, preposition: str) -> str:
-    """Say behind a quantity that it is about the probability of a choice, where ``outcome`` says so.
-
-    Examples
-    --------
-    >>> of_probability(pd.DataFrame({"outcome": ["probability"]}), "on")
-    ' on the probability of being chosen'
-    """
+    """Say behind a quantity that it is about the probability of a choice, where ``outcome`` says so."""
     outcomes = set(frame["outcome"].dropna().astype(str)) if "outcome" in frame else set()
     return f" {preposition} the probability of being chosen" if outcomes == {PROBABILITY} else ""
 

@@ -32,34 +32,7 @@ def contrast_plot(
     theme: str = "light",
     title: str | None = None,
 ) -> Figure:
-    """Draw contrasts of levels: each row minus each column, one matrix for each group.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From `contrast`: ``reference, feature, level, estimate, p`` of one feature, with ``by``
-        where there are groups. With ``p_adjusted`` this decides which dots are filled.
-    labels, theme, title
-        As in ``coefficient_plot``.
-    alpha : float
-        Dots are filled where the p value is below it.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    InputError
-        When columns are missing, or there is more than one feature.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"reference": ["a", "a", "b"], "feature": "tone", "level": ["b", "c", "c"],
-    ...                       "estimate": [0.1, 0.3, 0.2], "p": [0.2, 0.01, 0.0]})
-    >>> [text.get_text() for text in contrast_plot(frame).axes[0].texts]
-    ['+0.100', '+0.300', '+0.200']
-    """
+    """Draw contrasts of levels: each row minus each column, one matrix for each group."""
     _require(frame, "reference", "feature", "level", "estimate", "p")
     if frame["feature"].nunique() != 1:
         raise InputError("A matrix of contrasts shows one feature; keep the rows of one.")
@@ -86,15 +59,7 @@ def contrast_plot(
 
 
 def contrast_alt(frame: pd.DataFrame, *, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Describe a matrix of contrasts in words, with its largest and smallest.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"reference": ["a", "a"], "feature": "tone", "level": ["b", "c"],
-    ...                       "estimate": [0.1, 0.2]})
-    >>> print(contrast_alt(frame))
-    Matrix of 2 contrasts of tone, from +0.100 (B minus a) to +0.200 (C minus a).
-    """
+    """Describe a matrix of contrasts in words, with its largest and smallest."""
     named = Labels(labels)
     shown = frame.dropna(subset="estimate")
     feature = str(shown["feature"].iloc[0])
@@ -117,27 +82,7 @@ def significance_plot(
     theme: str = "light",
     title: str | None = None,
 ) -> Figure:
-    """Draw which effects stay significant when p values are adjusted: levels down, judges across.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From `adjust`: ``feature, level, estimate, p, p_adjusted``, of one result or several stacked.
-    labels, group, theme, title
-        As in ``coefficient_plot``.
-    alpha : float
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"feature": "tone", "level": ["b", "c"], "estimate": [0.1, -0.2],
-    ...                       "p": [0.04, 0.001], "p_adjusted": [0.08, 0.002]})
-    >>> len(significance_plot(frame).axes)
-    1
-    """
+    """Draw which effects stay significant when p values are adjusted: levels down, judges across."""
     _require(frame, "feature", "level", "estimate", "p", "p_adjusted")
     look, named = theme_named(theme), Labels(labels)
     shown = frame[~is_reference(frame)].reset_index(drop=True)
@@ -183,14 +128,7 @@ def significance_plot(
 
 
 def significance_alt(frame: pd.DataFrame, *, alpha: float = 0.05) -> str:
-    """Say in words how many effects stay significant.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"p": [0.04, 0.001], "p_adjusted": [0.08, 0.002]})
-    >>> significance_alt(frame)
-    'Grid of 2 effects: 2 with p below 0.05, 1 of them after adjustment.'
-    """
+    """Say in words how many effects stay significant."""
     tested = frame["p"].notna()
     before, after = int((frame["p"] < alpha).sum()), int((frame["p_adjusted"] < alpha).sum())
     told = f"{before} with p below {alpha:g}, {after} of them after adjustment"

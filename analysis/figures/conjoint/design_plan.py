@@ -34,28 +34,6 @@ def plan_plot(
     """Draw detectable effects, and the power for one effect, over the number of pairs; mark the plan.
 
     Each attribute has a line, that of its hardest level; attributes with the same line share it.
-
-    Parameters
-    ----------
-    found : Power
-        Minimum detectable effects at the planned size.
-    effect : float
-        The effect whose power is drawn.
-    plan : float
-        Planned number of pairs.
-    labels, theme, title
-        As in `coefficient_plot`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Examples
-    --------
-    >>> from conjury.analysis.conjoint import power
-    >>> figure = plan_plot(power({"topic": 5, "reply": 3}, pairs=30000, power=0.8), 0.02, plan=30000)
-    >>> [axes.get_title(loc="left") for axes in figure.axes]
-    ['Effect found with power 0.8', 'Power for an effect of 0.02']
     """
     look, words = theme_named(theme), Labels(labels)
     sizes = (max(plan / 30, 10.0), max(plan * 6, 1000.0))
@@ -104,14 +82,7 @@ def plan_plot(
 
 
 def plan_alt(found: Power, effect: float, *, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Describe the figure of the plan in words: extremes of detectable effects and of power.
-
-    Examples
-    --------
-    >>> from conjury.analysis.conjoint import power
-    >>> print(plan_alt(power({"topic": 5, "reply": 3}, pairs=30000, power=0.8), 0.02)[:102])
-    Curves over the number of pairs. The 30,000 planned find effects from 0.0140 (Reply) to 0.0181 (Topic)
-    """
+    """Describe the figure of the plan in words: extremes of detectable effects and of power."""
     words = Labels(labels)
     pairs = float(found.frame["pairs"].iloc[0])
     small = found.at(effect=effect, pairs=pairs).frame

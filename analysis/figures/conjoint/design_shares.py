@@ -39,29 +39,6 @@ def shares_plot(
     """Draw the share of profiles with each level as bars, and the share in the pairs drawn as points.
 
     Beside them stand the share in the design, and the number of profiles in the pairs drawn.
-
-    Parameters
-    ----------
-    levels : DataFrame
-        As `conjury.analysis.conjoint.design_card.DesignCard.levels`; derived attributes are left out.
-    labels, theme, title
-        As in `coefficient_plot`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    InputError
-        When there is no level.
-
-    Examples
-    --------
-    >>> levels = pd.DataFrame({"feature": "tone", "level": ["kind", "rude"], "reference": [True, False],
-    ...     "derived": False, "drawn": 0.5, "probability": 0.5, "expected": 10.0, "shown": [9, 11]})
-    >>> [text.get_text() for text in shares_plot(levels).axes[0].texts]
-    ['50.0%', '9', '50.0%', '11', 'design', 'drawn']
     """
     levels = levels[~levels["derived"].astype(bool)].reset_index(drop=True)
     if levels.empty:
@@ -115,16 +92,7 @@ def shares_plot(
 
 
 def shares_alt(levels: pd.DataFrame, *, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Describe the figure of shares in words.
-
-    Examples
-    --------
-    >>> levels = pd.DataFrame({"feature": "tone", "level": ["kind", "rude"], "reference": [True, False],
-    ...     "derived": False, "drawn": 0.5, "probability": [0.25, 0.75], "expected": [5.0, 15.0],
-    ...     "shown": [6, 14]})
-    >>> print(shares_alt(levels))
-    Bar chart of the share of profiles with each of 2 levels. The rarest is Tone: Kind (25.0%, shown 6 times).
-    """
+    """Describe the figure of shares in words."""
     words, kept = Labels(labels), levels[~levels["derived"].astype(bool)].reset_index(drop=True)
     rarest = kept.iloc[int(kept["probability"].argmin())]
     what = words.both(rarest["feature"], rarest["level"])

@@ -30,32 +30,7 @@ def detectable_plot(
     theme: str = "light",
     title: str | None = None,
 ) -> Figure:
-    """Draw the size of each effect beside the smallest detectable one, by design and by errors found.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        ``feature, level, estimate, effect_design, effect_found`` of one judge, as from
-        `conjury.analysis.pipeline.robustness.detectable`.
-    labels, theme, title
-        As in ``coefficient_plot``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    InputError
-        When the table is empty or holds several judges.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"feature": "reply", "level": ["agree", "disagree"], "estimate": [0.03, -0.01],
-    ...                       "effect_design": 0.014, "effect_found": [0.02, 0.021]})
-    >>> len(detectable_plot(frame).axes)
-    1
-    """
+    """Draw the size of each effect beside the smallest detectable one, by design and by errors found."""
     if frame.empty:
         raise InputError("There is nothing to draw: the table of detectable effects has no rows.")
     refuse_repeats(frame[["feature", "level"]].astype("string"), "draw one judge and prompt at a time")
@@ -87,15 +62,7 @@ def detectable_plot(
 
 
 def detectable_alt(frame: pd.DataFrame, *, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Describe the figure in words: how many estimates are smaller than what could be found.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"feature": "reply", "level": ["agree", "disagree"], "estimate": [0.03, -0.01],
-    ...                       "effect_design": 0.014, "effect_found": [0.02, 0.021]})
-    >>> print(detectable_alt(frame))
-    Dot plot. 1 of 2 estimates is smaller than the effect that its errors could find (Reply: Disagree).
-    """
+    """Describe the figure in words: how many estimates are smaller than what could be found."""
     words = Labels(labels)
     small = frame[frame["estimate"].abs() < frame["effect_found"]]
     told = ", ".join(words.both(f, v) for f, v in zip(small["feature"], small["level"], strict=True))

@@ -41,32 +41,7 @@ def equivalence_plot(
     title: str | None = None,
     share_x: bool = False,
 ) -> Figure:
-    """Draw intervals of level 1 - 2 alpha and the bounds; colour and marker tell the verdict.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        From `equivalence`, of one result or several stacked; each group has panels of its own.
-    labels, group, theme, title, share_x
-        As in ``coefficient_plot``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    InputError
-        When columns are missing, or rows repeat within a group.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"feature": "tone", "level": ["b", "c"], "estimate": [0.01, 0.1],
-    ...     "equivalence_lower": [0.0, 0.05], "equivalence_upper": [0.02, 0.15], "bound_lower": -0.03,
-    ...     "bound_upper": 0.03, "verdict": ["equivalent", "different"]})
-    >>> len(equivalence_plot(frame).axes)
-    1
-    """
+    """Draw intervals of level 1 - 2 alpha and the bounds; colour and marker tell the verdict."""
     for name in (*NEEDED, "verdict"):
         if name not in frame:
             raise InputError(f"A figure needs the column {name!r}, which the table of estimates lacks.")
@@ -114,13 +89,7 @@ def equivalence_plot(
 
 
 def equivalence_alt(frame: pd.DataFrame) -> str:
-    """Count the verdicts in words.
-
-    Examples
-    --------
-    >>> equivalence_alt(pd.DataFrame({"verdict": ["equivalent", "different", "equivalent", None]}))
-    'Dot plot of 3 estimates with intervals and a band of no importance: 2 equivalent, 1 different.'
-    """
+    """Count the verdicts in words."""
     counts = frame["verdict"].dropna().astype(str).value_counts()
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     what = "estimates with intervals and a band of no importance"

@@ -51,32 +51,6 @@ def errors_plot(
 
     Intervals are drawn around the estimate of the first choice, whose value stands behind the level, so
     that effects of very different size can be read alike; a short upright line marks zero where it is near.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        ``feature, level, choice, clusters, method, estimate, lower, upper, ratio`` of one judge, as in
-        `conjury.analysis.conjoint.standard_errors.error_choices.ErrorChoices.frame`.
-    labels, theme, title
-        As in ``coefficient_plot``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    InputError
-        When the table is empty or holds several judges.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({
-    ...     "feature": "reply", "level": "agree", "choice": ["rows (HC0)", "text (CR2)"],
-    ...     "clusters": ["", "text"], "method": ["HC0", "CR2"], "estimate": 0.1, "lower": [0.05, 0.0],
-    ...     "upper": [0.15, 0.2], "ratio": [1.0, 2.0]})
-    >>> len(errors_plot(frame).axes)
-    2
     """
     if frame.empty:
         raise InputError("There is nothing to draw: the table of errors has no rows.")
@@ -110,13 +84,7 @@ def errors_plot(
 
 
 def ratio_ranges(frame: pd.DataFrame) -> pd.DataFrame:
-    """Smallest and largest ratio of errors by choice and feature, for choices that have errors.
-
-    Returns
-    -------
-    DataFrame
-        Rows are choices; columns are pairs of a feature and ``min`` or ``max``.
-    """
+    """Smallest and largest ratio of errors by choice and feature, for choices that have errors."""
     known = frame[frame["ratio"].notna()]
     spread = known.groupby(["choice", "feature"], sort=False, observed=True)["ratio"].agg(["min", "max"])
     present = [name for name in display_order(frame["choice"]) if name in set(known["choice"].astype(str))]
@@ -129,15 +97,7 @@ def ratio_ranges(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def errors_alt(frame: pd.DataFrame, *, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Describe the figure in words, with the largest standard errors of each feature.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"feature": "reply", "level": "agree", "choice": ["rows", "text"],
-    ...                       "method": ["HC0", "CR1"], "ratio": [1.0, 2.0]})
-    >>> print(errors_alt(frame)[49:])
-    Largest standard error over that of rows: Reply 2.0, text.
-    """
+    """Describe the figure in words, with the largest standard errors of each feature."""
     words, known = Labels(labels), frame[frame["ratio"].notna()]
     n_effects, n_choices = len(frame[["feature", "level"]].drop_duplicates()), frame["choice"].nunique()
     some = f"{MOST_DRAWN} of " if n_choices > MOST_DRAWN else ""
@@ -180,13 +140,6 @@ def drawn_choices(frame: pd.DataFrame) -> list[str]:
 
     These are independent rows, the unit of the judge, all stimuli crossed (of one stimulus CR2), and the
     mixed model. The ratios below the intervals are those of every choice.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"choice": list("abcdef"), "clusters": ["", "p", "t", "t, u", "p, t, u", "t"],
-    ...     "method": ["HC0", "survey", "CR2", "CR1", "CR1", "mixed"]})
-    >>> drawn_choices(frame)
-    ['a', 'b', 'd', 'f']
     """
     known = frame.drop_duplicates("choice").astype({"choice": str, "clusters": str, "method": str})
     every = display_order(frame["choice"])

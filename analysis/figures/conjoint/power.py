@@ -125,37 +125,6 @@ def power_plot(
 
     Each attribute has a line, that of its hardest level; attributes with the same line share it.
     Points mark the sizes of the result itself.
-
-    Parameters
-    ----------
-    result : Power
-        As from `conjury.analysis.conjoint.power.power`.
-    show : {"power", "effect"}, optional
-        Power with a panel for each effect, or detectable effects with a panel for each power; by default
-        effects where the result holds detectable effects, else power.
-    sizes : sequence of two floats, optional
-        Smallest and largest number of pairs; by default around those of the result.
-    power : float, optional
-        Power at which detectable effects are drawn, or the horizontal line among power curves; by
-        default the powers of the result, and 0.8 for the line.
-    labels, theme, title
-        As in `coefficient_plot`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    InputError
-        Where the result holds no size or effect to draw.
-
-    Examples
-    --------
-    >>> from conjury.analysis.conjoint import power
-    >>> figure = power_plot(power({"topic": 5, "reply": 3}, amce=[0.02, 0.05], pairs=30000))
-    >>> [len(axes.lines) > 2 for axes in figure.axes]
-    [True, True]
     """
     look, words = theme_named(theme), Labels(labels)
     shown = show or ("effect" if result.solved == "effect" else "power")
@@ -187,14 +156,7 @@ def power_plot(
 
 
 def power_alt(result: Power, *, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Describe a figure of power in words: what is drawn, and the extremes of the result.
-
-    Examples
-    --------
-    >>> from conjury.analysis.conjoint import power
-    >>> power_alt(power({"topic": 5, "reply": 3}, pairs=30000, power=0.8))
-    'Minimum detectable effects over the number of pairs. They run from 0.0140 (Reply) to 0.0181 (Topic).'
-    """
+    """Describe a figure of power in words: what is drawn, and the extremes of the result."""
     words, shown = Labels(labels), "effect" if result.solved == "effect" else "power"
     opening = {
         "effect": "Minimum detectable effects over the number of pairs.",

@@ -37,36 +37,7 @@ def reliability_plot(
     theme: str = "light",
     title: str | None = None,
 ) -> Figure:
-    """Draw agreement with intervals (left), and what swapped repeats decompose into (right).
-
-    Parameters
-    ----------
-    frame, position : DataFrame
-        As in `conjoint.reliability.Reliability`.
-    labels : mapping, optional
-        ``("judge", id) -> label``, and the same for prompts and groups.
-    theme : {"light", "dark"}
-    title : str, optional
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Bars leave out judges without swapped repeats.
-
-    Raises
-    ------
-    InputError
-        When there is no row to draw.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": ["human"], "prompt": "", "sides": "swapped", "agreement": 0.885,
-    ...     "lower": 0.871, "upper": 0.898, "n_compared": 2300, "n_unanswered": 12})
-    >>> position = pd.DataFrame({"judge": ["human"], "prompt": "", "same_profile": 0.885,
-    ...     "always_a": 0.06, "always_b": 0.055})
-    >>> len(reliability_plot(frame, position).axes)
-    2
-    """
+    """Draw agreement with intervals (left), and what swapped repeats decompose into (right)."""
     if frame.empty:
         raise InputError("There is nothing to draw: the table of agreement has no rows.")
     look = theme_named(theme)
@@ -105,16 +76,7 @@ def corrected_plot(
     labels: Mapping[LabelKey, str] | None = None,
     **options: Any,
 ) -> Figure:
-    """Draw corrected beside observed estimates; options as in ``coefficient_plot``.
-
-    Examples
-    --------
-    >>> from conjury.analysis.conjoint import mm
-    >>> shown = {"judge_id": ["r", "r", "s", "s"], "pair_id": [1, 1, 2, 2], "position": list("ABAB"),
-    ...          "tone": ["rude", "kind", "rude", "kind"], "chosen": [1, 0, 0, 1]}
-    >>> len(corrected_plot(mm(pd.DataFrame(shown), "chosen ~ tone", correct=0.1)).axes)
-    1
-    """
+    """Draw corrected beside observed estimates; options as in ``coefficient_plot``."""
     frame, made = corrected.beside, corrected.provenance
     told = frame["source"].map({"observed": "As observed", "corrected": "Corrected"})
     groups = [name for name in made.by if name in frame]
@@ -128,15 +90,7 @@ def corrected_plot(
 
 
 def reliability_alt(frame: pd.DataFrame) -> str:
-    """Describe the agreement of each judge in words.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": ["human"], "prompt": "", "sides": "swapped", "agreement": 0.885,
-    ...     "lower": 0.871, "upper": 0.898, "n_compared": 2300, "n_unanswered": 12})
-    >>> print(reliability_alt(frame))
-    Agreement of repeated answers. human, sides swapped: 88.5% [87.1%, 89.8%] of 2,300 repeats.
-    """
+    """Describe the agreement of each judge in words."""
     told = [
         f"{name}, {SIDES[row['sides']]}: {row['agreement']:.1%} [{row['lower']:.1%}, "
         f"{row['upper']:.1%}] of {row['n_compared']:,} repeats."

@@ -41,21 +41,6 @@ CAPTIONS = {
 
 
 def caption(name: str, title: str, alpha: float) -> str:
-    """Say under the figure of a check what points and bars are, and at which level.
-
-    Parameters
-    ----------
-    name : str
-        Name of the check.
-    title : str
-        Its title.
-    alpha : float
-        One minus the confidence level of the intervals.
-
-    Examples
-    --------
-    >>> caption("response_times", "Response times", 0.05)
-    'Response times. Bars: respondents by their median response time; dashed: the median respondent.'
-    """
+    """Say under the figure of a check what points and bars are, and at which level."""
     told = CAPTIONS.get(name, "").format(level=f"{100 * (1 - alpha):g}%")
     return f"{title}. {told}".rstrip()

@@ -24,35 +24,7 @@ TO_ONE = (0.0, 1.0)  # reach of an axis of counts or percentages that may all be
 def draw(
     name: str, table: pd.DataFrame, *, theme: str = "light", labels: Mapping[LabelKey, str] | None = None
 ) -> Figure:
-    """Draw the table of a check.
-
-    Parameters
-    ----------
-    name : str
-        Name of the check, such as ``profile_order``.
-    table : DataFrame
-        The check's table.
-    theme : {"light", "dark"}
-        Colours.
-    labels : mapping, optional
-        Words for features and levels, and for judges and prompts under their ids.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    InputError
-        For an unknown check or an empty table.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"judge": ["gpt4o"], "prompt": ["baseline"], "estimate": [0.49],
-    ...     "lower": [0.48], "upper": [0.5]})
-    >>> len(draw("position_share", table).axes)
-    1
-    """
+    """Draw the table of a check."""
     if name not in _DRAWERS:
         raise InputError(f"There is no figure of a check {name!r}; the checks are {', '.join(_DRAWERS)}.")
     if table.empty:
@@ -61,13 +33,7 @@ def draw(
 
 
 def only_zeros(name: str, table: pd.DataFrame) -> bool:
-    """Whether a check counted something that never occurred, of which a figure shows nothing.
-
-    Examples
-    --------
-    >>> only_zeros("answers", pd.DataFrame({"answer": ["ok"], "share": [1.0]}))
-    True
-    """
+    """Whether a check counted something that never occurred, of which a figure shows nothing."""
     if name == "answers":
         return not table.loc[table["answer"] != "ok", "share"].any()
     counted = {"impossible_profiles": "n", "missing_choices": "share_missing"}.get(name)

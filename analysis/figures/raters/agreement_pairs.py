@@ -44,28 +44,6 @@ def draw(
     """Draw the table ``pairs`` of `agreement`: of many raters one dimension, of few all.
 
     Pairs without a value are grey.
-
-    Parameters
-    ----------
-    result : Drawable
-        Of `agreement`, or one whose frame is that table.
-    theme, labels, title
-        As everywhere.
-    coefficient : {"cohen", "percent"}, optional
-        By default Cohen's kappa, where it was computed.
-    weights : str, optional
-        By default ordinal ones, where they were used.
-    dimensions : sequence of str, optional
-    least : int
-        Items that a pair must share to have its value shown.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": "wit", "judge": "ann", "other": ["bob", "gpt"],
-    ...     "judge_kind": "human", "other_kind": ["human", "model"], "coefficient": "cohen",
-    ...     "weights": "nominal", "estimate": [0.5, 0.2], "n_items": 80})
-    >>> len(draw(Drawable(frame, "agreement_pairs")).axes)
-    2
     """
     look, names = theme_named(theme), Names(labels)
     frame, kind, weighting = _shown(result, coefficient, weights)
@@ -199,16 +177,7 @@ def _draw_map(
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the range of the pairs that share enough items, by dimension.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": "wit", "judge": "ann", "other": ["bob", "gpt"],
-    ...     "judge_kind": "human", "other_kind": ["human", "model"], "coefficient": "cohen",
-    ...     "weights": "nominal", "estimate": [0.5, 0.2], "n_items": 80})
-    >>> print(alt(Drawable(frame, "agreement_pairs")))
-    Cohen's κ (exact agreement) of pairs of raters. Wit: from 0.20 (ann and gpt) to 0.50 (ann and bob).
-    """
+    """Say the range of the pairs that share enough items, by dimension."""
     names = Names(labels)
     frame, kind, weighting = _shown(result, None, None)
     frame = frame.assign(panel=panels_in_words(frame, names), estimate=_enough(frame, SHARED))

@@ -35,19 +35,6 @@ def draw(
 
     Solid lines are the model as stated; dashed ones a model that is behind people by epsilon, which should
     not pass.
-
-    Parameters
-    ----------
-    result : Drawable
-        As from `conjury.analysis.raters.replacement.alt_test_power`.
-    theme, title
-        As in other figures.
-    labels : mapping, optional
-        Not used: nothing here has an id.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     look, frame = theme_named(theme), result.frame
     stated = frame[frame["scenario"] == STATED]
@@ -102,13 +89,7 @@ def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
 
 
 def scenario_name(row: Mapping[Any, Any]) -> str:
-    """Which model a row of power is about, by how it agrees with people.
-
-    Examples
-    --------
-    >>> scenario_name({"scenario": "as stated", "human_agreement": 0.49, "model_agreement": 0.49})
-    'As good as a person'
-    """
+    """Which model a row of power is about, by how it agrees with people."""
     if row["scenario"] != STATED:
         return "Behind people by epsilon"
     model, human = float(row["model_agreement"]), float(row["human_agreement"])

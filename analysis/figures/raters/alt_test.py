@@ -40,32 +40,7 @@ def draw(
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw the alternative annotator test.
-
-    Parameters
-    ----------
-    result : Drawable
-        As from `conjury.analysis.raters.replacement.alt_test`.
-    show : {"models", "annotators"}
-        Both rates of each model, dimension and scoring; or the differences between each annotator and one
-        model.
-    model : str, optional
-        Whose annotators; needed where the result holds several.
-    theme : {"light", "dark"}
-    labels : mapping, optional
-        ``("judges", id)``, ``("dimension", id)`` and ``("scoring", id)`` to words.
-    title : str, optional
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Filled points pass (win), hollow ones do not.
-
-    Raises
-    ------
-    InputError
-        For an unknown model, or annotators of several models at once.
-    """
+    """Draw the alternative annotator test."""
     if show == "annotators":
         from .alt_annotators import draw_annotators
 

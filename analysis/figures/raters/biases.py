@@ -35,13 +35,6 @@ def draw(
     """Draw `biases` of all items; dashed lines show what a rater like the people would have.
 
     ``quantities`` chooses panels: any of the column ``quantity``.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "bias": "positivity",
-    ...     "quantity": "difference", "estimate": 0.4, "lower": 0.2, "upper": 0.6})
-    >>> len(draw(Drawable(frame, "biases")).axes)
-    1
     """
     names = Names(labels)
     frame = overall(result)
@@ -77,15 +70,7 @@ def overall(result: Drawable) -> pd.DataFrame:
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the biases of each model on the last dimension.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "bias": "positivity",
-    ...     "quantity": "difference", "estimate": 0.4, "lower": 0.2, "upper": 0.6})
-    >>> alt(Drawable(frame, "biases"))
-    'Biases of models as raters, Wit. gpt: higher than people 0.40 [0.20, 0.60].'
-    """
+    """Say the biases of each model on the last dimension."""
     names, frame = Names(labels), overall(result)
     last = display_order(frame["dimension"])[-1]
     frame = frame[(frame["dimension"] == last) & frame["quantity"].isin(SHOWN)]

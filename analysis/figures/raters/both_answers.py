@@ -33,13 +33,7 @@ def draw(
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw both answers: a panel a quantity, a row a model (and dimension).
-
-    Parameters
-    ----------
-    result : Drawable
-        ``dimension, model, quantity`` (keys of ``ANSWERS``), ``estimate, lower, upper``.
-    """
+    """Draw both answers: a panel a quantity, a row a model (and dimension)."""
     names, frame = Names(labels), result.frame
     rows = row_names(frame, names)
     table = pd.DataFrame(

@@ -29,15 +29,7 @@ def draw(
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw a histogram of `label_model`'s items, coloured by the most probable class.
-
-    Examples
-    --------
-    >>> items = pd.DataFrame({"item_id": ["a", "a", "b", "b"], "label": ["no", "yes"] * 2,
-    ...     "probability": [0.9, 0.1, 0.3, 0.7], "most_probable": [True, False, False, True]})
-    >>> len(draw(Drawable(pd.DataFrame(), "label_certainty", extra={"items": items})).axes)
-    1
-    """
+    """Draw a histogram of `label_model`'s items, coloured by the most probable class."""
     look, names = theme_named(theme), Names(labels)
     best = certainty(result)
     classes = display_order(best["label"])
@@ -85,15 +77,7 @@ def certainty(result: Drawable) -> pd.DataFrame:
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say how many items have a class that is all but certain.
-
-    Examples
-    --------
-    >>> items = pd.DataFrame({"item_id": ["a", "a", "b", "b"], "label": ["no", "yes"] * 2,
-    ...     "probability": [0.99, 0.01, 0.3, 0.7], "most_probable": [True, False, False, True]})
-    >>> print(alt(Drawable(pd.DataFrame(), "label_certainty", extra={"items": items})))
-    Items by the probability of their most probable class: 1 of 2 items have one above 95%.
-    """
+    """Say how many items have a class that is all but certain."""
     best = certainty(result)
     sure = int((best["probability"] > SURE).sum())
     return (

@@ -32,24 +32,7 @@ def draw(
     title: str | None = None,
     groups: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw the matrices of `label_model`: rows are true classes, columns what they are called.
-
-    Parameters
-    ----------
-    result : Drawable
-        With ``extra["confusion"]``.
-    theme, labels, title
-        As everywhere; words of labels as ``("label", id)``.
-    groups : sequence of str, optional
-        People (a panel) and models to show, by default all.
-
-    Examples
-    --------
-    >>> cells = pd.DataFrame({"group": "human", "truth": ["no", "no", "yes", "yes"],
-    ...     "label": ["no", "yes"] * 2, "estimate": [0.9, 0.1, 0.2, 0.8], "lower": 0.0, "upper": 1.0})
-    >>> len(draw(Drawable(pd.DataFrame(), "label_model", extra={"confusion": cells})).axes)
-    1
-    """
+    """Draw the matrices of `label_model`: rows are true classes, columns what they are called."""
     look, names = theme_named(theme), Names(labels)
     frame = result.extra["confusion"]
     shown = chosen(frame["group"], groups, "group")
@@ -119,13 +102,7 @@ def _draw_matrix(axes: Axes, own: pd.DataFrame, classes: Sequence[str], look: Th
 
 
 def _share(value: Any) -> str:
-    """A probability in two digits; what is not 0 or 1 does not become it.
-
-    Examples
-    --------
-    >>> _share(0.123), _share(0.001), _share(0.999)
-    ('.12', '<.01', '>.99')
-    """
+    """A probability in two digits; what is not 0 or 1 does not become it."""
     number = float(value)
     if 0 < number < 0.005:
         return "<.01"
@@ -135,15 +112,7 @@ def _share(value: Any) -> str:
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say for each group how often each class is called by its own name.
-
-    Examples
-    --------
-    >>> cells = pd.DataFrame({"group": "human", "truth": ["no", "no", "yes", "yes"],
-    ...     "label": ["no", "yes"] * 2, "estimate": [0.9, 0.1, 0.2, 0.8]})
-    >>> print(alt(Drawable(pd.DataFrame(), "label_model", extra={"confusion": cells})))
-    How often each class is called by its own name. People: No 90%, Yes 80%.
-    """
+    """Say for each group how often each class is called by its own name."""
     names, frame = Names(labels), result.extra["confusion"]
     right = frame[frame["truth"].astype(str) == frame["label"].astype(str)]
     told = []

@@ -28,15 +28,7 @@ def draw(
     coefficient: str | None = None,
     dimensions: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw one coefficient of `correlations`, Spearman's where it is there.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "kind": "overall",
-    ...     "coefficient": "spearman", "estimate": 0.2, "lower": 0.1, "upper": 0.3})
-    >>> len(draw(Drawable(frame, "correlations")).axes)
-    1
-    """
+    """Draw one coefficient of `correlations`, Spearman's where it is there."""
     names = Names(labels)
     kind = coefficient_of(result, coefficient)
     shown = chosen(result.frame["dimension"], dimensions, "dimension")
@@ -70,15 +62,7 @@ def coefficient_of(result: Drawable, asked: str | None) -> str:
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the correlation of each model over all items, by dimension.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "kind": "overall",
-    ...     "coefficient": "spearman", "estimate": 0.2, "lower": 0.1, "upper": 0.3})
-    >>> print(alt(Drawable(frame, "correlations")))
-    Correlations between people and models over all items. gpt: Wit 0.20 [0.10, 0.30].
-    """
+    """Say the correlation of each model over all items, by dimension."""
     kind, names = coefficient_of(result, None), Names(labels)
     frame = result.frame[result.frame["coefficient"] == kind]
     for name in strata_columns(frame, "estimate"):

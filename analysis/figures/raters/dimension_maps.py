@@ -36,25 +36,7 @@ def draw(
     below: str | None = None,
     above: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw `dimension_correlations` of all items; outlined is what goes most with the main dimension.
-
-    Parameters
-    ----------
-    result : Drawable
-    theme, labels, title
-        As everywhere.
-    below : str, optional
-        The raters below the diagonal, by default people.
-    above : sequence of str, optional
-        The raters above it, one a panel; by default all others.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"group": ["human", "gpt"], "dimension": "wit", "other": "fun",
-    ...     "estimate": [0.5, 0.2]})
-    >>> len(draw(Drawable(frame, "dimension_correlations", settings={"main": "fun"})).axes)
-    2
-    """
+    """Draw `dimension_correlations` of all items; outlined is what goes most with the main dimension."""
     look, names = theme_named(theme), Names(labels)
     frame = overall(result)
     groups = display_order(frame["group"])
@@ -175,15 +157,7 @@ def _outline(axes: Axes, values: np.ndarray, main: int, look: Theme) -> None:
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say what goes most with the main dimension, for each group of raters.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"group": ["human", "gpt"], "dimension": "wit", "other": "fun",
-    ...     "estimate": [0.5, 0.2]})
-    >>> print(alt(Drawable(frame, "dimension_correlations", settings={"main": "fun"})))
-    Correlations between dimensions. Most with Fun goes: People: Wit (0.50). gpt: Wit (0.20).
-    """
+    """Say what goes most with the main dimension, for each group of raters."""
     names, main = Names(labels), str(result.settings.get("main"))
     frame = overall(result)
     frame = frame[(frame["dimension"] == main) | (frame["other"] == main)].dropna(subset="estimate")

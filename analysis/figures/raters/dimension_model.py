@@ -42,33 +42,7 @@ def draw(
     above: Sequence[str] | None = None,
     main: str | None = None,
 ) -> Figure:
-    """Draw `dimension_model`: maps of correlations, and the probability of being the strongest correlate.
-
-    Parameters
-    ----------
-    result : Drawable
-    theme, labels, title
-        As everywhere.
-    level : {"total", "between", "within"}
-        Which correlations; a group that has none of them is left out.
-    below : str, optional
-        The raters below the diagonal, by default people.
-    above : sequence of str, optional
-        The raters above it, one a panel; by default all others.
-    main : str, optional
-        The main dimension, by default that of the model; without one there are only maps.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Numbers in cells are posterior means with half the width of their interval; outlined is the most
-        probable strongest correlate of the main dimension.
-
-    Raises
-    ------
-    InputError
-        For an unknown level or group, or where nobody has such correlations.
-    """
+    """Draw `dimension_model`: maps of correlations, and the probability of being the strongest correlate."""
     look, names = theme_named(theme), Names(labels)
     frame = _of_level(result, level)
     groups = display_order(frame["group"])
@@ -134,18 +108,7 @@ def _figure(
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say what is most probably the strongest correlate of the main dimension, for each group.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"group": ["human"], "level": "total", "dimension": "wit",
-    ...     "other_dimension": "fun", "quantity": "correlation", "estimate": 0.5, "lower": 0.4, "upper": 0.6})
-    >>> top = pd.DataFrame({"group": ["human"], "level": "total", "main": "fun", "dimension": "wit",
-    ...     "probability": 1.0, "estimate": 0.5, "lower": 0.4, "upper": 0.6})
-    >>> print(alt(Drawable(frame, "dimension_model", settings={"main": "fun"}, extra={"strongest": top})))
-    Latent correlations between dimensions. Most probable strongest correlate of Fun: People: Wit \
-(probability 1.00, correlation 0.50 [0.40, 0.60]).
-    """
+    """Say what is most probably the strongest correlate of the main dimension, for each group."""
     names, main = Names(labels), result.settings.get("main")
     table = _strongest(result, "total", main, display_order(result.frame["group"]))
     if table.empty:

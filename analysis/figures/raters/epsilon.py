@@ -36,17 +36,6 @@ def draw(
 
     Points mark the smallest epsilon with which a model passes. Lines of later models are thinner and dashed,
     so that those with the same rate are all seen.
-
-    Parameters
-    ----------
-    result : Drawable
-        As from `conjury.analysis.raters.replacement.epsilon_curve`, or `alt_test`.
-    theme, labels, title
-        As in `conjury.analysis.figures.raters.alt_test.draw`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     result = _curve(result)
     look, named, frame = theme_named(theme), Names(labels), result.frame

@@ -32,15 +32,7 @@ def draw(
     dimensions: Sequence[str] | None = None,
     groups: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw the shares of `distributions`; a line marks the mean.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": "wit", "group": "human", "value": [0.0, 1.0],
-    ...     "estimate": [0.25, 0.75], "n_ratings": [1, 3]})
-    >>> len(draw(Drawable(frame, "distributions")).axes)
-    1
-    """
+    """Draw the shares of `distributions`; a line marks the mean."""
     look, names = theme_named(theme), Names(labels)
     frame = pooled(result)
     scales = chosen(frame["dimension"], dimensions, "dimension")
@@ -100,15 +92,7 @@ def _draw_bars(axes: Axes, here: pd.DataFrame, color: str, look: Theme, most: fl
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the most frequent rating of each group on each dimension.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": "wit", "group": "human", "value": [0.0, 1.0],
-    ...     "estimate": [0.25, 0.75], "n_ratings": [1, 3]})
-    >>> alt(Drawable(frame, "distributions"))
-    'Shares of ratings. Most frequent: People: Wit 1 (75%).'
-    """
+    """Say the most frequent rating of each group on each dimension."""
     names = Names(labels)
     frame = pooled(result)
     told = []

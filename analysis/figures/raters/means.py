@@ -25,15 +25,7 @@ def draw(
     title: str | None = None,
     dimensions: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw the means of `means`; of two columns of strata the first one gets panels of its own.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": ["wit"], "group": "human", "kind": "high", "estimate": 2.0,
-    ...     "lower": 1.8, "upper": 2.2})
-    >>> len(draw(Drawable(frame, "means")).axes)
-    1
-    """
+    """Draw the means of `means`; of two columns of strata the first one gets panels of its own."""
     names = Names(labels)
     shown = chosen(result.frame["dimension"], dimensions, "dimension")
     frame = result.frame[result.frame["dimension"].isin(shown)]
@@ -67,15 +59,7 @@ def _told(frame: pd.DataFrame, columns: Sequence[str], names: Names) -> list[str
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the highest and the lowest mean of each rater.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": ["wit"] * 2, "group": "human", "kind": ["high", "low"],
-    ...     "estimate": [2.0, 1.0], "lower": [1.8, 0.8], "upper": [2.2, 1.2]})
-    >>> alt(Drawable(frame, "means"))
-    'Mean ratings. People, Wit: 1.00 (Low) to 2.00 (High).'
-    """
+    """Say the highest and the lowest mean of each rater."""
     names = Names(labels)
     by = strata_columns(result.frame, "estimate")
     told = []

@@ -29,22 +29,7 @@ def draw(
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw the part-worths of `choice_model`; raters are a cloud in each row, thicker where they are many.
-
-    Parameters
-    ----------
-    result : Drawable
-        ``extra["raters"]`` is drawn where it is there.
-    theme, labels, title
-        As everywhere; words of levels as ``(feature, level)``.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"quantity": "part-worth", "feature": "tone", "level": ["loud"],
-    ...     "estimate": [0.5], "lower": [0.2], "upper": [0.8]})
-    >>> len(draw(Drawable(frame, "choice_model")).axes)
-    1
-    """
+    """Draw the part-worths of `choice_model`; raters are a cloud in each row, thicker where they are many."""
     look, named = theme_named(theme), Labels(labels)
     frame = result.frame[result.frame["quantity"] == "part-worth"].reset_index(drop=True)
     raters = result.extra.get("raters")
@@ -110,15 +95,7 @@ def _draw_rows(axes: Axes, frame: pd.DataFrame, raters: pd.DataFrame | None, loo
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Name the largest and the smallest part-worth, and where raters differ most.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"quantity": "part-worth", "feature": "tone", "level": ["loud", "odd"],
-    ...     "estimate": [0.5, -0.1], "lower": [0.2, -0.2], "upper": [0.8, 0.1]})
-    >>> print(alt(Drawable(frame, "choice_model")))
-    Part-worths. Largest: Tone: Loud (0.50). Smallest: Tone: Odd (-0.10).
-    """
+    """Name the largest and the smallest part-worth, and where raters differ most."""
     named = Labels(labels)
     frame = result.frame
     worth = frame[frame["quantity"] == "part-worth"].reset_index(drop=True)

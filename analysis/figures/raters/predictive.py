@@ -23,24 +23,7 @@ OBSERVED, FITTED, PRIOR = "Observed", "Made by the fitted model", "Made by the p
 
 
 def predicted_shares(result: Drawable) -> pd.DataFrame:
-    """Observed and replicated shares of a model of raters, dimensions, labels or choices, in one layout.
-
-    Returns
-    -------
-    DataFrame
-        ``dimension, group, category`` (text; the dimension is empty where a model has one, and of choices
-        the group too, whose categories are ``feature=level``), ``observed,
-        expected, lower, upper`` (posterior predictive) and ``prior_expected, prior_lower, prior_upper``,
-        missing where the model makes no data from its priors; no rows for results without a check.
-
-    Examples
-    --------
-    >>> check = pd.DataFrame({"group": ["human"], "category": [1.0], "observed": [0.4], "expected": [0.5],
-    ...     "lower": [0.3], "upper": [0.6]})
-    >>> result = Drawable(check, "rater_model", extra={"frequencies": check})
-    >>> predicted_shares(result)[["group", "category", "observed"]].values.tolist()
-    [['human', '1', 0.4]]
-    """
+    """Observed and replicated shares of a model of raters, dimensions, labels or choices, in one layout."""
     found = result.extra.get("frequencies", result.extra.get("check"))
     if found is None or found.empty:
         return pd.DataFrame(columns=[*KEYS, *NUMBERS])
@@ -60,13 +43,7 @@ def draw(
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw the predictive check of a model: a panel a group (and dimension), a row a rating or label.
-
-    Raises
-    ------
-    InputError
-        For a result without a check.
-    """
+    """Draw the predictive check of a model: a panel a group (and dimension), a row a rating or label."""
     names, shares = Names(labels), predicted_shares(result)
     if shares.empty:
         raise InputError(f"This result of {result.kind} has no check of shares; fit a model of raters first.")

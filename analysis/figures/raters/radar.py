@@ -36,25 +36,7 @@ def draw(
     groups: Sequence[str] | None = None,
     strata: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw the means of `means` by one column of strata, on three dimensions or more.
-
-    Parameters
-    ----------
-    result : Drawable
-    theme, labels, title
-        As everywhere.
-    lines : {"group", "stratum"}
-        What the polygons are: raters, in a panel for each stratum, or strata, in a panel for each rater.
-    groups, strata : sequence of str, optional
-        Only these raters or strata.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": ["wit", "fun", "tact"], "group": "human", "kind": "high",
-    ...     "estimate": [2.0, 1.0, 3.0], "lower": 0.5, "upper": 3.5})
-    >>> len(draw(Drawable(frame, "means")).axes)
-    1
-    """
+    """Draw the means of `means` by one column of strata, on three dimensions or more."""
     look, names = theme_named(theme), Names(labels)
     by = strata_columns(result.frame, "estimate")
     if len(by) != 1:

@@ -43,25 +43,7 @@ def draw(
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw a part of a fitted model of raters.
-
-    Parameters
-    ----------
-    result : Drawable
-        Of ``rater_model``.
-    part : {"agreement", "judges", "check"}
-        Latent correlations and the probability of agreeing better than a random person; severity and
-        discrimination of each rater (of many people, those with the lowest, middle and highest severities);
-        or observed shares of the categories beside those that the model makes.
-    theme : {"light", "dark"}
-    labels : mapping, optional
-    title : str, optional
-
-    Raises
-    ------
-    InputError
-        For another part.
-    """
+    """Draw a part of a fitted model of raters."""
     names = Names(labels)
     if part not in PARTS:
         raise InputError(f"There is no part '{part}' of the figure; there are {', '.join(PARTS)}.")

@@ -35,11 +35,6 @@ def draw(
 
     On the line both are equal; hollow points have intervals that miss the truth. Of more than eight judges,
     people and models are told apart.
-
-    Parameters
-    ----------
-    result : Drawable
-        Its frame is as from `conjury.analysis.recovery.ratings.recovery`.
     """
     look, names, frame = theme_named(theme), Names(labels), result.frame
     kinds = [str(name) for name in dict.fromkeys(frame["quantity"])]

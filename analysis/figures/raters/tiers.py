@@ -34,15 +34,7 @@ def draw(
     title: str | None = None,
     dimension: str | None = None,
 ) -> Figure:
-    """Draw one dimension of `tier_accuracy`, by default the last.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "quantity": "ordered_pairs",
-    ...     "ties": "split", "estimate": 0.6, "lower": 0.5, "upper": 0.7, "chance": 0.5})
-    >>> len(draw(Drawable(frame, "tier_accuracy")).axes)
-    1
-    """
+    """Draw one dimension of `tier_accuracy`, by default the last."""
     look, names = theme_named(theme), Names(labels)
     scale = chosen(result.frame["dimension"], [dimension] if dimension else None, "dimension")[-1]
     frame = result.frame[result.frame["dimension"] == scale]
@@ -100,15 +92,7 @@ def _draw_panel(
 
 
 def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the accuracy of each judge on the last dimension, ties split, and what chance is.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "quantity": "ordered_pairs",
-    ...     "ties": "split", "estimate": 0.6, "lower": 0.5, "upper": 0.7, "chance": 0.5})
-    >>> print(alt(Drawable(frame, "tier_accuracy")))
-    Order of tiers by Wit, ties split. Pairs of tiers in order (chance 50%): gpt 60% [50%, 70%].
-    """
+    """Say the accuracy of each judge on the last dimension, ties split, and what chance is."""
     names = Names(labels)
     scale = display_order(result.frame["dimension"])[-1]
     frame = result.frame[(result.frame["dimension"] == scale) & (result.frame["ties"] == "split")]

@@ -20,13 +20,7 @@ OWN = "own"
 
 
 def canonical(name: str) -> str:
-    """The one name of weights: ``identity`` is ``nominal``, ``interval`` is ``quadratic``.
-
-    Examples
-    --------
-    >>> canonical("interval")
-    'quadratic'
-    """
+    """The one name of weights: ``identity`` is ``nominal``, ``interval`` is ``quadratic``."""
     found = ALIASES.get(name, name)
     if found not in NAMES:
         known = [*NAMES, *ALIASES]
@@ -43,21 +37,6 @@ def weight_matrix(name: str, categories: Sequence[Any], numeric: bool = True) ->
     ``linear`` ``1 - |x - y| / range``; ``quadratic`` ``1 - (x - y)^2 / range^2``; ``ordinal``
     ``1 - C(|k - l| + 1, 2) / C(q, 2)`` (Gwet 2014); ``ratio`` ``1 - ((x - y) / (x + y))^2``, brought to
     least 0. Krippendorff's alpha uses ranks for ``ordinal`` instead (see `chance_corrected.krippendorff`).
-
-    Raises
-    ------
-    InputError
-        For labels with other weights than ``nominal``, and for ratio weights of negative ratings.
-
-    References
-    ----------
-    Gwet, K. L. (2014). Handbook of Inter-Rater Reliability, 4th ed. Advanced Analytics.
-    Cohen, J. (1968). Weighted kappa. Psychological Bulletin 70(4), 213-220. doi:10.1037/h0026256
-
-    Examples
-    --------
-    >>> weight_matrix("linear", [0, 1, 2])[0]
-    array([1. , 0.5, 0. ])
     """
     name = canonical(name)
     q = len(categories)
@@ -213,25 +192,13 @@ def prevalence(panel: Panel, drawn: Floats) -> Floats:
 
 
 def fleiss_chance(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
-    """Chance agreement by the prevalence of categories, shape (b,).
-
-    References
-    ----------
-    Fleiss, J. L. (1971). Measuring nominal scale agreement among many raters. Psychological Bulletin 76(5),
-    378-382. doi:10.1037/h0031619
-    """
+    """Chance agreement by the prevalence of categories, shape (b,)."""
     pi = prevalence(panel, drawn)
     return np.asarray(((pi @ weights) * pi).sum(axis=1))
 
 
 def gwet_chance(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
-    """Chance agreement of AC1 (nominal weights) and AC2, shape (b,); NaN for a single category.
-
-    References
-    ----------
-    Gwet, K. L. (2008). Computing inter-rater reliability and its variance in the presence of high agreement.
-    British Journal of Mathematical and Statistical Psychology 61(1), 29-48. doi:10.1348/000711006X126600
-    """
+    """Chance agreement of AC1 (nominal weights) and AC2, shape (b,); NaN for a single category."""
     pi = prevalence(panel, drawn)
     return np.asarray(_gwet_scale(weights) * (pi * (1 - pi)).sum(axis=1))
 
@@ -242,13 +209,7 @@ def _gwet_scale(weights: Floats) -> float:
 
 
 def uniform_chance(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
-    """Chance agreement where all categories are equally likely, shape (b,); NaN for a single category.
-
-    References
-    ----------
-    Brennan, R. L., & Prediger, D. J. (1981). Coefficient kappa: some uses, misuses, and alternatives.
-    Educational and Psychological Measurement 41(3), 687-699. doi:10.1177/001316448104100307
-    """
+    """Chance agreement where all categories are equally likely, shape (b,); NaN for a single category."""
     return np.full(len(drawn), weights.mean() if len(weights) > 1 else np.nan)
 
 
@@ -257,11 +218,6 @@ def conger_chance(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
 
     A rater's prevalence is that of the items he or she rated, and pairs of raters count the same. For two
     raters who rated everything it is Cohen's.
-
-    References
-    ----------
-    Conger, A. J. (1980). Integration and generalization of kappas for multiple raters. Psychological
-    Bulletin 88(2), 322-328. doi:10.1037/0033-2909.88.2.322
     """
     size = max(1, BLOCK // (panel.n_raters * panel.q))
     cells = _rater_cells(panel)

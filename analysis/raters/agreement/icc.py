@@ -18,11 +18,6 @@ def kendall_w(panel: Panel, drawn: Floats) -> Floats:
 
     Ties get mid-ranks and the usual correction. The panel must be complete: a ranking of other items cannot
     be compared. NaN where all raters give the same rating to all items.
-
-    References
-    ----------
-    Kendall, M. G., & Babington Smith, B. (1939). The problem of m rankings. Annals of Mathematical
-    Statistics 10(3), 275-287. doi:10.1214/aoms/1177732186
     """
     m, q = panel.n_raters, panel.q
     category = np.empty((panel.n_items, m), dtype=np.int64)
@@ -109,11 +104,6 @@ def generalisability(variances: Floats, k: float) -> Floats:
 
     Relative (an item's rank among others rated by the same raters) counts the residual as error, absolute
     (its value) the raters as well.
-
-    Examples
-    --------
-    >>> generalisability(np.array([[1.0, 0.5, 0.5]]), 1)
-    array([[0.66666667, 0.5       ]])
     """
     item, rater, residual = variances.T
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -221,11 +211,6 @@ def one_way(panel: Panel, drawn: Floats) -> Floats:
     """ICC(1,1) of a ragged panel by unbalanced one-way analysis of variance, shape (b,).
 
     Items with one rating take part in the mean square between items. NaN where no item has two ratings.
-
-    References
-    ----------
-    Donner, A. (1986). A review of inference procedures for the intraclass correlation coefficient in the
-    one-way random effects model. International Statistical Review 54(1), 67-82. doi:10.2307/1403259
     """
     n = panel.per_item
     values = panel.value - panel.value.mean()

@@ -175,13 +175,6 @@ def mean_kappa(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
     """Mean over pairs of raters of Cohen's kappa, weighted by the items they share, shape (b,).
 
     Where every rater rated every item it is Light's. Pairs whose kappa is not defined are left out.
-
-    References
-    ----------
-    Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological
-    Measurement 20(1), 37-46. doi:10.1177/001316446002000104
-    Light, R. J. (1971). Measures of response agreement for qualitative data. Psychological Bulletin 76(5),
-    365-377. doi:10.1037/h0031643
     """
     pairs, q = pairs_of(panel), panel.q
     n_pairs, width = len(pairs.first), 2 * q + 1

@@ -126,14 +126,7 @@ def panel_of(ratings: Ratings, cluster: Codes | None = None) -> Panel:
 
 
 def panel_from(table: Sequence[Sequence[float]] | Floats, scale: Sequence[float] | None = None) -> Panel:
-    """The panel of a table of numbers with one row an item and one column a rater, NaN where there is none.
-
-    Examples
-    --------
-    >>> panel_from([[1, 2], [3, np.nan]]).counts
-    array([[1., 1., 0.],
-           [0., 0., 1.]])
-    """
+    """The panel of a table of numbers with one row an item and one column a rater, NaN where there is none."""
     values = np.asarray(table, dtype=float)
     item, rater = np.nonzero(~np.isnan(values))
     rated = values[item, rater]

@@ -41,13 +41,7 @@ class Request:
 
 
 def coefficients_named(asked: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Coefficients by name, in their order, all where none are named; InputError for an unknown one.
-
-    Examples
-    --------
-    >>> coefficients_named("icc")
-    ('icc1', 'icc1k', 'icc2', 'icc3', 'icc2k', 'icc3k')
-    """
+    """Coefficients by name, in their order, all where none are named; InputError for an unknown one."""
     named: list[str] = []
     for name in ([asked] if isinstance(asked, str) else asked) or EVERY:
         if name not in EVERY and name not in SHORT:

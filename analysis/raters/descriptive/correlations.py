@@ -124,13 +124,7 @@ def correlations(
 
 
 def rests_on(people: Floats, model: Floats) -> int:
-    """How many of n items differ from the most frequent value, on the side where these are fewer.
-
-    Examples
-    --------
-    >>> rests_on(np.array([0.0, 1.0, 2.0, 3.0]), np.array([4.0, 4.0, 4.0, 3.0]))
-    1
-    """
+    """How many of n items differ from the most frequent value, on the side where these are fewer."""
     return min(len(side) - int(np.unique(side, return_counts=True)[1].max()) for side in (people, model))
 
 

@@ -35,17 +35,6 @@ def share_limits(share: Floats, error: Floats, n_topics: int, alpha: float) -> t
 
     The number of trials is the one at which a binomial share would have that error; that of the topics where
     the error is zero, as it is at 0 and 1. NaN where there is no error, or one topic.
-
-    References
-    ----------
-    Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. Journal of the
-    American Statistical Association 22(158), 209-212. doi:10.1080/01621459.1927.10502953
-
-    Examples
-    --------
-    >>> lower, upper = share_limits(np.array([0.0, 0.5]), np.array([0.0, 0.1118034]), 20, 0.05)
-    >>> lower.round(3).tolist(), upper.round(3).tolist()
-    ([0.0, 0.299], [0.161, 0.701])
     """
     z2 = float(ndtri(1 - alpha / 2)) ** 2
     varied = error > CLOSE
@@ -59,28 +48,7 @@ def share_limits(share: Floats, error: Floats, n_topics: int, alpha: float) -> t
 
 
 def shuffled_p(scores: Floats, seed: int) -> Floats:
-    """Two-sided p values of sums over topics when each topic's labels are shuffled by themselves.
-
-    Parameters
-    ----------
-    scores : ndarray, shape (P, m, T)
-        m scores of T topics under P equally probable orders of the labels; the first order is the real one.
-    seed : int
-
-    Returns
-    -------
-    ndarray, shape (m,)
-        Twice the smaller tail of the shuffled sums, the real one counted among them; at least 0.0001.
-
-    Examples
-    --------
-    >>> always = np.zeros((6, 1, 20))
-    >>> always[0] = 1.0
-    >>> float(shuffled_p(always, seed=1)[0])
-    0.0001
-    >>> float(shuffled_p(np.ones((6, 1, 20)), seed=1)[0])
-    1.0
-    """
+    """Two-sided p values of sums over topics when each topic's labels are shuffled by themselves."""
     rng = np.random.default_rng(seed)
     n_orders, m, n_topics = scores.shape
     sums = np.zeros((SHUFFLES, m))
@@ -93,13 +61,7 @@ def shuffled_p(scores: Floats, seed: int) -> Floats:
 
 
 def orders_of(n: int, seed: int) -> list[list[int]]:
-    """Orders of n labels, as they are first: all where these are up to 120, else 120 of them by chance.
-
-    Examples
-    --------
-    >>> orders_of(3, seed=1)[:2], len(orders_of(6, seed=1))
-    ([[0, 1, 2], [0, 2, 1]], 120)
-    """
+    """Orders of n labels, as they are first: all where these are up to 120, else 120 of them by chance."""
     if factorial(n) <= MOST_ORDERS:
         return [list(order) for order in permutations(range(n))]
     rng = np.random.default_rng(seed)
@@ -261,25 +223,7 @@ def cluster_sums(values: Floats, cluster: Codes, n_clusters: int) -> Floats:
 
 
 def moments(sums: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Means and standard deviations (n - 1) of m sets of items for each weighting of the clusters.
-
-    Parameters
-    ----------
-    sums : ndarray, shape (m, 3, C)
-        As from `cluster_sums`.
-    weights : ndarray, shape (B, C)
-
-    Returns
-    -------
-    mean, sd : ndarray, shape (B, m)
-
-    Examples
-    --------
-    >>> sums = cluster_sums(np.array([1.0, 3.0]), np.array([0, 1]), 2)[None]
-    >>> mean, sd = moments(sums, np.ones((1, 2)))
-    >>> float(mean[0, 0]), float(sd[0, 0].round(4))
-    (2.0, 1.4142)
-    """
+    """Means and standard deviations (n - 1) of m sets of items for each weighting of the clusters."""
     n, total, squares = (weights @ sums[:, k].T for k in range(3))
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = total / n

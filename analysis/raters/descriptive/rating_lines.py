@@ -108,14 +108,7 @@ def rating_lines(
 
 
 def fitted(x: Floats, y: Floats, cluster: Codes, weights: Floats) -> tuple[Floats, Floats]:
-    """Least-squares slopes and intercepts of y on x, shape (n,), for each weighting of clusters, shape (B,).
-
-    Examples
-    --------
-    >>> slope, intercept = fitted(np.array([0.0, 1, 2]), np.array([1.0, 3, 5]), np.arange(3), np.ones((1, 3)))
-    >>> round(float(slope[0]), 6), round(float(intercept[0]), 6)
-    (2.0, 1.0)
-    """
+    """Least-squares slopes and intercepts of y on x, shape (n,), for each weighting of clusters, shape (B,)."""
     w = weights[:, cluster]
     with np.errstate(divide="ignore", invalid="ignore"):
         total = w.sum(axis=1)

@@ -62,14 +62,7 @@ def quality_of(x: Floats, y: Floats, variance: Floats, raters: Floats) -> Qualit
 
 
 def one_person(total: Floats, squares: Floats, raters: Floats) -> Quality:
-    """Quality when a person is examined: one rater against the mean of the others, averaged over who it is.
-
-    Parameters
-    ----------
-    total, squares, raters : ndarray, shape (n,)
-        Sum, sum of squares and number of the human ratings of each item; fewer than three raters give NaN
-        errors, fewer than two NaN.
-    """
+    """Quality when a person is examined: one rater against the mean of the others, averaged over who it is."""
     k = raters
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.where(k >= 2, total / k, np.nan)
@@ -82,25 +75,7 @@ def one_person(total: Floats, squares: Floats, raters: Floats) -> Quality:
 def adjusted_differences(
     quality: Quality, reference: Flags, compared: Flags, draws: Draws
 ) -> tuple[Floats, Floats]:
-    """How much higher items are rated than reference items of equal human quality.
-
-    Parameters
-    ----------
-    quality : Quality
-        Of n items.
-    reference, compared : ndarray of bool, shape (n,)
-        Items of the reference, whose line is used, and those that are compared.
-    draws : Draws
-        Of the n items.
-
-    Returns
-    -------
-    differences : ndarray, shape (B, 3)
-        Without adjustment, adjusted for the observed human mean, and with the slope corrected for its
-        unreliability; NaN where the reliability cannot be told or is not positive.
-    reliability : ndarray, shape (B,)
-        Of the human mean among the reference items.
-    """
+    """How much higher items are rated than reference items of equal human quality."""
     usable = np.isfinite(quality.x) & np.isfinite(quality.y)
     ref, own = reference & usable, compared & usable
     known = ref & np.isfinite(quality.error)

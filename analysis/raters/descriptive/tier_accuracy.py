@@ -189,13 +189,7 @@ def tier_items(made: Scores, column: str, levels: Sequence[str]) -> Codes:
 
 
 def score_order(values: Floats) -> Scored:
-    """Score ratings of the tiers of T topics, ``values`` of shape (R, T, tiers), averaged over R.
-
-    Examples
-    --------
-    >>> score_order(np.array([[[3.0, 3.0, 1.0]]])).order[:, 0].tolist()
-    [0.0, 0.5, 1.0]
-    """
+    """Score ratings of the tiers of T topics, ``values`` of shape (R, T, tiers), averaged over R."""
     n_tiers = values.shape[2]
     weak = (np.diff(values, axis=2) <= 0).all(axis=2)
     strict = (np.diff(values, axis=2) < 0).all(axis=2)

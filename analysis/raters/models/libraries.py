@@ -21,16 +21,7 @@ from conjury.inference.errors import MissingDependency
 
 
 def library(name: str) -> ModuleType:
-    """Import ``pymc``, ``pytensor``, ``nutpie``, ``arviz``, ``numba`` or a module of theirs.
-
-    Examples
-    --------
-    >>> library("no_such_sampler")
-    Traceback (most recent call last):
-        ...
-    conjury.inference.errors.MissingDependency: Bayesian models need no_such_sampler (Python 3.12 or \
-later); install it with: pip install 'conjury[bayes]'.
-    """
+    """Import ``pymc``, ``pytensor``, ``nutpie``, ``arviz``, ``numba`` or a module of theirs."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -50,17 +41,7 @@ def has(name: str) -> bool:
 
 
 class LogLikelihood(Op):  # type: ignore[misc]
-    """Arrays that a kernel takes to the kernel's results; only the value can be differentiated.
-
-    Parameters
-    ----------
-    kernel : callable
-        Compiled by numba; takes the operation's inputs and then ``constants``, and returns the value (a
-        float) and its gradients by the first inputs (arrays of their shapes).
-    n_parameters : int
-        How many inputs have gradients.
-    constants : tuple of float, int or bool
-    """
+    """Arrays that a kernel takes to the kernel's results; only the value can be differentiated."""
 
     __props__ = ("name", "source", "n_parameters", "constants")
 

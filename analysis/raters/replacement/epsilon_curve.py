@@ -75,14 +75,7 @@ def epsilon_curve(result: Result, epsilons: Sequence[float] | None = None) -> Re
 
 
 def epsilons(result: Result) -> list[float]:
-    """Values of epsilon from 0 until every model that can pass does: up to 0.3, 0.6, 0.9 or 1.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"smallest_epsilon": [0.05, 0.52, np.nan]})
-    >>> epsilons(Result(table, "alt_test"))[-1]
-    0.6
-    """
+    """Values of epsilon from 0 until every model that can pass does: up to 0.3, 0.6, 0.9 or 1."""
     smallest = result.frame["smallest_epsilon"].to_numpy(dtype=float)
     top = float(np.max(np.append(smallest[np.isfinite(smallest)], LEAST)))
     end = min(float(np.ceil(round(top / LEAST, 6))) * LEAST, 1.0)

@@ -64,11 +64,6 @@ def panel_of(
 
     Of a person's repeated ratings of an item the first counts; of a model's samples all, or the first. People
     are in alphabetical order, so that draws of them do not depend on the order of rows.
-
-    Raises
-    ------
-    InputError
-        Where fewer than two people rate, or an item has no cluster or two.
     """
     people = sorted(ratings.humans)
     if len(people) < 2:

@@ -61,33 +61,7 @@ def panel_power(
     alpha: float = 0.05,
     seed: int = 1,
 ) -> Result:
-    """Simulate how often models of known agreement pass with a panel like the one at hand.
-
-    Parameters
-    ----------
-    judgments : DataFrame
-        As for `alt_test`; of models only their existence is used.
-    dimension : str, optional
-        Which dimension; needed where there are several.
-    epsilon, scoring
-        As in `alt_test`.
-    simulations : int, optional
-        Studies for each number; by default as many as take some seconds, from 100 to 1,000.
-    alpha, seed
-        As in `alt_test_power`.
-
-    Returns
-    -------
-    Result
-        As of `alt_test_power`, for a quarter, half, all and twice the items at hand, and for models that
-        agree with people as well as these with each other, that know what people agree on, and that are
-        behind people by just epsilon.
-
-    Raises
-    ------
-    InputError
-        For fewer than two people, more than 21 categories, or people who agree no better than by chance.
-    """
+    """Simulate how often models of known agreement pass with a panel like the one at hand."""
     ratings = read_ratings(judgments, dimension=dimension)
     panel = panel_of(ratings, models_of(ratings, None))
     hand = at_hand(panel, len(ratings.categories), ratings.numeric)
@@ -170,21 +144,7 @@ def _latent(counts: Floats, shares: Floats) -> float:
 
 
 def cut_correlation(latent: Floats, shares: Floats) -> Floats:
-    """Correlation of whole numbers cut from two normal values, from that of the values.
-
-    Parameters
-    ----------
-    latent : ndarray, shape (n,)
-        Correlations from 0 to 1.
-    shares : ndarray, shape (K,)
-        How often each category occurs, all above 0.
-
-    Examples
-    --------
-    >>> half = np.array([0.5, 0.5])
-    >>> np.round(cut_correlation(np.array([0.0, 0.5]), half), 3).tolist()  # 2 / pi * arcsin(0.5)
-    [0.0, 0.333]
-    """
+    """Correlation of whole numbers cut from two normal values, from that of the values."""
     from scipy.special import ndtri
 
     cut = ndtri(np.cumsum(shares)[:-1])

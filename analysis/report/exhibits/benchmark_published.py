@@ -92,13 +92,7 @@ def beside_tables(result: Result, told: Names) -> list[GT]:
 
 
 def set_in_words(name: str, told: Names) -> str:
-    """A set of items in words: a language, or modality and language.
-
-    Examples
-    --------
-    >>> set_in_words("full", Names(None)), set_in_words("text all", Names(None))
-    ('All languages', 'Text, all languages')
-    """
+    """A set of items in words: a language, or modality and language."""
     if name in SETS:
         return SETS[name]
     modality, gap, language = name.partition(" ")

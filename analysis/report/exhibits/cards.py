@@ -44,14 +44,7 @@ def cards_markdown(result: Result, told: Names) -> str:
 
 
 def card_markdown(own: pd.DataFrame, told: Names) -> str:
-    """One card: what was judged, its gold label, and a row for each judge.
-
-    Parameters
-    ----------
-    own : DataFrame
-        Rows of one card, as :func:`conjury.analysis.benchmark.cards.cards` makes them.
-    told : Names
-    """
+    """One card: what was judged, its gold label, and a row for each judge."""
     first = own.iloc[0]
     task = str(first["task"])
     reason = REASONS.get(str(first["reason"]), str(first["reason"]))
@@ -91,13 +84,6 @@ def shown(text: str, longest: int = LONGEST) -> str:
     Markup, shortcodes and code fences become entities, control characters and marks that turn the direction
     of writing become their code points, and what is longer than ``longest`` is cut, with a remark. Lines are
     broken by elements, since Quarto turns line breaks in tables into spaces.
-
-    Examples
-    --------
-    >>> shown("<script>alert(1)</script> {{< meta x >}}")
-    '&lt;script&gt;alert(1)&lt;/script&gt; &#123;&#123;&lt; meta x &gt;&#125;&#125;'
-    >>> shown("abc" * 10, 5)
-    'abcab \u2026 (25 more characters)'
     """
     cut = text if len(text) <= longest else text[:longest]
     visible = "".join(_visible(character) for character in cut)

@@ -55,17 +55,7 @@ def predictive_check(result: Result, name: str, title: str, labels: Mapping[Labe
 
 
 def told(shares: pd.DataFrame, alpha: float) -> str:
-    """Say in plain words how the observed shares lie to those that the model makes.
-
-    Examples
-    --------
-    >>> shares = pd.DataFrame({"observed": [0.2, 0.8], "lower": [0.1, 0.6], "upper": [0.3, 0.7],
-    ...     "prior_lower": [0.0, 0.0], "prior_upper": [0.9, 0.9]})
-    >>> print(told(shares, 0.05))
-    Of 2 observed shares, 1 lies in what the fitted model makes in 95% of replications (by chance about 0.1 \
-would lie outside), and 2 in what its priors alone make; the intervals of the priors are on average 6.0 \
-times as wide.
-    """
+    """Say in plain words how the observed shares lie to those that the model makes."""
     inside = int((~outside(shares)).sum())
     count = len(shares)
     said = (

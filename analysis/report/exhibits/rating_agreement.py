@@ -76,13 +76,7 @@ SHOWN_EPSILONS = 7
 
 
 def spaced(values: Sequence[float]) -> list[float]:
-    """Some of many values at equal steps, ends included.
-
-    Examples
-    --------
-    >>> spaced([round(k / 200, 3) for k in range(61)])
-    [0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3]
-    """
+    """Some of many values at equal steps, ends included."""
     last = len(values) - 1
     return [float(values[round(k * last / (SHOWN_EPSILONS - 1))]) for k in range(SHOWN_EPSILONS)]
 

@@ -69,13 +69,7 @@ def answers_of(model: Result) -> pd.DataFrame:
 
 
 def beside(tests: pd.DataFrame, posterior: pd.DataFrame) -> pd.DataFrame:
-    """Both answers for the models and dimensions that have both, in one long table.
-
-    Returns
-    -------
-    DataFrame
-        ``dimension, scoring, model, quantity, estimate, lower, upper``; missing bounds without a bootstrap.
-    """
+    """Both answers for the models and dimensions that have both, in one long table."""
     parts = []
     for quantity in ("winning_rate", "advantage_probability"):
         bounds = {

@@ -18,13 +18,7 @@ SIDES = {"swapped": "Sides swapped", "same": "As before", "either": "Both kinds"
 
 
 def named(row: dict[Any, Any] | pd.Series[Any]) -> str:
-    """Name the judge and prompt of a row.
-
-    Examples
-    --------
-    >>> named({"judge": "GPT-4o", "prompt": "Policy only"})
-    'GPT-4o, Policy only'
-    """
+    """Name the judge and prompt of a row."""
     return ", ".join(filter(None, (str(row["judge"]), str(row["prompt"]))))
 
 

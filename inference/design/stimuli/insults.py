@@ -16,24 +16,7 @@ COLUMNS = ("category", *FORMS)
 
 
 def load_insults(path: Path, categories: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Read a lexicon of insults.
-
-    Parameters
-    ----------
-    path : a CSV file with the columns ``category, singular, plural, adjective``, one row a category
-    categories : the categories that the study asks for
-
-    Returns
-    -------
-    dict
-        Forms of the insult by category: ``{"generic": {"singular": "idiot", ...}, ...}``.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, lacks a column, a category or a form, or holds an unknown category
-        or one twice.
-    """
+    """Read a lexicon of insults."""
     lexicon: dict[str, dict[str, str]] = {}
     lines: dict[str, int] = {}
     for line, row in _rows(path):

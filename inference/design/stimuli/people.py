@@ -25,22 +25,6 @@ def draw_below(sizes: int | Integers, profile_ids: Integers, seed: int, *names: 
 
     The number is a hash of the profile's id and of a key drawn from the stream of ``seed`` and ``names``: the
     finaliser of Steele, Lea and Flood's SplitMix64 (doi:10.1145/2660193.2660195).
-
-    Parameters
-    ----------
-    sizes : int, or array of shape (n,)
-    profile_ids : array of shape (n,)
-
-    Returns
-    -------
-    array of shape (n,)
-
-    Examples
-    --------
-    >>> few = draw_below(6, np.array([3, 8]), 1, "likes")
-    >>> many = draw_below(6, np.arange(10), 1, "likes")
-    >>> bool((few == many[[3, 8]]).all())
-    True
     """
     key = stream(seed, "posts", *names).integers(2**64, size=1, dtype=np.uint64)
     mixed = _mix(_mix(profile_ids.astype(np.uint64)) ^ key)
@@ -93,19 +77,7 @@ class People:
 
 
 def load_people(path: Path, ids: Sequence[str]) -> People:
-    """Read a file of people.
-
-    Parameters
-    ----------
-    path : a YAML file with ``handles``, ``authors`` and ``repliers``
-    ids : the authors that the study asks for, such as ``black_male_03``
-
-    Raises
-    ------
-    InputError
-        The file is malformed, holds other groups or another number of authors than asked for, a pattern
-        without its number or with an unknown place, or two people whose accounts would be called the same.
-    """
+    """Read a file of people."""
     file, marked = read_checked(path, PeopleFile)
     check_counts(
         marked, "authors", "authors", {group: len(names) for group, names in file.authors.items()}, ids

@@ -39,19 +39,7 @@ class Texts:
 
 
 def load_texts(path: Path, ids: Sequence[str]) -> Texts:
-    """Read a file of texts.
-
-    Parameters
-    ----------
-    path : a YAML file with ``intensifier`` and ``topics``
-    ids : the texts that the study asks for, such as ``politics_07``
-
-    Raises
-    ------
-    InputError
-        The file is malformed, holds other topics or another number of texts than asked for, a text twice, or
-        a text without its places.
-    """
+    """Read a file of texts."""
     file, marked = read_checked(path, TextsFile)
     held = {topic: len(templates) for topic, templates in file.topics.items()}
     check_counts(marked, "topics", "texts", held, ids)
@@ -99,13 +87,6 @@ def fill(text: str, insult: Mapping[str, str] | None, intensifier: str | None) -
     after the bar where there is none; without a bar the place is then left out, as is ``{curse}`` without an
     intensifier. ``{a}`` becomes "a" or "an" after the next word, by its first letters. A place written with a
     capital gets one.
-
-    Examples
-    --------
-    >>> fill("Only {a} {singular|guy} would be {curse} late.", {"singular": "idiot"}, None)
-    'Only an idiot would be late.'
-    >>> fill("{A} {curse} {singular|friend} called.", None, "freaking")
-    'A freaking friend called.'
     """
     forms = insult or {}
 
@@ -122,15 +103,7 @@ def fill(text: str, insult: Mapping[str, str] | None, intensifier: str | None) -
 
 
 def problem(text: str) -> str | None:
-    """Say what is wrong with the places of a text and how to mend it; None where nothing is.
-
-    Examples
-    --------
-    >>> problem("So {curse} late because of some {singular|guy}.") is None
-    True
-    >>> problem("So late because of some {singular|guy}.")
-    'the text has no place for the intensifier; write {curse} before a noun or an adjective.'
-    """
+    """Say what is wrong with the places of a text and how to mend it; None where nothing is."""
     slots = list(_SLOT.finditer(text))
     names = [slot.group(1).lower() for slot in slots]
     known = (*FORMS, INTENSIFIER, ARTICLE)

@@ -34,19 +34,7 @@ Flags = NDArray[np.bool_]
 def model_answers(
     rater: RaterModel, advantage: Floats, seed: int, swapped: Integers, samples: int = 1
 ) -> Flags:
-    """Whether a model picks position A at each presentation of each sample.
-
-    Parameters
-    ----------
-    advantage : ndarray, shape (pairs,)
-        Utility of the profile in A less that of the profile in B, at the first presentation.
-    swapped : ndarray, shape (repeats,)
-        Pairs that come again with their sides swapped.
-
-    Returns
-    -------
-    ndarray of bool, shape (samples, pairs + repeats)
-    """
+    """Whether a model picks position A at each presentation of each sample."""
     impression = answer_stream(seed, rater).random(len(advantage))
     first = impression < expit(advantage + rater.position_bias)
     again = 1 - impression[swapped] < expit(rater.position_bias - advantage[swapped])
@@ -65,21 +53,7 @@ def panel_answers(
     rng: np.random.Generator,
     repeat_first: bool,
 ) -> Flags:
-    """Whether each respondent picks position A at each presentation.
-
-    Parameters
-    ----------
-    codes : ndarray, shape (respondents, tasks, 2, attributes)
-        Attribute codes of the profiles in positions A and B.
-    extra : ndarray, shape (respondents, tasks, 2)
-        Utility that the stimuli shown add to them.
-    repeat_first : bool
-        Whether the first pair comes again at the end with its sides swapped.
-
-    Returns
-    -------
-    ndarray of bool, shape (respondents, tasks) or (respondents, tasks + 1)
-    """
+    """Whether each respondent picks position A at each presentation."""
     respondents, tasks = codes.shape[:2]
     mean = utilities(rater, study, codes.reshape(-1, codes.shape[-1])).reshape(respondents, tasks, 2) + extra
     advantage = mean[..., 0] - mean[..., 1]

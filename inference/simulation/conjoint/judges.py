@@ -117,23 +117,7 @@ def level_spread(rater: RaterModel, study: Study) -> list[Floats]:
 
 
 def read_truth_table(source: Path | pd.DataFrame, study: Study) -> list[RaterModel]:
-    """Read the raters of a truth table, in the order of their first row.
-
-    Parameters
-    ----------
-    source : Path or DataFrame
-        Columns ``judge, judge_kind, prompt_id, parameter, feature, level, value``, where
-        ``parameter`` is ``part_worth`` (interactions as feature ``slur:identity``, level
-        ``racism:black_male``), ``heterogeneity_sd``, ``stimulus_sd`` (feature ``text`` without level,
-        or ``text:slur`` with or without one), ``position_bias``, ``inattention``, ``reliability`` or
-        ``noise``; the last four have no feature and level.
-    study : Study
-
-    Raises
-    ------
-    InputError
-        With file (or table), line and remedy.
-    """
+    """Read the raters of a truth table, in the order of their first row."""
     table, place = _read(source)
     values: dict[tuple[str, str, str], dict[str, dict[tuple[str, str], float]]] = {}
     for row, (judge, kind, prompt, parameter, feature, level, text) in enumerate(

@@ -64,12 +64,7 @@ class CellChoice:
 
 
 def cell_choice(study: Study, cells: pd.DataFrame, rater: RaterModel) -> CellChoice:
-    """Choice probabilities of c cells against a random opponent, by enumeration of all c x c pairs.
-
-    Parameters
-    ----------
-    cells : DataFrame of c rows, as from :func:`conjury.inference.design.profiles.attribute_cells`
-    """
+    """Choice probabilities of c cells against a random opponent, by enumeration of all c x c pairs."""
     if len(cells) > TRUE_CELLS:
         raise InputError(
             f"Study {study.name}: true values compare {len(cells):,} combinations of attributes, "

@@ -68,14 +68,7 @@ def stimulus_terms(rater: RaterModel, study: Study) -> list[StimulusTerm]:
 
 
 def stimulus_effects(study: Study, raters: Sequence[RaterModel], seed: int) -> pd.DataFrame:
-    """Effects of the stimuli at hand on the utility scale.
-
-    Returns
-    -------
-    DataFrame
-        ``judge, prompt, stimulus`` (the factor), ``id`` (such as ``politics_07``), ``feature, level``
-        (empty for an intercept), ``effect``; no rows where stimuli have no effects.
-    """
+    """Effects of the stimuli at hand on the utility scale."""
     rows = [
         (rater.judge, rater.prompt, term.stimulus, name, term.feature, level, float(effect))
         for rater in raters
@@ -93,13 +86,7 @@ def stimulus_effects(study: Study, raters: Sequence[RaterModel], seed: int) -> p
 def stimulus_utility(
     study: Study, rater: RaterModel, profiles: pd.DataFrame, codes: Integers, seed: int
 ) -> Floats:
-    """Utility that the stimuli at hand add to each of n profiles, shape (n,).
-
-    Parameters
-    ----------
-    profiles : DataFrame of n rows with a categorical column for each stimulus factor
-    codes : ndarray, shape (n, attributes)
-    """
+    """Utility that the stimuli at hand add to each of n profiles, shape (n,)."""
     total = np.zeros(len(profiles))
     for term in stimulus_terms(rater, study):
         effects = _standard(study, term, seed) * term.sd
@@ -108,15 +95,7 @@ def stimulus_utility(
 
 
 def difference_variance(term: StimulusTerm, own: Integers, other: Integers, same: bool) -> Floats:
-    """Variance between stimuli of the difference of two profiles' utilities, shape (r, c).
-
-    Parameters
-    ----------
-    own, other : ndarray, shape (r,) and (c,)
-        Entries of ``term.sd`` that the profiles hold.
-    same : bool
-        Whether both profiles show the same stimulus; an effect that both hold then cancels.
-    """
+    """Variance between stimuli of the difference of two profiles' utilities, shape (r, c)."""
     variance: Floats = term.sd[own, None] ** 2 + term.sd[other] ** 2
     return variance * (own[:, None] != other) if same else variance
 

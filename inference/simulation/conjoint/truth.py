@@ -41,35 +41,6 @@ def true_values(
     stimuli: the mean over stimulus sets of the study's size drawn anew from it, which is what confidence
     intervals that treat stimuli as random should cover. ``estimate_at_hand`` is the value for the very
     stimuli of one simulation, which is what intervals that take them as fixed should cover.
-
-    Parameters
-    ----------
-    study : Study
-    raters : sequence of RaterModel
-    stimulus_seed : int, optional
-        Seed of the stimuli at hand; without it, or without effects of stimuli, there is no column
-        ``estimate_at_hand``. It is missing for panels with random part-worths.
-    swapped : bool
-        Whether models judge some pairs again with the sides swapped, and have a ``reliability`` too.
-
-    Returns
-    -------
-    DataFrame
-        ``judge, prompt`` (empty for a panel), ``analysis`` (its name in the study file),
-        ``statistic, feature, level, by, estimate``, on the probability scale. Reference levels of
-        AMCEs are 0. ``by`` holds contrasts such as ``black_male - anonymous`` and is else empty.
-        Two further statistics have no analysis, feature and level: ``first_position``, the share
-        of pairs in which A is chosen, and ``reliability``, the share of swapped repeats in which the
-        same profile is chosen again.
-
-    Examples
-    --------
-    >>> from conjury.inference.study import load_study
-    >>> from conjury.inference.simulation.conjoint.judges import RaterModel
-    >>> fair = RaterModel("fair", "model", "baseline", part_worth={})
-    >>> values = true_values(load_study("moderation"), [fair])
-    >>> bool((values.loc[values["statistic"] == "mm", "estimate"].round(12) == 0.5).all())
-    True
     """
     cells = attribute_cells(study)
     at_hand = stimulus_seed is not None and any(rater.stimulus_sd for rater in raters)

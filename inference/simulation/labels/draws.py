@@ -55,13 +55,7 @@ def uniforms(stays: Floats, fresh: Floats, consistency: Floats) -> Floats:
 
 
 def categories(uniform: Floats, probability: Floats) -> Integers:
-    """Category of each deviate, shape (n,), where categories have probabilities of shape (n, A).
-
-    Examples
-    --------
-    >>> categories(np.array([0.1, 0.6, 0.95]), np.tile([0.5, 0.4, 0.1], (3, 1))).tolist()
-    [0, 1, 2]
-    """
+    """Category of each deviate, shape (n,), where categories have probabilities of shape (n, A)."""
     bounds = np.cumsum(probability[:, :-1], axis=1)
     return np.asarray((uniform[:, None] >= bounds).sum(axis=1), dtype=np.int64)
 
@@ -135,24 +129,7 @@ def passes(accuracy: float, missing: float, consistency: float, k: int) -> tuple
 def panel_agreement(
     probability: Floats, correlation: float, sides: Sequence[Sequence[int]], people: int
 ) -> Floats:
-    """What an item adds to the agreement of a panel on which side of a distinction it is.
-
-    Parameters
-    ----------
-    probability : ndarray, shape (A,)
-        Of each answer by one person, in the order in which deviates are cut into answers.
-    correlation : float
-        Of the deviates behind two people's answers.
-    sides : sequence of sequences of int
-        Answers on each of S sides, by their place in ``probability``; people with other answers take no part.
-    people : int
-
-    Returns
-    -------
-    ndarray, shape (S + 3,)
-        Expected: share of pairs who agree where there are two people, whether there are two, whether there is
-        one, and share of people on each side where there is one.
-    """
+    """What an item adds to the agreement of a panel on which side of a distinction it is."""
     bounds = np.concatenate([[0.0], np.cumsum(probability)[:-1], [1.0]])
     each = np.diff(curve(np.minimum(bounds, 1.0), correlation, grid()), axis=0)
     on = np.array([each[list(side)].sum(axis=0) for side in sides])
@@ -164,16 +141,7 @@ def panel_agreement(
 
 
 def fleiss(sums: Floats) -> tuple[float, float]:
-    """Observed agreement and Fleiss' kappa from sums over items of `panel_agreement`.
-
-    Examples
-    --------
-    >>> each = np.array([0.9, 0.1])
-    >>> sums = [panel_agreement(each, 0.0, sides, 7) for sides in ([[0], [1]], [[1], [0]])]
-    >>> observed, kappa = fleiss(sums[0] + sums[1])
-    >>> round(observed, 2), round(kappa, 2)
-    (0.82, 0.64)
-    """
+    """Observed agreement and Fleiss' kappa from sums over items of `panel_agreement`."""
     observed, share = sums[0] / sums[1], sums[3:] / sums[2]
     chance = float(share @ share)
     return float(observed), float((observed - chance) / (1 - chance))

@@ -54,17 +54,7 @@ class Units:
 def make_up(
     study: ItemStudy, truth: LabelTruth, size: int | None, seed: int
 ) -> tuple[pd.DataFrame, Integers, list[Units]]:
-    """Make up items and what they are.
-
-    Returns
-    -------
-    items : DataFrame
-        ``item_id``, the strata, ``n_lines`` where lines are labelled, ``text``.
-    cell : ndarray, shape (n,)
-        Cell of the truth table that each item is of.
-    units : list of Units
-        By task of the study.
-    """
+    """Make up items and what they are."""
     cells = list(truth.cells())
     counts = share_out([count for _, count in cells], size)
     cell = np.repeat(np.arange(len(cells)), counts)
@@ -86,13 +76,7 @@ def make_up(
 
 
 def share_out(counts: Sequence[int], size: int | None) -> list[int]:
-    """Share a number of items out in proportion to counts, by largest remainders.
-
-    Examples
-    --------
-    >>> share_out([326, 173], 10)
-    [7, 3]
-    """
+    """Share a number of items out in proportion to counts, by largest remainders."""
     total = sum(counts)
     if size is None:
         return list(counts)

@@ -50,21 +50,7 @@ def simulate_ratings_of(
     cut: Floats,
     beta: Floats,
 ) -> Codes:
-    """Make ratings of fresh items by fresh judges in the group's design.
-
-    Parameters
-    ----------
-    within, between, spread : ndarray, shape (D, D)
-        Correlations of residuals, covariances of item effects and of severities.
-    cut : ndarray, shape (D, L)
-        Cut-points; missing beyond those of a dimension.
-    beta : ndarray, shape (C, D)
-
-    Returns
-    -------
-    ndarray, shape (D, n)
-        Positions of ratings; -1 where the group has none.
-    """
+    """Make ratings of fresh items by fresh judges in the group's design."""
     size, n = data.y.shape
     latent = (data.x @ beta)[data.item] + _normals(rng, within, n)
     if between is not None:

@@ -105,14 +105,7 @@ def dimension_data(
     covariates: Sequence[str] = (),
     scale: Sequence[float] | None = None,
 ) -> DimensionData:
-    """Bring judgments on several dimensions into arrays, group by group.
-
-    Raises
-    ------
-    InputError
-        For fewer than two dimensions, labels, an unknown covariate, or no group whose ratings differ on two
-        dimensions.
-    """
+    """Bring judgments on several dimensions into arrays, group by group."""
     require_columns(judgments, ["dimension"], "judgments")
     known = [str(name) for name in as_text(judgments["dimension"]).dropna().unique()]
     names = known if dimensions is None else [str(name) for name in dimensions]

@@ -17,13 +17,7 @@ from .tables import correlations
 
 
 def default_priors() -> dict[str, Prior]:
-    """Priors under which every correlation is as likely as another.
-
-    Examples
-    --------
-    >>> default_priors()["sd"].in_words().split(": ")[1]
-    'half-t with df 2 and scale 1'
-    """
+    """Priors under which every correlation is as likely as another."""
     return {
         "sd": Prior(
             "half_t",
@@ -91,11 +85,6 @@ def covariances(rng: np.random.Generator, df: float, scale: float, n: int, size:
 
     Each standard deviation is half-t with these degrees of freedom and scale; each correlation rho has
     density proportional to ``(1 - rho^2)^(df / 2 - 1)``.
-
-    References
-    ----------
-    Huang, A. and Wand, M. P. (2013). Simple marginally noninformative prior distributions for covariance
-    matrices. Bayesian Analysis 8(2), 439-452. doi:10.1214/13-BA815
     """
     precision = scale**2 * rng.standard_gamma(0.5, (size, n))
     return inverse_wishart(rng, df + n - 1, 2 * df * precision)

@@ -42,11 +42,6 @@ def check_labels(
 
     Agreement above what the fitted model makes is what shared errors look like: the model has judges err
     independently.
-
-    Parameters
-    ----------
-    prevalence : ndarray, shape (R, K)
-    confusion : ndarray, shape (R, J, K, K)
     """
     made = replicate(data, prevalence, confusion, rng)
     judges = pd.DataFrame({"judge": np.array(data.ratings.judges)[data.ratings.judge]})
@@ -78,17 +73,7 @@ def replicate(data: Labelled, prevalence: Floats, confusion: Floats, rng: np.ran
 
 
 def agreements(data: Labelled, label: Codes) -> dict[str, float]:
-    """Share of pairs of judgments of one item that agree, among people, among models and between them.
-
-    Parameters
-    ----------
-    label : ndarray of int, shape (n,)
-
-    Returns
-    -------
-    dict
-        Kinds of pairs that occur; several samples of one model pair up too.
-    """
+    """Share of pairs of judgments of one item that agree, among people, among models and between them."""
     ratings, size = data.ratings, len(data.labels)
     counts = {
         kind: np.bincount((ratings.item * size + label)[part], minlength=len(ratings.items) * size).reshape(
@@ -112,17 +97,7 @@ def agreements(data: Labelled, label: Codes) -> dict[str, float]:
 
 
 def shared_errors(agreement: pd.DataFrame) -> list[str]:
-    """Say which judges agree more than judges who err independently would.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"statistic": ["agreement of people"], "observed": [0.79], "expected": [0.7],
-    ...     "lower": [0.68], "upper": [0.71]})
-    >>> print(*shared_errors(table))
-    The agreement of people is 79%, judges who err independently would have 68% to 71%: beyond the true \
-class they share errors or views, so intervals are too narrow, and the class may not be theirs; fit them \
-alone to see what it is for them.
-    """
+    """Say which judges agree more than judges who err independently would."""
     return [
         f"The {row['statistic']} is {row['observed']:.0%}, judges who err independently would have "
         f"{row['lower']:.0%} to {row['upper']:.0%}: beyond the true class they share errors or views, so "

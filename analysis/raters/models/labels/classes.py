@@ -44,12 +44,6 @@ def find_patterns(
     """Group items whose judges gave the same labels; each argument but the sizes has shape (n,).
 
     A judge may label an item several times; each answer counts.
-
-    Examples
-    --------
-    >>> made = find_patterns(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 0]), np.array([1, 0, 0, 1]), 2, 2, 2)
-    >>> made.answer.tolist(), made.count.tolist()
-    ([[1, 2]], [2])
     """
     none = n_judges * n_labels
     answer = judge * n_labels + label
@@ -64,13 +58,7 @@ def find_patterns(
 
 
 def spread_logits(n_labels: int) -> Floats:
-    """Matrix (K (K - 1), K K) that lays logits of wrong labels out as rows of classes, 0 for the right one.
-
-    Examples
-    --------
-    >>> (np.array([-1.0, -2.0]) @ spread_logits(2)).reshape(2, 2).tolist()
-    [[0.0, -1.0], [-2.0, 0.0]]
-    """
+    """Matrix (K (K - 1), K K) that lays logits of wrong labels out as rows of classes, 0 for the right one."""
     wrong = np.flatnonzero(~np.eye(n_labels, dtype=bool).ravel())
     spread = np.zeros((len(wrong), n_labels**2))
     spread[np.arange(len(wrong)), wrong] = 1.0
@@ -78,26 +66,13 @@ def spread_logits(n_labels: int) -> Floats:
 
 
 def confusion_of(logits: Floats, n_labels: int) -> Floats:
-    """Confusion matrices (..., K, K), true class by label, from logits (..., K (K - 1)) of wrong labels.
-
-    Examples
-    --------
-    >>> confusion_of(np.log([1 / 3, 1.0]), 2).round(6).tolist()
-    [[0.75, 0.25], [0.5, 0.5]]
-    """
+    """Confusion matrices (..., K, K), true class by label, from logits (..., K (K - 1)) of wrong labels."""
     full = (logits @ spread_logits(n_labels)).reshape(*logits.shape[:-1], n_labels, n_labels)
     return np.asarray(np.exp(full - logsumexp(full, axis=-1, keepdims=True)))
 
 
 def log_joint(prevalence: Floats, confusion: Floats, patterns: Patterns) -> Floats:
-    """Log probability of each class together with each pattern of answers, shape (P, K).
-
-    Parameters
-    ----------
-    prevalence : ndarray, shape (K,)
-    confusion : ndarray, shape (J, K, K)
-        Judge, true class, label.
-    """
+    """Log probability of each class together with each pattern of answers, shape (P, K)."""
     judges, classes, labels = confusion.shape
     with np.errstate(divide="ignore"):
         told = np.log(confusion).transpose(0, 2, 1).reshape(judges * labels, classes)
@@ -118,13 +93,7 @@ def class_posterior(prevalence: Floats, confusion: Floats, patterns: Patterns) -
 
 
 def mean_class_posterior(prevalence: Floats, confusion: Floats, patterns: Patterns) -> Floats:
-    """Posterior of each pattern's true class, shape (P, K), averaged over S draws of the parameters.
-
-    Parameters
-    ----------
-    prevalence : ndarray, shape (S, K)
-    confusion : ndarray, shape (S, J, K, K)
-    """
+    """Posterior of each pattern's true class, shape (P, K), averaged over S draws of the parameters."""
     total = np.zeros((len(patterns.count), patterns.n_labels))
     for shares, matrices in zip(prevalence, confusion, strict=True):
         total += class_posterior(shares, matrices, patterns)
@@ -142,24 +111,7 @@ def agreement(prevalence: Floats, one: Floats, other: Floats) -> Floats:
 
 
 def best_order(confusion: Floats, weight: Floats) -> tuple[int, ...]:
-    """Find the order of classes in which judges are right most often.
-
-    Parameters
-    ----------
-    confusion : ndarray, shape (J, K, K)
-    weight : ndarray, shape (J,)
-        How many answers each judge gave.
-
-    Returns
-    -------
-    tuple of int, length K
-        ``(0, 1, ...)`` where every class bears its own name; anything else means switched labels.
-
-    Examples
-    --------
-    >>> best_order(np.array([[[0.1, 0.9], [0.8, 0.2]]]), np.array([10.0]))
-    (1, 0)
-    """
+    """Find the order of classes in which judges are right most often."""
     mean = np.tensordot(weight / weight.sum(), confusion, axes=1)
     _, order = linear_sum_assignment(-mean)
     return tuple(int(place) for place in order)
@@ -170,11 +122,6 @@ def centring(answers: Sequence[int] | Codes, n_labels: int, spread: float) -> Fl
 
     The more answers a person gave in a class, about ``answers / K`` of them, the better the matrix is known
     on its own, against a spread between people of ``spread`` on the logit scale.
-
-    Examples
-    --------
-    >>> centring([0, 54], 2, 0.5).tolist()
-    [0.0, 0.5]
     """
     information = np.asarray(answers, dtype=float) / n_labels * _INFORMATION * spread**2
     return np.asarray(information / (1.0 + information))

@@ -137,15 +137,7 @@ def read_labels(
 
 
 def rare_labels(told: pd.Series[str], least: int) -> dict[str, int]:
-    """Count labels that occur less than ``least`` times and in less than ``RARE_SHARE`` of judgments.
-
-    Examples
-    --------
-    >>> rare_labels(pd.Series(["yes", "no"] * 1000 + ["n/a"] * 8), 10)
-    {'n/a': 8}
-    >>> rare_labels(pd.Series(["yes", "no"] * 10 + ["n/a"] * 8), 10)
-    {}
-    """
+    """Count labels that occur less than ``least`` times and in less than ``RARE_SHARE`` of judgments."""
     counts = told.value_counts()
     rare = counts[(counts < least) & (counts < RARE_SHARE * len(told))].sort_index()
     return {str(name): int(count) for name, count in rare.items()}

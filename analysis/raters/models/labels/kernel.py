@@ -14,26 +14,7 @@ from ....numerics.types import Codes, Floats
 def log_likelihood(
     log_prevalence: Floats, logits: Floats, row: Codes, answer: Codes, count: Codes
 ) -> tuple[float, Floats, Floats]:
-    """As `label_classes.log_likelihood`, with its gradient by the first two arguments.
-
-    Parameters
-    ----------
-    log_prevalence : ndarray, shape (K,)
-    logits : ndarray, shape (N, K (K - 1))
-        Logits of wrong labels against the right one, class by class.
-    row : ndarray of int, shape (J,)
-        Row of ``logits`` that holds each judge.
-    answer : ndarray of int, shape (P, R)
-        ``judge * K + label``, ``J * K`` where there is no answer.
-    count : ndarray of int, shape (P,)
-        Items with each pattern of answers.
-
-    Returns
-    -------
-    value : float
-    by_log_prevalence : ndarray, shape (K,)
-    by_logits : ndarray, shape (N, K (K - 1))
-    """
+    """As `label_classes.log_likelihood`, with its gradient by the first two arguments."""
     size, judges = len(log_prevalence), len(row)
     told = np.empty((judges * size, size))
     for j in range(judges):

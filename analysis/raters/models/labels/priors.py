@@ -16,13 +16,7 @@ from .data import PEOPLE_SD, Labelled
 
 
 def default_priors(n_labels: int) -> dict[str, Prior]:
-    """Priors that have judges right three times out of four, give or take a lot.
-
-    Examples
-    --------
-    >>> print(default_priors(2)["people"].in_words())
-    SD of these logits between the people of a panel: half-normal with sd 0.7
-    """
+    """Priors that have judges right three times out of four, give or take a lot."""
     wrong = float(np.log(0.25 / 0.75 / (n_labels - 1)))
     return {
         "prevalence": Prior("dirichlet", (1.0,), "shares of the true classes"),
@@ -46,14 +40,7 @@ def assumed_priors(n_labels: int, changes: Mapping[str, Any] | None) -> dict[str
 def draw_parameters(
     data: Labelled, priors: Priors, rng: np.random.Generator, size: int
 ) -> tuple[Floats, Floats]:
-    """Draw prevalence and everyone's confusion matrix from the priors.
-
-    Returns
-    -------
-    prevalence : ndarray, shape (size, K)
-    confusion : ndarray, shape (size, J, K, K)
-        Judge, true class, label.
-    """
+    """Draw prevalence and everyone's confusion matrix from the priors."""
     n_labels = len(data.labels)
     n_wrong = n_labels * (n_labels - 1)
     prevalence = priors["prevalence"].draws(rng, (size, n_labels))

@@ -146,14 +146,7 @@ class Cells:
 
 
 def ordinal_data(ratings: Ratings, covariates: Sequence[str] = ()) -> OrdinalData:
-    """Arrange ratings for the model, and refuse what it cannot say anything about.
-
-    Raises
-    ------
-    InputError
-        For labels, fewer than two people, no item with ratings by two of them, a single category, a
-        judge whose ratings are all alike where that judge is a group, or an unknown covariate.
-    """
+    """Arrange ratings for the model, and refuse what it cannot say anything about."""
     if not ratings.numeric:
         raise InputError(
             f"These judgments are labels ({listed(ratings.categories)}); rater_model needs ordered ratings, "

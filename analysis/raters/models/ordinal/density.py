@@ -73,16 +73,7 @@ class Parameters:
 
 
 class Density:
-    """Log density of the posterior and its gradient, for a sampler.
-
-    Parameters
-    ----------
-    data : OrdinalData
-    found : Cells
-    priors : mapping of str to Prior
-    link : {"logit", "probit"}
-    at : Grid
-    """
+    """Log density of the posterior and its gradient, for a sampler."""
 
     def __init__(self, data: OrdinalData, found: Cells, priors: Priors, link: str, at: Grid) -> None:
         self.data, self.priors = data, priors

@@ -28,10 +28,6 @@ def rater_graph(data: OrdinalData, found: Cells, priors: Priors, link: str, at: 
     are chosen so that the sampler meets little correlation: thresholds enter as shares of categories,
     and people's severities and log discriminations sum to zero within a panel, about the members' mean; the
     typical person of a panel lies a little off it.
-
-    Returns
-    -------
-    pymc.Model
     """
     pymc, pt = library("pymc"), library("pytensor.tensor")
     from ..libraries import LogLikelihood

@@ -15,13 +15,7 @@ DRAWS = 60
 
 
 def item_table(draws: Draws, data: OrdinalData, found: Cells, at: Grid, alpha: float) -> pd.DataFrame:
-    """Quality of each item, as people judge it, in standard deviations within strata.
-
-    Returns
-    -------
-    DataFrame
-        ``item_id, estimate, std_error, lower, upper, n_ratings`` (by people, from whom quality is known).
-    """
+    """Quality of each item, as people judge it, in standard deviations within strata."""
     some = draws.some(DRAWS)
     far = np.abs(some.quality).max() + at.nodes[-1]
     nodes = np.arange(-np.ceil(far / at.step), np.ceil(far / at.step) + 1) * at.step

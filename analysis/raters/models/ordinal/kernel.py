@@ -215,51 +215,7 @@ def log_likelihood(
     n_window: int,
     probit: bool,
 ) -> tuple[Any, Floats, Floats, Floats, Floats, Floats, Floats]:
-    """Log likelihood of all ratings and its gradient.
-
-    Parameters
-    ----------
-    slope : ndarray, shape (J,)
-        Discrimination of each judge.
-    shift : ndarray, shape (J, S)
-        What is added for each judge and stratum.
-    own : ndarray, shape (G,)
-        Standard deviation of own effects of items in each group; 0 for groups without.
-    cut : ndarray, shape (G, K - 1)
-        Thresholds.
-    centre : ndarray, shape (S,)
-        Where the qualities of each stratum have their weights; with ``shape`` 0 their mean.
-    shape : ndarray, shape (B,)
-        Heights of bumps in the log density of qualities, which is else that of a standard normal variable;
-        their centres lie evenly from -3 to 3.
-    inner_nodes, inner_weights : ndarray, shape (R,)
-        Grid of standardised own effects, and masses that sum to 1.
-    pair_judge, pair_stratum, pair_group : ndarray, shape (P,)
-        Judge and stratum (0 for people) of each pair that occurs, and the judge's group.
-    cell_start : ndarray, shape (P + 1,)
-        Where the cells of each pair begin.
-    rating_start : ndarray, shape (C + 1,)
-        Where the ratings of each cell begin in ``rating``, which holds categories.
-    item_start : ndarray, shape (I + 1,)
-        Where the cells of each item begin in ``item_cell``.
-    item_models : ndarray, shape (I,)
-        Where those of models begin, after those of people.
-    item_weight : ndarray, shape (I,)
-        How many items are alike.
-    item_stratum : ndarray, shape (I,)
-    step : float
-        Distance of the nodes.
-    n_window : int
-        Nodes that are used around each centre.
-    probit : bool
-        Normal, else logistic, link.
-
-    Returns
-    -------
-    float
-    ndarrays like ``slope, shift, own, cut, centre, shape``
-        The gradient.
-    """
+    """Log likelihood of all ratings and its gradient."""
     begin = np.empty(len(centre), dtype=np.int64)
     least, most = np.int64(1 << 30), np.int64(-(1 << 30))
     for s in range(len(centre)):

@@ -36,39 +36,7 @@ def unpacked(
     share: Floats,
     sd: float,
 ) -> tuple[Floats, ...]:
-    """Parameters of the likelihood at ``vector``, shape (D,), and what they are made of.
-
-    Parameters
-    ----------
-    places : ndarray, shape (7,)
-        Number of groups, of panels and of categories; where discriminations of models and standard
-        deviations of own effects begin; where the shape of the qualities begins, and its length.
-    panels : ndarray, shape (n, 8)
-        Of each set of deviations: 0 for severities or 1 for log discriminations, where their standard
-        deviation and where they begin, where in ``members`` their judges begin and end, the panel, and
-        where the share of careless people and the place of the typical person are.
-    known : ndarray, shape (n,)
-        How far they are sampled as themselves, 1, or in units of their standard deviation, 0.
-    members : ndarray
-        Judges, panel by panel.
-    repeated : ndarray, shape (R,)
-        Groups with own effects of items.
-    covariates : ndarray, shape (C, 3)
-        Number of levels, where effects on quality and where biases begin.
-    level : ndarray, shape (C, S)
-        Level of each covariate in each stratum.
-    group : ndarray, shape (J,)
-    share : ndarray, shape (S,)
-    sd : float
-        Standard deviation of the link's noise.
-
-    Returns
-    -------
-    slope (J,), shift (J, S), own (G,), cut (G, K - 1), centre (S,), shape (B,)
-        As ``log_likelihood`` takes them.
-    shares (G, K), cumulative, quantile (G, K - 1), of_group, scale (G,), quality (S,)
-        In units of the link's standard deviation, or of quality.
-    """
+    """Parameters of the likelihood at ``vector``, shape (D,), and what they are made of."""
     n_groups, n_panels, n_categories, models_at, own_at, shape_at, n_bumps = places
     n_models, n_strata, n_judges = n_groups - n_panels, len(share), len(group)
     n_cut = n_categories - 1
@@ -144,18 +112,7 @@ def density_from(
     likelihood: float,
     by: tuple[Floats, ...],
 ) -> float:
-    """Log density at ``vector``; its gradient is written to ``gradient``, both of shape (D,).
-
-    Parameters
-    ----------
-    priors : ndarray, shape (10, 4)
-        Family and numbers, in the order of ``ordinal_priors.PRIORS``, and, of careless people, the standard
-        deviation of their log discriminations.
-    at : tuple
-        What ``unpacked`` returns.
-    likelihood, by
-        What ``log_likelihood`` returns.
-    """
+    """Log density at ``vector``; its gradient is written to ``gradient``, both of shape (D,)."""
     n_groups, n_panels, n_categories, models_at, own_at, shape_at, n_bumps = places
     n_models, n_strata, n_judges = n_groups - n_panels, len(share), len(group)
     n_cut = n_categories - 1
