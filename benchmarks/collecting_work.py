@@ -20,10 +20,10 @@ from typing import Any
 
 from measure import peak_memory
 
-from conjury.inference.backends.base import Desk
+from conjury.inference.backends.base import Recorder
 from conjury.inference.backends.compose import completion
 from conjury.inference.backends.shards import Limits, write_shards
-from conjury.inference.collecting.collect import Order, Plan, collect
+from conjury.inference.collecting.collect import Job, Plan, collect
 from conjury.inference.collecting.prices import Tokens
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.collecting.spending import Budget
@@ -57,13 +57,13 @@ def draw(scratch: Path, pairs: int) -> None:
     save_design(replace(design, posts=design.posts.assign(media=addresses)), scratch / "design")
 
 
-def order(scratch: Path, pairs: int, prompts: list[str], *, images: bool = False, samples: int = 1) -> Order:
+def order(scratch: Path, pairs: int, prompts: list[str], *, images: bool = False, samples: int = 1) -> Job:
     known = study()
     folder = RunFolder(scratch)
-    material = folder.material(known, pairs, images)
+    content = folder.content(known, pairs, images)
     chosen = [prompt for prompt in known.prompts if prompt.id in prompts]
     ask = Sampling(model=MODEL, samples=samples, settings=SETTINGS)
-    return Order(known, JUDGE, ask, chosen, material.subjects, material.count, folder.media(known, None))
+    return Job(known, JUDGE, ask, chosen, content.subjects, content.count, folder.media(known, None))
 
 
 def conjury(scratch: Path, n: int, url: str) -> Found:
@@ -177,9 +177,9 @@ class Instant:
     def settings(self) -> dict[str, Any]:
         return {}
 
-    def run(self, requests: Iterator[Request], desk: Desk) -> None:
+    def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
         for request in requests:
-            desk.record(Outcome(request.key, completion(request, "A", model=MODEL, usage=(300, 1))))
+            recorder.record(Outcome(request.key, completion(request, "A", model=MODEL, usage=(300, 1))))
             self.asked += 1
             if self.asked % self.step == 0:
                 self.memory.append(memory())

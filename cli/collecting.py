@@ -16,7 +16,7 @@ from .run_words import console, show_plan, show_requests, tell_end
 from .runs import has_outcomes, run_folder, write_tables
 
 if TYPE_CHECKING:
-    from conjury.inference.collecting.collect import Order, Plan, Tally
+    from conjury.inference.collecting.collect import Job, Plan, Tally
     from conjury.inference.collecting.runs import RunFolder
     from conjury.inference.collecting.spending import Budget
     from conjury.inference.ledger import Ledger
@@ -49,7 +49,7 @@ def collect_judgments(
 ) -> int:
     """Ask one judge what it has not answered yet, and write the tables of the run; return an exit code."""
     from conjury.inference.collecting.batching import export_requests, release_unsent
-    from conjury.inference.collecting.collect import Order, plan
+    from conjury.inference.collecting.collect import Job, plan
     from conjury.inference.collecting.prices import read_prices
     from conjury.inference.collecting.run_inputs import begun_facts, merged_facts, run_facts
     from conjury.inference.collecting.spending import Budget
@@ -71,14 +71,14 @@ def collect_judgments(
             f"{running.prices or 'the price table'}; add it to a table of your own, named with --prices."
         )
     pictures = find_pictures_of(known, folder, chosen, running)
-    material = folder.material(known, running.pairs, running.images, not running.dry_run, pictures)
-    facts = run_facts(known, judge, ask, chosen, material.facts, pictures.drawn if pictures else None)
+    content = folder.content(known, running.pairs, running.images, not running.dry_run, pictures)
+    facts = run_facts(known, judge, ask, chosen, content.facts, pictures.drawn if pictures else None)
     if running.dry_run:
         begun = folder.ledger.is_file()
-        order = Order(
-            *(known, judge, ask, chosen, material.subjects, material.count),
+        order = Job(
+            *(known, judge, ask, chosen, content.subjects, content.count),
             folder.media(known, None, pictures),
-            put_to=material.put_to,
+            put_to=content.put_to,
         )
         with Ledger.open(folder.ledger, write=False) if begun else nullcontext() as opened:
             if opened is not None:
@@ -90,8 +90,8 @@ def collect_judgments(
         before = begun_facts(ledger.get("inputs"), ledger.counts())
         ledger.set("inputs", merged_facts(before, facts, folder.path))
         media = folder.media(known, ledger, pictures)
-        order = Order(
-            *(known, judge, ask, chosen, material.subjects, material.count, media), put_to=material.put_to
+        order = Job(
+            *(known, judge, ask, chosen, content.subjects, content.count, media), put_to=content.put_to
         )
         if not running.batch:
             release_unsent(ledger, judge)
@@ -108,7 +108,7 @@ def collect_judgments(
                 console.print(f"Answers so far are in {folder.ledger}; `conjury parse` makes their tables.")
             raise
         if has_outcomes(ledger):
-            write_tables(known, ledger, folder, material, prices, running.rule)
+            write_tables(known, ledger, folder, content, prices, running.rule)
         waiting = sum(batch.n for batch in ledger.batches(judge, live=True))
     tell_end(known, study, folder, tally, waiting, planned.spent or 0.0, running.max_cost)
     if tally.stopped == "interrupted":
@@ -117,7 +117,7 @@ def collect_judgments(
 
 
 def _run(
-    order: Order, ledger: Ledger, folder: RunFolder, budget: Budget, planned: Plan, running: Running
+    order: Job, ledger: Ledger, folder: RunFolder, budget: Budget, planned: Plan, running: Running
 ) -> Tally:
     from conjury.inference.collecting.batching import collect_by_batch, import_results
     from conjury.inference.collecting.choose import Route, choose_backend

@@ -13,7 +13,7 @@ from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.tables.columns import listed
 
 if TYPE_CHECKING:
-    from conjury.inference.collecting.collect import Order, Plan, Tally
+    from conjury.inference.collecting.collect import Job, Plan, Tally
     from conjury.inference.collecting.prices import Prices
     from conjury.inference.collecting.runs import RunFolder
     from conjury.inference.collecting.spending import Budget
@@ -24,7 +24,7 @@ console = Console(highlight=False, markup=False, soft_wrap=True)
 SECONDS_AN_ANSWER = 1.0  # assumed until answers are there
 
 
-def show_plan(order: Order, planned: Plan, budget: Budget, prices: Prices, running: Running) -> None:
+def show_plan(order: Job, planned: Plan, budget: Budget, prices: Prices, running: Running) -> None:
     """Print how much there is to ask, what it will cost and about how long it will take."""
     ask, tokens, sent = order.ask, planned.tokens, planned.remaining
     ahead = sent + planned.waiting
@@ -52,7 +52,7 @@ def show_plan(order: Order, planned: Plan, budget: Budget, prices: Prices, runni
         console.print(f"  {name:<9} {text}")
 
 
-def _partly(order: Order) -> str:
+def _partly(order: Job) -> str:
     """Say which prompts are put to some of the subjects only."""
     fewer = [
         f"{prompt.id} to {order.put_to[prompt.id]:,}"

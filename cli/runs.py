@@ -17,7 +17,7 @@ from .run_words import console
 
 if TYPE_CHECKING:
     from conjury.inference.collecting.prices import Prices
-    from conjury.inference.collecting.runs import Material, RunFolder
+    from conjury.inference.collecting.runs import RunContent, RunFolder
     from conjury.inference.ledger import Ledger
 
 
@@ -39,18 +39,18 @@ def open_run(study: str, out: Path | None) -> tuple[Study | ItemStudy, RunFolder
     return known, folder
 
 
-def asked_material(study: Study | ItemStudy, folder: RunFolder, ledger: Ledger) -> Material:
+def asked_content(study: Study | ItemStudy, folder: RunFolder, ledger: Ledger) -> RunContent:
     """Gather what was shown in a run; refuse a study that has changed since."""
     from conjury.inference.collecting.run_inputs import check_answers, check_study, study_facts
 
     inputs = ledger.get("inputs") or {}
     stimuli = inputs.get("subjects", {}).get("stimuli")
-    material = folder.material(study)
+    content = folder.content(study)
     if stimuli is not None:
-        material = replace(material, facts=material.facts | {"stimuli": stimuli})
-    check_study(inputs, study_facts(study, material.facts), folder.path)
+        content = replace(content, facts=content.facts | {"stimuli": stimuli})
+    check_study(inputs, study_facts(study, content.facts), folder.path)
     check_answers(inputs, study, folder.path)
-    return material
+    return content
 
 
 def has_outcomes(ledger: Ledger) -> bool:
@@ -62,7 +62,7 @@ def write_tables(
     study: Study | ItemStudy,
     ledger: Ledger,
     folder: RunFolder,
-    material: Material,
+    content: RunContent,
     prices: Prices,
     rule: str,
 ) -> None:
@@ -82,10 +82,10 @@ def write_tables(
         ledger.answers(),
         rule=rule,
         cost=cost,
-        shown=material.shown,
-        lines=material.lines,
-        tasks=material.tasks,
-        profiles=material.profiles,
+        shown=content.shown,
+        lines=content.lines,
+        tasks=content.tasks,
+        profiles=content.profiles,
     )
     files = made.write(folder.path)
     console.print(f"Tables in {folder.path}: {listed(file.name for file in files)}")
@@ -139,12 +139,12 @@ def retry(study: str, out: Path | None, statuses: Sequence[str], judge: str | No
             )
     known, folder = open_run(study, out)
     with Ledger.open(folder.ledger) as ledger:
-        material = asked_material(known, folder, ledger)
+        content = asked_content(known, folder, ledger)
         asked = list((ledger.get("inputs") or {}).get("judges", {}))
         if judge is not None and judge not in asked:
             hint = did_you_mean(judge, asked)
             raise InputError(f"--judge {judge}: this run never asked it{hint}; use {listed(asked)}.")
-        read = run_tables(known, ledger.answers(judge), shown=material.shown, lines=material.lines).judgments
+        read = run_tables(known, ledger.answers(judge), shown=content.shown, lines=content.lines).judgments
         wanted = read[read["status"].isin(list(statuses))]
         keys = wanted["request_key"].unique().tolist()
         marked = ledger.ask_again(keys)
@@ -174,8 +174,8 @@ def parse(study: str, out: Path | None, rule: str, prices: Path | None) -> None:
                 f"{folder.path}: nothing has been received in this run yet, so there are no tables to write; "
                 f"run `conjury collect {study} --judge ...` first."
             )
-        material = asked_material(known, folder, ledger)
-        write_tables(known, ledger, folder, material, read_prices(prices), rule)
+        content = asked_content(known, folder, ledger)
+        write_tables(known, ledger, folder, content, read_prices(prices), rule)
     if rule != "default":
         for name in names:
             console.print(explain(name))

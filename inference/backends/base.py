@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from ..ledger.exchanges import Outcome, Request
 
 
-class Desk(Protocol):
+class Recorder(Protocol):
     """What a backend is given besides requests."""
 
     def record(self, outcome: Outcome) -> None:
@@ -29,9 +29,9 @@ class Desk(Protocol):
 
 
 class Backend(Protocol):
-    """Asks one model; ``run`` returns when ``requests`` is exhausted or ``desk.stopping()``.
+    """Asks one model; ``run`` returns when ``requests`` is exhausted or ``recorder.stopping()``.
 
-    Every request that ``run`` took from the iterator and sent ends in exactly one ``desk.record``. Requests
+    Every request that ``run`` took from the iterator and sent ends in exactly one ``recorder.record``. Requests
     are taken lazily, not many more than can be in flight. What concerns all requests, such as a wrong key or
     an unknown model, is raised as InputError instead of being recorded 10,000 times.
     """
@@ -39,5 +39,5 @@ class Backend(Protocol):
     def settings(self) -> dict[str, Any]:
         """What can be told of the model and its engine, free of secrets; kept with the run."""
 
-    def run(self, requests: Iterator[Request], desk: Desk) -> None:
+    def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
         """Answer the requests."""

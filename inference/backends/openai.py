@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import InputError
 from ..ledger.exchanges import Attempt, Outcome, Request
 from ..requests.media import resolve
-from .base import Desk
+from .base import Recorder
 from .client import (
     NO_ANSWER,
     NO_CONNECTION,
@@ -75,18 +75,18 @@ class OpenAIBackend:
             "client": VERSION,
         }
 
-    def run(self, requests: Iterator[Request], desk: Desk) -> None:
+    def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
         """Answer the requests; see :class:`conjury.inference.backends.base.Backend`."""
-        asyncio.run(_Run(self, requests, desk).run())
+        asyncio.run(_Run(self, requests, recorder).run())
 
 
 class _Run:
     """One run: workers that take a request each, until none is left or it is time to stop."""
 
-    def __init__(self, backend: OpenAIBackend, requests: Iterator[Request], desk: Desk) -> None:
+    def __init__(self, backend: OpenAIBackend, requests: Iterator[Request], recorder: Recorder) -> None:
         self.backend = backend
         self.requests = requests
-        self.desk = desk
+        self.recorder = recorder
         self.pace = backend.pace
         self.error: Exception | None = None
         self.reached = False
@@ -100,7 +100,7 @@ class _Run:
             self.pace,
             timeout=backend.timeout,
             max_retries=backend.max_retries,
-            capped=self.desk.capped,
+            capped=self.recorder.capped,
         )
         async with client:
             workers = [asyncio.create_task(self._work(client)) for _ in range(backend.concurrency)]
@@ -125,12 +125,12 @@ class _Run:
                 self.pace.close()
 
     def _stopping(self) -> bool:
-        return self.error is not None or self.desk.stopping()
+        return self.error is not None or self.recorder.stopping()
 
     async def _work(self, client: Any) -> None:
         try:
             while not self._stopping():
-                if self.desk.full():
+                if self.recorder.full():
                     await asyncio.sleep(WAIT)
                     continue
                 request = next(self.requests, None)
@@ -147,16 +147,16 @@ class _Run:
         except Stopped:
             outcome = _cancelled(request, attempts)
         except (asyncio.CancelledError, KeyboardInterrupt):
-            self.desk.record(_cancelled(request, attempts, sent=True))
+            self.recorder.record(_cancelled(request, attempts, sent=True))
             raise
-        self.desk.record(outcome)
+        self.recorder.record(outcome)
         self.backend.answered |= outcome.body is not None
         if outcome.kind:
             self.error = self.error or self._long_wait()
         self._keep_patience(outcome)
 
     async def _outcome(self, client: Any, request: Request, attempts: list[Attempt]) -> Outcome:
-        body = resolve(request.body, self.desk.media)
+        body = resolve(request.body, self.recorder.media)
         try:
             response = await client.post("/chat/completions", cast_to=http.Response, body=body)
         except StatusError as error:

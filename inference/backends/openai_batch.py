@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..ledger.exchanges import Attempt, Outcome, Request
-from .base import Desk
+from .base import Recorder
 from .batch_service import RUNNING, BatchService, Busy, Gone, Progress, Unreachable
 from .client import VERSION, find_endpoint
 from .masking import mask_bytes
@@ -73,7 +73,7 @@ class BatchBackend:
             "client": VERSION,
         }
 
-    def submit(self, requests: Iterator[Request], desk: Desk, ledger: Ledger) -> int:
+    def submit(self, requests: Iterator[Request], recorder: Recorder, ledger: Ledger) -> int:
         """Send what an earlier process left behind, then the requests; return how many of these were sent.
 
         Requests that were read when it was time to stop and that fill no shard are not sent.
@@ -81,9 +81,11 @@ class BatchBackend:
         self._tidy(ledger)
         self._go_on(ledger, room=True)
         sent = 0
-        going = _until(requests, desk.stopping)
-        for shard in write_shards(going, self.folder, self.judge_id, desk.media, self.limits, desk.record):
-            if desk.stopping():
+        going = _until(requests, recorder.stopping)
+        for shard in write_shards(
+            going, self.folder, self.judge_id, recorder.media, self.limits, recorder.record
+        ):
+            if recorder.stopping():
                 shard.path.unlink()
                 break
             ledger.plan_batch(shard.name, self.judge_id, shard.keys, shard.sha256)
@@ -116,7 +118,7 @@ class BatchBackend:
                 ledger.update_batch(batch.shard, state="uploaded", batch_id="", detail=f"{WAITING}{progress}")
         return self._live(ledger)
 
-    def fetch(self, desk: Desk, ledger: Ledger) -> list[Batch]:
+    def fetch(self, recorder: Recorder, ledger: Ledger) -> list[Batch]:
         """Collect the results of batches that have ended; return their state, with what came in ``detail``.
 
         Requests that have no line in the results are recorded as failed for a passing reason, so that they
@@ -127,16 +129,16 @@ class BatchBackend:
         for batch in self._live(ledger, "ended"):
             progress = self.service.retrieve(batch.batch_id)
             if progress.status == "failed":
-                refused = self._refuse(batch.shard, progress, desk, ledger) or refused
+                refused = self._refuse(batch.shard, progress, recorder, ledger) or refused
             else:
-                refused = self._collect(batch, progress, desk, ledger) or refused
+                refused = self._collect(batch, progress, recorder, ledger) or refused
         if refused:
             raise InputError(refused)
         return [batch for batch in ledger.batches(self.judge_id) if batch.shard in ended]
 
     def wait(
         self,
-        desk: Desk,
+        recorder: Recorder,
         ledger: Ledger,
         *,
         interval: float = 60.0,
@@ -151,7 +153,7 @@ class BatchBackend:
         while True:
             try:
                 ended = [batch.shard for batch in self.poll(ledger) if batch.state == "ended"]
-                self.fetch(desk, ledger)
+                self.fetch(recorder, ledger)
                 self._go_on(ledger, room=bool(ended))
                 silent = 0
             except Unreachable:
@@ -161,7 +163,7 @@ class BatchBackend:
             live = self._live(ledger)
             if progress is not None:
                 progress(live)
-            if not live or not _sleep(interval, desk.stopping):
+            if not live or not _sleep(interval, recorder.stopping):
                 return
 
     def _live(self, ledger: Ledger, state: str = "") -> list[Batch]:
@@ -226,7 +228,7 @@ class BatchBackend:
         ledger.plan_batch(half.name, self.judge_id, half.keys, half.sha256)
         ledger.update_batch(half.name, detail=f"{WAITING}{reason}")
 
-    def _collect(self, batch: Batch, progress: Progress, desk: Desk, ledger: Ledger) -> str:
+    def _collect(self, batch: Batch, progress: Progress, recorder: Recorder, ledger: Ledger) -> str:
         """Record the results of a batch; return a sentence if a file of them is not there."""
         shard, again = batch.shard, batch.detail.startswith(GONE)
         keys = ledger.batch_keys(shard)
@@ -240,7 +242,7 @@ class BatchBackend:
         lines = (mask_bytes(line, secrets) for line in chain.from_iterable(map(open_lines, present)))
         for outcome in outcomes_of(lines, set(keys), tally, shard):
             if not again or not ledger.is_settled(outcome):
-                desk.record(outcome)
+                recorder.record(outcome)
         missing = [key for key in keys if key not in tally.answered and key not in tally.failed]
         kind = MISSING.get(progress.status, "invalid_response" if tally.unreadable else "server")
         error = "the results have no line for it"
@@ -254,7 +256,7 @@ class BatchBackend:
             return ""
         for outcome in unanswered:
             if not again or not ledger.is_settled(outcome):
-                desk.record(outcome)
+                recorder.record(outcome)
         ledger.flush()
         if gone:
             ledger.update_batch(shard, detail=f"{GONE}{gone}")
@@ -277,7 +279,7 @@ class BatchBackend:
                 gone = str(error)
         return present, gone
 
-    def _refuse(self, shard: str, progress: Progress, desk: Desk, ledger: Ledger) -> str:
+    def _refuse(self, shard: str, progress: Progress, recorder: Recorder, ledger: Ledger) -> str:
         """Record the requests that made a batch fail; return a sentence if it failed for another reason."""
         keys = ledger.batch_keys(shard)
         faults = {
@@ -288,7 +290,7 @@ class BatchBackend:
         whole = not faults or len(faults) == len(keys) > 1
         if not whole:
             for key, error in faults.items():
-                desk.record(Outcome(key, kind="rejected", error=error, batch=shard))
+                recorder.record(Outcome(key, kind="rejected", error=error, batch=shard))
             ledger.flush()
         ledger.update_batch(shard, state="failed", detail=str(progress))
         self._path(shard).unlink(missing_ok=True)

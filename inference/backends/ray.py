@@ -16,7 +16,7 @@ from typing import Any
 from ..errors import InputError, MissingDependency
 from ..ledger.exchanges import Attempt, Outcome, Request
 from ..requests.media import resolve
-from .base import Desk
+from .base import Recorder
 from .compose import completion
 from .sampling import sampling_fields
 from .vllm import NEVER, token_of_each
@@ -50,7 +50,7 @@ class RayBackend:
             "arguments": {name: value for name, value in self._engine.items() if name != "hf_token"},
         }
 
-    def run(self, requests: Iterator[Request], desk: Desk) -> None:
+    def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
         """Answer requests block by block; within a block answers are recorded as they come."""
         ray = _ray()
         processor = None
@@ -58,14 +58,14 @@ class RayBackend:
             if processor is None:
                 processor = self._make_processor(_has_images(block))
             waiting = {request.key: request for request in block}
-            rows = [self._row(request, desk) for request in block]
+            rows = [self._row(request, recorder) for request in block]
             began = time.monotonic()
             for answered in processor(ray.data.from_items(rows)).iter_rows():
                 request = waiting.pop(answered["key"], None)
                 if request is not None:
-                    desk.record(self._outcome(request, answered, time.monotonic() - began))
+                    recorder.record(self._outcome(request, answered, time.monotonic() - began))
             for request in waiting.values():
-                desk.record(_failed(request, "server", "Ray Data returned no row for this request"))
+                recorder.record(_failed(request, "server", "Ray Data returned no row for this request"))
 
     def _make_processor(self, images: bool) -> Any:
         from ray.data.llm import build_processor, vLLMEngineProcessorConfig
@@ -80,8 +80,8 @@ class RayBackend:
         )
         return build_processor(config, preprocess=_to_engine, postprocess=_from_engine)
 
-    def _row(self, request: Request, desk: Desk) -> dict[str, str]:
-        body = resolve(request.body, desk.media)
+    def _row(self, request: Request, recorder: Recorder) -> dict[str, str]:
+        body = resolve(request.body, recorder.media)
         asked = {"messages": body["messages"], "sampling_params": sampling_fields(body, self._single_tokens)}
         return {"key": request.key, "asked": json.dumps(asked)}
 

@@ -12,7 +12,7 @@ import pandas as pd
 from ..errors import InputError
 from ..ledger.exchanges import Outcome, Request
 from ..tables.files import read_table
-from .base import Desk
+from .base import Recorder
 from .compose import completion
 
 COLUMNS = (
@@ -45,12 +45,12 @@ class ReplayBackend:
         """Tell the file."""
         return {"backend": "replay", "recorded": self._path.name}
 
-    def run(self, requests: Iterator[Request], desk: Desk) -> None:
+    def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
         """Look every answer up by the key of its request."""
         for request in requests:
             row = self._rows.get(request.key)
             if row is not None:
-                desk.record(Outcome(request.key, self._compose(request, row)))
+                recorder.record(Outcome(request.key, self._compose(request, row)))
             elif (request.prompt_id, request.subject_id, request.sample) in self._asked:
                 raise InputError(
                     f"{self._path}: the recorded answer on {request.subject_id} under prompt "
@@ -58,7 +58,7 @@ class ReplayBackend:
                     "changed since); restore them or ask the model anew."
                 )
             else:
-                desk.record(Outcome(request.key, kind="rejected", error="not on record"))
+                recorder.record(Outcome(request.key, kind="rejected", error="not on record"))
 
     def _compose(self, request: Request, row: int) -> bytes:
         recorded = {name: column[row] for name, column in self._columns.items() if not pd.isna(column[row])}

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from ..ledger.exchanges import Outcome, Request
-from .base import Desk
+from .base import Recorder
 from .shards import Tally, completed, open_lines, outcomes_of, request_line, writable
 
 if TYPE_CHECKING:
     from ..ledger import Ledger
 
 
-def export(requests: Iterable[Request], path: Path, desk: Desk) -> int:
+def export(requests: Iterable[Request], path: Path, recorder: Recorder) -> int:
     """Write requests to a JSONL file, one after the other, without sending any; return how many.
 
     ``python -m vllm.entrypoints.openai.run_batch -i PATH -o RESULTS --model MODEL`` answers them.
@@ -23,14 +23,14 @@ def export(requests: Iterable[Request], path: Path, desk: Desk) -> int:
     written = 0
     with completed(path) as file:
         for request in requests:
-            line = request_line(request, desk.media)
+            line = request_line(request, recorder.media)
             with writable(path):
                 file.write(line)
             written += 1
     return written
 
 
-def read_results(path: Path, ledger: Ledger, desk: Desk) -> Tally:
+def read_results(path: Path, ledger: Ledger, recorder: Recorder) -> Tally:
     """Record the answers of a file of results, plain or gzip; return what its lines were.
 
     Lines of requests that the run does not have are counted and left. Not recorded are lines of requests
@@ -41,7 +41,7 @@ def read_results(path: Path, ledger: Ledger, desk: Desk) -> Tally:
     try:
         for outcome in outcomes_of(open_lines(path), _Registered(ledger), tally):
             if not ledger.is_settled(outcome) and not _is_known_answer(outcome, ledger):
-                desk.record(outcome)
+                recorder.record(outcome)
     except (OSError, EOFError) as error:
         raise InputError(f"{path} cannot be read ({error}); check the path and that it is whole.") from None
     ledger.flush()

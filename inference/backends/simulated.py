@@ -11,7 +11,7 @@ from ..ledger.exchanges import Outcome, Request
 from ..readers.choices import SIMULATED
 from ..simulation.conjoint.simulate import simulate
 from ..study.models import Study
-from .base import Desk
+from .base import Recorder
 from .compose import completion
 
 
@@ -31,13 +31,13 @@ class SimulatedBackend:
         """Tell the seed."""
         return {"backend": SIMULATED, "seed": self._seed}
 
-    def run(self, requests: Iterator[Request], desk: Desk) -> None:
+    def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
         """Look every answer up."""
         for request in requests:
             chosen = self._chosen.get((request.prompt_id, request.subject_id, request.sample))
             if chosen is None:
                 error = "the truth table holds no such judge, prompt and task"
-                desk.record(Outcome(request.key, kind="rejected", error=error))
+                recorder.record(Outcome(request.key, kind="rejected", error=error))
                 continue
             text = self._options[0 if chosen else 1]
-            desk.record(Outcome(request.key, completion(request, text, model=SIMULATED, created=0)))
+            recorder.record(Outcome(request.key, completion(request, text, model=SIMULATED, created=0)))

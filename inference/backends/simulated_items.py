@@ -15,7 +15,7 @@ from ..study.asking import Label, LineLabels, Ratings, Response
 from ..study.models import ItemStudy
 from ..tables.files import read_table
 from ..tables.streams import stream
-from .base import Backend, Desk
+from .base import Backend, Recorder
 from .compose import completion
 from .simulated_ratings import SimulatedRatingsBackend
 
@@ -49,15 +49,15 @@ class SimulatedItemsBackend:
         """Tell the seed."""
         return {"backend": SIMULATED, "seed": self._seed}
 
-    def run(self, requests: Iterator[Request], desk: Desk) -> None:
+    def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
         """Answer one request after the other."""
         for request in requests:
             response = self._study.response_of(request.prompt_id)
             if isinstance(response, Ratings) and self._ratings is not None:
-                self._ratings.run(iter([request]), desk)
+                self._ratings.run(iter([request]), recorder)
                 continue
             text = self._text(request, response)
-            desk.record(Outcome(request.key, completion(request, text, model=SIMULATED, created=0)))
+            recorder.record(Outcome(request.key, completion(request, text, model=SIMULATED, created=0)))
 
     def _text(self, request: Request, response: Response) -> str:
         if not isinstance(response, Label | LineLabels):

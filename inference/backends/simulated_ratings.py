@@ -11,7 +11,7 @@ from ..readers.choices import SIMULATED
 from ..simulation.ratings.items import read_items
 from ..simulation.ratings.simulate import simulate_ratings
 from ..study.models import ItemStudy
-from .base import Desk
+from .base import Recorder
 from .compose import completion
 
 
@@ -33,12 +33,14 @@ class SimulatedRatingsBackend:
         """Tell the seed."""
         return {"backend": SIMULATED, "seed": self._seed}
 
-    def run(self, requests: Iterator[Request], desk: Desk) -> None:
+    def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
         """Look every answer up."""
         for request in requests:
             ratings = self._ratings.get((request.subject_id, request.sample))
             if ratings is None:
-                desk.record(Outcome(request.key, kind="rejected", error="the simulation holds no such item"))
+                recorder.record(
+                    Outcome(request.key, kind="rejected", error="the simulation holds no such item")
+                )
                 continue
             text = json.dumps(ratings)
-            desk.record(Outcome(request.key, completion(request, text, model=SIMULATED, created=0)))
+            recorder.record(Outcome(request.key, completion(request, text, model=SIMULATED, created=0)))

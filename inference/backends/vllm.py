@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError, MissingDependency
 from ..ledger.exchanges import Attempt, Body, Outcome, Request
 from ..requests.media import resolve
-from .base import Desk
+from .base import Recorder
 from .compose import completion
 from .sampling import sampling_fields
 
@@ -83,28 +83,28 @@ class VLLMBackend:
             "arguments": {name: value for name, value in self._arguments.items() if name != "hf_token"},
         }
 
-    def run(self, requests: Iterator[Request], desk: Desk) -> None:
+    def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
         """Answer requests chunk by chunk; chunks grow until one takes some twenty seconds."""
         size = FIRST_CHUNK
         while chunk := list(islice(requests, size)):
             began = time.monotonic()
-            for outcome in self._answer(chunk, desk):
-                desk.record(outcome)
+            for outcome in self._answer(chunk, recorder):
+                recorder.record(outcome)
             if time.monotonic() - began < CHUNK_SECONDS / 2:
                 size = min(size * 2, LARGEST_CHUNK)
 
-    def _answer(self, chunk: list[Request], desk: Desk) -> list[Outcome]:
+    def _answer(self, chunk: list[Request], recorder: Recorder) -> list[Outcome]:
         llm = self._llm
         from vllm.exceptions import VLLMValidationError
 
-        messages = [resolve(request.body, desk.media)["messages"] for request in chunk]
+        messages = [resolve(request.body, recorder.media)["messages"] for request in chunk]
         parameters = [self._parameters(request.body) for request in chunk]
         began = time.monotonic()
         try:
             answers = llm.chat(messages, sampling_params=parameters, use_tqdm=False)
         except (ValueError, VLLMValidationError) as error:
             if len(chunk) > 1:
-                return [outcome for request in chunk for outcome in self._answer([request], desk)]
+                return [outcome for request in chunk for outcome in self._answer([request], recorder)]
             return [_rejected(chunk[0], _first_line(error))]
         except RuntimeError as error:
             raise InputError(

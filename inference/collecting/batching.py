@@ -9,13 +9,13 @@ from pathlib import Path
 
 from ..errors import InputError
 from ..ledger import Ledger
-from .collect import PASSES, Desk, Order, Plan, Tally, interruptible
+from .collect import PASSES, Job, Plan, Recorder, Tally, interruptible
 from .served import remember_engine
 from .spending import Budget
 
 
 def collect_by_batch(
-    order: Order,
+    order: Job,
     ledger: Ledger,
     folder: Path,
     budget: Budget,
@@ -38,26 +38,26 @@ def collect_by_batch(
     )
     remember_engine(ledger, order.judge_id, backend.settings())
     with interruptible() as stop:
-        desk = Desk(ledger, order.judge_id, budget, planned, stop, watch)
+        recorder = Recorder(ledger, order.judge_id, budget, planned, stop, watch)
         try:
             passes = PASSES
             while passes:
                 backend.poll(ledger)
-                backend.fetch(desk, ledger)
+                backend.fetch(recorder, ledger)
                 ledger.flush()
-                desk.tally.stopped = ""
-                backend.submit(desk.taken(ledger.pending(order.requests())), desk, ledger)
+                recorder.tally.stopped = ""
+                backend.submit(recorder.taken(ledger.pending(order.requests())), recorder, ledger)
                 if not wait or not ledger.batches(order.judge_id, live=True):
                     break
-                if desk.tally.stopped not in ("", "reserved"):
+                if recorder.tally.stopped not in ("", "reserved"):
                     break
-                passes -= not desk.tally.stopped
-                backend.wait(desk, ledger, interval=interval)
+                passes -= not recorder.tally.stopped
+                backend.wait(recorder, ledger, interval=interval)
                 ledger.flush()
         finally:
             ledger.flush()
-            desk.close()
-    return desk.tally
+            recorder.close()
+    return recorder.tally
 
 
 def release_unsent(ledger: Ledger, judge_id: str) -> None:
@@ -67,33 +67,33 @@ def release_unsent(ledger: Ledger, judge_id: str) -> None:
             ledger.update_batch(batch.shard, state="failed", detail="given back, nothing was sent")
 
 
-def export_requests(order: Order, ledger: Ledger, path: Path, planned: Plan) -> int:
+def export_requests(order: Job, ledger: Ledger, path: Path, planned: Plan) -> int:
     """Write what has no answer yet as lines that a batch runner takes; return how many. Nothing is sent."""
     from ..backends.run_batch import export
 
-    with _listening(ledger, order.judge_id, planned) as desk:
-        return export(ledger.pending(order.requests()), path, desk)
+    with _listening(ledger, order.judge_id, planned) as recorder:
+        return export(ledger.pending(order.requests()), path, recorder)
 
 
-def import_results(order: Order, ledger: Ledger, path: Path, planned: Plan) -> Tally:
+def import_results(order: Job, ledger: Ledger, path: Path, planned: Plan) -> Tally:
     """Take the results of a batch runner; requests that the run does not know yet are registered first."""
     from ..backends.run_batch import read_results
 
-    with _listening(ledger, order.judge_id, planned) as desk:
+    with _listening(ledger, order.judge_id, planned) as recorder:
         for _ in ledger.pending(order.requests()):
             pass
-        lines = read_results(path, ledger, desk)
+        lines = read_results(path, ledger, recorder)
         ledger.flush()
-    if not desk.tally.answered and not desk.tally.failed:
+    if not recorder.tally.answered and not recorder.tally.failed:
         raise InputError(f"{path} holds no new answer to a request of this run ({lines}); check the file.")
-    return desk.tally
+    return recorder.tally
 
 
 @contextmanager
-def _listening(ledger: Ledger, judge_id: str, planned: Plan) -> Iterator[Desk]:
-    desk = Desk(ledger, judge_id, Budget(), planned, threading.Event(), lambda tally: None)
+def _listening(ledger: Ledger, judge_id: str, planned: Plan) -> Iterator[Recorder]:
+    recorder = Recorder(ledger, judge_id, Budget(), planned, threading.Event(), lambda tally: None)
     try:
-        yield desk
+        yield recorder
     finally:
         ledger.flush()
-        desk.close()
+        recorder.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..backends.base import Backend
 from ..errors import InputError
 from ..study.models import ItemStudy
-from .collect import Order
+from .collect import Job
 from .runs import RunFolder
 
 
@@ -21,7 +21,7 @@ class Route:
     weights: Path | None = None
 
 
-def choose_backend(order: Order, folder: RunFolder, route: Route) -> Backend:
+def choose_backend(order: Job, folder: RunFolder, route: Route) -> Backend:
     """Make the backend of an order; InputError or MissingDependency where that cannot be."""
     ask = order.ask
     weights = None if route.weights is None else str(route.weights)

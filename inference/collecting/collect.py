@@ -28,7 +28,7 @@ SAMPLED = 300  # requests from which the size of all is guessed
 
 
 @dataclass(frozen=True)
-class Order:
+class Job:
     """What one judge is to be asked.
 
     Attributes
@@ -99,7 +99,7 @@ class Plan:
         return max(self.total - self.answered - self.waiting - self.failed, 0)
 
 
-def plan(order: Order, ledger: Ledger | None, budget: Budget) -> Plan:
+def plan(order: Job, ledger: Ledger | None, budget: Budget) -> Plan:
     """Tell how much there is to ask and what it will cost; nothing is sent."""
     wanted = {prompt.id for prompt in order.prompts}
     counts = [] if ledger is None else ledger.counts()
@@ -153,7 +153,7 @@ def _unstated(ledger: Ledger, judge_id: str, budget: Budget) -> float:
     return sum(most) * (ledger.get(EXCESS.format(judge_id)) or 1.0)
 
 
-def _guess(order: Order, picture: float) -> Tokens:
+def _guess(order: Job, picture: float) -> Tokens:
     guesses = [
         guess_tokens(request.body, order.ask.answer, picture) for request in islice(order.requests(), SAMPLED)
     ]
@@ -196,7 +196,7 @@ class Tally:
     stopped: str = ""
 
 
-class Desk:
+class Recorder:
     """Between a backend and the ledger: records outcomes, counts what is on disk, says when to stop."""
 
     def __init__(
@@ -317,7 +317,7 @@ class Desk:
 
 
 def collect(
-    order: Order,
+    order: Job,
     ledger: Ledger,
     backend: Backend,
     budget: Budget,
@@ -330,28 +330,28 @@ def collect(
     requests in flight finish, the second ends at once; either way what is on disk stays.
     """
     with interruptible() as stop:
-        desk = Desk(ledger, order.judge_id, budget, planned, stop, watch)
+        recorder = Recorder(ledger, order.judge_id, budget, planned, stop, watch)
         try:
-            _cut_clips(order, desk)
+            _cut_clips(order, recorder)
             for _ in range(PASSES):
-                failed = desk.tally.failed.copy()
-                backend.run(desk.taken(ledger.pending(order.requests())), desk)
+                failed = recorder.tally.failed.copy()
+                backend.run(recorder.taken(ledger.pending(order.requests())), recorder)
                 ledger.flush()
-                again = any(desk.tally.failed[kind] > failed[kind] for kind in TRANSIENT)
-                if not again or desk.tally.stopped:
+                again = any(recorder.tally.failed[kind] > failed[kind] for kind in TRANSIENT)
+                if not again or recorder.tally.stopped:
                     break
         finally:
             ledger.flush()
-            desk.close()
-    return desk.tally
+            recorder.close()
+    return recorder.tally
 
 
-def _cut_clips(order: Order, desk: Desk) -> None:
+def _cut_clips(order: Job, recorder: Recorder) -> None:
     """Cut clips before anything is sent: cutting one takes seconds, in which no answer would be received."""
     for subject in order.subjects():
         if any(takes(prompt, subject.strata) for prompt in order.prompts):
             for shown in subject.shown:
-                if shown.kind == "video" and shown.media is not None and not desk.stopping():
+                if shown.kind == "video" and shown.media is not None and not recorder.stopping():
                     order.media(shown, order.ask.takes)
 
 

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from ..design.drawn import DrawnDesign
-from ..design.subjects import Shelf, Shown, Subject, is_single, pair_subjects, single_subjects
+from ..design.subjects import Shown, Subject, SubjectTable, is_single, pair_subjects, single_subjects
 from ..requests.templates import Templates
 from ..study.asking import Medium, Sampling
 from ..study.models import Study
 from ..study.parts import Judge, Prompt
 from ..tables.streams import stream
-from .collect import Order, plan
+from .collect import Job, plan
 from .prices import Prices, Tokens
 from .runs import PROFILE
 from .spending import Budget
@@ -102,7 +102,7 @@ def _guess(
     how = (images, picture, ask.answer, ask.samples, *limits, *(prompt.id for prompt in prompts))
     if how not in known:
         subjects = _subjects(study, begun, prompts, images)
-        order = Order(study, ask.model, ask, prompts, subjects, begun.count, _picture)
+        order = Job(study, ask.model, ask, prompts, subjects, begun.count, _picture)
         planned = plan(order, None, budget)
         known[how] = planned.tokens, planned.total
     return known[how]
@@ -146,10 +146,10 @@ def _subjects(
         fields = [study.feature_labels.get(name, name) for name in fields]
     kinds = ["image"] * len(posts) if images else None
     versions = {str(prompt.cues): ["picture"] * len(posts) for prompt in prompts} if images else None
-    shelf = Shelf(posts, "profile_id", fields, kinds, versions=versions)
+    table = SubjectTable(posts, "profile_id", fields, kinds, versions=versions)
     if is_single(study):
-        return lambda: single_subjects(posts["profile_id"].tolist(), shelf, seed, PROFILE)
-    return lambda: pair_subjects(tasks, shelf, seed)
+        return lambda: single_subjects(posts["profile_id"].tolist(), table, seed, PROFILE)
+    return lambda: pair_subjects(tasks, table, seed)
 
 
 def _picture(shown: Shown, takes: Collection[Medium]) -> list[dict[str, Any]]:

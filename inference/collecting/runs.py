@@ -20,7 +20,7 @@ from ..design.drawn import (
     restrictions_of,
     save_design,
 )
-from ..design.subjects import Shelf, Subject, is_single, pair_subjects, single_subjects, takes
+from ..design.subjects import Subject, SubjectTable, is_single, pair_subjects, single_subjects, takes
 from ..errors import InputError
 from ..ledger import Ledger
 from ..pictures import Pictures
@@ -34,7 +34,7 @@ PROFILE = "profile_"
 
 
 @dataclass(frozen=True)
-class Material:
+class RunContent:
     """What models are shown, and what identifies it.
 
     Attributes
@@ -119,14 +119,14 @@ class RunFolder:
         self.__dict__["design"] = design
         return design
 
-    def material(
+    def content(
         self,
         study: Study | ItemStudy,
         pairs: int | None = None,
         images: bool = False,
         keep: bool = True,
         pictures: Pictures | None = None,
-    ) -> Material:
+    ) -> RunContent:
         """Gather what models are shown; a conjoint without a design gets the one its study file describes.
 
         Nothing is written unless ``keep`` is True. Where ``images`` of profiles are shown, ``pictures`` says
@@ -148,7 +148,7 @@ class RunFolder:
 
 def _profiles(
     study: Study, design: DrawnDesign, pairs: int | None, images: bool, pictures: Pictures | None
-) -> Material:
+) -> RunContent:
     tasks = design.first_pairs(pairs)
     if images and pictures is None and "media" not in design.posts:
         raise InputError(
@@ -160,32 +160,32 @@ def _profiles(
         fields = [study.feature_labels.get(name, name) for name in fields]
     kinds = ["image"] * len(design.posts) if images else None
     versions = pictures.of(design.posts["profile_id"]) if pictures is not None else None
-    shelf = Shelf(design.posts, "profile_id", fields, kinds, versions=versions)
+    table = SubjectTable(design.posts, "profile_id", fields, kinds, versions=versions)
     facts = design_facts(design, images)
     if pictures is not None and pictures.links:
         facts["stimuli"] = "links"
     if is_single(study):
         names = sorted(set(tasks["profile_id"].tolist()))
-        return Material(
-            lambda: single_subjects(names, shelf, study.collect.seed, PROFILE),
+        return RunContent(
+            lambda: single_subjects(names, table, study.collect.seed, PROFILE),
             len(names),
             facts,
-            lambda name: _texts(shelf, [int(name.removeprefix(PROFILE))]),
+            lambda name: _texts(table, [int(name.removeprefix(PROFILE))]),
         )
     everywhere = design.tasks.sort_values(["task_id", "position"], kind="stable")
     pairs_of = everywhere["profile_id"].to_numpy().reshape(-1, 2).tolist()
     sides = dict(zip(everywhere["task_id"].iloc[::2], pairs_of, strict=True))
-    return Material(
-        lambda: pair_subjects(tasks, shelf, study.collect.seed),
+    return RunContent(
+        lambda: pair_subjects(tasks, table, study.collect.seed),
         len(tasks) // 2,
         facts,
-        lambda name: _texts(shelf, sides.get(name, [])),
+        lambda name: _texts(table, sides.get(name, [])),
         design.tasks,
         design.profiles,
     )
 
 
-def _items(study: ItemStudy, first: int | None, images: bool) -> Material:
+def _items(study: ItemStudy, first: int | None, images: bool) -> RunContent:
     path = (study.folder / study.items).resolve()
     if not path.is_relative_to(study.folder.resolve()):
         raise InputError(f"{study.items}: the items lie outside the folder of the study; move them there.")
@@ -195,7 +195,7 @@ def _items(study: ItemStudy, first: int | None, images: bool) -> Material:
     if pictured.any() and ("media" not in items or items["media"][pictured].isna().any()):
         raise InputError(f"{path}: column 'media' is missing or empty; name the image or clip of every item.")
     fields = study.collect.fields
-    shelf = Shelf(items, "item_id", fields, kinds, beside=fields is not None)
+    table = SubjectTable(items, "item_id", fields, kinds, beside=fields is not None)
     names = items["item_id"].tolist()
     known = set(names)
     strata = strata_of(study, items, str(path))
@@ -205,11 +205,11 @@ def _items(study: ItemStudy, first: int | None, images: bool) -> Material:
         if prompt.only
     }
     lines = lines_of(study, items, str(path))
-    return Material(
-        lambda: single_subjects(names, shelf, study.collect.seed, strata=strata),
+    return RunContent(
+        lambda: single_subjects(names, table, study.collect.seed, strata=strata),
         len(names),
         {"items": hashlib.sha256(path.read_bytes()).hexdigest()},
-        lambda name: judged_texts(_texts(shelf, known & {name}), bool(lines)),
+        lambda name: judged_texts(_texts(table, known & {name}), bool(lines)),
         put_to=put_to,
         lines=lambda column, name: lines.get(column, {}).get(name, 0),
     )
@@ -222,7 +222,7 @@ def _kinds(items: pd.DataFrame, images: bool) -> list[str]:
     return [kind if kind in ("image", "video") else instead for kind in modality]
 
 
-def _texts(shelf: Shelf, names: Iterable[Any]) -> list[str]:
+def _texts(table: SubjectTable, names: Iterable[Any]) -> list[str]:
     return [
-        str(value) for name in names for value in shelf.show(name).fields.values() if isinstance(value, str)
+        str(value) for name in names for value in table.show(name).fields.values() if isinstance(value, str)
     ]

@@ -48,7 +48,7 @@ class Subject:
     strata: Mapping[str, str] = field(default_factory=dict)
 
 
-class Shelf:
+class SubjectTable:
     """Profiles or items by their number, without the memory of a dictionary each."""
 
     def __init__(
@@ -105,20 +105,20 @@ def label_fields(study: Study, profiles: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"profile_id": profiles["profile_id"], **words})
 
 
-def pair_subjects(tasks: pd.DataFrame, shelf: Shelf, seed: int) -> Iterator[Subject]:
+def pair_subjects(tasks: pd.DataFrame, table: SubjectTable, seed: int) -> Iterator[Subject]:
     """Both profiles of each task, tasks in an order drawn by ``seed``."""
     by_task = tasks.sort_values(["task_id", "position"], kind="stable")
     sides = by_task["profile_id"].to_numpy().reshape(-1, len(POSITIONS))
     names = by_task["task_id"].iloc[:: len(POSITIONS)].tolist()
     for index in stream(seed, "order of requests").permutation(len(names)).tolist():
         profiles = [int(number) for number in sides[index]]
-        shown = tuple(shelf.show(number, side) for number, side in zip(profiles, POSITIONS, strict=True))
+        shown = tuple(table.show(number, side) for number, side in zip(profiles, POSITIONS, strict=True))
         yield Subject(str(names[index]), shown, dict(zip(POSITIONS, profiles, strict=True)))
 
 
 def single_subjects(
     names: Sequence[Any],
-    shelf: Shelf,
+    table: SubjectTable,
     seed: int,
     prefix: str = "",
     strata: Mapping[Any, Mapping[str, str]] | None = None,
@@ -126,7 +126,7 @@ def single_subjects(
     """One profile or item at a time, in an order drawn by ``seed``; ``strata`` are those of each."""
     for index in stream(seed, "order of requests").permutation(len(names)).tolist():
         name = names[index]
-        yield Subject(f"{prefix}{name}", (shelf.show(name),), strata=(strata or {}).get(name, {}))
+        yield Subject(f"{prefix}{name}", (table.show(name),), strata=(strata or {}).get(name, {}))
 
 
 def takes(prompt: Prompt, strata: Mapping[str, str]) -> bool:

@@ -1,5 +1,5 @@
 from .batches import Batch
-from .book import Ledger
+from .ledger import Ledger
 from .reading import Answered, Count, Usage
 
 __all__ = ["Answered", "Batch", "Count", "Ledger", "Usage"]

@@ -11,7 +11,7 @@ from ..errors import InputError
 from .clock import as_datetime, now
 from .registering import number_requests
 from .schema import LIVE, OVER
-from .writer import Desk
+from .writer import Connection
 
 FIELDS = ("state", "file_id", "batch_id", "output_file_id", "error_file_id", "detail")
 
@@ -34,15 +34,15 @@ class Batch:
     updated: datetime
 
 
-def plan(desk: Desk, shard: str, judge_id: str, keys: Sequence[str], sha256: str) -> None:
+def plan(connection: Connection, shard: str, judge_id: str, keys: Sequence[str], sha256: str) -> None:
     """Write a batch down; its requests wait in it from now on."""
-    if _find(desk.db, shard) is not None:
+    if _find(connection.db, shard) is not None:
         raise InputError(f"batch {shard}: the ledger has a batch of this name; choose another.")
     if not shard:
         raise ValueError("a batch has a name")
-    numbers = number_requests(desk.db, keys)
+    numbers = number_requests(connection.db, keys)
     for key, number in zip(keys, numbers, strict=True):
-        row = desk.db.execute(
+        row = connection.db.execute(
             "SELECT p.judge_id, b.shard FROM standings s JOIN panels p ON p.id = s.panel "
             "LEFT JOIN batches b ON b.id = s.waiting WHERE s.request = ?",
             (number,),
@@ -54,26 +54,26 @@ def plan(desk: Desk, shard: str, judge_id: str, keys: Sequence[str], sha256: str
     if len(set(numbers)) < len(numbers):
         raise ValueError("a batch has each request once")
     moment = now()
-    batch = desk.db.execute(
+    batch = connection.db.execute(
         "INSERT INTO batches (shard, judge_id, state, n, sha256, created, updated) "
         "VALUES (?, ?, 'planned', ?, ?, ?, ?)",
         (shard, judge_id, len(numbers), sha256, moment, moment),
     ).lastrowid
-    desk.db.executemany(
+    connection.db.executemany(
         "INSERT INTO batch_items (batch, line, request) VALUES (?, ?, ?)",
         [(batch, line, number) for line, number in enumerate(numbers, 1)],
     )
-    desk.db.executemany(
+    connection.db.executemany(
         "UPDATE standings SET waiting = ? WHERE request = ?", [(batch, number) for number in numbers]
     )
 
 
-def update(desk: Desk, shard: str, changes: Mapping[str, str]) -> None:
+def update(connection: Connection, shard: str, changes: Mapping[str, str]) -> None:
     """Change what is known of a batch; when it is over, its requests no longer wait."""
     for name in changes:
         if name not in FIELDS:
             raise ValueError(f"a batch has no field {name!r} to change")
-    found = _find(desk.db, shard)
+    found = _find(connection.db, shard)
     if found is None:
         raise _unknown(shard)
     number, before = found
@@ -83,11 +83,11 @@ def update(desk: Desk, shard: str, changes: Mapping[str, str]) -> None:
     if before in OVER and state in LIVE:
         raise ValueError(f"batch {shard} is {before}; plan a new one")
     settings = "".join(f"{name} = ?, " for name in changes)
-    desk.db.execute(
+    connection.db.execute(
         f"UPDATE batches SET {settings} updated = ? WHERE id = ?", (*changes.values(), now(), number)
     )
     if state in OVER:
-        desk.db.execute(
+        connection.db.execute(
             "UPDATE standings SET waiting = NULL WHERE waiting = ? "
             "AND request IN (SELECT request FROM batch_items WHERE batch = ?)",
             (number, number),

@@ -10,7 +10,7 @@ from typing import Any
 
 from .exchanges import FINAL, TRANSIENT, Attempt, Outcome
 from .packing import Panel, digest, pack
-from .writer import Desk
+from .writer import Connection
 
 REPEATED = "repeated"  # kind of an attempt that brought the same answer once more
 
@@ -33,10 +33,10 @@ def check(outcome: Outcome) -> None:
         raise ValueError(f"outcome of {outcome.key}: {outcome.kind!r} is no kind of error")
 
 
-def write_outcome(desk: Desk, request: int, outcome: Outcome, created: int) -> Outcome | None:
+def write_outcome(connection: Connection, request: int, outcome: Outcome, created: int) -> Outcome | None:
     """Write an outcome; return it if it changed where the request stands, None for a late or repeated one."""
     standing = _Standing(
-        *desk.db.execute(
+        *connection.db.execute(
             "SELECT request, panel, round, state, waiting, response FROM standings WHERE request = ?",
             (request,),
         ).fetchone()
@@ -44,25 +44,25 @@ def write_outcome(desk: Desk, request: int, outcome: Outcome, created: int) -> O
     usage = _usage(outcome.body)
     if outcome.body is not None and usage is None:
         outcome = _unreadable(outcome)
-    tries = _write_attempts(desk, standing, outcome, created)
+    tries = _write_attempts(connection, standing, outcome, created)
     state, response, failure, tokens = standing.state, standing.response, None, (0, 0)
     counts = state != "answered"
     if outcome.body is None:
         if counts:
-            state, failure = outcome.kind, _last_row(desk)
+            state, failure = outcome.kind, _last_row(connection)
     else:
         tries += 1
-        if _write_response(desk, standing, outcome, usage or (0, 0), created):
+        if _write_response(connection, standing, outcome, usage or (0, 0), created):
             tokens = usage or (0, 0)
             if counts:
-                state, response = "answered", _last_row(desk)
-    desk.db.execute(
+                state, response = "answered", _last_row(connection)
+    connection.db.execute(
         "UPDATE standings SET state = ?, response = ?, failure = ?, tries = tries + ?, "
         "prompt_tokens = prompt_tokens + ?, completion_tokens = completion_tokens + ? WHERE request = ?",
         (state, response, failure, tries, *tokens, request),
     )
     if standing.waiting is not None and outcome.batch:
-        desk.db.execute(
+        connection.db.execute(
             "UPDATE standings SET waiting = NULL "
             "WHERE request = ? AND waiting = (SELECT id FROM batches WHERE shard = ?)",
             (request, outcome.batch),
@@ -70,11 +70,11 @@ def write_outcome(desk: Desk, request: int, outcome: Outcome, created: int) -> O
     return outcome if counts else None
 
 
-def _last_row(desk: Desk) -> int:
-    return int(desk.db.execute("SELECT last_insert_rowid()").fetchone()[0])
+def _last_row(connection: Connection) -> int:
+    return int(connection.db.execute("SELECT last_insert_rowid()").fetchone()[0])
 
 
-def _write_attempts(desk: Desk, standing: _Standing, outcome: Outcome, created: int) -> int:
+def _write_attempts(connection: Connection, standing: _Standing, outcome: Outcome, created: int) -> int:
     """Write failed exchanges, the one that ended the request last; return how many."""
     rows = [("", attempt) for attempt in outcome.attempts]
     if outcome.body is None:
@@ -86,7 +86,7 @@ def _write_attempts(desk: Desk, standing: _Standing, outcome: Outcome, created: 
         rows.append(("", Attempt(0, outcome.error, 0.0)))
     for position, (kind, attempt) in enumerate(rows, 1):
         refused = outcome.refused_body if position == len(rows) else None
-        _write_attempt(desk, standing, kind, attempt, outcome.batch, created, refused)
+        _write_attempt(connection, standing, kind, attempt, outcome.batch, created, refused)
     return len(rows)
 
 
@@ -97,7 +97,7 @@ def _is_end(attempt: Attempt, error: str) -> bool:
 
 
 def _write_attempt(
-    desk: Desk,
+    connection: Connection,
     standing: _Standing,
     kind: str,
     attempt: Attempt,
@@ -105,7 +105,7 @@ def _write_attempt(
     created: int,
     refused: bytes | None = None,
 ) -> None:
-    desk.db.execute(
+    connection.db.execute(
         "INSERT INTO attempts (request, round, kind, status, error, seconds, billed, batch, created, body, "
         "digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
@@ -125,25 +125,25 @@ def _write_attempt(
 
 
 def _write_response(
-    desk: Desk, standing: _Standing, outcome: Outcome, usage: tuple[int, int], created: int
+    connection: Connection, standing: _Standing, outcome: Outcome, usage: tuple[int, int], created: int
 ) -> bool:
     """Write an answer; return False, and note an attempt, where it is the one that is already there."""
     body = outcome.body or b""
     spare = standing.state == "answered"
     name = digest(body)
-    if spare and name == _digest_of(desk, standing.response):
+    if spare and name == _digest_of(connection, standing.response):
         again = Attempt(0, "the same answer came again", outcome.seconds)
-        _write_attempt(desk, standing, REPEATED, again, outcome.batch, created)
+        _write_attempt(connection, standing, REPEATED, again, outcome.batch, created)
         return False
-    panel: Panel = desk.panels.at(standing.panel)
-    desk.db.execute(
+    panel: Panel = connection.panels.at(standing.panel)
+    connection.db.execute(
         "INSERT INTO responses (request, round, spare, body, digest, prompt_tokens, completion_tokens, "
         "seconds, batch, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             standing.request,
             standing.round,
             int(spare),
-            pack(body, desk.panels.response_dictionary(panel, body)),
+            pack(body, connection.panels.response_dictionary(panel, body)),
             name,
             *usage,
             outcome.seconds,
@@ -154,8 +154,8 @@ def _write_response(
     return True
 
 
-def _digest_of(desk: Desk, response: int | None) -> bytes | None:
-    row: Sequence[Any] | None = desk.db.execute(
+def _digest_of(connection: Connection, response: int | None) -> bytes | None:
+    row: Sequence[Any] | None = connection.db.execute(
         "SELECT digest FROM responses WHERE id = ?", (response,)
     ).fetchone()
     return None if row is None else row[0]

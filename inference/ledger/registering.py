@@ -15,7 +15,7 @@ from ..errors import InputError
 from .clock import now
 from .exchanges import FINAL, Request
 from .packing import BLOCK, pack, write_json
-from .writer import Desk, Writer
+from .writer import Connection, Writer
 
 
 def pending(
@@ -59,29 +59,29 @@ def _hand_out(
             yield request
 
 
-def register(desk: Desk, requests: Sequence[Request]) -> set[str]:
+def register(connection: Connection, requests: Sequence[Request]) -> set[str]:
     """Write those requests that are not in the ledger; return their keys."""
     created = now()
-    known = _standings(desk.db, [request.key for request in requests])
+    known = _standings(connection.db, [request.key for request in requests])
     new = [request for request in requests if request.key not in known]
-    number = _last_number(desk.db)
+    number = _last_number(connection.db)
     rows, standings = [], []
     for start in range(0, len(new), BLOCK):
         part = new[start : start + BLOCK]
         bodies = pack(write_json([request.body for request in part]).encode())
-        block = desk.db.execute("INSERT INTO request_blocks (bodies) VALUES (?)", (bodies,)).lastrowid
+        block = connection.db.execute("INSERT INTO request_blocks (bodies) VALUES (?)", (bodies,)).lastrowid
         for place, request in enumerate(part):
             number += 1
-            panel = desk.panels.of(request.judge_id, request.prompt_id).id
+            panel = connection.panels.of(request.judge_id, request.prompt_id).id
             about = (request.subject_id, request.sample, write_json(request.arrangement))
             rows.append((number, request.key, panel, *about, created, block, place))
             standings.append((number, panel))
-    desk.db.executemany(
+    connection.db.executemany(
         "INSERT INTO requests (id, key, panel, subject_id, sample, arrangement, created, block, place) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         rows,
     )
-    desk.db.executemany(
+    connection.db.executemany(
         "INSERT INTO standings (request, panel, round, state, tries, prompt_tokens, completion_tokens) "
         "VALUES (?, ?, 1, 'pending', 0, 0, 0)",
         standings,
@@ -89,10 +89,10 @@ def register(desk: Desk, requests: Sequence[Request]) -> set[str]:
     return {request.key for request in new}
 
 
-def open_round(desk: Desk, keys: Sequence[str]) -> int:
+def open_round(connection: Connection, keys: Sequence[str]) -> int:
     """Put requests that were answered or failed up for asking once more; return how many."""
-    numbers = number_requests(desk.db, keys)
-    cursor = desk.db.executemany(
+    numbers = number_requests(connection.db, keys)
+    cursor = connection.db.executemany(
         "UPDATE standings SET round = round + 1, state = 'pending', failure = NULL "
         "WHERE request = ? AND state <> 'pending' AND waiting IS NULL",
         [(number,) for number in dict.fromkeys(numbers)],

@@ -24,14 +24,14 @@ GROUP = 1024  # jobs of one commit
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Connection:
     """What a job writes with."""
 
     db: sqlite3.Connection
     panels: Panels
 
 
-Work = Callable[[Desk], T]
+Work = Callable[[Connection], T]
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class Writer:
     """
 
     def __init__(self, db: sqlite3.Connection, path: Path, landed: Callable[[list[Any]], None]) -> None:
-        self._desk = Desk(db, Panels(db))
+        self._desk = Connection(db, Panels(db))
         self._path = path
         self._landed = landed
         self._queue: deque[_Job] = deque()
@@ -77,7 +77,7 @@ class Writer:
 
     def flush(self) -> None:
         """Wait until all that was queued is committed; raise what was met on the way."""
-        self.call(lambda desk: None)
+        self.call(lambda connection: None)
         complaint, self._complaint = self._complaint, None
         if complaint is not None:
             raise complaint

@@ -1,4 +1,4 @@
-"""A run in batches for tests: requests, a desk, and a process that dies at a chosen step.
+"""A run in batches for tests: requests, a recorder, and a process that dies at a chosen step.
 
 ``python -m fakes.batch_run URL FOLDER N '[["create+1"], ["upload-2", "flush+1"], ...]'`` makes one run for
 each list. Its first process dies at the first step named, the next at the second, and so on; a last one goes
@@ -69,11 +69,11 @@ def make_backend(url: str, folder: Path, requests: int = 4, **settings: Any) -> 
 
 def collect(backend: BatchBackend, ledger: Ledger, requests: Callable[[], Iterator[Request]]) -> None:
     """Submit and wait until nothing is left to ask."""
-    desk = LedgerDesk(ledger)
+    recorder = LedgerDesk(ledger)
     for _ in range(ROUNDS):
         left_behind = ledger.batches(live=True)
-        sent = backend.submit(ledger.pending(requests()), desk, ledger)
-        backend.wait(desk, ledger, interval=0.002)
+        sent = backend.submit(ledger.pending(requests()), recorder, ledger)
+        backend.wait(recorder, ledger, interval=0.002)
         if not sent and not left_behind:
             return
     raise AssertionError(f"not done after {ROUNDS} rounds")

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from fakes.clips import write_clip
-from fakes.desk import MemoryDesk
+from fakes.recorder import MemoryRecorder
 from fakes.studies import LABELS, items, towns, write_study
 from PIL import Image
 
 from conjury.inference.backends.vllm import VLLMBackend
-from conjury.inference.collecting.collect import Order, collect, plan
+from conjury.inference.collecting.collect import Job, collect, plan
 from conjury.inference.collecting.run_tables import run_tables
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.collecting.spending import Budget
@@ -55,15 +55,15 @@ def test_pairs_of_pictures_are_judged(backend: VLLMBackend, tmp_path: Path) -> N
         type(design)(design.tasks, design.profiles, design.posts.assign(media=names), design.drawn),
         folder.path / "design",
     )
-    material = folder.material(study, images=True)
+    content = folder.content(study, images=True)
     ask = Sampling(model="tiny-vision", backend="vllm", answer="choice", settings={"temperature": 0})
     with Ledger.open(folder.ledger) as ledger:
         media = folder.media(study, ledger)
-        order = Order(study, "tiny", ask, study.prompts[:1], material.subjects, material.count, media)
+        order = Job(study, "tiny", ask, study.prompts[:1], content.subjects, content.count, media)
         planned = plan(order, ledger, Budget())
         tally = collect(order, ledger, backend, Budget(), planned, lambda tally: None)
         assert (tally.answered, tally.failed) == (6, {})
-        tables = run_tables(study, ledger.answers(), tasks=material.tasks, profiles=material.profiles)
+        tables = run_tables(study, ledger.answers(), tasks=content.tasks, profiles=content.profiles)
         requests = list(order.requests())
         assert "data:image" not in json.dumps(requests[0].body)
         prompt_tokens = tables.responses["prompt_tokens"]
@@ -92,10 +92,10 @@ def test_frames_of_clips_are_judged(backend: VLLMBackend, tmp_path: Path) -> Non
     study = load_any_study(clips(tmp_path / "posts", ["image"], "a.mp4", "b.webm", most_frames=2))
     folder, ask = RunFolder(tmp_path / "run"), study.judges[0].ask
     assert ask is not None
-    material = folder.material(study)
+    content = folder.content(study)
     with Ledger.open(folder.ledger) as ledger:
         media = folder.media(study, ledger)
-        order = Order(study, "judge", ask, study.prompts, material.subjects, material.count, media)
+        order = Job(study, "judge", ask, study.prompts, content.subjects, content.count, media)
         tally = collect(order, ledger, backend, Budget(), plan(order, ledger, Budget()), lambda tally: None)
         assert (tally.answered, tally.failed) == (2, {})
         tables = run_tables(study, ledger.answers())
@@ -112,7 +112,7 @@ def test_whole_clips_and_sound_are_what_the_engine_reads(tmp_path: Path) -> None
     engine = MediaConnector(media_io_kwargs={"video": {"fps": 10, "num_frames": 64}})
     with Ledger.open(folder.ledger) as ledger:
         builder = Builder(study, "judge", ask, study.prompts, folder.media(study, ledger))
-        for request in builder.requests(folder.material(study).subjects()):
+        for request in builder.requests(folder.content(study).subjects()):
             parts = resolve(request.body, ledger.media)["messages"][-1]["content"]
             seconds = {"post_0": 0.4, "post_1": 0.6}[request.subject_id]
             frames = engine.fetch_video(parts[1]["video_url"]["url"])[0]
@@ -128,7 +128,7 @@ def test_too_many_pictures_end_one_request_alone(backend: VLLMBackend, tmp_path:
     Image.new("RGB", (90, 70), "red").save(tmp_path / "red.png")
     picture = {"type": "image_url", "image_url": {"url": "media:red"}}
     stored = {"red": ("image/png", (tmp_path / "red.png").read_bytes())}
-    desk = MemoryDesk(media=stored)
+    recorder = MemoryRecorder(media=stored)
     asked = {"model": "tiny-vision", "max_tokens": 1, "temperature": 0}
     requests = [
         Request(
@@ -141,7 +141,7 @@ def test_too_many_pictures_end_one_request_alone(backend: VLLMBackend, tmp_path:
         )
         for count in (1, 3)
     ]
-    backend.run(iter(requests), desk)
-    ends: dict[str, Outcome] = {outcome.key: outcome for outcome in desk.outcomes}
+    backend.run(iter(requests), recorder)
+    ends: dict[str, Outcome] = {outcome.key: outcome for outcome in recorder.outcomes}
     assert ends["1"].body is not None
     assert ends["3"].kind == "rejected"

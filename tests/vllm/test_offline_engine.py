@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from fakes.desk import MemoryDesk
+from fakes.recorder import MemoryRecorder
 
 from conjury.inference.backends.vllm import VLLMBackend
 from conjury.inference.ledger.exchanges import Request, request_key
@@ -39,10 +39,10 @@ def ask(text: str, sample: int = 1, **settings: Any) -> Request:
 
 
 def answers(backend: VLLMBackend, requests: Sequence[Request]) -> list[dict[str, Any]]:
-    desk = MemoryDesk()
-    backend.run(iter(requests), desk)
-    bodies = {outcome.key: json.loads(outcome.body or b"{}") for outcome in desk.outcomes}
-    assert len(desk.outcomes) == len(requests)
+    recorder = MemoryRecorder()
+    backend.run(iter(requests), recorder)
+    bodies = {outcome.key: json.loads(outcome.body or b"{}") for outcome in recorder.outcomes}
+    assert len(recorder.outcomes) == len(requests)
     return [bodies[request.key] for request in requests]
 
 
@@ -92,10 +92,10 @@ def test_seeds_decide_sampled_answers(backend: VLLMBackend) -> None:
 
 
 def test_a_prompt_that_is_too_long_ends_alone(backend: VLLMBackend) -> None:
-    desk = MemoryDesk()
+    recorder = MemoryRecorder()
     long, short = ask("word " * 3000, **CHOICE), ask("A or B?", **CHOICE)
-    backend.run(iter([long, short]), desk)
-    ends = {outcome.key: outcome for outcome in desk.outcomes}
+    backend.run(iter([long, short]), recorder)
+    ends = {outcome.key: outcome for outcome in recorder.outcomes}
     assert ends[long.key].kind == "rejected"
     assert "1024" in ends[long.key].error
     assert ends[short.key].body is not None
@@ -112,7 +112,7 @@ def test_settings_tell_versions_and_what_the_engine_uses(backend: VLLMBackend) -
 
 
 def test_a_study_is_collected_and_goes_on_where_it_was(backend: VLLMBackend, tmp_path: Path) -> None:
-    from conjury.inference.collecting.collect import Order, collect, plan
+    from conjury.inference.collecting.collect import Job, collect, plan
     from conjury.inference.collecting.run_tables import run_tables
     from conjury.inference.collecting.runs import RunFolder
     from conjury.inference.collecting.spending import Budget
@@ -124,16 +124,16 @@ def test_a_study_is_collected_and_goes_on_where_it_was(backend: VLLMBackend, tmp
     assert judge.ask is not None
     folder = RunFolder(tmp_path)
     folder.draw(study, 6, 0.5, 1)
-    material = folder.material(study)
-    order = Order(
-        study, judge.id, judge.ask, study.prompts[:2], material.subjects, material.count, lambda name: name
+    content = folder.content(study)
+    order = Job(
+        study, judge.id, judge.ask, study.prompts[:2], content.subjects, content.count, lambda name: name
     )
     with Ledger.open(folder.ledger) as ledger:
         for expected in (18, 0):
             planned = plan(order, ledger, Budget())
             tally = collect(order, ledger, backend, Budget(), planned, lambda tally: None)
             assert tally.answered == expected
-        tables = run_tables(study, ledger.answers(), tasks=material.tasks, profiles=material.profiles)
+        tables = run_tables(study, ledger.answers(), tasks=content.tasks, profiles=content.profiles)
     choices = tables.choices
     assert choices is not None
     assert (choices["status"] == "ok").all()

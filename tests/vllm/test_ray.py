@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from fakes.desk import MemoryDesk
+from fakes.recorder import MemoryRecorder
 
 from conjury.inference.backends.ray import RayBackend
 from conjury.inference.ledger.exchanges import Request, request_key
@@ -40,12 +40,12 @@ def test_ray_data_answers_each_request_once(weights: Path) -> None:
         }
         key = request_key("smollm2", "p", str(number), 1, body)
         requests.append(Request(key, "smollm2", "p", str(number), 1, body))
-    desk = MemoryDesk()
+    recorder = MemoryRecorder()
     backend = RayBackend("smollm2", str(weights), ENGINE)
-    backend.run(iter(requests), desk)
+    backend.run(iter(requests), recorder)
     assert backend.settings()["processor"]["batch_size"] == 4
-    ends = {outcome.key: outcome for outcome in desk.outcomes}
-    assert len(desk.outcomes) == len(requests) == len(ends)
+    ends = {outcome.key: outcome for outcome in recorder.outcomes}
+    assert len(recorder.outcomes) == len(requests) == len(ends)
     assert ends[requests[5].key].kind == "rejected"
     for request in requests[:5]:
         body = json.loads(ends[request.key].body or b"{}")

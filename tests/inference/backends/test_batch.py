@@ -85,11 +85,11 @@ def submit(backend: BatchBackend, ledger: Ledger, n: int) -> int:
 
 
 def one_round(backend: BatchBackend, ledger: Ledger, n: int) -> KeptDesk:
-    """Send n requests once and return the desk that took their outcomes."""
-    desk = KeptDesk(ledger)
-    backend.submit(ledger.pending(make_requests(n)), desk, ledger)
-    backend.wait(desk, ledger, interval=0.002)
-    return desk
+    """Send n requests once and return the recorder that took their outcomes."""
+    recorder = KeptDesk(ledger)
+    backend.submit(ledger.pending(make_requests(n)), recorder, ledger)
+    backend.wait(recorder, ledger, interval=0.002)
+    return recorder
 
 
 def assert_all_answered(ledger: Ledger, n: int) -> None:
@@ -198,10 +198,10 @@ def test_every_faulty_line_has_its_kind_and_only_these_are_asked_again(
     }
     server = serve({"lines": faults, "reverse": True, "strange": 2}, {})
     backend = make_backend(server.url, tmp_path, requests=12)
-    desk = one_round(backend, ledger, 12)
+    recorder = one_round(backend, ledger, 12)
     answered = dict.fromkeys((0, 6, 8, 9, 10, 11), "")
     failed = {1: "server", 2: "rate_limit", 3: "rejected", 4: "invalid_response", 5: "server", 7: "timeout"}
-    assert desk.kinds() == dict(sorted({**answered, **failed}.items()))
+    assert recorder.kinds() == dict(sorted({**answered, **failed}.items()))
     (batch,) = ledger.batches()
     assert batch.detail == (
         "completed: 6 answered, 5 failed, 1 repeated lines, "
@@ -281,14 +281,14 @@ def _without_files(
     submit(backend, ledger, n)
     backend.poll(ledger)
     monkeypatch.setattr(batch_service, "_size", lambda *_: None)
-    desk = LedgerDesk(ledger)
+    recorder = LedgerDesk(ledger)
     for _ in range(2):
         with pytest.raises(InputError, match=r"no file \S+ with the results of batch batch_\d+; .*retry"):
-            backend.fetch(desk, ledger)
+            backend.fetch(recorder, ledger)
     assert [batch.state for batch in ledger.batches()] == ["ended"]
     assert {(count.state, count.n) for count in ledger.counts()} == {("rejected", n)}
     assert submit(backend, ledger, n) == 0
-    return desk
+    return recorder
 
 
 def test_results_that_are_not_there_are_read_when_they_are(
@@ -296,8 +296,8 @@ def test_results_that_are_not_there_are_read_when_they_are(
 ) -> None:
     backend = make_backend(serve().url, tmp_path)
     with monkeypatch.context() as gone:
-        desk = _without_files(backend, ledger, gone, 3)
-    backend.fetch(desk, ledger)
+        recorder = _without_files(backend, ledger, gone, 3)
+    backend.fetch(recorder, ledger)
     assert_all_answered(ledger, 3)
     assert [batch.state for batch in ledger.batches()] == ["collected"]
 
@@ -307,9 +307,9 @@ def test_results_that_are_not_there_are_asked_for_again_when_told(
 ) -> None:
     backend = make_backend(serve({}, {}).url, tmp_path)
     with monkeypatch.context() as gone:
-        desk = _without_files(backend, ledger, gone, 3)
+        recorder = _without_files(backend, ledger, gone, 3)
         assert ledger.ask_again(request.key for request in make_requests(3)) == 3
-        backend.fetch(desk, ledger)
+        backend.fetch(recorder, ledger)
     one_round(backend, ledger, 3)
     assert_all_answered(ledger, 3)
     assert [batch.state for batch in ledger.batches()] == ["failed", "collected"]
@@ -369,10 +369,10 @@ def test_a_batch_refused_as_a_whole_is_an_error_after_the_others_were_collected(
     complaint = {"code": "model_not_found", "line": None, "message": "The model m has no batch interface."}
     backend = make_backend(serve({"end": "failed", "errors": [complaint]}, {}).url, tmp_path)
     submit(backend, ledger, 6)
-    desk = KeptDesk(ledger)
+    recorder = KeptDesk(ledger)
     with pytest.raises(InputError, match=r"4 requests in shard .*The model m has no batch interface"):
-        backend.wait(desk, ledger, interval=0.002)
-    assert desk.kinds() == {4: "", 5: ""}
+        backend.wait(recorder, ledger, interval=0.002)
+    assert recorder.kinds() == {4: "", 5: ""}
     assert [batch.state for batch in ledger.batches()] == ["failed", "collected"]
     assert list((tmp_path / "batches").iterdir()) == []
     one_round(backend, ledger, 6)
@@ -455,21 +455,21 @@ def test_a_request_too_large_for_a_batch_is_recorded_so(
     serve: Configure, tmp_path: Path, ledger: Ledger
 ) -> None:
     backend = make_backend(serve().url, tmp_path, limits=Limits(bytes=50))
-    desk = one_round(backend, ledger, 1)
-    assert desk.kinds() == {0: "too_large"}
+    recorder = one_round(backend, ledger, 1)
+    assert recorder.kinds() == {0: "too_large"}
     assert submit(backend, ledger, 1) == 0
 
 
 def test_nothing_is_sent_after_a_stop(serve: Configure, tmp_path: Path, ledger: Ledger) -> None:
     server = serve()
-    desk = LedgerDesk(ledger)
+    recorder = LedgerDesk(ledger)
 
     def requests() -> Iterator[Any]:
         for place, request in enumerate(ledger.pending(make_requests(10))):
-            desk.stop = place == 6
+            recorder.stop = place == 6
             yield request
 
-    assert make_backend(server.url, tmp_path).submit(requests(), desk, ledger) == 4
+    assert make_backend(server.url, tmp_path).submit(requests(), recorder, ledger) == 4
     assert len(ledger.batches()) == len(list((tmp_path / "batches").iterdir())) == 1
     assert sum(batch_counts(server)["batches"].values()) == 1
 
@@ -477,12 +477,12 @@ def test_nothing_is_sent_after_a_stop(serve: Configure, tmp_path: Path, ledger: 
 def test_waiting_ends_when_asked_to(serve: Configure, tmp_path: Path, ledger: Ledger) -> None:
     backend = make_backend(serve({"polls": 10**6}).url, tmp_path)
     submit(backend, ledger, 4)
-    desk = LedgerDesk(ledger)
+    recorder = LedgerDesk(ledger)
 
     def stop(_: list[Any]) -> None:
-        desk.stop = True
+        recorder.stop = True
 
-    backend.wait(desk, ledger, interval=600.0, progress=stop)
+    backend.wait(recorder, ledger, interval=600.0, progress=stop)
     assert [batch.state for batch in ledger.batches()] == ["submitted"]
 
 
@@ -536,17 +536,17 @@ def test_a_batch_that_the_provider_does_not_know_is_told(
 def test_an_exported_file_is_what_a_batch_would_send(
     serve: Configure, tmp_path: Path, ledger: Ledger
 ) -> None:
-    desk = LedgerDesk(ledger)
+    recorder = LedgerDesk(ledger)
     path = tmp_path / "requests.jsonl"
-    assert export(ledger.pending(make_requests(4)), path, desk) == 4
+    assert export(ledger.pending(make_requests(4)), path, recorder) == 4
     submit(make_backend(serve({"polls": 1}).url, tmp_path), ledger, 4)
     (batch,) = ledger.batches()
     assert path.read_bytes() == (tmp_path / "batches" / f"{batch.shard}.jsonl").read_bytes()
 
 
 def test_results_made_elsewhere_are_read_once(tmp_path: Path, ledger: Ledger) -> None:
-    desk = KeptDesk(ledger)
-    export(ledger.pending(make_requests(3)), tmp_path / "requests.jsonl", desk)
+    recorder = KeptDesk(ledger)
+    export(ledger.pending(make_requests(3)), tmp_path / "requests.jsonl", recorder)
     lines = []
     for line in open_lines(tmp_path / "requests.jsonl"):
         asked = json.loads(line)
@@ -555,12 +555,12 @@ def test_results_made_elsewhere_are_read_once(tmp_path: Path, ledger: Ledger) ->
     strange = {**lines[0], "custom_id": "strange"}
     results = tmp_path / "results.jsonl"
     results.write_text("".join(json.dumps(line) + "\n" for line in [*lines[:2], strange]))
-    assert str(read_results(results, ledger, desk)) == (
+    assert str(read_results(results, ledger, recorder)) == (
         "2 answered, 1 lines of unknown requests (first: 'strange')"
     )
     results.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    read_results(results, ledger, desk)
-    assert len(desk.outcomes) == 3
+    read_results(results, ledger, recorder)
+    assert len(recorder.outcomes) == 3
     assert_all_answered(ledger, 3)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fakes.answers import completion, content_hash
-from fakes.desk import MemoryDesk, made_up_requests
+from fakes.recorder import MemoryRecorder, made_up_requests
 from fakes.server import FakeServer
 from fakes.state import LASTING, PASSING
 
@@ -32,9 +32,9 @@ def server(shared: FakeServer, monkeypatch: pytest.MonkeyPatch) -> FakeServer:
 
 
 def collect(server: FakeServer, requests: list[Request], **settings: Any) -> list[Outcome]:
-    desk = MemoryDesk()
-    OpenAIBackend("tiny", base_url=server.url, **settings).run(iter(requests), desk)
-    return desk.outcomes
+    recorder = MemoryRecorder()
+    OpenAIBackend("tiny", base_url=server.url, **settings).run(iter(requests), recorder)
+    return recorder.outcomes
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from fakes.answers import completion, content_hash
-from fakes.desk import MemoryDesk, made_up_requests
+from fakes.recorder import MemoryRecorder, made_up_requests
 from fakes.server import FakeServer
 
 from conjury.inference.backends import openai as openai_backend
@@ -40,10 +40,10 @@ def server(shared: FakeServer, monkeypatch: pytest.MonkeyPatch) -> FakeServer:
     return shared
 
 
-def collect(server: FakeServer, requests: list[Request], **settings: Any) -> MemoryDesk:
-    desk = MemoryDesk()
-    OpenAIBackend("tiny", base_url=server.url, **settings).run(iter(requests), desk)
-    return desk
+def collect(server: FakeServer, requests: list[Request], **settings: Any) -> MemoryRecorder:
+    recorder = MemoryRecorder()
+    OpenAIBackend("tiny", base_url=server.url, **settings).run(iter(requests), recorder)
+    return recorder
 
 
 def test_the_body_goes_out_as_it_is_and_the_answer_is_kept_byte_by_byte(server: FakeServer) -> None:
@@ -61,8 +61,8 @@ def test_stored_images_are_sent_as_data_uris(server: FakeServer) -> None:
     [request] = made_up_requests(1)
     parts = [{"type": "image_url", "image_url": {"url": "media:abc"}}]
     request.body["messages"] = [{"role": "user", "content": parts}]
-    desk = MemoryDesk(media={"abc": ("image/png", b"pixels")})
-    OpenAIBackend("tiny", base_url=server.url).run(iter([request]), desk)
+    recorder = MemoryRecorder(media={"abc": ("image/png", b"pixels")})
+    OpenAIBackend("tiny", base_url=server.url).run(iter([request]), recorder)
     url = f"data:image/png;base64,{base64.b64encode(b'pixels').decode()}"
     sent = {
         **request.body,
@@ -74,17 +74,17 @@ def test_stored_images_are_sent_as_data_uris(server: FakeServer) -> None:
 
 def test_requests_are_taken_lazily_and_no_more_than_allowed_are_in_flight(server: FakeServer) -> None:
     server.configure(latency=0.01)
-    desk, taken, ahead = MemoryDesk(), 0, []
+    recorder, taken, ahead = MemoryRecorder(), 0, []
 
     def lazily() -> Iterator[Request]:
         nonlocal taken
         for request in made_up_requests(60):
             taken += 1
-            ahead.append(taken - len(desk.outcomes))
+            ahead.append(taken - len(recorder.outcomes))
             yield request
 
-    OpenAIBackend("tiny", base_url=server.url, concurrency=8).run(lazily(), desk)
-    assert len(desk.outcomes) == 60
+    OpenAIBackend("tiny", base_url=server.url, concurrency=8).run(lazily(), recorder)
+    assert len(recorder.outcomes) == 60
     assert max(ahead) <= 8
     assert server.counts()["peak"] == 8
 
@@ -141,11 +141,11 @@ def test_what_concerns_all_requests_is_told_once_in_one_sentence(
 ) -> None:
     monkeypatch.setenv("MY_KEY", SENTINEL)
     server.configure(**settings)
-    desk = MemoryDesk()
+    recorder = MemoryRecorder()
     backend = OpenAIBackend("tiny", base_url=server.url, key_variable="MY_KEY", concurrency=4)
     with pytest.raises(InputError, match=sentence) as caught:
-        backend.run(iter(made_up_requests(100)), desk)
-    assert desk.outcomes == []
+        backend.run(iter(made_up_requests(100)), recorder)
+    assert recorder.outcomes == []
     assert len(server.counts()["arrivals"]) <= 4
     assert server.url in str(caught.value)
     assert SENTINEL not in "".join(traceback.format_exception(caught.value))
@@ -153,7 +153,7 @@ def test_what_concerns_all_requests_is_told_once_in_one_sentence(
 
 @pytest.mark.parametrize("status", [403, 404, 405])
 def test_what_is_denied_after_an_answer_concerns_one_request(server: FakeServer, status: int) -> None:
-    backend, desk = OpenAIBackend("tiny", base_url=server.url, concurrency=1), MemoryDesk()
+    backend, recorder = OpenAIBackend("tiny", base_url=server.url, concurrency=1), MemoryRecorder()
 
     def until_denied() -> Iterator[Request]:
         first, *others = made_up_requests(3)
@@ -161,11 +161,11 @@ def test_what_is_denied_after_an_answer_concerns_one_request(server: FakeServer,
         server.configure(status=status, error={"message": "No."})
         yield from others
 
-    backend.run(until_denied(), desk)
-    assert [outcome.kind for outcome in desk.outcomes] == ["", "rejected", "rejected"]
+    backend.run(until_denied(), recorder)
+    assert [outcome.kind for outcome in recorder.outcomes] == ["", "rejected", "rejected"]
     server.configure(key=SENTINEL)
     with pytest.raises(InputError, match="asks for a key"):
-        backend.run(iter(made_up_requests(1)), desk)
+        backend.run(iter(made_up_requests(1)), recorder)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,9 @@ def test_a_403_of_a_moderator_is_an_answer_even_at_first(server: FakeServer, err
 
 def test_a_server_that_is_not_there_is_told_in_one_sentence(server: FakeServer) -> None:
     with pytest.raises(InputError, match=r"http://127\.0\.0\.1:9/v1 cannot be reached"):
-        OpenAIBackend("tiny", base_url="http://127.0.0.1:9/v1").run(iter(made_up_requests(9)), MemoryDesk())
+        OpenAIBackend("tiny", base_url="http://127.0.0.1:9/v1").run(
+            iter(made_up_requests(9)), MemoryRecorder()
+        )
 
 
 def test_a_run_gives_up_when_very_many_requests_in_a_row_fail(
@@ -195,12 +197,12 @@ def test_a_run_gives_up_when_very_many_requests_in_a_row_fail(
 ) -> None:
     monkeypatch.setattr(openai_backend, "PATIENCE", 12)
     server.configure(status=500, error={"message": "Out of memory."})
-    desk = MemoryDesk()
+    recorder = MemoryRecorder()
     backend = OpenAIBackend("tiny", base_url=server.url, concurrency=3, max_retries=0)
     with pytest.raises(InputError, match=r"last 12 requests .* failed .*Out of memory.*run the same command"):
-        backend.run(iter(made_up_requests(100)), desk)
-    assert {outcome.kind for outcome in desk.outcomes} == {"server"}
-    assert 12 <= len(desk.outcomes) <= 15
+        backend.run(iter(made_up_requests(100)), recorder)
+    assert {outcome.kind for outcome in recorder.outcomes} == {"server"}
+    assert 12 <= len(recorder.outcomes) <= 15
 
 
 def test_no_key_gets_into_outcomes_settings_or_logs(
@@ -210,11 +212,11 @@ def test_no_key_gets_into_outcomes_settings_or_logs(
     server.configure(status=500, error={"message": f"{SENTINEL} failed at https://x?key={SENTINEL}"})
     caplog.set_level(logging.DEBUG)
     backend = OpenAIBackend("tiny", base_url=server.url, key_variable="MY_KEY", max_retries=1)
-    desk = MemoryDesk()
-    backend.run(iter(made_up_requests(3)), desk)
-    assert [len(outcome.attempts) for outcome in desk.outcomes] == [2, 2, 2]
+    recorder = MemoryRecorder()
+    backend.run(iter(made_up_requests(3)), recorder)
+    assert [len(outcome.attempts) for outcome in recorder.outcomes] == [2, 2, 2]
     assert server.counts()["keys"] == [SENTINEL]
-    told = repr((desk.outcomes, backend.settings(), backend.endpoint, vars(backend))) + caplog.text
+    told = repr((recorder.outcomes, backend.settings(), backend.endpoint, vars(backend))) + caplog.text
     assert SENTINEL not in told
 
 
@@ -231,67 +233,74 @@ def test_an_address_that_holds_a_key_is_refused(place: str) -> None:
 
 def test_a_stop_lets_what_is_in_flight_finish_and_sends_nothing_more(server: FakeServer) -> None:
     server.configure(latency=0.1)
-    desk = MemoryDesk(until=lambda ended: ended >= 10)
-    OpenAIBackend("tiny", base_url=server.url, concurrency=5).run(iter(made_up_requests(100)), desk)
-    assert {outcome.kind for outcome in desk.outcomes} == {""}
-    assert 10 <= len(desk.outcomes) < 20
+    recorder = MemoryRecorder(until=lambda ended: ended >= 10)
+    OpenAIBackend("tiny", base_url=server.url, concurrency=5).run(iter(made_up_requests(100)), recorder)
+    assert {outcome.kind for outcome in recorder.outcomes} == {""}
+    assert 10 <= len(recorder.outcomes) < 20
     assert server.counts()["answered"].keys() == server.counts()["seen"].keys()
-    assert len(server.counts()["seen"]) == len(desk.outcomes)
+    assert len(server.counts()["seen"]) == len(recorder.outcomes)
 
 
 def test_what_does_not_end_within_the_grace_is_cancelled(server: FakeServer) -> None:
     server.configure(faults={"timeout": 1.0})
     began = time.monotonic()
-    desk = MemoryDesk(until=lambda _: time.monotonic() > began + 0.3)
-    OpenAIBackend("tiny", base_url=server.url, concurrency=4, grace=0.3).run(iter(made_up_requests(9)), desk)
+    recorder = MemoryRecorder(until=lambda _: time.monotonic() > began + 0.3)
+    OpenAIBackend("tiny", base_url=server.url, concurrency=4, grace=0.3).run(
+        iter(made_up_requests(9)), recorder
+    )
     assert time.monotonic() - began < 3
-    assert [outcome.kind for outcome in desk.outcomes] == ["cancelled"] * 4
+    assert [outcome.kind for outcome in recorder.outcomes] == ["cancelled"] * 4
 
 
 def test_a_stop_does_not_wait_for_a_provider_that_asked_to_wait(server: FakeServer) -> None:
     server.configure(faults={"429_retry_after": 0.5}, retry_after=60)
     began = time.monotonic()
-    desk = MemoryDesk(until=lambda _: time.monotonic() > began + 0.3)
-    OpenAIBackend("tiny", base_url=server.url, concurrency=4, grace=0.3).run(iter(made_up_requests(40)), desk)
+    recorder = MemoryRecorder(until=lambda _: time.monotonic() > began + 0.3)
+    OpenAIBackend("tiny", base_url=server.url, concurrency=4, grace=0.3).run(
+        iter(made_up_requests(40)), recorder
+    )
     assert time.monotonic() - began < 3
-    assert Counter(outcome.kind for outcome in desk.outcomes)["cancelled"] == 4
+    assert Counter(outcome.kind for outcome in recorder.outcomes)["cancelled"] == 4
 
 
 def test_a_wait_that_was_asked_for_holds_over_runs(server: FakeServer) -> None:
-    backend, desk = OpenAIBackend("tiny", base_url=server.url, concurrency=2, max_retries=0), MemoryDesk()
+    backend, recorder = (
+        OpenAIBackend("tiny", base_url=server.url, concurrency=2, max_retries=0),
+        MemoryRecorder(),
+    )
     server.configure(faults={"429_retry_after": 1.0}, retry_after=0.5)
-    backend.run(iter(made_up_requests(1)), desk)
+    backend.run(iter(made_up_requests(1)), recorder)
     told = time.monotonic()
     server.configure()
-    backend.run(iter(made_up_requests(1)), desk)
-    assert [outcome.kind for outcome in desk.outcomes] == ["rate_limit", ""]
+    backend.run(iter(made_up_requests(1)), recorder)
+    assert [outcome.kind for outcome in recorder.outcomes] == ["rate_limit", ""]
     assert time.monotonic() - told > 0.3
 
 
 def test_a_backend_can_run_again_after_a_stop(server: FakeServer) -> None:
     server.configure(latency=0.02)
     backend = OpenAIBackend("tiny", base_url=server.url, concurrency=2)
-    backend.run(iter(made_up_requests(50)), MemoryDesk(until=lambda ended: ended >= 2))
-    desk = MemoryDesk()
-    backend.run(iter(made_up_requests(5)), desk)
-    assert [outcome.kind for outcome in desk.outcomes] == [""] * 5
+    backend.run(iter(made_up_requests(50)), MemoryRecorder(until=lambda ended: ended >= 2))
+    recorder = MemoryRecorder()
+    backend.run(iter(made_up_requests(5)), recorder)
+    assert [outcome.kind for outcome in recorder.outcomes] == [""] * 5
 
 
 def test_a_wait_of_more_than_ten_minutes_ends_the_run_and_any_that_comes_too_early(
     server: FakeServer,
 ) -> None:
-    backend, desk = OpenAIBackend("tiny", base_url=server.url, concurrency=3), MemoryDesk()
+    backend, recorder = OpenAIBackend("tiny", base_url=server.url, concurrency=3), MemoryRecorder()
     server.configure(faults={"429_retry_after": 1.0}, retry_after=7200)
     began = time.monotonic()
     with pytest.raises(
         InputError, match=r"127\.0\.0\.1:\d+/v1 asks to wait for 120 minutes, until 20.*run the"
     ):
-        backend.run(iter(made_up_requests(20)), desk)
-    assert {outcome.kind for outcome in desk.outcomes} <= {"rate_limit", "cancelled"}
-    assert 1 <= len(desk.outcomes) <= 6
+        backend.run(iter(made_up_requests(20)), recorder)
+    assert {outcome.kind for outcome in recorder.outcomes} <= {"rate_limit", "cancelled"}
+    assert 1 <= len(recorder.outcomes) <= 6
     seen = len(server.counts()["arrivals"])
     with pytest.raises(InputError, match="asks to wait"):
-        backend.run(iter(made_up_requests(20)), desk)
+        backend.run(iter(made_up_requests(20)), recorder)
     assert len(server.counts()["arrivals"]) == seen <= 3
     assert time.monotonic() - began < 10
 
@@ -311,20 +320,20 @@ def test_an_interrupt_loses_no_outcome(server: FakeServer, handler: Any) -> None
             taken.append(request.key)
             yield request
 
-    desk = MemoryDesk()
+    recorder = MemoryRecorder()
 
     def stop_once(ended: int) -> bool:
         if ended >= 10:
-            desk.until = lambda _: False
+            recorder.until = lambda _: False
             signal.raise_signal(signal.SIGINT)
         return False
 
-    desk.until = stop_once
+    recorder.until = stop_once
     before = signal.signal(signal.SIGINT, handler)
     try:
         with pytest.raises(KeyboardInterrupt):
-            OpenAIBackend("tiny", base_url=server.url, concurrency=5).run(interrupted(), desk)
+            OpenAIBackend("tiny", base_url=server.url, concurrency=5).run(interrupted(), recorder)
     finally:
         signal.signal(signal.SIGINT, before)
-    assert sorted(outcome.key for outcome in desk.outcomes) == sorted(taken)
-    assert {outcome.kind for outcome in desk.outcomes} == {"", "cancelled"}
+    assert sorted(outcome.key for outcome in recorder.outcomes) == sorted(taken)
+    assert {outcome.kind for outcome in recorder.outcomes} == {"", "cancelled"}

@@ -87,9 +87,9 @@ def test_subjects_are_called_profiles_in_a_conjoint_and_items_elsewhere(tmp_path
 def test_items_without_a_modality_are_text(tmp_path: Path) -> None:
     folder = write_study(tmp_path / "s", items(RATINGS))
     pd.read_csv(folder / "items.csv").drop(columns="modality").to_csv(folder / "items.csv", index=False)
-    material = RunFolder(tmp_path / "run").material(load_any_study(folder))
-    assert material.count == 4
-    assert all(shown.media is None for subject in material.subjects() for shown in subject.shown)
+    content = RunFolder(tmp_path / "run").content(load_any_study(folder))
+    assert content.count == 4
+    assert all(shown.media is None for subject in content.subjects() for shown in subject.shown)
     assert collect(folder, tmp_path / "run", dry_run=True) == 0
 
 

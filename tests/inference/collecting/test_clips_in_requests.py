@@ -61,7 +61,7 @@ def requests(study: Path, ledger: Ledger | None = None) -> list[Request]:
     assert ask is not None
     run = RunFolder(study.parent / "run")
     builder = Builder(known, "judge", ask, known.prompts, run.media(known, ledger))
-    return list(builder.requests(run.material(known).subjects()))
+    return list(builder.requests(run.content(known).subjects()))
 
 
 def parts_of(body: dict[str, Any]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import pytest
 from fakes.studies import towns, write_study
 
 from conjury.cli.asking import Asking, find_judge, find_prompts
-from conjury.inference.collecting.collect import Order, plan
+from conjury.inference.collecting.collect import Job, plan
 from conjury.inference.collecting.expected_costs import BUILT, expected_costs
 from conjury.inference.collecting.prices import TOKENS_PER_PART, Prices, read_prices
 from conjury.inference.collecting.runs import RunFolder
@@ -22,10 +22,10 @@ from conjury.inference.study import Study, load_study
 def planned(study: Study, folder: Path, judge: str, prices: Prices) -> tuple[float, float, int]:
     """Cost, tokens and requests as ``conjury collect --dry-run`` plans them."""
     run = RunFolder(folder)
-    material = run.material(study, keep=False)
+    content = run.content(study, keep=False)
     ask = find_judge(study, judge, Asking())
     prompts = find_prompts(study, None, False, judge)
-    order = Order(study, judge, ask, prompts, material.subjects, material.count, run.media(study, None))
+    order = Job(study, judge, ask, prompts, content.subjects, content.count, run.media(study, None))
     found = plan(order, None, Budget(prices.of(ask.model), prices.per))
     assert found.cost is not None
     return found.cost, found.tokens.prompt, found.total

@@ -55,10 +55,10 @@ def mixed(folder: Path) -> Path:
 def bodies(study: Path) -> dict[tuple[str, str], dict[str, Any]]:
     """Bodies of requests, of the first sample, by prompt and item."""
     known = load_any_study(study)
-    material = RunFolder(study / "none").material(known)
+    content = RunFolder(study / "none").content(known)
     ask = known.judges[0].ask
     assert ask is not None
-    built = Builder(known, "judge", ask, known.prompts, str).requests(material.subjects())
+    built = Builder(known, "judge", ask, known.prompts, str).requests(content.subjects())
     return {(one.prompt_id, one.subject_id): one.body for one in built if one.sample == 1}
 
 
@@ -184,8 +184,8 @@ def test_a_list_of_lines_is_shown_as_lines_and_counted(tmp_path: Path) -> None:
     poems = pd.DataFrame({"item_id": ["a", "b", "c"], "language": ["en", "es", "de"], "poem": cells})
     poems.to_parquet(study / "items.parquet")
     known = load_any_study(study)
-    material = RunFolder(tmp_path / "run").material(known)
-    assert [material.lines("poem", name) for name in "abc"] == [3, 2, 1]
+    content = RunFolder(tmp_path / "run").content(known)
+    assert [content.lines("poem", name) for name in "abc"] == [3, 2, 1]
     assert json.dumps("Uno.\nDos.") in bodies(study)["lines", "b"]["messages"][0]["content"]
 
 

@@ -59,7 +59,7 @@ def requests(known: Study, run: RunFolder, pictures: Pictures, ledger: Ledger | 
     ask = known.judges[1].ask
     assert ask is not None
     builder = Builder(known, "judge", ask, known.prompts, run.media(known, ledger, pictures))
-    return list(builder.requests(run.material(known, images=True, pictures=pictures).subjects()))
+    return list(builder.requests(run.content(known, images=True, pictures=pictures).subjects()))
 
 
 def addresses(request: Request) -> list[str]:
@@ -95,7 +95,7 @@ def test_uploaded_pictures_go_by_their_address(known: Study, tmp_path: Path) -> 
     pictures = find_pictures(known, design, known.prompts, root, links=True)
     for request in requests(known, run, pictures, None):
         assert all(address.startswith(f"https://{HOST}/") for address in addresses(request))
-    assert run.material(known, images=True, pictures=pictures).facts["stimuli"] == "links"
+    assert run.content(known, images=True, pictures=pictures).facts["stimuli"] == "links"
 
 
 def test_pictures_of_the_first_pairs_are_enough_for_these(known: Study, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_pictures_of_the_first_pairs_are_enough_for_these(known: Study, tmp_path
     draw(known, root, "both", first)
     prompts = known.prompts[:1]
     pictures = find_pictures(known, design, prompts, root, pairs=3)
-    assert len(list(run.material(known, 3, images=True, pictures=pictures).subjects())) == 3
+    assert len(list(run.content(known, 3, images=True, pictures=pictures).subjects())) == 3
     lacking = len(design.posts) - len(first)
     with pytest.raises(InputError, match=rf"{lacking} of {len(design.posts)} profiles .* --cues both --out"):
         find_pictures(known, design, prompts, root)
@@ -146,15 +146,15 @@ def test_a_run_goes_on_with_the_pictures_it_began_with(known: Study, tmp_path: P
         for prompt in chosen:
             draw(known, root, prompt.cues, design.posts["profile_id"], shade)
         pictures = find_pictures(known, design, chosen, root)
-        material = run.material(known, images=True, pictures=pictures)
-        return run_facts(known, "judge", ask, chosen, material.facts, pictures.drawn)
+        content = run.content(known, images=True, pictures=pictures)
+        return run_facts(known, "judge", ask, chosen, content.facts, pictures.drawn)
 
     begun = facts(1, shade=0)
     both = merged_facts(begun, facts(2, shade=0), run.path)
     assert set(both["prompts"]) == {"plain", "strict"}
     with pytest.raises(InputError, match=r"prompts\.plain\.pictures"):
         merged_facts(both, facts(1, shade=1), run.path)
-    text = run.material(known)
+    text = run.content(known)
     with pytest.raises(InputError, match="stimuli"):
         merged_facts(both, run_facts(known, "judge", ask, known.prompts[:1], text.facts), run.path)
 

@@ -30,7 +30,7 @@ def first_messages(folder: Path, run: Path) -> list[str]:
     study = load_any_study(folder)
     ask = study.judges[0].ask
     assert ask is not None
-    subjects = RunFolder(run).material(study, keep=False).subjects()
+    subjects = RunFolder(run).content(study, keep=False).subjects()
     builder = Builder(study, study.judges[0].id, ask, study.prompts, str)
     return [message["content"] for message in next(builder.requests(subjects)).body["messages"]]
 

@@ -39,9 +39,9 @@ def requests(folder: Path, run: Path | None = None, judge: str = "judge", **chan
     study = load_any_study(folder)
     ask = next(known.ask for known in study.judges if known.id == judge)
     assert ask is not None
-    material = RunFolder(run or folder.parent / "run").material(study)
+    content = RunFolder(run or folder.parent / "run").content(study)
     builder = Builder(study, judge, ask.model_copy(update=changes), study.prompts, lambda media: media)
-    return list(builder.requests(material.subjects()))
+    return list(builder.requests(content.subjects()))
 
 
 def user_text(request: Request) -> str:

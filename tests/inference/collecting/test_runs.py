@@ -464,8 +464,8 @@ def test_a_backend_that_breaks_leaves_what_was_answered(
 ) -> None:
     whole = SimulatedBackend.run
 
-    def breaks(self: SimulatedBackend, requests: Any, desk: Any) -> None:
-        whole(self, (request for request, _ in zip(requests, range(10), strict=False)), desk)
+    def breaks(self: SimulatedBackend, requests: Any, recorder: Any) -> None:
+        whole(self, (request for request, _ in zip(requests, range(10), strict=False)), recorder)
         raise InputError("The engine broke.")
 
     monkeypatch.setattr(SimulatedBackend, "run", breaks)

@@ -187,7 +187,7 @@ def image_requests(study: Path, ledger: Ledger | None = None) -> list[Request]:
     assert ask is not None
     folder = RunFolder(study.parent / "run")
     builder = Builder(known, "judge", ask, known.prompts, folder.media(known, ledger))
-    return list(builder.requests(folder.material(known).subjects()))
+    return list(builder.requests(folder.content(known).subjects()))
 
 
 def test_image_items_become_parts_stored_once_and_their_bytes_are_part_of_the_key(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Outcome
 from conjury.inference.ledger.schema import VERSION
-from conjury.inference.ledger.writer import Desk
+from conjury.inference.ledger.writer import Connection
 
 HOLD = """
 import sys
@@ -157,9 +157,9 @@ def test_a_full_ledger_is_told_in_one_sentence_and_keeps_what_counted(path, make
     ledger.on_commit.append(lambda outcomes: counted.extend(outcome.key for outcome in outcomes))
     asked = list(ledger.pending(requests))
 
-    def limit(desk: Desk) -> None:
-        (pages,) = desk.db.execute("PRAGMA page_count").fetchone()
-        desk.db.execute(f"PRAGMA max_page_count = {pages + 60}")
+    def limit(connection: Connection) -> None:
+        (pages,) = connection.db.execute("PRAGMA page_count").fetchone()
+        connection.db.execute(f"PRAGMA max_page_count = {pages + 60}")
 
     ledger._writer.call(limit)
 

@@ -129,7 +129,9 @@ def test_a_refused_job_undoes_itself_alone(ledger, make_requests, answer):
 
 def test_every_commit_waits_for_the_disk(ledger):
     settings = {
-        name: ledger._writer.call(lambda desk, name=name: desk.db.execute(f"PRAGMA {name}").fetchone()[0])
+        name: ledger._writer.call(
+            lambda connection, name=name: connection.db.execute(f"PRAGMA {name}").fetchone()[0]
+        )
         for name in ("journal_mode", "synchronous", "foreign_keys")
     }
     assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}

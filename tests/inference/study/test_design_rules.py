@@ -377,7 +377,7 @@ def test_a_design_drawn_under_other_restrictions_is_refused(make: Make, tmp_path
         with pytest.raises(InputError, match="other restrictions than the study file has now"):
             RunFolder(tmp_path / "run").draw(changed, None, None, None)
         with pytest.raises(InputError, match="other restrictions"):
-            RunFolder(tmp_path / "run").material(changed)
+            RunFolder(tmp_path / "run").content(changed)
     with pytest.raises(InputError, match=r"already \(pairs 40, swapped_share 0.0, seed 1\)"):
         RunFolder(tmp_path / "run").draw(make(NEVER), 7, None, None)
     assert "restrictions" not in RunFolder(tmp_path / "free").draw(make(), None, None, None).drawn

@@ -83,11 +83,11 @@ def test_prompts_show_the_lines_name_all_labels_and_say_which_language(
 ) -> None:
     ask = study.judges[0].ask
     assert ask is not None
-    material = RunFolder(study.folder / "none").material(study)
+    content = RunFolder(study.folder / "none").content(study)
     builder = Builder(study, "qwen3_8b", ask, study.prompts, str)
     said = {
         (request.prompt_id, request.subject_id): request.body["messages"][-1]["content"]
-        for request in builder.requests(material.subjects())
+        for request in builder.requests(content.subjects())
         if request.sample == 1
     }
     assert len(said) == 40
@@ -99,7 +99,7 @@ def test_prompts_show_the_lines_name_all_labels_and_say_which_language(
         assert f'"{response.json_key}"' in text
         assert "###END" in text
         assert ("in Spanish" in text) == (items.loc[name, "language"] == "es")
-        assert material.lines("text", name) == items.loc[name, "n_lines"]
+        assert content.lines("text", name) == items.loc[name, "n_lines"]
 
 
 @pytest.mark.parametrize(

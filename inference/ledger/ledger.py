@@ -22,7 +22,7 @@ from .packing import digest, write_json
 from .reading import Answered, Count, Readers, Usage
 from .schema import connect_writer
 from .verify import find_problems
-from .writer import Desk, Writer
+from .writer import Connection, Writer
 
 
 class Ledger:
@@ -122,8 +122,8 @@ class Ledger:
         """Keep a fact of the run, of whatever JSON can say."""
         text = write_json(value)
 
-        def work(desk: Desk) -> None:
-            desk.db.execute("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", (name, text))
+        def work(connection: Connection) -> None:
+            connection.db.execute("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", (name, text))
 
         self._writer.call(work)
 
@@ -153,7 +153,9 @@ class Ledger:
             raise registering.unknown(outcome.key)
         request, created = row[0], now()
         size = len(outcome.body or b"") + len(outcome.refused_body or b"")
-        self._writer.put(lambda desk: recording.write_outcome(desk, request, outcome, created), size)
+        self._writer.put(
+            lambda connection: recording.write_outcome(connection, request, outcome, created), size
+        )
 
     def flush(self) -> None:
         """Wait until all that was recorded is on disk; raise what the writer met."""
@@ -223,8 +225,8 @@ class Ledger:
         if digest(content).hex() != sha256:
             raise ValueError(f"the SHA-256 of this image is not {sha256}")
 
-        def work(desk: Desk) -> None:
-            desk.db.execute("INSERT OR IGNORE INTO media VALUES (?, ?, ?)", (sha256, mime, content))
+        def work(connection: Connection) -> None:
+            connection.db.execute("INSERT OR IGNORE INTO media VALUES (?, ?, ?)", (sha256, mime, content))
 
         self._writer.put(work, len(content))
 
@@ -247,7 +249,7 @@ class Ledger:
 
     def plan_batch(self, shard: str, judge_id: str, keys: Sequence[str], sha256: str) -> None:
         """Write down a batch before it is sent; its requests are not pending until it is over."""
-        self._writer.call(lambda desk: batches.plan(desk, shard, judge_id, keys, sha256))
+        self._writer.call(lambda connection: batches.plan(connection, shard, judge_id, keys, sha256))
 
     def update_batch(self, shard: str, **fields: str) -> None:
         """Write down how far a batch has come.
@@ -259,7 +261,7 @@ class Ledger:
             Any of state (planned, uploaded, submitted, ended, collected, failed), file_id, batch_id,
             output_file_id, error_file_id, detail.
         """
-        self._writer.call(lambda desk: batches.update(desk, shard, fields))
+        self._writer.call(lambda connection: batches.update(connection, shard, fields))
 
     def batches(self, judge_id: str | None = None, live: bool = False) -> list[Batch]:
         """Return batches in the order of planning, ``live`` ones only if so asked."""

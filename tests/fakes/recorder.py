@@ -1,4 +1,4 @@
-"""A desk that keeps outcomes in memory."""
+"""A recorder that keeps outcomes in memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from conjury.inference.ledger.exchanges import Outcome, Request, request_key
 
 
-class MemoryDesk:
+class MemoryRecorder:
     """Keep outcomes in order of arrival; ``until`` says when to stop, from the number of outcomes."""
 
     def __init__(
