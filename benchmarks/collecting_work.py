@@ -23,8 +23,9 @@ from measure import peak_memory
 from conjury.inference.backends.base import Recorder
 from conjury.inference.backends.compose import completion
 from conjury.inference.backends.shards import Limits, write_shards
-from conjury.inference.collecting.collect import Job, Plan, collect
+from conjury.inference.collecting.jobs import Job, Plan
 from conjury.inference.collecting.prices import Tokens
+from conjury.inference.collecting.recorder import collect
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.collecting.spending import Budget
 from conjury.inference.design.drawn import save_design

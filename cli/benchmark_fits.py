@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.study.models import LINE, ItemStudy
 from conjury.inference.tables.columns import as_text, listed
 
-from .commands import console, print_place, show_progress
+from .fit_conjoint import console, print_place, show_progress
 from .rating import Judged, labels_file, read_judged
 from .rating_fits import describe_study, draw_figures, print_notes
 

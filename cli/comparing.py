@@ -12,7 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.study.models import load_study
 
-from .commands import console
+from .fit_conjoint import console
 from .loading import describe_study, load_variants, origins, simulated_note
 
 

@@ -12,13 +12,17 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table as Grid
 
+from conjury.inference.collecting.past_runs import run_folder
 from conjury.inference.design.drawn import DrawnDesign
+from conjury.inference.study import load_study
 from conjury.inference.study.models import Study
+from conjury.inference.tables.columns import listed
 
 from .design_page import Drawing, write_page
 from .design_warnings import in_words
 from .design_words import LEVELS, POWER, Table, Told, plan_name, tell_card
 from .planned import Judged, find_groups, find_prices
+from .run_words import console
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -206,3 +210,21 @@ def _write(path: Path, text: str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def draw(
+    study: str, out: Path | None, pairs: int | None, swapped_share: float | None, seed: int | None
+) -> None:
+    """Draw profiles, tasks and posts of a conjoint into the run's folder, and show the design they make."""
+    known = load_study(study)
+    folder = run_folder(known, out)
+    design = folder.draw(known, pairs, swapped_share, seed)
+    swapped = int(design.tasks["repeat"].sum()) // 2
+    console.print(f"{known.title}: the design in {folder.path / 'design'}")
+    console.print(
+        f"  tasks.parquet     {len(design.tasks) // 2:,} tasks, {swapped:,} of them with sides swapped"
+    )
+    console.print(f"  profiles.parquet  {len(design.profiles):,} profiles with their attributes")
+    console.print(f"  posts.parquet     what a judge is shown of them: {listed(design.posts.columns[1:])}")
+    console.print("  card.html         what follows, with figures; its numbers are in card.csv\n")
+    tell_design(known, design, folder.path / "design")

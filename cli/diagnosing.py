@@ -14,8 +14,8 @@ from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.study.models import Study, load_study
 from conjury.inference.tables.columns import did_you_mean
 
-from .commands import console, show_progress
 from .comparing import choose
+from .fit_conjoint import console, show_progress
 from .loading import describe_study
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ def example(
     from conjury.inference.tables.columns import listed
     from conjury.inference.tables.files import EXAMPLES
 
-    from .commands import console
+    from .fit_conjoint import console
 
     known = yaml.safe_load((EXAMPLES / "examples.yaml").read_text(encoding="utf-8"))
     if name is None:

@@ -15,7 +15,6 @@ from conjury.inference.tables.bounded import (
     EXHAUSTED,
     ITEMS,
     PAIRS,
-    REQUESTS,
     RESPONDENTS,
     SAMPLES,
     TASKS,
@@ -23,6 +22,9 @@ from conjury.inference.tables.bounded import (
 )
 
 from .bounds import at_most
+from .commands.collect import collect
+from .commands.run_options import Out, StudyName
+from .commands.runs import ledger, parse, retry, status
 from .examples import example
 from .gallery import gallery
 from .import_command import import_
@@ -32,7 +34,7 @@ from .rendering import render
 
 READERS = tuple(
     f"conjury.inference.{name}"
-    for name in ("files", "parquet", "levels", "marked_yaml", "bounded", "truth_files", "humans", "stimuli")
+    for name in ("tables", "study.yaml", "simulation.truth_table", "humans", "design.stimuli")
 )
 LONGEST = 4_000  # characters of a message
 INTERRUPTED = 130  # what typer exits with, in silence, after Ctrl-C
@@ -45,7 +47,6 @@ app = typer.Typer(
     help="Measure how LLM judges decide, next to human judges.",
 )
 
-StudyName = Annotated[str, typer.Argument(help="Name of a study that ships, or the path of a study.yaml.")]
 LevelsFile = Annotated[
     Path | None, typer.Option("--levels", help="Level order of columns that a CSV cannot hold.")
 ]
@@ -101,7 +102,7 @@ def simulate(
     """Draw choices, ratings or labels of people and models from the study's truth table."""
     from conjury.inference.study.models import ItemStudy, load_any_study
 
-    from .commands import Repeats, simulate_study
+    from .fit_conjoint import Repeats, simulate_study
     from .rating_studies import refuse_options, simulate_answers, simulate_items
 
     known = load_any_study(study)
@@ -126,11 +127,6 @@ app.command("import")(import_)
 app.command()(perturb)
 app.command()(render)
 app.command()(gallery)
-
-
-Out = Annotated[Path | None, typer.Option("--out", help="Folder of the run; by default runs/STUDY.")]
-PriceTable = Annotated[Path | None, typer.Option(help="Table of prices in place of the one that ships.")]
-Rule = Annotated[str, typer.Option(help="How answers are read: default, strict, lenient, token.")]
 
 
 @app.command()
@@ -159,7 +155,7 @@ def design(
     """Draw the pairs of a conjoint, or who rates which item, before anyone is asked."""
     from conjury.inference.study.models import ItemStudy, load_any_study
 
-    from .collecting import draw
+    from .design_card import draw
     from .rating_studies import assign_items, refuse_options
 
     known = load_any_study(study)
@@ -171,117 +167,11 @@ def design(
     draw(study, out, pairs, swapped_share, seed)
 
 
-@app.command()
-def collect(
-    study: StudyName,
-    judge: Annotated[str, typer.Option(help="Judge of the study file, or a name of your own with --model.")],
-    out: Out = None,
-    prompt: Annotated[list[str] | None, typer.Option(help="Only this prompt; can be repeated.")] = None,
-    pairs: Annotated[
-        int | None, typer.Option(min=1, help="Only the first pairs of the design, or the first items.")
-    ] = None,
-    stimuli: Annotated[
-        str, typer.Option(help="text; images (files of `conjury render`); or links (their addresses).")
-    ] = "text",
-    pictures: Annotated[Path, typer.Option(help="Where `conjury render` keeps pictures.")] = Path("stimuli"),
-    backend: Annotated[
-        str | None, typer.Option(help="openai (and what speaks its protocol), vllm, ray, simulated, replay.")
-    ] = None,
-    model: Annotated[str | None, typer.Option(help="Name of the model where it is served.")] = None,
-    base_url: Annotated[str | None, typer.Option(help="Address of a server with OpenAI's protocol.")] = None,
-    key_variable: Annotated[str | None, typer.Option(help="Environment variable that holds the key.")] = None,
-    answer: Annotated[str | None, typer.Option(help="auto, token, choice, json or free.")] = None,
-    samples: Annotated[
-        int | None, typer.Option(min=1, help="Answers to each request.", callback=at_most(SAMPLES))
-    ] = None,
-    concurrency: Annotated[
-        int, typer.Option(min=1, help="Requests in flight, at most.", callback=at_most(REQUESTS))
-    ] = 64,
-    batch: Annotated[bool, typer.Option("--batch", help="By OpenAI's batch interface.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Stay until batches have ended.")] = False,
-    max_cost: Annotated[
-        float | None, typer.Option(min=0, help="Stop before more than this is spent, to within one request.")
-    ] = None,
-    prices: PriceTable = None,
-    rule: Rule = "default",
-    recorded: Annotated[Path | None, typer.Option(help="Responses for --backend replay.")] = None,
-    export: Annotated[
-        Path | None, typer.Option(help="Write the requests as JSONL for a batch runner; send nothing.")
-    ] = None,
-    results: Annotated[Path | None, typer.Option(help="Take the results of a batch runner.")] = None,
-    weights: Annotated[Path | None, typer.Option(help="Folder of the weights for vllm and ray.")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Tell requests, tokens, price and time; send nothing.")
-    ] = False,
-) -> None:
-    """Ask a model what it has not answered yet; run it again to go on."""
-    from .asking import Asking, Running
-    from .collecting import collect_judgments
-
-    if stimuli not in ("text", "images", "links"):
-        raise InputError(f"--stimuli {stimuli}: posts are shown as text, images or links; write one of them.")
-    asking = Asking(backend, model, base_url, key_variable, answer, samples)
-    running = Running(
-        pairs,
-        stimuli != "text",
-        stimuli == "links",
-        pictures,
-        concurrency,
-        max_cost,
-        prices,
-        batch,
-        wait,
-        dry_run,
-        rule,
-        recorded,
-        export,
-        results,
-        weights,
-    )
-    raise typer.Exit(collect_judgments(study, judge, prompt, out, asking, running))
-
-
-@app.command()
-def status(study: StudyName, out: Out = None) -> None:
-    """Tell how far a run is."""
-    from .runs import show_status
-
-    show_status(study, out)
-
-
-@app.command()
-def retry(
-    study: StudyName,
-    status: Annotated[
-        list[str], typer.Option(help="error, refused, empty, truncated, unparsed or ok; can be repeated.")
-    ],
-    judge: Annotated[str | None, typer.Option(help="Only this judge.")] = None,
-    out: Out = None,
-) -> None:
-    """Mark requests to be asked again by the next collect; their earlier answers are kept."""
-    from .runs import retry as mark
-
-    mark(study, out, status, judge)
-
-
-@app.command()
-def parse(study: StudyName, out: Out = None, rule: Rule = "default", prices: PriceTable = None) -> None:
-    """Read the answers of a run again, by another rule, and write its tables; nothing is sent."""
-    from .runs import parse as read
-
-    read(study, out, rule, prices)
-
-
-ledger = typer.Typer(no_args_is_help=True, help="Look after the ledger of a run.")
+app.command()(collect)
+app.command()(status)
+app.command()(retry)
+app.command()(parse)
 app.add_typer(ledger, name="ledger")
-
-
-@ledger.command()
-def verify(study: StudyName, out: Out = None) -> None:
-    """Look for damage in the ledger of a run; exit code 1 where there is any."""
-    from .runs import verify as look
-
-    raise typer.Exit(look(study, out))
 
 
 @app.command()
@@ -342,7 +232,7 @@ def fit(
     from conjury.analysis.pipeline.conjoint import Options
     from conjury.inference.study.models import ItemStudy, load_any_study
 
-    from .commands import fit_choices
+    from .fit_conjoint import fit_choices
     from .loading import load_variants
     from .rating_fits import fit_of_items
 
@@ -401,7 +291,7 @@ def report(
     to: Annotated[str, typer.Option("--to", help="html, or pdf (needs Quarto).")] = "html",
 ) -> None:
     """Render a report from a results folder, with Quarto where it is installed."""
-    from .commands import render_report
+    from .fit_conjoint import render_report
 
     render_report(name, results, out, to)
 

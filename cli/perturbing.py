@@ -179,7 +179,7 @@ def _without_lines(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def _tell(made: Perturbed, out: Path, beside: dict[str, Path], page: str) -> None:
-    from .commands import console
+    from .fit_conjoint import console
 
     for row in made.summary.to_dict("records"):
         mean = f"mean {row['mean_rate']:.3f}" if row["n_pairs"] else "none"

@@ -13,7 +13,7 @@ from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
-from .commands import console, print_place, show_progress
+from .fit_conjoint import console, print_place, show_progress
 from .rating import Judged, read_judged, read_results
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from conjury.inference.collecting.past_runs import run_folder
 from conjury.inference.errors import InputError
 from conjury.inference.study.models import ItemStudy
 
 from .loading import truth_file
 from .run_words import console
-from .runs import run_folder
 
 
 def refuse_options(study: str, kind: str, given: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from conjury.inference.tables.columns import listed
 
-from .commands import console
+from .fit_conjoint import console
 from .rating import Judged
 from .rating_fits import extend_results, print_notes, refuse_other_data
 from .rating_names import free_name, plain_name

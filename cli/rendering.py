@@ -127,9 +127,8 @@ def _check_delivery(delivery: Delivery) -> None:
 
 def _profiles(study: Study, selection: Selection, keep: bool) -> tuple[pd.DataFrame, int]:
     """Return the profiles that are drawn, and the seed of their posts."""
+    from conjury.inference.collecting.past_runs import run_folder
     from conjury.inference.design.profiles import enumerate_profiles
-
-    from .runs import run_folder
 
     folder = run_folder(study, selection.run)
     if selection.all:

@@ -1,1 +1,23 @@
-"""Collecting judgments: plans, costs, runs and their tables."""
+"""Collecting judgments: plan a run, ask a judge, go on after an interruption, read the answers again."""
+
+from .jobs import Job, Plan
+from .options import Asking, Running
+from .past_runs import Status, parse, retry, status
+from .recorder import Tally
+from .run import Collected, Prepared, collect, preview
+
+__all__ = [
+    "Asking",
+    "Collected",
+    "Job",
+    "Plan",
+    "Prepared",
+    "Running",
+    "Status",
+    "Tally",
+    "collect",
+    "parse",
+    "preview",
+    "retry",
+    "status",
+]

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from ..errors import InputError
 from ..ledger import Ledger
-from .collect import PASSES, Job, Plan, Recorder, Tally, interruptible
+from .jobs import Job, Plan
+from .recorder import PASSES, Recorder, Tally, interruptible
 from .served import remember_engine
 from .spending import Budget
 
 
 def collect_by_batch(
-    order: Job,
+    job: Job,
     ledger: Ledger,
     folder: Path,
     budget: Budget,
@@ -32,13 +33,13 @@ def collect_by_batch(
     """
     from ..backends.openai_batch import BatchBackend
 
-    ask = order.ask
+    ask = job.ask
     backend = BatchBackend(
-        order.judge_id, ask.model, folder, base_url=ask.base_url, key_variable=ask.key_variable
+        job.judge_id, ask.model, folder, base_url=ask.base_url, key_variable=ask.key_variable
     )
-    remember_engine(ledger, order.judge_id, backend.settings())
+    remember_engine(ledger, job.judge_id, backend.settings())
     with interruptible() as stop:
-        recorder = Recorder(ledger, order.judge_id, budget, planned, stop, watch)
+        recorder = Recorder(ledger, job.judge_id, budget, planned, stop, watch)
         try:
             passes = PASSES
             while passes:
@@ -46,8 +47,8 @@ def collect_by_batch(
                 backend.fetch(recorder, ledger)
                 ledger.flush()
                 recorder.tally.stopped = ""
-                backend.submit(recorder.taken(ledger.pending(order.requests())), recorder, ledger)
-                if not wait or not ledger.batches(order.judge_id, live=True):
+                backend.submit(recorder.taken(ledger.pending(job.requests())), recorder, ledger)
+                if not wait or not ledger.batches(job.judge_id, live=True):
                     break
                 if recorder.tally.stopped not in ("", "reserved"):
                     break
@@ -67,20 +68,20 @@ def release_unsent(ledger: Ledger, judge_id: str) -> None:
             ledger.update_batch(batch.shard, state="failed", detail="given back, nothing was sent")
 
 
-def export_requests(order: Job, ledger: Ledger, path: Path, planned: Plan) -> int:
+def export_requests(job: Job, ledger: Ledger, path: Path, planned: Plan) -> int:
     """Write what has no answer yet as lines that a batch runner takes; return how many. Nothing is sent."""
     from ..backends.run_batch import export
 
-    with _listening(ledger, order.judge_id, planned) as recorder:
-        return export(ledger.pending(order.requests()), path, recorder)
+    with _listening(ledger, job.judge_id, planned) as recorder:
+        return export(ledger.pending(job.requests()), path, recorder)
 
 
-def import_results(order: Job, ledger: Ledger, path: Path, planned: Plan) -> Tally:
+def import_results(job: Job, ledger: Ledger, path: Path, planned: Plan) -> Tally:
     """Take the results of a batch runner; requests that the run does not know yet are registered first."""
     from ..backends.run_batch import read_results
 
-    with _listening(ledger, order.judge_id, planned) as recorder:
-        for _ in ledger.pending(order.requests()):
+    with _listening(ledger, job.judge_id, planned) as recorder:
+        for _ in ledger.pending(job.requests()):
             pass
         lines = read_results(path, ledger, recorder)
         ledger.flush()

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-
 from ..backends.base import Backend
 from ..errors import InputError
 from ..study.models import ItemStudy
-from .collect import Job
+from .jobs import Job
+from .options import Running
 from .runs import RunFolder
 
 
-@dataclass(frozen=True)
-class Route:
-    """What the command line adds to the study file: requests in flight, a record, a folder of weights."""
-
-    concurrency: int = 64
-    recorded: Path | None = None
-    weights: Path | None = None
-
-
-def choose_backend(order: Job, folder: RunFolder, route: Route) -> Backend:
-    """Make the backend of an order; InputError or MissingDependency where that cannot be."""
-    ask = order.ask
-    weights = None if route.weights is None else str(route.weights)
+def choose_backend(job: Job, folder: RunFolder, running: Running) -> Backend:
+    """Make the backend of a job; InputError or MissingDependency where that cannot be."""
+    ask = job.ask
+    weights = None if running.weights is None else str(running.weights)
     if ask.backend == "openai":
         from ..backends.openai import OpenAIBackend
 
@@ -32,7 +21,7 @@ def choose_backend(order: Job, folder: RunFolder, route: Route) -> Backend:
             ask.model,
             base_url=ask.base_url,
             key_variable=ask.key_variable,
-            concurrency=route.concurrency,
+            concurrency=running.concurrency,
         )
     if ask.backend == "vllm":
         from ..backends.vllm import VLLMBackend
@@ -45,17 +34,17 @@ def choose_backend(order: Job, folder: RunFolder, route: Route) -> Backend:
     if ask.backend == "replay":
         from ..backends.replay import ReplayBackend
 
-        if route.recorded is None:
+        if running.recorded is None:
             raise InputError("--backend replay needs a table of recorded responses; name it with --recorded.")
-        return ReplayBackend(route.recorded, order.judge_id)
+        return ReplayBackend(running.recorded, job.judge_id)
     from ..backends.simulated import SimulatedBackend
 
-    if isinstance(order.study, ItemStudy):
+    if isinstance(job.study, ItemStudy):
         from ..backends.simulated_items import SimulatedItemsBackend
 
-        return SimulatedItemsBackend(order.study, order.judge_id, ask.samples)
+        return SimulatedItemsBackend(job.study, job.judge_id, ask.samples)
     if folder.design is None:
         raise InputError(
             "--backend simulated answers conjoints of pairs that are drawn; use another backend."
         )
-    return SimulatedBackend(order.study, order.judge_id, folder.design.drawn, ask.samples)
+    return SimulatedBackend(job.study, job.judge_id, folder.design.drawn, ask.samples)

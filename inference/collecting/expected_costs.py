@@ -16,7 +16,7 @@ from ..study.asking import Medium, Sampling
 from ..study.models import Study
 from ..study.parts import Judge, Prompt
 from ..tables.streams import stream
-from .collect import Job, plan
+from .jobs import Job, plan
 from .prices import Prices, Tokens
 from .runs import PROFILE
 from .spending import Budget

@@ -23,7 +23,7 @@ from interrupts import interruptible_process
 from conjury.analysis.conjoint import amce, bootstrap
 from conjury.analysis.pipeline.conjoint import Options
 from conjury.analysis.report import Results
-from conjury.cli.commands import fit_choices
+from conjury.cli.fit_conjoint import fit_choices
 from conjury.cli.loading import load_variants
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate

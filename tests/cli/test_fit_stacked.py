@@ -56,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, short_study: Path) -> Path:
     files = ["--data", place / "choices.parquet", "--data", place / "run" / "choices.parquet"]
     study = short_study / "study.yaml"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("conjury.cli.commands._draw_figures", lambda results: [])
+        patch.setattr("conjury.cli.fit_conjoint._draw_figures", lambda results: [])
         run("fit", study, *files, "--out", place / "results", "--draws", 0)
         run("fit", study, *files, "--out", place / "likely", "--draws", 0, "--outcome", "probability")
     return place
@@ -77,7 +77,7 @@ def test_all_files_stand_in_the_manifest_with_checksums(folder) -> None:
 
 
 def test_rows_used_are_counted_by_file(folder, short_study, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("conjury.cli.commands._draw_figures", lambda results: [])
+    monkeypatch.setattr("conjury.cli.fit_conjoint._draw_figures", lambda results: [])
     files = ["--data", folder / "choices.parquet", "--data", folder / "run" / "choices.parquet"]
     run("fit", short_study / "study.yaml", *files, "--out", tmp_path, "--draws", 0, "--judge", OWN)
     assert [entry["rows_used"] for entry in manifest(tmp_path)["data"]] == [0, 100]

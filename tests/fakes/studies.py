@@ -12,8 +12,8 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from conjury.cli.asking import Asking, Running
-from conjury.cli.collecting import collect_judgments
+from conjury.cli.commands.collect import collect_and_show
+from conjury.inference.collecting import Asking, Running
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.packing import unpack
 
@@ -132,8 +132,10 @@ def collect(
     study: Path, out: Path, judge: str = "judge", prompts: list[str] | None = None, **options: Any
 ) -> int:
     """Collect as the command does; options are those of ``Asking`` and ``Running``."""
-    asked = {name: options.pop(name) for name in tuple(options) if name in Asking.__dataclass_fields__}
-    return collect_judgments(str(study), judge, prompts, out, Asking(**asked), Running(**options))
+    dry_run = options.pop("dry_run", False)
+    asking = Asking(**{name: options.pop(name) for name in tuple(options) if name in vars(Asking())})
+    call = {"prompts": prompts, "out": out, "asking": asking, "running": Running(**options)}
+    return collect_and_show(str(study), judge, dry_run=dry_run, **call)
 
 
 def table(run: Path, name: str) -> pd.DataFrame:

@@ -14,7 +14,8 @@ from fakes.studies import LABELS, items, towns, write_study
 from PIL import Image
 
 from conjury.inference.backends.vllm import VLLMBackend
-from conjury.inference.collecting.collect import Job, collect, plan
+from conjury.inference.collecting.jobs import Job, plan
+from conjury.inference.collecting.recorder import collect
 from conjury.inference.collecting.run_tables import run_tables
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.collecting.spending import Budget

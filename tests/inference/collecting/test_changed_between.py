@@ -8,8 +8,8 @@ import pytest
 from fakes.server import FakeServer
 from fakes.studies import change_study, collect, table, towns, write_study
 
-from conjury.cli.runs import parse
-from conjury.cli.runs import retry as mark
+from conjury.cli.commands.runs import parse
+from conjury.cli.commands.runs import retry as mark
 from conjury.inference.collecting.served import engines
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.ledger import Ledger
@@ -27,7 +27,7 @@ def test_answers_are_not_read_by_a_study_that_has_changed(study: Path, tmp_path:
     change_study(study, lambda content: content.update(response={"form": "choice", "options": ["B", "A"]}))
     for again in (
         lambda: parse(str(study), run, "default", None),
-        lambda: mark(str(study), run, ["ok"], None),
+        lambda: mark(str(study), ["ok"], None, run),
     ):
         with pytest.raises(InputError, match="response"):
             again()
@@ -70,7 +70,7 @@ def test_money_spent_counts_all_rounds_each_by_its_interface(
     options = {"prompts": ["plain"], "base_url": server.url, "pairs": 3, "prices": prices}
     assert collect(study, run, **options) == 0
     once = float(table(run, "responses")["cost"].sum())
-    mark(str(study), run, ["ok"], None)
+    mark(str(study), ["ok"], None, run)
     assert collect(study, run, **options) == 0
     capsys.readouterr()
     assert collect(study, run, batch=True, dry_run=True, **options) == 0

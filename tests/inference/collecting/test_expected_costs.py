@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 from fakes.studies import towns, write_study
 
-from conjury.cli.asking import Asking, find_judge, find_prompts
-from conjury.inference.collecting.collect import Job, plan
+from conjury.inference.collecting import Asking
 from conjury.inference.collecting.expected_costs import BUILT, expected_costs
+from conjury.inference.collecting.jobs import Job, plan
+from conjury.inference.collecting.options import find_judge, find_prompts
 from conjury.inference.collecting.prices import TOKENS_PER_PART, Prices, read_prices
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.collecting.spending import Budget

@@ -11,7 +11,7 @@ import pytest
 from fakes.server import FakeServer
 from fakes.studies import LABELS, RATINGS, change_study, collect, items, table, towns, write_study
 
-from conjury.cli.runs import parse
+from conjury.cli.commands.runs import parse
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.errors import InputError
 from conjury.inference.parsing.reader import full_rules

@@ -10,12 +10,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import typer
 from fakes.server import FakeServer
 from fakes.studies import MODEL, PAIRS, change_study, collect, table, verdicts
 from pandas.testing import assert_frame_equal
 
-from conjury.cli import collecting
-from conjury.cli.runs import parse, retry, show_status, verify
+from conjury.cli import design_card
+from conjury.cli.commands.runs import parse, retry, status, verify
 from conjury.inference.backends.simulated import SimulatedBackend
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
@@ -36,7 +37,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_simulated_answers_are_the_choices_of_a_simulation(study: Path, run: Path) -> None:
-    collecting.draw(str(study), run, 30, 0.2, 5)
+    design_card.draw(str(study), run, 30, 0.2, 5)
     assert collect(study, run, backend="simulated", samples=2) == 0
     found = table(run, "choices")
     truth = simulate(
@@ -207,10 +208,10 @@ def test_a_prompt_that_changed_since_is_refused_by_its_name(
 
 
 def test_another_design_in_the_same_folder_is_refused(study: Path, run: Path) -> None:
-    collecting.draw(str(study), run, 10, 0.1, 1)
-    collecting.draw(str(study), run, 10, 0.1, 1)
+    design_card.draw(str(study), run, 10, 0.1, 1)
+    design_card.draw(str(study), run, 10, 0.1, 1)
     with pytest.raises(InputError, match=r"another design already \(pairs 10, swapped_share 0\.1, seed 1\)"):
-        collecting.draw(str(study), run, 11, 0.1, 1)
+        design_card.draw(str(study), run, 11, 0.1, 1)
 
 
 def test_posts_that_changed_since_are_refused(study: Path, run: Path, server: FakeServer) -> None:
@@ -348,11 +349,11 @@ def test_only_what_failed_or_was_refused_is_asked_again(
     assert collect(study, run, base_url=server.url) == 0
     assert requests_seen(server) == seen
     server.configure()
-    retry(str(study), run, ["error"], None)
+    retry(str(study), ["error"], None, run)
     assert collect(study, run, base_url=server.url) == 0
     assert requests_seen(server) == n["error"]
     server.configure(faults={"refusal": 1.0})
-    retry(str(study), run, ["refused", "error"], "judge")
+    retry(str(study), ["refused", "error"], "judge", run)
     assert f"{n['refused']} requests with status refused, error" in capsys.readouterr().out
     assert table(run, "judgments")["status"].value_counts()["refused"] == n["refused"]
     server.configure()
@@ -379,7 +380,7 @@ def test_a_retry_of_nothing_known_is_refused(
 ) -> None:
     assert collect(study, run, base_url=server.url, pairs=1) == 0
     with pytest.raises(InputError, match=told):
-        retry(str(study), run, statuses, judge)
+        retry(str(study), statuses, judge, run)
 
 
 def test_another_rule_changes_tables_without_any_request(
@@ -419,7 +420,7 @@ def test_status_tells_requests_by_state_and_judgments(
     assert collect(study, run, prompts=["plain"], base_url=server.url) == 0
     statuses = table(run, "judgments")["status"].value_counts()
     capsys.readouterr()
-    show_status(str(study), run)
+    status(str(study), run)
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     words = [[word for word in row if word not in "│┃"] for row in rows]
     assert ["judge", "plain", "rejected", str(statuses["error"]), "0", "0"] in words
@@ -427,18 +428,24 @@ def test_status_tells_requests_by_state_and_judgments(
     assert ["judge", "plain", "ok:", str(statuses["ok"])] in words
 
 
+def exit_code(study: Path, run: Path) -> int:
+    with pytest.raises(typer.Exit) as ended:
+        verify(str(study), run)
+    return ended.value.exit_code
+
+
 def test_verify_finds_no_damage_in_a_good_run_and_names_it_in_a_bad_one(
     study: Path, run: Path, server: FakeServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert collect(study, run, base_url=server.url, pairs=2) == 0
-    assert verify(str(study), run) == 0
+    assert exit_code(study, run) == 0
     assert "4 requests, no damage" in capsys.readouterr().out
     import sqlite3
 
     with sqlite3.connect(run / "ledger.sqlite") as db:
         db.execute("UPDATE responses SET body = x'00' WHERE id = 1")
     db.close()
-    assert verify(str(study), run) == 1
+    assert exit_code(study, run) == 1
     assert "1 problem" in capsys.readouterr().out
 
 
@@ -516,7 +523,7 @@ def test_there_is_nothing_to_parse_or_retry_in_an_empty_run(
     ):
         parse(str(study), empty_run, "default", None)
     assert not list(empty_run.glob("*.parquet"))
-    retry(str(study), empty_run, ["error", "refused"], None)
+    retry(str(study), ["error", "refused"], None, empty_run)
     assert capsys.readouterr().out.endswith("Nothing to retry: no request has the status error or refused.\n")
 
 

@@ -1,29 +1,46 @@
-"""How a judge is asked: the options of ``conjury collect``, the study file, and what goes together."""
+"""Options of a run: how a judge is asked, how the run goes, and which options exclude each other."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from conjury.inference.errors import InputError
-from conjury.inference.study.checks_asking import unfit_answer
-from conjury.inference.study.models import ItemStudy, Study
-from conjury.inference.tables.columns import did_you_mean, listed
+from pydantic import ValidationError
 
-from .runs import run_folder
-
-if TYPE_CHECKING:
-    from conjury.inference.collecting.runs import RunFolder
-    from conjury.inference.pictures import Pictures
-    from conjury.inference.study.asking import Response, Sampling
-    from conjury.inference.study.parts import Prompt
+from ..errors import InputError
+from ..study.asking import Response, Sampling, with_answer
+from ..study.checks_asking import unfit_answer
+from ..study.models import ItemStudy, Study
+from ..study.parts import Prompt
+from ..study.words import in_words
+from ..tables.columns import did_you_mean, listed
 
 
 @dataclass(frozen=True)
 class Asking:
-    """Options of ``collect`` that say how a judge is asked; None keeps what the study file says."""
+    """How a judge is asked, where that differs from the study file; None keeps what the study file says.
+
+    Attributes
+    ----------
+    backend : {"openai", "vllm", "ray", "simulated", "replay"}, optional
+    model : str, optional
+        Name of the model where it is served.
+    base_url : str, optional
+        Address of a server that speaks OpenAI's protocol.
+    key_variable : str, optional
+        Environment variable with the API key; the key itself is never stored.
+    answer : {"auto", "token", "choice", "json", "free"}, optional
+        How answers are constrained.
+    samples : int, optional
+        Answers to each request.
+
+    Examples
+    --------
+    >>> Asking(backend="simulated", samples=2).changed()
+    {'backend': 'simulated', 'samples': 2}
+    """
 
     backend: str | None = None
     model: str | None = None
@@ -39,7 +56,40 @@ class Asking:
 
 @dataclass(frozen=True)
 class Running:
-    """Options of ``collect`` that say how a run goes."""
+    """How a run goes.
+
+    Attributes
+    ----------
+    pairs : int, optional
+        Only the first pairs of the design, or the first items.
+    images, links : bool
+        Whether posts are shown as pictures, and whether by their addresses instead of their content.
+    pictures : Path
+        Folder in which ``conjury render`` keeps pictures.
+    concurrency : int
+        Requests in flight, at most.
+    max_cost : float, optional
+        Limit on costs in the currency of the price table; the run stops before it is exceeded.
+    prices : Path, optional
+        Price table in place of the one that ships.
+    batch, wait : bool
+        Whether OpenAI's batch interface is used, and whether to stay until batches have ended.
+    rule : str
+        Parsing rule of answers.
+    recorded : Path, optional
+        Table of recorded responses for the backend "replay".
+    export : Path, optional
+        File for the requests as JSON lines for a batch runner; nothing is sent.
+    results : Path, optional
+        Results of such a batch runner, which are imported.
+    weights : Path, optional
+        Folder of the weights for the backends "vllm" and "ray".
+
+    Examples
+    --------
+    >>> Running(pairs=10, max_cost=1.5).concurrency
+    64
+    """
 
     pairs: int | None = None
     images: bool = False
@@ -50,7 +100,6 @@ class Running:
     prices: Path | None = None
     batch: bool = False
     wait: bool = False
-    dry_run: bool = False
     rule: str = "default"
     recorded: Path | None = None
     export: Path | None = None
@@ -60,11 +109,6 @@ class Running:
 
 def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
     """Say how a judge is asked: as the study file says, changed by options, or by options alone."""
-    from pydantic import ValidationError
-
-    from conjury.inference.study.asking import Sampling, with_answer
-    from conjury.inference.study.words import in_words
-
     judge = next((judge for judge in study.judges if judge.id == name), None)
     if judge is not None and judge.kind == "human":
         raise InputError(f"--judge {name}: these are people; their answers come in by `conjury import`.")
@@ -77,7 +121,7 @@ def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
                 f"--judge {name}: the study file does not say how to ask this judge{hint}; name one of "
                 f"{listed(able)}, or say --model, and --base-url where it is served."
             )
-        from conjury.inference.backends.serving import served_model
+        from ..backends.serving import served_model
 
         given["model"] = served_model(given["base_url"], given.get("key_variable", "OPENAI_API_KEY"))
     before = {} if judge is None or judge.ask is None else judge.ask.model_dump()
@@ -128,21 +172,3 @@ def find_prompts(
     if not usable:
         raise InputError(f"Study {study.name} has no prompts; write at least one into the study file.")
     return usable
-
-
-def find_pictures_of(
-    study: Study | ItemStudy, folder: RunFolder, prompts: Sequence[Prompt], running: Running
-) -> Pictures | None:
-    """Find the pictures of a conjoint's profiles, where these are shown."""
-    from conjury.inference.pictures import find_pictures
-
-    if not running.images or isinstance(study, ItemStudy):
-        return None
-    design = folder.design or folder.draw(study, None, None, None, keep=not running.dry_run)
-    usual = folder.path == run_folder(study, None).path
-    return find_pictures(
-        *(study, design, prompts, running.pictures),
-        pairs=running.pairs,
-        links=running.links,
-        run=None if usual else folder.path,
-    )

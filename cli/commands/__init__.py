@@ -1,0 +1,1 @@
+"""One module per command: options, one call of a layer, one summary."""

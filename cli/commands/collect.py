@@ -1,0 +1,248 @@
+"""``conjury collect``: its options, the costs before a run, its progress, and its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from conjury.inference.errors import ConjuryError, InputError
+from conjury.inference.tables.bounded import REQUESTS, SAMPLES
+from conjury.inference.tables.columns import listed
+
+from ..bounds import at_most
+from ..option_groups import grouped
+from ..run_words import console, duration, money, request_bar
+from .run_options import Out, PriceTable, Rule, StudyName
+
+if TYPE_CHECKING:
+    from conjury.inference.collecting import Collected, Prepared, Tally
+
+INTERRUPTED = 130
+SECONDS_AN_ANSWER = 1.0  # assumed until answers are there
+
+
+@dataclass(frozen=True)
+class AskingOptions:
+    """How a judge is asked."""
+
+    backend: Annotated[
+        str | None, typer.Option(help="openai (and what speaks its protocol), vllm, ray, simulated, replay.")
+    ] = None
+    model: Annotated[str | None, typer.Option(help="Name of the model where it is served.")] = None
+    base_url: Annotated[str | None, typer.Option(help="Address of a server with OpenAI's protocol.")] = None
+    key_variable: Annotated[str | None, typer.Option(help="Environment variable that holds the key.")] = None
+    answer: Annotated[str | None, typer.Option(help="auto, token, choice, json or free.")] = None
+    samples: Annotated[
+        int | None, typer.Option(min=1, help="Answers to each request.", callback=at_most(SAMPLES))
+    ] = None
+
+
+@dataclass(frozen=True)
+class RunningOptions:
+    """How a run goes."""
+
+    pairs: Annotated[
+        int | None, typer.Option(min=1, help="Only the first pairs of the design, or the first items.")
+    ] = None
+    stimuli: Annotated[
+        str, typer.Option(help="text; images (files of `conjury render`); or links (their addresses).")
+    ] = "text"
+    pictures: Annotated[Path, typer.Option(help="Where `conjury render` keeps pictures.")] = Path("stimuli")
+    concurrency: Annotated[
+        int, typer.Option(min=1, help="Requests in flight, at most.", callback=at_most(REQUESTS))
+    ] = 64
+    batch: Annotated[bool, typer.Option("--batch", help="By OpenAI's batch interface.")] = False
+    wait: Annotated[bool, typer.Option("--wait", help="Stay until batches have ended.")] = False
+    max_cost: Annotated[
+        float | None, typer.Option(min=0, help="Stop before more than this is spent, to within one request.")
+    ] = None
+    prices: PriceTable = None
+    rule: Rule = "default"
+    recorded: Annotated[Path | None, typer.Option(help="Responses for --backend replay.")] = None
+    export: Annotated[
+        Path | None, typer.Option(help="Write the requests as JSONL for a batch runner; send nothing.")
+    ] = None
+    results: Annotated[Path | None, typer.Option(help="Take the results of a batch runner.")] = None
+    weights: Annotated[Path | None, typer.Option(help="Folder of the weights for vllm and ray.")] = None
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show requests, tokens, price and time; send nothing.")
+    ] = False
+
+
+@grouped
+def collect(
+    study: StudyName,
+    judge: Annotated[str, typer.Option(help="Judge of the study file, or a name of your own with --model.")],
+    asking: AskingOptions,
+    running: RunningOptions,
+    out: Out = None,
+    prompt: Annotated[list[str] | None, typer.Option(help="Only this prompt; can be repeated.")] = None,
+) -> None:
+    """Ask a model what it has not answered yet; run it again to go on."""
+    from conjury.inference.collecting import Asking, Running
+
+    given = dict(vars(running))
+    stimuli, dry_run = given.pop("stimuli"), given.pop("dry_run")
+    if stimuli not in ("text", "images", "links"):
+        raise InputError(f"--stimuli {stimuli}: posts are shown as text, images or links; write one of them.")
+    options = Running(images=stimuli != "text", links=stimuli == "links", **given)
+    raise typer.Exit(
+        collect_and_show(
+            study,
+            judge,
+            prompts=prompt,
+            out=out,
+            asking=Asking(**vars(asking)),
+            running=options,
+            dry_run=dry_run,
+        )
+    )
+
+
+def collect_and_show(study: str, judge: str, *, dry_run: bool = False, **call: Any) -> int:
+    """Collect, with the costs before, progress and the end on the console; return an exit code."""
+    from conjury.inference.collecting import collect as run
+    from conjury.inference.collecting import preview
+
+    if dry_run:
+        show_plan(preview(study, judge, **call))
+        console.print("Nothing was sent (--dry-run).")
+        return 0
+    try:
+        done = run(study, judge, **call, before=show_plan, watch=watched)
+    except (ConjuryError, KeyboardInterrupt) as error:
+        for note in getattr(error, "__notes__", ()):
+            console.print(note)
+        raise
+    show_end(done, study)
+    if done.tally.stopped == "interrupted":
+        return INTERRUPTED
+    return 1 if done.tally.failed and not done.tally.answered else 0
+
+
+def show_plan(run: Prepared) -> None:
+    """Print the size of a run, its costs and about how long it takes."""
+    job, planned, running = run.job, run.plan, run.running
+    ask, tokens, sent = job.ask, planned.tokens, planned.remaining
+    ahead = sent + planned.waiting
+    tokens_in, tokens_out = ahead * tokens.prompt, ahead * tokens.completion
+    route = "OpenAI's batch interface" if running.batch else ask.backend
+    prompts = listed(prompt.id for prompt in job.prompts)
+    samples = "sample" if ask.samples == 1 else "samples"
+    source = "as answers so far" if planned.measured else "estimated from texts and pictures"
+    lines = {
+        "Judge": f"{job.judge_id}: {ask.model} by {route}",
+        "Subjects": f"{job.n_subjects:,} x {len(job.prompts)} prompts ({prompts}) x {ask.samples} "
+        f"{samples}{_fewer_subjects(run)}",
+        "Requests": f"{planned.total:,}: {planned.answered:,} answered, {planned.waiting:,} in batches, "
+        f"{planned.failed:,} failed for good, {sent:,} to send",
+        "Tokens": f"about {tokens_in:,.0f} in and {tokens_out:,.0f} out ({source})",
+        "Price": _price_line(run),
+    }
+    if running.batch:
+        lines["Time"] = "within 24 hours of submission, as the provider promises"
+    elif ask.backend == "openai":
+        time = duration(sent * SECONDS_AN_ANSWER / running.concurrency)
+        lines["Time"] = f"about {time}, if an answer takes a second and {running.concurrency} are in flight"
+    console.print(job.study.title)
+    for name, text in lines.items():
+        console.print(f"  {name:<9} {text}")
+
+
+def _fewer_subjects(run: Prepared) -> str:
+    """Name the prompts that some of the subjects only are judged under."""
+    job = run.job
+    fewer = [
+        f"{prompt.id} for {job.put_to[prompt.id]:,}"
+        for prompt in job.prompts
+        if job.put_to.get(prompt.id, job.n_subjects) < job.n_subjects
+    ]
+    return f"; of the subjects {listed(fewer)}" if fewer else ""
+
+
+def _price_line(run: Prepared) -> str:
+    planned, budget = run.plan, run.budget
+    if run.job.ask.backend != "openai":
+        return "none for answers, which are made on this machine"
+    if budget.price is None:
+        return "not known; name a table with the price of this model with --prices"
+    spent = f"; spent so far {money(planned.spent)}" if planned.spent else ""
+    limit = "" if budget.max_cost is None else f"; stops before {money(budget.max_cost)}"
+    cost = f"about {run.prices.currency} {money(planned.cost or 0)}"
+    return f"{cost} at prices of {budget.price.as_of}{spent}{limit}"
+
+
+@contextmanager
+def watched(total: int) -> Iterator[Callable[[Tally], None]]:
+    """Show a bar of requests on a terminal, with answers, failures and money."""
+    with request_bar(total) as update:
+
+        def watch(tally: Tally) -> None:
+            failed = sum(tally.failed.values())
+            spent = f", spent {money(tally.spent)}" if tally.spent else ""
+            update(min(tally.passed, total), f"{tally.answered:,} answers, {failed:,} failures{spent}")
+
+        yield watch
+
+
+def show_end(done: Collected, study: str) -> None:
+    """Print what a run brought, why it stopped and what comes next."""
+    from conjury.inference.study import Study
+
+    made, tally = done.prepared, done.tally
+    if done.exported is not None:
+        console.print(f"{done.exported:,} requests in {made.running.export}; nothing was sent.")
+        return
+    if done.files:
+        console.print(f"Tables in {made.folder.path}: {listed(file.name for file in done.files)}")
+    failed = ", ".join(f"{n:,} x {kind}" for kind, n in sorted(tally.failed.items())) or "none"
+    before = made.plan.spent or 0.0
+    spent = f" Spent {money(tally.spent - before)}, in all {money(tally.spent)}." if tally.spent else ""
+    console.print(f"{tally.answered:,} new answers; failed attempts: {failed}.{spent}")
+    if tally.unstated:
+        console.print(
+            f"  {money(tally.unstated)} of it is an upper bound: {_unstated(tally.n_unstated)} Where no "
+            "tokens are stated, each byte of a request counts as one, and its answer as the longest that it "
+            "allows."
+        )
+    for error, n in tally.errors.most_common(1):
+        console.print(f"  {'most often' if len(tally.errors) > 1 else 'because'} ({n:,}): {error}")
+    if done.waiting:
+        console.print(
+            f"{done.waiting:,} requests wait in batches; the same command fetches them when they have ended."
+        )
+    if tally.stopped:
+        console.print(_why_stopped(tally, made.running.max_cost or 0.0))
+    elif not done.waiting and not (tally.failed and not tally.answered):
+        choices = made.folder.path / "choices.parquet"
+        if isinstance(made.job.study, Study) and choices.is_file():
+            console.print(f"Next: conjury fit {study} --data {choices}")
+
+
+def _why_stopped(tally: Tally, max_cost: float) -> str:
+    if tally.stopped == "interrupted":
+        return "Stopped (interrupted); the same command goes on from here."
+    if tally.stopped == "reserved":
+        return (
+            "The rest of --max-cost is reserved for the most that these can cost; when they have ended, the "
+            "same command goes on from here."
+        )
+    left = max(max_cost - tally.spent, 0.0)
+    return (
+        f"Stopped (--max-cost was reached): {money(left)} of {money(max_cost)} is left, and the next request "
+        f"can cost up to {money(tally.next)}. The same command with a larger --max-cost goes on from here; "
+        "max_tokens under `settings` of the judge limits what an answer costs."
+    )
+
+
+def _unstated(n: int) -> str:
+    """Count the exchanges of a run without stated costs."""
+    if not n:
+        return "answers of earlier runs do not state their tokens."
+    exchanges = "exchange of this run states" if n == 1 else "exchanges of this run state"
+    return f"{n:,} {exchanges} no tokens (answers without `usage`, or answers that could not be parsed)."

@@ -1,0 +1,93 @@
+"""``conjury status``, ``retry``, ``parse`` and ``ledger verify``: runs that were begun."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from conjury.inference.tables.columns import listed
+
+from ..run_words import console
+from .run_options import Out, PriceTable, Rule, StudyName
+
+ledger = typer.Typer(no_args_is_help=True, help="Look after the ledger of a run.")
+
+
+def status(study: StudyName, out: Out = None) -> None:
+    """Show the progress of a run."""
+    from rich.table import Table
+
+    from conjury.inference.collecting import status as status_of
+
+    run = status_of(study, out)
+    if not run.counts:
+        console.print(f"{run.study.title}: nothing was asked yet in {run.folder}.")
+        return
+    table = Table("judge", "prompt", "state", title=f"{run.study.title}: {run.folder}")
+    for name in ("requests", "tokens in", "tokens out"):
+        table.add_column(name, justify="right")
+    for count in run.counts:
+        state = f"{count.state}, {count.batch}" if count.batch else count.state
+        numbers = (f"{number:,}" for number in (count.n, count.prompt_tokens, count.completion_tokens))
+        table.add_row(count.judge_id, count.prompt_id, state, *numbers)
+    console.print(table)
+    for batch in run.batches:
+        detail = f": {batch.detail}" if batch.detail else ""
+        console.print(
+            f"  batch {batch.shard} of {batch.judge_id}, {batch.n:,} requests, {batch.state}{detail}"
+        )
+    if len(run.judgments):
+        console.print("Judgments by status, as last parsed:")
+    for row in run.judgments.itertuples():
+        console.print(f"  {row.judge_id} {row.prompt_id} {row.status}: {row.n:,}")
+
+
+def retry(
+    study: StudyName,
+    status: Annotated[
+        list[str], typer.Option(help="error, refused, empty, truncated, unparsed or ok; can be repeated.")
+    ],
+    judge: Annotated[str | None, typer.Option(help="Only this judge.")] = None,
+    out: Out = None,
+) -> None:
+    """Mark requests to be asked again by the next collect; their earlier answers are kept."""
+    from conjury.inference.collecting import retry as mark
+
+    marked, judges = mark(study, status, judge=judge, out=out)
+    if not marked:
+        console.print(f"Nothing to retry: no request has the status {' or '.join(status)}.")
+        return
+    requests = "request" if marked == 1 else "requests"
+    console.print(
+        f"{marked:,} {requests} with status {listed(status)} will be asked again (judges: {listed(judges)}); "
+        f"run `conjury collect {study} --judge ...`. Their earlier answers stay in the ledger."
+    )
+
+
+def parse(study: StudyName, out: Out = None, rule: Rule = "default", prices: PriceTable = None) -> None:
+    """Parse the answers of a run again, by another rule, and write its tables; nothing is sent."""
+    from conjury.inference.collecting import parse as parse_again
+    from conjury.inference.parsing import explain
+
+    files, rules = parse_again(study, rule, out=out, prices=prices)
+    console.print(f"Tables in {files[0].parent}: {listed(file.name for file in files)}")
+    for name in rules if rule != "default" else ():
+        console.print(explain(name))
+
+
+@ledger.command()
+def verify(study: StudyName, out: Out = None) -> None:
+    """Look for damage in the ledger of a run; exit code 1 where there is any."""
+    from conjury.inference.collecting.past_runs import open_run
+    from conjury.inference.ledger import Ledger
+
+    _, folder = open_run(study, out)
+    with Ledger.open(folder.ledger, write=False) as opened:
+        problems = opened.problems()
+        requests = sum(count.n for count in opened.counts())
+    for problem in problems:
+        console.print(f"  {problem}")
+    found = f"{len(problems)} problems" if problems else "no damage"
+    console.print(f"{folder.ledger}: {requests:,} requests, {found}.")
+    raise typer.Exit(1 if problems else 0)

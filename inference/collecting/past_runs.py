@@ -1,0 +1,256 @@
+"""Runs that were begun: their state, requests to ask again, and their tables by another parsing rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+
+from ..errors import InputError
+from ..ledger import Batch, Count, Ledger
+from ..parsing.reader import full_rules
+from ..study.models import AnyStudy, ItemStudy, Study, load_any_study
+from ..tables.columns import did_you_mean, listed
+from ..tables.schema import STATUSES
+from .prices import Prices, read_prices
+from .run_inputs import check_answers, check_study, study_facts
+from .run_tables import run_tables
+from .runs import RunContent, RunFolder
+
+
+def run_folder(study: AnyStudy, out: str | Path | None) -> RunFolder:
+    """Return the folder of a run: ``runs/STUDY`` unless another one is named."""
+    return RunFolder(Path("runs") / study.name if out is None else Path(out))
+
+
+def open_run(study: str | Path | AnyStudy, out: str | Path | None) -> tuple[Study | ItemStudy, RunFolder]:
+    """Find a run that has a ledger."""
+    known = load_any_study(study) if isinstance(study, str | Path) else study
+    assert isinstance(known, Study | ItemStudy)
+    folder = run_folder(known, out)
+    if not folder.ledger.is_file():
+        raise InputError(
+            f"{folder.path} holds no run; start one with `conjury collect` or name it with --out."
+        )
+    return known, folder
+
+
+def asked_content(study: Study | ItemStudy, folder: RunFolder, ledger: Ledger) -> RunContent:
+    """Gather what was shown in a run; refuse a study that has changed since."""
+    inputs = ledger.get("inputs") or {}
+    stimuli = inputs.get("subjects", {}).get("stimuli")
+    content = folder.content(study)
+    if stimuli is not None:
+        content = replace(content, facts=content.facts | {"stimuli": stimuli})
+    check_study(inputs, study_facts(study, content.facts), folder.path)
+    check_answers(inputs, study, folder.path)
+    return content
+
+
+def has_outcomes(ledger: Ledger) -> bool:
+    """Whether a run has received anything, be it an answer or a failure."""
+    return any(count.state != "pending" for count in ledger.counts())
+
+
+def write_tables(
+    study: Study | ItemStudy,
+    ledger: Ledger,
+    folder: RunFolder,
+    content: RunContent,
+    prices: Prices,
+    rule: str,
+) -> list[Path]:
+    """Parse all answers and write responses, judgments and choices; return the files."""
+    judges = (ledger.get("inputs") or {}).get("judges", {})
+    models: dict[str, str] = {name: asked["model"] for name, asked in judges.items()}
+
+    def cost(judge: str, prompt_tokens: float, completion_tokens: float, batch: bool) -> float | None:
+        price = prices.of(models.get(judge, ""))
+        return None if price is None else price.cost(prompt_tokens, completion_tokens, prices.per, batch)
+
+    tables = run_tables(
+        study,
+        ledger.answers(),
+        rule=rule,
+        cost=cost,
+        shown=content.shown,
+        lines=content.lines,
+        tasks=content.tasks,
+        profiles=content.profiles,
+    )
+    return tables.write(folder.path)
+
+
+@dataclass(frozen=True)
+class Status:
+    """The state of a run.
+
+    Attributes
+    ----------
+    study : Study or ItemStudy
+    folder : Path
+    counts : list of Count
+        Requests and tokens by judge, prompt and state.
+    batches : list of Batch
+    judgments : DataFrame
+        ``judge_id, prompt_id, status, n``, as last parsed; empty before the first tables.
+    """
+
+    study: Study | ItemStudy
+    folder: Path
+    counts: list[Count]
+    batches: list[Batch]
+    judgments: pd.DataFrame
+
+
+def status(study: str | Path | AnyStudy, out: str | Path | None = None) -> Status:
+    """Return the state of a run: requests by judge, prompt and state, batches, statuses of judgments.
+
+    Parameters
+    ----------
+    study : str, Path or study
+        The study of the run.
+    out : path, optional
+        Folder of the run; by default ``runs/STUDY``.
+
+    Returns
+    -------
+    Status
+
+    Raises
+    ------
+    InputError
+        Where the folder holds no run.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from conjury.inference.collecting import Asking, Running, collect, status
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = collect("moderation", "gpt4o", asking=Asking(backend="simulated"),
+    ...         running=Running(pairs=5), out=folder)
+    ...     sum(count.n for count in status("moderation", folder).counts)
+    15
+    """
+    known, folder = open_run(study, out)
+    with Ledger.open(folder.ledger, write=False) as ledger:
+        counts, batches = ledger.counts(), ledger.batches()
+    keys, file = ["judge_id", "prompt_id", "status"], folder.path / "judgments.parquet"
+    judgments = pd.read_parquet(file, columns=keys) if file.is_file() else pd.DataFrame(columns=keys)
+    sizes = judgments.groupby(keys, observed=True).size().reset_index(name="n")
+    return Status(known, folder.path, counts, batches, sizes)
+
+
+def retry(
+    study: str | Path | AnyStudy,
+    statuses: Sequence[str],
+    *,
+    judge: str | None = None,
+    out: str | Path | None = None,
+) -> tuple[int, list[str]]:
+    """Mark requests to be asked again by the next `collect`; their earlier answers stay in the ledger.
+
+    Parameters
+    ----------
+    study, out
+        As in `status`.
+    statuses : sequence of str
+        Statuses of the judgments to ask again: error, refused, empty, truncated, unparsed or ok.
+    judge : str, optional
+        Only this judge.
+
+    Returns
+    -------
+    int
+        Number of requests marked.
+    list of str
+        Their judges.
+
+    Raises
+    ------
+    InputError
+        For an unknown status or judge.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from conjury.inference.collecting import Asking, Running, collect, retry
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = collect("moderation", "gpt4o", asking=Asking(backend="simulated"),
+    ...         running=Running(pairs=5), out=folder)
+    ...     retry("moderation", ["ok"], out=folder)
+    (15, ['gpt4o'])
+    """
+    able = [name for name in STATUSES if name != "missing"]
+    for name in statuses:
+        if name not in able:
+            raise InputError(
+                f"--status {name}: there is no such status{did_you_mean(name, able)}; use {listed(able)}."
+            )
+    known, folder = open_run(study, out)
+    with Ledger.open(folder.ledger) as ledger:
+        content = asked_content(known, folder, ledger)
+        asked = list((ledger.get("inputs") or {}).get("judges", {}))
+        if judge is not None and judge not in asked:
+            hint = did_you_mean(judge, asked)
+            raise InputError(f"--judge {judge}: this run never asked it{hint}; use {listed(asked)}.")
+        tables = run_tables(known, ledger.answers(judge), shown=content.shown, lines=content.lines)
+        wanted = tables.judgments[tables.judgments["status"].isin(list(statuses))]
+        marked = ledger.ask_again(wanted["request_key"].unique().tolist())
+    return marked, sorted(set(wanted["judge_id"]))
+
+
+def parse(
+    study: str | Path | AnyStudy,
+    rule: str = "default",
+    *,
+    out: str | Path | None = None,
+    prices: str | Path | None = None,
+) -> tuple[list[Path], list[str]]:
+    """Parse the answers of a run again and write its tables; nothing is sent.
+
+    Parameters
+    ----------
+    study, out
+        As in `status`.
+    rule : str
+        Parsing rule: default, strict, lenient, token.
+    prices : path, optional
+        Price table in place of the one that ships.
+
+    Returns
+    -------
+    list of Path
+        Tables written.
+    list of str
+        The rules in full, one for each form of answer.
+
+    Raises
+    ------
+    InputError
+        For an unknown rule, and where nothing has been received yet.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from conjury.inference.collecting import Asking, Running, collect, parse
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = collect("moderation", "gpt4o", asking=Asking(backend="simulated"),
+    ...         running=Running(pairs=5), out=folder)
+    ...     files, rules = parse("moderation", "strict", out=folder)
+    >>> rules
+    ['choice/strict@1']
+    """
+    known, folder = open_run(study, out)
+    names = full_rules(known, rule)
+    with Ledger.open(folder.ledger, write=False) as ledger:
+        if not has_outcomes(ledger):
+            raise InputError(
+                f"{folder.path}: nothing has been received in this run yet, so there are no tables to write; "
+                f"run `conjury collect {known.name} --judge ...` first."
+            )
+        content = asked_content(known, folder, ledger)
+        files = write_tables(known, ledger, folder, content, read_prices(prices), rule)
+    return files, names

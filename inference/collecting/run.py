@@ -1,0 +1,278 @@
+"""The run loop: plan a run, ask a judge what it has not answered yet, write the tables of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import ConjuryError, InputError
+from ..ledger import Ledger
+from ..parsing.reader import full_rules
+from ..pictures import Pictures, find_pictures
+from ..study.models import AnyStudy, ItemStudy, Study, load_any_study
+from ..study.parts import Prompt
+from .batching import collect_by_batch, export_requests, import_results, release_unsent
+from .choose import choose_backend
+from .jobs import Job, Plan, plan
+from .options import Asking, Running, check_route, find_judge, find_prompts
+from .past_runs import has_outcomes, run_folder, write_tables
+from .prices import Prices, read_prices
+from .recorder import Tally, ask
+from .run_inputs import begun_facts, merged_facts, run_facts
+from .runs import RunContent, RunFolder
+from .served import remember_engine
+from .spending import Budget
+
+Watch = Callable[[Tally], None]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run before anything is sent: what is to be asked, how much of it, at what price.
+
+    Attributes
+    ----------
+    job : Job
+        Requests of the judge.
+    plan : Plan
+        Numbers of requests by state, tokens and costs.
+    budget : Budget
+        Price of the model and limit on costs.
+    prices : Prices
+        Price table with its currency.
+    running : Running
+        Options of the run.
+    folder : RunFolder
+        Where the run keeps its ledger and tables.
+    """
+
+    job: Job
+    plan: Plan
+    budget: Budget
+    prices: Prices
+    running: Running
+    folder: RunFolder
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What a call of `collect` did.
+
+    Attributes
+    ----------
+    prepared : Prepared
+        The run as it was planned.
+    tally : Tally
+        New answers, failures by kind, money spent, and why the run stopped: "interrupted", "max-cost",
+        "reserved", or empty where all was asked.
+    waiting : int
+        Requests in batches that have not ended.
+    files : list of Path
+        Tables written: ``responses``, ``judgments`` and, for pairs, ``choices``.
+    exported : int or None
+        Number of requests written for a batch runner; None where they were sent.
+    """
+
+    prepared: Prepared
+    tally: Tally = field(default_factory=Tally)
+    waiting: int = 0
+    files: Sequence[Path] = ()
+    exported: int | None = None
+
+
+def preview(
+    study: str | Path | AnyStudy,
+    judge: str,
+    *,
+    prompts: Sequence[str] | None = None,
+    out: str | Path | None = None,
+    asking: Asking | None = None,
+    running: Running | None = None,
+) -> Prepared:
+    """Plan a run without sending or writing anything.
+
+    Parameters
+    ----------
+    study : str, Path or study
+        A study that ships, the path of a study file, or a loaded study.
+    judge : str
+        A judge of the study file, or a name of your own where ``asking`` names the model.
+    prompts : sequence of str, optional
+        Only these prompts.
+    out : path, optional
+        Folder of the run; by default ``runs/STUDY``.
+    asking : Asking, optional
+        How the judge is asked, where that differs from the study file.
+    running : Running, optional
+        How the run goes.
+
+    Returns
+    -------
+    Prepared
+        ``.plan`` has the number of requests, expected tokens and costs.
+
+    Raises
+    ------
+    InputError
+        Where options exclude each other, or the study has changed since the run began.
+
+    Examples
+    --------
+    >>> from conjury.inference.collecting import Asking, Running, preview
+    >>> run = preview("moderation", "gpt4o", asking=Asking(backend="simulated"),
+    ...     running=Running(pairs=5), out="a_new_folder")
+    >>> run.plan.total, run.plan.answered
+    (15, 0)
+    """
+    options = running or Running()
+    with _opened(study, judge, prompts, out, asking or Asking(), options, write=False) as (made, _, _):
+        return made
+
+
+def collect(
+    study: str | Path | AnyStudy,
+    judge: str,
+    *,
+    prompts: Sequence[str] | None = None,
+    out: str | Path | None = None,
+    asking: Asking | None = None,
+    running: Running | None = None,
+    before: Callable[[Prepared], None] | None = None,
+    watch: Callable[[int], AbstractContextManager[Watch]] | None = None,
+) -> Collected:
+    """Ask one judge what it has not answered yet, and write the tables of the run.
+
+    The same call goes on with an interrupted run: every answer is on disk, with the request it answers,
+    before it counts. The first Ctrl-C lets requests in flight finish, the second ends at once.
+
+    Parameters
+    ----------
+    study, judge, prompts, out, asking, running
+        As in `preview`.
+    before : callable, optional
+        Called with the prepared run before anything is sent, for instance to show its costs; an exception
+        that it raises ends the call.
+    watch : callable, optional
+        Given the number of requests, returns a context manager that yields a function of the `Tally`; it is
+        called after each write, for instance to show progress.
+
+    Returns
+    -------
+    Collected
+
+    Raises
+    ------
+    InputError
+        Where options exclude each other, the study has changed since the run began, or the provider
+        refuses all requests, because of a wrong key for instance. Answers so far stay in the ledger.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from conjury.inference.collecting import Asking, Running, collect
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = collect("moderation", "gpt4o", asking=Asking(backend="simulated"),
+    ...         running=Running(pairs=5), out=folder)
+    >>> run.tally.answered, [file.name for file in run.files]
+    (15, ['responses.parquet', 'judgments.parquet', 'choices.parquet'])
+    """
+    options = running or Running()
+    with _opened(study, judge, prompts, out, asking or Asking(), options) as (made, ledger, content):
+        if before is not None:
+            before(made)
+        assert ledger is not None  # opened to write
+        if options.export is not None:
+            written = export_requests(made.job, ledger, options.export, made.plan)
+            return Collected(made, exported=written)
+        try:
+            with watch(made.job.total) if watch else nullcontext(_silent) as shown:
+                tally = _send(made, ledger, shown)
+        except (ConjuryError, KeyboardInterrupt) as error:
+            if has_outcomes(ledger):
+                error.add_note(
+                    f"Answers so far are in {made.folder.ledger}; `conjury parse` makes their tables."
+                )
+            raise
+        files: list[Path] = []
+        if has_outcomes(ledger):
+            files = write_tables(made.job.study, ledger, made.folder, content, made.prices, options.rule)
+        waiting = sum(batch.n for batch in ledger.batches(judge, live=True))
+    return Collected(made, tally, waiting, files)
+
+
+@contextmanager
+def _opened(
+    study: str | Path | AnyStudy,
+    judge: str,
+    prompts: Sequence[str] | None,
+    out: str | Path | None,
+    asking: Asking,
+    running: Running,
+    write: bool = True,
+) -> Iterator[tuple[Prepared, Ledger | None, RunContent]]:
+    """Check everything that can be checked before a request, and plan the run with its ledger open."""
+    known = load_any_study(study) if isinstance(study, str | Path) else study
+    assert isinstance(known, Study | ItemStudy)
+    full_rules(known, running.rule)
+    sampling = find_judge(known, judge, asking)
+    check_route(sampling, known.responses, running)
+    chosen = find_prompts(known, prompts, running.images, judge)
+    folder = run_folder(known, out)
+    prices = read_prices(running.prices)
+    price = prices.of(sampling.model) if sampling.backend == "openai" else None
+    budget = Budget(price, prices.per, running.batch, running.max_cost)
+    if running.max_cost is not None and budget.price is None:
+        raise InputError(
+            f"--max-cost needs the price of {sampling.model}, which is not in "
+            f"{running.prices or 'the price table'}; add it to a table of your own, named with --prices."
+        )
+    pictures = _pictures(known, folder, chosen, running, write)
+    content = folder.content(known, running.pairs, running.images, write, pictures)
+    facts = run_facts(known, judge, sampling, chosen, content.facts, pictures.drawn if pictures else None)
+    begun = write or folder.ledger.is_file()
+    with Ledger.open(folder.ledger, write=write) if begun else nullcontext() as ledger:
+        if ledger is not None:
+            merged = merged_facts(begun_facts(ledger.get("inputs"), ledger.counts()), facts, folder.path)
+            if write:
+                ledger.set("inputs", merged)
+                if not running.batch:
+                    release_unsent(ledger, judge)
+        media = folder.media(known, ledger if write else None, pictures)
+        subjects = (content.subjects, content.count, media)
+        job = Job(known, judge, sampling, chosen, *subjects, put_to=content.put_to)
+        yield Prepared(job, plan(job, ledger, budget), budget, prices, running, folder), ledger, content
+
+
+def _pictures(
+    study: Study | ItemStudy, folder: RunFolder, prompts: Sequence[Prompt], running: Running, keep: bool
+) -> Pictures | None:
+    """Find the pictures of a conjoint's profiles, where these are shown."""
+    if not running.images or isinstance(study, ItemStudy):
+        return None
+    design = folder.design or folder.draw(study, None, None, None, keep=keep)
+    usual = folder.path == run_folder(study, None).path
+    return find_pictures(
+        *(study, design, prompts, running.pictures),
+        pairs=running.pairs,
+        links=running.links,
+        run=None if usual else folder.path,
+    )
+
+
+def _send(made: Prepared, ledger: Ledger, watch: Watch) -> Tally:
+    """Ask by the route that the options name."""
+    job, running = made.job, made.running
+    if running.results is not None:
+        return import_results(job, ledger, running.results, made.plan)
+    if running.batch:
+        folder = made.folder.batches
+        return collect_by_batch(job, ledger, folder, made.budget, made.plan, watch, wait=running.wait)
+    backend = choose_backend(job, made.folder, running)
+    remember_engine(ledger, job.judge_id, backend.settings())
+    return ask(job, ledger, backend, made.budget, made.plan, watch)
+
+
+def _silent(tally: Tally) -> None:
+    """Show nothing."""
