@@ -38,7 +38,8 @@ main()
 NOBODY = """
 import contextlib, os, sys
 from conjury.cli.main import main
-from conjury.inference.backends import choose, openai
+from conjury.inference.backends import openai
+from conjury.inference.collecting import choose, run
 sys.argv.append("--dry-run")
 with contextlib.suppress(SystemExit), contextlib.redirect_stdout(None):
     main()  # imports all that it needs while it still may

@@ -81,7 +81,7 @@ def test_each_prompt_asks_in_its_own_form_and_is_put_to_its_items(tmp_path: Path
 def test_a_mixed_study_is_simulated_parsed_and_replayed(tmp_path: Path, capsys: Any) -> None:
     study, run = mixed(tmp_path / "poems"), tmp_path / "run"
     assert collect(study, run, backend="simulated") == 0
-    assert "lines to 2, reply to 1" in capsys.readouterr().out
+    assert "lines for 2, reply for 1" in capsys.readouterr().out
     judgments = validate(table(run, "judgments"), "judgments")
     counts = judgments.groupby(["prompt_id", "item_id"]).size().to_dict()
     assert counts == {
