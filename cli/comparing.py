@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.errors import InputError
-from conjury.inference.study.models import load_study
+from conjury.inference.study.load import load_study
 
 from .fit_conjoint import console
 from .loading import describe_study, load_variants, origins, simulated_note

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from conjury.inference.errors import ConjuryError, InputError
-from conjury.inference.study.models import Study, load_study
+from conjury.inference.study.load import load_study
+from conjury.inference.study.models import Study
 from conjury.inference.tables.columns import did_you_mean
 
 from .comparing import choose

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from conjury.inference.errors import ConjuryError, InputError
-from conjury.inference.study.models import load_study
+from conjury.inference.study.load import load_study
 from conjury.inference.tables.bounded import TRUE_CELLS
 from conjury.inference.tables.files import PUBLISHED
 

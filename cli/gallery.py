@@ -33,7 +33,7 @@ def gallery(
     seed: Annotated[int, typer.Option(min=0, help="Seed of which profiles are shown.")] = 1,
 ) -> None:
     """Show some vignettes, all levels about equally often, as a page and as one picture."""
-    from conjury.inference.study.models import load_study
+    from conjury.inference.study.load import load_study
     from conjury.inference.vignettes.gallery import (
         choose_profiles,
         draw_profiles,

@@ -8,7 +8,8 @@ from pathlib import Path
 from rich.console import Console
 
 from conjury.inference.errors import InputError
-from conjury.inference.study.models import ItemStudy, load_any_study
+from conjury.inference.study.load import load_any_study
+from conjury.inference.study.models import ItemStudy
 
 from .import_options import CompletionOptions, ConjointOptions, RatingOptions
 

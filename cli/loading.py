@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
-from conjury.inference.study.models import Study, load_study
+from conjury.inference.study.load import load_study
+from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import advice
 from conjury.inference.tables.columns import did_you_mean, listed
 

@@ -100,7 +100,8 @@ def simulate(
     ] = None,
 ) -> None:
     """Draw choices, ratings or labels of people and models from the study's truth table."""
-    from conjury.inference.study.models import ItemStudy, load_any_study
+    from conjury.inference.study.load import load_any_study
+    from conjury.inference.study.models import ItemStudy
 
     from .fit_conjoint import Repeats, simulate_study
     from .rating_studies import refuse_options, simulate_answers, simulate_items
@@ -153,7 +154,8 @@ def design(
     ] = None,
 ) -> None:
     """Draw the pairs of a conjoint, or who rates which item, before anyone is asked."""
-    from conjury.inference.study.models import ItemStudy, load_any_study
+    from conjury.inference.study.load import load_any_study
+    from conjury.inference.study.models import ItemStudy
 
     from .design_card import draw
     from .rating_studies import assign_items, refuse_options
@@ -230,7 +232,8 @@ def fit(
 ) -> None:
     """Run a study's analyses on its choices or judgments and write tables, figures and a manifest."""
     from conjury.analysis.pipeline.conjoint import Options
-    from conjury.inference.study.models import ItemStudy, load_any_study
+    from conjury.inference.study.load import load_any_study
+    from conjury.inference.study.models import ItemStudy
 
     from .fit_conjoint import fit_choices
     from .loading import load_variants

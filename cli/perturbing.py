@@ -110,7 +110,8 @@ def _find(source: str) -> tuple[Path, Path | None, Path]:
     path = Path(source)
     if _SUFFIX.search(source):
         return path, None, path.with_name(_SUFFIX.sub(r".perturbed\1", path.name))
-    from conjury.inference.study.models import ItemStudy, load_any_study
+    from conjury.inference.study.load import load_any_study
+    from conjury.inference.study.models import ItemStudy
 
     study = load_any_study(source)
     if not isinstance(study, ItemStudy):

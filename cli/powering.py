@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 from conjury.inference.errors import InputError
-from conjury.inference.study.models import Study, load_study
+from conjury.inference.study.load import load_study
+from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import advice
 
 from .planned import UNKNOWN, Judged, Prices, find_groups, find_prices, paid_for, size_of, whole

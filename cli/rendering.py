@@ -39,7 +39,7 @@ def render(
     delivery: Delivery,
 ) -> None:
     """Draw the profiles of a design as pictures; run it again to go on where it stopped."""
-    from conjury.inference.study.models import load_study
+    from conjury.inference.study.load import load_study
 
     known = load_study(study)
     cues = check_cues(selection.cues)

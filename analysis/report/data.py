@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.errors import ConjuryError, InputError
-from conjury.inference.study.models import list_studies
+from conjury.inference.study.load import list_studies
 from conjury.inference.tables.files import read_table
 from conjury.inference.tables.schema import PROBABILITY
 

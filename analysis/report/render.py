@@ -18,7 +18,7 @@ from typing import Literal
 import yaml
 
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
-from conjury.inference.study.models import list_studies
+from conjury.inference.study.load import list_studies
 from conjury.inference.tables.files import QUARTO
 
 QUARTO_TIMEOUT = 1800

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from ..errors import InputError
 from ..study.asking import Response, Sampling, with_answer
 from ..study.checks_asking import unfit_answer
+from ..study.load import describe_error as in_words
 from ..study.models import ItemStudy, Study
 from ..study.parts import Prompt
-from ..study.words import in_words
 from ..tables.columns import did_you_mean, listed
 
 

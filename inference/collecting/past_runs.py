@@ -11,7 +11,8 @@ import pandas as pd
 from ..errors import InputError
 from ..ledger import Batch, Count, Ledger
 from ..parsing.reader import full_rules
-from ..study.models import AnyStudy, ItemStudy, Study, load_any_study
+from ..study.load import load_any_study
+from ..study.models import AnyStudy, ItemStudy, Study
 from ..tables.columns import did_you_mean, listed
 from ..tables.schema import STATUSES
 from .prices import Prices, read_prices

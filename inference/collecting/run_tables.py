@@ -18,7 +18,7 @@ from ..backends.compose import COMPOSED
 from ..design.profiles import factor
 from ..ledger import Answered
 from ..parsing import Answer, Reading, read_completion
-from ..parsing.reader import AskedAnswers
+from ..parsing.reader import AnswerReader
 from ..readers.choices import SIMULATED
 from ..study.asking import Choice, LineLabels, Ratings
 from ..study.models import ItemStudy, Study
@@ -82,7 +82,7 @@ def run_tables(
     lines: Callable[[str, str], int] = lambda column, subject: 0,
 ) -> RunTables:
     """Read all answers of a run by one rule."""
-    asked = AskedAnswers(study, rule, lines)
+    reader = AnswerReader(study, rule, lines)
     responses, judgments = _Columns(RESPONSES), _Columns(JUDGMENTS)
     for chunk in answers:
         for answered in chunk:
@@ -91,7 +91,13 @@ def run_tables(
             answer = read_completion(answered.body, answered.error)
             subject = _subject(study, answered.subject_id)
             responses.add(_response_row(study, answered, answer, subject, cost))
-            n_lines, readings = asked.read(answered, answer, shown(answered.subject_id))
+            n_lines, readings = reader.parse(
+                answered.prompt_id,
+                answered.subject_id,
+                answer,
+                shown(answered.subject_id),
+                answered.arrangement,
+            )
             judgments.extend(_judgment_rows(answered, answer, subject, n_lines, readings))
         responses.pack()
         judgments.pack()

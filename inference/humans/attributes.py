@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..study.checks import CHOICE_COLUMNS
+from ..study.problems import CHOICE_COLUMNS
 from ..tables.columns import did_you_mean, listed, refuse
 from ..tables.files import load_text
 from ..tables.schema import TABLES

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..errors import InputError
 from ..readers.aliases import name_judges, name_prompts, rename_columns
 from ..readers.item_columns import judged_texts, lines_of, strata_of, with_texts
+from ..study.asking import LineLabels
 from ..study.models import ItemStudy
 from ..tables.columns import as_text, coerce, listed, refuse
 from ..tables.files import load, load_text, read_table
-from ..tables.schema import require_columns, validate
+from ..tables.schema import STATUSES, require_columns, validate
 from ..tables.streams import UNPERTURBED, copy_id
-from .completion_judgments import JudgedItems, read_judgments
-from .reader import full_rules
+from . import Answer, Reading
+from .completion import without_thought
+from .reader import AnswerReader, Parsed, full_rules
 
 NEEDED = ("judge_id", "prompt_id", "item_id", "text")
 
@@ -219,3 +224,89 @@ def _mismatches(judgments: pd.DataFrame) -> list[str]:
         f"Of {len(both):,} answers with labels for lines, {more:,} have more labels than there are lines and "
         f"{fewer:,} fewer (columns labels_given and lines_shown)."
     ]
+
+
+ASKED = ("prompt_id", "item_id", "text", "finish_reason", "refusal", "error")
+
+
+PUBLISHED = "published"  # rules of this name read a completion as it is, reasoning included
+
+
+@dataclass(frozen=True)
+class JudgedItems:
+    """What is known of judged items; empty where nothing is.
+
+    Attributes
+    ----------
+    lines : dict of str to dict of str to int
+        By column that holds lines, the number of lines of each item.
+    texts : dict of str to list of str
+        By item, what an answer may repeat of it word for word.
+    strata : dict of str to dict of str to str
+        By item, its strata and the columns by which prompts pick items.
+    """
+
+    lines: dict[str, dict[str, int]]
+    texts: dict[str, list[str]]
+    strata: dict[str, dict[str, str]]
+
+
+def read_judgments(
+    frame: pd.DataFrame, responses: pd.DataFrame, study: ItemStudy, rule: str, known: JudgedItems
+) -> pd.DataFrame:
+    """Read every completion; equal ones of an item are read once."""
+    reader = AnswerReader(
+        study, rule, lambda column, item: known.lines.get(column, {}).get(item), surplus=True
+    )
+    seen: dict[tuple[str, ...], Parsed] = {}
+    rows, counts, shown = [], [], []
+    for asked in zip(*(_texts(frame, name) for name in ASKED), strict=True):
+        if asked not in seen:
+            prompt, item, text, reason, refusal, error = asked
+            whole = f"/{PUBLISHED}" in reader.rule(prompt)
+            answer = Answer(
+                text if whole else without_thought(text),
+                refusal,
+                finish_reason=reason,
+                filtered=reason == "content_filter",
+                error=error,
+            )
+            seen[asked] = reader.parse(prompt, item, answer, known.texts.get(item, ()))
+        lines, readings = seen[asked]
+        rows += readings
+        counts.append(len(readings))
+        shown += [lines] * len(readings)
+    places = np.repeat(np.arange(len(frame)), counts)
+    kept = [
+        name
+        for name in ("position", "condition", "base_item_id", "finish_reason", *study.level_labels)
+        if name in responses
+    ]
+    first = ["judge_id", "judge_kind", "item_id", "prompt_id", "sample"]
+    table = responses[[*first, *kept, "request_key"]].take(places).reset_index(drop=True)
+    read = _columns(rows, any(isinstance(response, LineLabels) for response in study.responses), shown)
+    return validate(pd.concat([table, read], axis=1), "judgments", "completions")
+
+
+def _columns(
+    rows: Sequence[tuple[str, Reading]], of_lines: bool, shown: Sequence[int | None]
+) -> pd.DataFrame:
+    given = [reading.given for _, reading in rows]
+    numbers = {"labels_given": given, "lines_shown": shown} if of_lines else {}
+    integers: dict[str, Any] = {name: pd.array(counts, dtype="Int64") for name, counts in numbers.items()}
+    values = [None if reading.value is None else str(reading.value) for _, reading in rows]
+    return pd.DataFrame(
+        {
+            "dimension": pd.array([dimension for dimension, _ in rows], dtype="string"),
+            "value": pd.array(values, dtype="string"),
+            "status": pd.Categorical([reading.status for _, reading in rows], categories=list(STATUSES)),
+            "rule": pd.array([reading.rule for _, reading in rows], dtype="string"),
+            "note": pd.array([reading.note or None for _, reading in rows], dtype="string"),
+            **integers,
+        }
+    )
+
+
+def _texts(frame: pd.DataFrame, name: str) -> list[str]:
+    """Cells of a column as text; empty where they are missing or there is no such column."""
+    return as_text(frame[name]).fillna("").tolist() if name in frame else [""] * len(frame)

@@ -1,4 +1,4 @@
-"""The forms of answers that a study asks for, and the rules by which they are read."""
+"""Parses the answers to each prompt of a study by one rule."""
 
 from __future__ import annotations
 
@@ -6,38 +6,36 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import InputError
-from ..ledger import Answered
 from ..study.asking import Choice, Label, LineLabels, Ratings, Response
 from ..study.models import ItemStudy, Study
 from . import Answer, LabelSpec, Reading, ResponseSpec, ScaleSpec, read_answer
+from .rules import resolve
 from .spec import Form
+
+Parsed = tuple[int | None, list[tuple[str, Reading]]]
 
 
 def full_rules(study: Study | ItemStudy, rule: str) -> list[str]:
-    """Name the rules in full by which the answers to prompts are read.
+    """Name the rules in full by which the answers to prompts are parsed.
 
-    Answers of a form for which there is no such rule are read by the default.
+    Answers of a form for which there is no such rule are parsed by the default.
     """
     forms = dict.fromkeys(response.form for response in study.responses)
-    named = {form: _rule_name(form, rule) for form in forms}
-    if None in named.values() and not any(named.values()):
-        _rule_name(study.response.form, rule, refuse=True)
-    return [found or str(_rule_name(form, "default")) for form, found in named.items()]
+    named = {form: _full_name(form, rule) for form in forms}
+    if not any(named.values()):
+        resolve(study.response.form, rule)
+    return [name or resolve(form, "default").full_name for form, name in named.items()]
 
 
-def _rule_name(form: Form, rule: str, refuse: bool = False) -> str | None:
+def _full_name(form: Form, rule: str) -> str | None:
     try:
-        return read_answer(Answer(), ResponseSpec(form, scales=(ScaleSpec("rating"),), lines=1), {}, rule)[
-            0
-        ].rule
+        return resolve(form, rule).full_name
     except InputError:
-        if refuse:
-            raise
         return None
 
 
 def response_spec(response: Response, noun: str = "") -> ResponseSpec:
-    """Say what a response form allows, as parsing rules take it; ``noun`` is what a subject is called."""
+    """Return the values that a response form allows; ``noun`` is the word for a subject."""
     if isinstance(response, Choice):
         return ResponseSpec("choice", options=tuple(response.options), noun=noun)
     if isinstance(response, Ratings):
@@ -52,35 +50,52 @@ def response_spec(response: Response, noun: str = "") -> ResponseSpec:
     return ResponseSpec("text")
 
 
-class AskedAnswers:
-    """What each prompt of a study asked for, and the rule by which its answers are read."""
+class AnswerReader:
+    """Parses answers to a study's prompts; ``lines`` counts the lines of a subject in a column.
 
-    def __init__(self, study: Study | ItemStudy, rule: str, lines: Callable[[str, str], int]) -> None:
-        by_form = {name.partition("/")[0]: name for name in full_rules(study, rule)}
-        noun = study.collect.noun
-        self._own = self._form(study.response, noun, by_form, rule)
+    ``surplus`` accepts answers with more labels than lines, as `ResponseSpec` explains.
+    """
+
+    def __init__(
+        self,
+        study: Study | ItemStudy,
+        rule: str,
+        lines: Callable[[str, str], int | None],
+        surplus: bool = False,
+    ) -> None:
+        self._rules = {name.partition("/")[0]: name for name in full_rules(study, rule)}
+        self._default = rule == "default"
+        self._lines = lines
+        self._study = self._expected(study.response, study.collect.noun, surplus)
         self._prompts = {
-            prompt.id: self._form(prompt.response or study.response, noun, by_form, rule)
+            prompt.id: self._expected(prompt.response or study.response, study.collect.noun, surplus)
             for prompt in study.prompts
         }
-        self._lines = lines
 
     @staticmethod
-    def _form(
-        response: Response, noun: str, rules: Mapping[str, str], rule: str
-    ) -> tuple[Response, ResponseSpec, str]:
-        return response, response_spec(response, noun), rule if rule == "default" else rules[response.form]
+    def _expected(response: Response, noun: str, surplus: bool) -> tuple[Response, ResponseSpec]:
+        return response, replace(response_spec(response, noun), surplus=surplus)
 
-    def read(
-        self, answered: Answered, answer: Answer, texts: Sequence[str]
-    ) -> tuple[int | None, list[tuple[str, Reading]]]:
-        """Number of lines where each takes a label, and readings, each with the dimension of judgments."""
-        response, spec, rule = self._prompts.get(answered.prompt_id, self._own)
+    def rule(self, prompt_id: str) -> str:
+        """Return the rule of a prompt's answers."""
+        response, _ = self._prompts.get(prompt_id, self._study)
+        return "default" if self._default else self._rules[response.form]
+
+    def parse(
+        self,
+        prompt_id: str,
+        subject_id: str,
+        answer: Answer,
+        texts: Sequence[str] = (),
+        arrangement: Mapping[str, str] | None = None,
+    ) -> Parsed:
+        """Return the number of lines where each takes a label, and parsed values with their dimensions."""
+        response, spec = self._prompts.get(prompt_id, self._study)
         lines = None
         if isinstance(response, LineLabels):
-            lines = self._lines(response.lines, answered.subject_id)
-            spec = replace(spec, lines=lines)
-        readings = read_answer(answer, spec, answered.arrangement, rule, texts)
+            lines = self._lines(response.lines, subject_id)
+            spec = replace(spec, lines=lines or 0)
+        parsed = read_answer(answer, spec, arrangement or {}, self.rule(prompt_id), texts)
         if isinstance(response, Label):
-            return lines, [(response.id, reading) for reading in readings]
-        return lines, [(reading.dimension, reading) for reading in readings]
+            return lines, [(response.id, value) for value in parsed]
+        return lines, [(value.dimension, value) for value in parsed]

@@ -181,7 +181,7 @@ def read_answer(
     """
     if rule == "default" and response.form == "choice":
         rule = choice.default(answer, response)
-    chosen = _rule(response.form, rule)
+    chosen = resolve(response.form, rule)
     order = arrangement.get("options") or response.options
     status, note = _without_reading(answer)
     if status is not None:
@@ -235,7 +235,8 @@ def _alike(response: ResponseSpec, rule: str, status: Status, note: str) -> list
 
 
 @lru_cache(maxsize=256)
-def _rule(form: str, name: str) -> Rule:
+def resolve(form: str, name: str) -> Rule:
+    """Return the rule of a form by its short or full name; InputError where there is none."""
     if name == "default" or (form == "text" and name in _ANY_FORM):
         name = "whole" if form == "text" else "lenient"
     found = _BY_NAME.get(name if "/" in name else f"{form}/{name}")

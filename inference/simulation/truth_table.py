@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 from ..errors import InputError
-from ..study.checks import suggestion
 from ..study.models import ItemStudy
+from ..study.problems import suggestion
 from ..tables.files import load_text
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from pydantic_core import PydanticCustomError
 
 from ..tables.bounded import DIGITS
-from .checks import suggestion
+from .problems import suggestion
 
 
 def _as_number(value: object) -> object:

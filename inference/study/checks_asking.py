@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..tables.bounded import SCALE_POINTS
 from ..tables.folding import plain
-from .checks import Problem, duplicates, missing_file, suggestion
+from .problems import Problem, duplicates, missing_file, suggestion
 from .yaml import Location
 
 if TYPE_CHECKING:
@@ -96,7 +96,9 @@ def _prompts(study: Study | ItemStudy) -> Iterator[Problem]:
                 "remove it.",
             )
         for field in ("template", "user"):
-            yield from missing_file(study, ("prompts", position, field), prompt.id, getattr(prompt, field))
+            yield from missing_file(
+                study.folder, ("prompts", position, field), prompt.id, getattr(prompt, field)
+            )
 
 
 def _named_twice(parts: Sequence[Judge | Prompt], at: Location, what: str) -> Iterator[Problem]:

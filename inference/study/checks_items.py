@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..tables.schema import STATUSES
 from .asking import Label, LineLabels
-from .checks import Problem, duplicates, missing_file, suggestion
+from .problems import Problem, duplicates, missing_file, suggestion
 from .yaml import Location
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _gold(study: ItemStudy) -> Iterator[Problem]:
     if not study.label_sets:
         yield Problem(("gold",), "gold: no prompt asks for labels; remove it.")
         return
-    yield from missing_file(study, ("gold", "file"), "gold", gold.file)
+    yield from missing_file(study.folder, ("gold", "file"), "gold", gold.file)
     yield from duplicates([level.id for level in gold.levels], ("gold", "levels"), "gold: level")
     answers = [label.id for response in study.label_sets.values() for label in response.labels]
     levels = [level.id for level in gold.levels] or answers

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, PrivateAttr, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import Field, PrivateAttr
 
 from ..errors import InputError
 from ..tables.bounded import ATTRIBUTES
-from ..tables.columns import listed
 from ..tables.files import STUDIES
 from .asking import (
     Choice,
@@ -23,12 +20,8 @@ from .asking import (
     Response,
     Scale,
     Vignette,
-    with_answer,
 )
 from .base import Identifier, Part, Text
-from .checks import first_problem, suggestion
-from .checks_asking import first_collecting_problem
-from .checks_items import first_item_problem
 from .parts import (
     Analysis,
     Assignment,
@@ -46,8 +39,7 @@ from .parts import (
     StratumLevel,
     Tiers,
 )
-from .words import in_words
-from .yaml import MarkedYaml, read_marked_yaml
+from .problems import suggestion
 
 NOUNS = {"conjoint": "Profile", "items": "Item"}
 LINE = "line"  # task of the dimensions line_1, line_2, ...
@@ -223,127 +215,3 @@ class ItemStudy(AnyStudy):
     def levels(self, stratum: str) -> list[str]:
         """Level ids of a stratum, in the order of the study file."""
         return list(self.level_labels[stratum])
-
-
-def list_studies() -> list[str]:
-    """Names of the studies that ship with the project, in alphabetical order.
-
-    Examples
-    --------
-    >>> "moderation" in list_studies()
-    True
-    """
-    return sorted(path.parent.name for path in STUDIES.glob("*/study.yaml"))
-
-
-def load_study(name_or_path: str | Path) -> Study:
-    """Read and check the file of a conjoint study.
-
-    Parameters
-    ----------
-    name_or_path : str or Path
-        Name of a study that ships with the project, a folder with a ``study.yaml``,
-        or the path of a study file.
-
-    Raises
-    ------
-    InputError
-        With file, line and remedy, for the first problem in the file.
-
-    Examples
-    --------
-    >>> load_study("moderation").levels("reply")
-    ['no_reply', 'agree', 'disagree']
-    """
-    study = load_any_study(name_or_path)
-    if not isinstance(study, Study):
-        raise InputError(
-            f"{study.argument} is a study of items, not a conjoint; name one with 'kind: conjoint'."
-        )
-    return study
-
-
-def load_any_study(name_or_path: str | Path) -> Study | ItemStudy:
-    """Read and check a study file of any kind; raises as :func:`load_study` does."""
-    marked = read_marked_yaml(_find(name_or_path))
-    if not isinstance(marked.content, dict):
-        raise marked.error((), "a study file is a list of fields such as 'name: ...'; start with the name.")
-    kinds: dict[object, type[Study | ItemStudy]] = {"conjoint": Study, "items": ItemStudy}
-    try:
-        kind = marked.content.get("kind")
-        study = kinds.get(kind if isinstance(kind, str) else "", Study).model_validate(marked.content)
-    except ValidationError as problems:
-        raise _translate(marked, problems.errors()) from None
-    study._file = marked.path
-    problem = first_collecting_problem(study, marked.line)
-    if problem is None:
-        problem = (
-            first_problem(study, marked.line)
-            if isinstance(study, Study)
-            else first_item_problem(study, marked.line)
-        )
-    if problem is not None:
-        raise marked.error(problem.location, problem.sentence)
-    return _completed(study)
-
-
-def _completed(study: Study | ItemStudy) -> Study | ItemStudy:
-    """Fill in what depends on the kind of the study or on the form of its answers."""
-    noun = study.collect.noun or NOUNS[study.kind]
-    judges = [
-        judge
-        if judge.ask is None
-        else judge.model_copy(update={"ask": with_answer(judge.ask, *study.responses)})
-        for judge in study.judges
-    ]
-    return study.model_copy(
-        update={"collect": study.collect.model_copy(update={"noun": noun}), "judges": judges}
-    )
-
-
-def _find(name_or_path: str | Path) -> Path:
-    shipped = list_studies()
-    if str(name_or_path) in shipped:
-        return STUDIES / str(name_or_path) / "study.yaml"
-    path = Path(name_or_path)
-    if path.is_dir():
-        path = path / "study.yaml"
-    if path.is_file():
-        return path
-    near = get_close_matches(str(name_or_path), shipped, n=1)
-    meant = f" (did you mean {near[0]}?)" if near else ""
-    raise InputError(
-        f"There is no study '{name_or_path}'{meant}; name one that ships ({', '.join(shipped)}) "
-        "or give the path of a study.yaml."
-    )
-
-
-def _translate(marked: MarkedYaml, problems: list[ErrorDetails]) -> InputError:
-    located = [(_location(problem), problem) for problem in problems]
-    location, problem = min(located, key=lambda found: marked.line(found[0]))
-    place = _place(location)
-    if problem["type"] == "missing":
-        missing = [_place(where) for where, other in located if other["type"] == "missing"]
-        if len(missing) == 1:
-            return marked.error(location, f"{place} is missing; add it.")
-        return marked.error(location, f"{listed(missing, len(missing))} are missing; add them.")
-    if problem["type"] == "unknown_field":
-        return marked.error(location, f"{place}: {problem['msg']}")
-    said = _shorten(problem["input"])
-    return marked.error(location, f"{place}: {in_words(problem)}, but the file says {said}; correct it.")
-
-
-def _place(location: tuple[str | int, ...]) -> str:
-    return ".".join(str(step) for step in location) or "the study"
-
-
-def _location(problem: ErrorDetails) -> tuple[str | int, ...]:
-    context: dict[str, Any] = problem.get("ctx", {})
-    if problem["type"] == "unknown_field":
-        return (*problem["loc"], context["field"])
-    return problem["loc"]
-
-
-def _shorten(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

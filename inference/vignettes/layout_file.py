@@ -16,7 +16,7 @@ from pydantic import Field
 from ..design.stimuli.source import read_checked
 from ..errors import InputError
 from ..study.base import Amount, Part, Text
-from ..study.checks import suggestion
+from ..study.problems import suggestion
 from ..study.yaml import Location
 from ..tables.columns import did_you_mean, listed
 from ..tables.files import LAYOUTS

@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from ..design.stimuli.source import TOLD
 from ..study.base import Amount, Count, Part, Text
-from ..study.checks import suggestion
+from ..study.problems import suggestion
 from ..study.yaml import Location
 from ..tables.columns import listed
 from .wording import Template, parse_template

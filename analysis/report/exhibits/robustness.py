@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.study.models import list_studies
+from conjury.inference.study.load import list_studies
 
 from ...figures.conjoint.coefficients import coefficient_alt, coefficient_plot
 from ...figures.conjoint.detectable import detectable_alt, detectable_plot

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...errors import InputError
-from ...study.checks import suggestion
+from ...study.problems import suggestion
 from ...tables.bounded import EXPORT_BYTES, read_content
 from .wording import FORMS
 

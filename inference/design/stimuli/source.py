@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from ...study.checks import suggestion
+from ...study.problems import suggestion
 from ...study.yaml import MarkedYaml, read_marked_yaml
 
 REMEDIES = {"missing": "add it", "string_type": "put words in quotes"}

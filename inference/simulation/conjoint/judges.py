@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...errors import InputError
-from ...study.checks import suggestion
 from ...study.models import Study
+from ...study.problems import suggestion
 from ..truth_table import read_truth_file
 
 Floats = NDArray[np.float64]

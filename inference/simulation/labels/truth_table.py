@@ -19,8 +19,8 @@ from pathlib import Path
 import pandas as pd
 
 from ...errors import InputError
-from ...study.checks import suggestion
 from ...study.models import ItemStudy
+from ...study.problems import suggestion
 from ...tables.columns import did_you_mean, listed
 from ...tables.schema import JUDGE_KINDS, STATUSES
 from ..truth_table import read_truth_file

@@ -19,8 +19,8 @@ from ...design.assignment import assign_raters
 from ...design.profiles import factor
 from ...errors import InputError
 from ...readers.choices import SIMULATED
-from ...study.checks import suggestion
 from ...study.models import ItemStudy
+from ...study.problems import suggestion
 from ...tables.schema import JUDGE_KINDS, STATUSES, require_columns
 from ...tables.streams import stream
 from ..truth_table import require_samples, selected_judges, truth_path

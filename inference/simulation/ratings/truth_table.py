@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InputError
-from ...study.checks import suggestion
 from ...study.models import ItemStudy
+from ...study.problems import suggestion
 from ...tables.columns import listed
 from ..truth_table import read_truth_file
 from .raters import Floats, Rater, RatingTruth

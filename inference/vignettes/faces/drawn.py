@@ -14,7 +14,7 @@ from pydantic import Field
 
 from ...design.stimuli.source import read_checked, stimulus_counts
 from ...study.base import Part, Text
-from ...study.checks import suggestion
+from ...study.problems import suggestion
 from ...study.yaml import Location, MarkedYaml
 from ...tables.columns import did_you_mean
 from ...tables.streams import stream
