@@ -22,7 +22,7 @@ from measure import peak_memory
 
 from conjury.inference.backends.base import Recorder
 from conjury.inference.backends.compose import completion
-from conjury.inference.backends.shards import Limits, write_shards
+from conjury.inference.backends.openai.shards import Limits, write_shards
 from conjury.inference.collecting.jobs import Job, Plan
 from conjury.inference.collecting.prices import Tokens
 from conjury.inference.collecting.recorder import collect
@@ -69,7 +69,7 @@ def order(scratch: Path, pairs: int, prompts: list[str], *, images: bool = False
 
 def conjury(scratch: Path, n: int, url: str) -> Found:
     """Collect: build, ask, and have every answer on disk."""
-    from conjury.inference.backends.openai import OpenAIBackend
+    from conjury.inference.backends.openai.live import OpenAIBackend
 
     orders = {count: order(scratch, count, ["baseline"]) for count in (WARM, n)}
 

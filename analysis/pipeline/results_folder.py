@@ -107,7 +107,7 @@ class ResultsFolder:
     @contextmanager
     def _locked(self, patience: float = 0.0) -> Iterator[None]:
         """Keep other processes from writing to the folder; the lock ends with this process."""
-        from conjury.inference.ledger.lock import Held, Lock
+        from conjury.inference.tables.lock import Held, Lock
 
         until = time.monotonic() + patience
         try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..errors import InputError
 from ..ledger.exchanges import Outcome, Request
 from .base import Recorder
-from .shards import Tally, completed, open_lines, outcomes_of, request_line, writable
+from .openai.shards import Tally, completed, open_lines, outcomes_of, request_line, writable
 
 if TYPE_CHECKING:
     from ..ledger import Ledger

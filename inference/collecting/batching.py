@@ -31,7 +31,7 @@ def collect_by_batch(
     Each call moves a run on as far as it goes; batches are remembered in the ledger, so the next call, by
     this process or another, goes on from there.
     """
-    from ..backends.openai_batch import BatchBackend
+    from ..backends.openai.batch import BatchBackend
 
     ask = job.ask
     backend = BatchBackend(

@@ -15,7 +15,7 @@ def choose_backend(job: Job, folder: RunFolder, running: Running) -> Backend:
     ask = job.ask
     weights = None if running.weights is None else str(running.weights)
     if ask.backend == "openai":
-        from ..backends.openai import OpenAIBackend
+        from ..backends.openai.live import OpenAIBackend
 
         return OpenAIBackend(
             ask.model,
@@ -40,7 +40,7 @@ def choose_backend(job: Job, folder: RunFolder, running: Running) -> Backend:
     from ..backends.simulated import SimulatedBackend
 
     if isinstance(job.study, ItemStudy):
-        from ..backends.simulated_items import SimulatedItemsBackend
+        from ..backends.simulated import SimulatedItemsBackend
 
         return SimulatedItemsBackend(job.study, job.judge_id, ask.samples)
     if folder.design is None:

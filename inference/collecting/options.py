@@ -121,7 +121,7 @@ def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
                 f"--judge {name}: the study file does not say how to ask this judge{hint}; name one of "
                 f"{listed(able)}, or say --model, and --base-url where it is served."
             )
-        from ..backends.serving import served_model
+        from ..backends.openai.serving import served_model
 
         given["model"] = served_model(given["base_url"], given.get("key_variable", "OPENAI_API_KEY"))
     before = {} if judge is None or judge.ask is None else judge.ask.model_dump()

@@ -12,12 +12,12 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import ConjuryError, InputError
+from ..tables.lock import Held, Lock
 from . import batches, reading, recording, registering
 from .batches import Batch
 from .clock import now
 from .exchanges import Body, Outcome, Request
 from .faults import told
-from .lock import Held, Lock
 from .packing import digest, write_json
 from .reading import Answered, Count, Readers, Usage
 from .schema import connect_writer

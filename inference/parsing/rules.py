@@ -8,10 +8,12 @@ from functools import lru_cache
 from typing import Any
 
 from ..errors import InputError
-from . import choice, free, label, line_labels, published, ratings
 from .completion import Answer
 from .refusals import refusal_phrase
 from .spec import Finding, Reading, ResponseSpec, Status, dimensions
+from .values import choice, free, published, ratings
+from .values import labels as label
+from .values import labels as line_labels
 
 Reader = Callable[[Answer, ResponseSpec, Sequence[str], Sequence[str]], list[Finding]]
 

@@ -12,11 +12,7 @@ from pydantic_core import ErrorDetails
 from ..errors import InputError
 from ..tables.columns import listed
 from ..tables.files import STUDIES
-from .asking import (
-    DATE,
-    KEY_VARIABLE,
-    with_answer,
-)
+from .asking import DATE, KEY_VARIABLE, with_answer
 from .base import IDENTIFIER
 from .checks_asking import first_collecting_problem
 from .checks_conjoint import first_problem

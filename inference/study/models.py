@@ -10,17 +10,7 @@ from pydantic import Field, PrivateAttr
 from ..errors import InputError
 from ..tables.bounded import ATTRIBUTES
 from ..tables.files import STUDIES
-from .asking import (
-    Choice,
-    Collecting,
-    Content,
-    Label,
-    LineLabels,
-    Ratings,
-    Response,
-    Scale,
-    Vignette,
-)
+from .asking import Choice, Collecting, Content, Label, LineLabels, Ratings, Response, Scale, Vignette
 from .base import Identifier, Part, Text
 from .parts import (
     Analysis,

@@ -31,14 +31,14 @@ REQUESTS = 88
 LIMITED = """
 import resource, sys
 from conjury.cli.main import main
-import conjury.inference.collecting.batching, conjury.inference.collecting.run_tables, conjury.inference.backends.openai
+import conjury.inference.collecting.batching, conjury.inference.collecting.run_tables, conjury.inference.backends.openai.live
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)), resource.RLIM_INFINITY))
 main()
 """
 NOBODY = """
 import contextlib, os, sys
 from conjury.cli.main import main
-from conjury.inference.backends import openai
+from conjury.inference.backends.openai import live
 from conjury.inference.collecting import choose, run
 sys.argv.append("--dry-run")
 with contextlib.suppress(SystemExit), contextlib.redirect_stdout(None):

@@ -17,9 +17,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from conjury.inference.backends.batch_service import BatchService
-from conjury.inference.backends.openai_batch import BatchBackend
-from conjury.inference.backends.shards import Limits
+from conjury.inference.backends.openai.batch import BatchBackend
+from conjury.inference.backends.openai.batch_service import BatchService
+from conjury.inference.backends.openai.shards import Limits
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Outcome, Request, request_key
 

@@ -13,7 +13,7 @@ from fakes.recorder import MemoryRecorder, made_up_requests
 from fakes.server import FakeServer
 from fakes.state import LASTING, PASSING
 
-from conjury.inference.backends.openai import OpenAIBackend
+from conjury.inference.backends.openai.live import OpenAIBackend
 from conjury.inference.ledger.exchanges import FINAL, Outcome, Request
 
 TIMEOUT = 2.0

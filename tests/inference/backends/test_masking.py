@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from fakes.echoes import FORMS
 
-from conjury.inference.backends.batch_service import _whole_lines
-from conjury.inference.backends.failures import read_failure, redact
-from conjury.inference.backends.masking import mask, mask_bytes
+from conjury.inference.backends.openai.batch_service import _whole_lines
+from conjury.inference.backends.openai.failures import read_failure, redact
+from conjury.inference.backends.openai.masking import mask, mask_bytes
 
 KEYS = (
     "sk-proj-0123456789abcdef",

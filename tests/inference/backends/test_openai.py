@@ -17,8 +17,8 @@ from fakes.answers import completion, content_hash
 from fakes.recorder import MemoryRecorder, made_up_requests
 from fakes.server import FakeServer
 
-from conjury.inference.backends import openai as openai_backend
-from conjury.inference.backends.openai import OpenAIBackend
+from conjury.inference.backends.openai import live as openai_backend
+from conjury.inference.backends.openai.live import OpenAIBackend
 from conjury.inference.errors import InputError
 from conjury.inference.ledger.exchanges import Request
 

@@ -8,7 +8,7 @@ from email.utils import formatdate
 
 import pytest
 
-from conjury.inference.backends.pace import Pace, Stopped, asked_wait, next_limit
+from conjury.inference.backends.openai.pace import Pace, Stopped, asked_wait, next_limit
 
 
 def _settle(limit: float, capacity: int, rounds: int) -> list[float]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from conjury.inference.backends.shards import (
+from conjury.inference.backends.openai.shards import (
     Limits,
     Shard,
     Tally,

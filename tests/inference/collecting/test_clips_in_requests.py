@@ -17,7 +17,7 @@ from fakes.server import FakeServer
 from fakes.studies import LABELS, change_study, collect, items, table, write_study
 from PIL import Image
 
-from conjury.inference.backends.shards import request_line
+from conjury.inference.backends.openai.shards import request_line
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger

@@ -8,14 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters import (
-    Result,
-    biases,
-    correlations,
-    dimension_correlations,
-    means,
-    rating_lines,
-)
+from conjury.analysis.raters import Result, biases, correlations, dimension_correlations, means, rating_lines
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 Analysis = Callable[..., Result]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 
-from ..tables.folding import fold
+from ...tables.folding import fold
+from ..spec import ScaleSpec
 from .names import ORNAMENT
-from .spec import ScaleSpec
 
 WORDS = {
     word: float(number)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..errors import InputError
-from ..tables.folding import fold, plain
-from .spec import LabelSpec
+from ...errors import InputError
+from ...tables.folding import fold, plain
+from ..spec import LabelSpec
 
 ORNAMENT = "*_`\"'“”«»()[]{}<>.,:;!#|~\\ \t\n"
 LONGEST_NAME = 120

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .completion import Answer
-from .spec import Finding, ResponseSpec
+from ..completion import Answer
+from ..spec import Finding, ResponseSpec
 
 
 def whole(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from .completion import Answer
+from ..completion import Answer
+from ..spec import Finding, Mass, ResponseSpec
 from .names import Names, option_names
 from .objects import strict_object
 from .probabilities import first_token, masses, share, token_at
-from .spec import Finding, Mass, ResponseSpec
 from .verdicts import find_verdict
 
 Shown = Sequence[str]
@@ -25,7 +25,7 @@ def strict(answer: Answer, response: ResponseSpec, order: Sequence[str], shown: 
 
 
 def lenient(answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Shown) -> list[Finding]:
-    """Read the one verdict of the answer, see :mod:`conjury.inference.parsing.verdicts`."""
+    """Read the one verdict of the answer, see :mod:`conjury.inference.parsing.values.verdicts`."""
     verdict = find_verdict(answer.text, _names(response), response.json_key, shown)
     return [_with_probability(Finding("choice", verdict.value, verdict.note), answer, response, order)]
 

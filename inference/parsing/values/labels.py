@@ -1,4 +1,4 @@
-"""One label for each line that was shown."""
+"""One label out of several."""
 
 from __future__ import annotations
 
@@ -6,13 +6,49 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from ..tables.folding import fold, plain
-from .completion import Answer
+from ...tables.folding import fold, plain
+from ..completion import Answer
+from ..spec import Finding, ResponseSpec
 from .names import Names, exact_names, label_names
 from .objects import Record, holders, is_placeholder, strict_object
+from .probabilities import first_token, masses, share, token_at
 from .quoted import own_words
-from .spec import Finding, ResponseSpec
-from .verdicts import FALLBACK_KEYS, named_by
+from .verdicts import FALLBACK_KEYS, find_verdict, named_by
+
+
+def strict(
+    answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
+) -> list[Finding]:
+    """Read a label alone, or a JSON object with exactly the keys asked for, as the study spells the label."""
+    text = answer.text.strip()
+    held = strict_object(text, (response.json_key, *response.further))
+    value = held[response.json_key] if held else text
+    named = exact_names(response.labels).get(value) if isinstance(value, str) else None
+    return [_finding(answer, response, named, "")]
+
+
+def lenient(
+    answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
+) -> list[Finding]:
+    """Read the one label that the answer gives, by its id, its label or an alias.
+
+    Where the judged texts are at hand and none of them holds a verdict, the first JSON object counts, and
+    what an answer that does not end writes on is passed over.
+    """
+    names = label_names(response.labels)
+    verdict = find_verdict(answer.text, names, response.json_key, shown, first=True)
+    return [_finding(answer, response, verdict.value, verdict.note)]
+
+
+def _finding(answer: Answer, response: ResponseSpec, value: str | None, note: str) -> Finding:
+    entry = token_at(answer, response.json_key) or first_token(answer)
+    if value is None or entry is None:
+        return Finding("label", value, note)
+    names = label_names(response.labels)
+    if names.word(str(entry.get("token"))) != value:
+        return Finding("label", value, note)
+    return Finding("label", value, note, share(masses(entry, names.word), value))
+
 
 Labels = dict[int, str | None]  # by number of the line, from 1; None for what is no label
 MOST_LINES = 2_000
@@ -24,7 +60,7 @@ _LISTED = re.compile(
 _PARTS = re.compile(r"\s*[,;\n]\s*")
 
 
-def strict(
+def strict_line_labels(
     answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
 ) -> list[Finding]:
     """Read a JSON object with exactly the keys asked for and a list of labels, as the study spells them."""
@@ -39,7 +75,7 @@ def strict(
     )
 
 
-def lenient(
+def lenient_line_labels(
     answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
 ) -> list[Finding]:
     """Read the labels from JSON, from numbered lines, or from a list of nothing but labels.

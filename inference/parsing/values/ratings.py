@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from ..tables.folding import fold, plain
-from .completion import Answer
+from ...tables.folding import fold, plain
+from ..completion import Answer
+from ..spec import Finding, Mass, ResponseSpec, ScaleSpec
 from .names import ORNAMENT, token_word
 from .numbers import NUMBER, rating
 from .objects import DOUBLED, Record, holders, strict_object
 from .probabilities import first_token, masses, share, token_at
 from .quoted import own_words
-from .spec import Finding, Mass, ResponseSpec, ScaleSpec
 
 INNER_KEYS = ("score", "rating", "value")
 _GENERAL = "rating|score|answer|value|puntuacion|calificacion|valoracion|nota|التقييم|الدرجة"

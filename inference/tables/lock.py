@@ -1,4 +1,4 @@
-"""One writer at a time: a lock on a file beside what is written, which ends with the process that took it."""
+"""TODO."""
 
 from __future__ import annotations
 
@@ -77,6 +77,3 @@ def _let_go() -> None:
     for file in _held:
         os.close(file)
     _held.clear()
-
-
-os.register_at_fork(after_in_child=_let_go)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from ..errors import InputError, MissingDependency
-from ..ledger.exchanges import Attempt
+from ...errors import InputError, MissingDependency
+from ...ledger.exchanges import Attempt
 from .failures import NO_CREDIT, read_failure, redact
 from .pace import BUSY, Pace, asked_wait
 

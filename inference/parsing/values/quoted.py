@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from ..tables.folding import visible
+from ...tables.folding import visible
 from .objects import decode_at, decode_whole
 
 GAP = "\ufffc"  # stands where something was taken out, so that what lay around it does not join

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..tables.bounded import whole_text
-from ..tables.folding import plain
+from ...tables.bounded import whole_text
+from ...tables.folding import plain
 
 WRAPPERS = frozenset(
     {"answer", "final answer", "response", "result", "results", "output", "verdict", "judgment", "judgement"}

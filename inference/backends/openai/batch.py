@@ -8,16 +8,16 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError
-from ..ledger.exchanges import Attempt, Outcome, Request
-from .base import Recorder
+from ...errors import InputError
+from ...ledger.exchanges import Attempt, Outcome, Request
+from ..base import Recorder
 from .batch_service import RUNNING, BatchService, Busy, Gone, Progress, Unreachable
 from .client import VERSION, find_endpoint
 from .masking import mask_bytes
 from .shards import Limits, Shard, Tally, file_label, open_lines, outcomes_of, split_shard, write_shards
 
 if TYPE_CHECKING:
-    from ..ledger import Batch, Ledger
+    from ...ledger import Batch, Ledger
 
 WAITING = "waiting for room: "  # begins the detail of a shard that the provider's queue had no room for
 GONE = "results not there: "  # begins the detail of a shard of which a file of results was not found

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..errors import InputError
-from ..ledger.exchanges import Attempt, Outcome, Request
-from ..requests.media import resolve
+from ...errors import InputError
+from ...ledger.exchanges import Attempt, Outcome, Request
+from ...requests.media import resolve
 from .failures import Failure, fault_of_answer, filtered_completion, is_filtered, kind_of, parse, read_failure
 
 ENDPOINT = "/v1/chat/completions"

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeVar
 
-from .completion import Answer
+from ..completion import Answer
+from ..spec import Mass
 from .names import is_blank
-from .spec import Mass
 
 Value = TypeVar("Value", bound=Hashable)
 

@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .completion import Answer
-from .spec import Finding, ResponseSpec
+from ..completion import Answer
+from ..spec import Finding, ResponseSpec
 
 Shown = Sequence[str]
 Extraction = Callable[[str, str], Any]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InputError
+from ...errors import InputError
 from .masking import MASK, mask
 
 FILTERED = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..errors import InputError
+from ...errors import InputError
 from .client import NO_KEY, Endpoint, StatusError, http
 from .client import Unreachable as NoAnswer
 from .failures import NO_CREDIT, concerns_all, read_failure, redact

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-from ..errors import InputError
-from ..ledger.exchanges import Attempt, Outcome, Request
-from ..requests.media import resolve
-from .base import Recorder
+from ...errors import InputError
+from ...ledger.exchanges import Attempt, Outcome, Request
+from ...requests.media import resolve
+from ..base import Recorder
 from .client import (
     NO_ANSWER,
     NO_CONNECTION,

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..tables.folding import fold, plain
+from ...tables.folding import fold, plain
 from .names import ORNAMENT, TITLES, Names
 from .objects import DOUBLED, holders, is_placeholder
 from .quoted import GAP, own_words

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import InputError
-from ..tables.columns import listed
+from ...errors import InputError
+from ...tables.columns import listed
 
 
 def served_model(base_url: str, key_variable: str) -> str:

@@ -1,0 +1,1 @@
+"""Values in answers: choices, ratings, labels, and the verdicts around them."""
