@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from conjury.inference.errors import ConjuryError, InputError
+from conjury.inference.errors import ConjuryError, InputError, listed
 from conjury.inference.tables.bounded import REQUESTS, SAMPLES
-from conjury.inference.tables.columns import listed
 
 from ..bounds import at_most
 from ..option_groups import grouped

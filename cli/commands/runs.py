@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from conjury.inference.tables.columns import listed
+from conjury.inference.errors import listed
 
 from ..run_words import console
 from .run_options import Out, PriceTable, Rule, StudyName

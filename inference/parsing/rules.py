@@ -11,9 +11,7 @@ from ..errors import InputError
 from .completion import Answer
 from .refusals import refusal_phrase
 from .spec import Finding, Reading, ResponseSpec, Status, dimensions
-from .values import choice, free, published, ratings
-from .values import labels as label
-from .values import labels as line_labels
+from .values import choice, free, labels, published, ratings
 
 Reader = Callable[[Answer, ResponseSpec, Sequence[str], Sequence[str]], list[Finding]]
 
@@ -72,7 +70,7 @@ RULES = (
         "label",
         "lenient",
         2,
-        label.lenient,
+        labels.lenient,
         f"The label, or an alias of it, is {_LENIENT}; of several JSON objects the first counts where the "
         "judged text holds no verdict.",
     ),
@@ -80,14 +78,14 @@ RULES = (
         "label",
         "strict",
         2,
-        label.strict,
+        labels.strict,
         "The label, as the study spells it, stands alone or in JSON with exactly the keys asked for.",
     ),
     Rule(
         "line_labels",
         "lenient",
         2,
-        line_labels.lenient,
+        labels.lenient_line_labels,
         "Labels or aliases come as a JSON list, as numbered lines or as a bare list; lines without a label "
         "are not read, surplus labels are noted; of several lists that differ the first counts where the "
         "judged text holds none.",
@@ -96,7 +94,7 @@ RULES = (
         "line_labels",
         "strict",
         2,
-        line_labels.strict,
+        labels.strict_line_labels,
         "Labels, as the study spells them, come as a list in a JSON object with exactly the keys asked for; "
         "lines without a label are not read, surplus labels are noted.",
     ),
