@@ -46,7 +46,7 @@ def commands(block: str) -> list[str]:
 
 
 def steps(document: Path) -> list[Step]:
-    """Python and commands in order; ``sh`` marks commands on the reader's files, ``make`` needs a checkout."""
+    """Python and commands in order; ``sh`` marks commands on the reader's files, make a checkout."""
     listed: list[Step] = []
     name = str(document.relative_to(ROOT))
     for language, block in BLOCK.findall(document.read_text(encoding="utf-8")):
@@ -60,9 +60,7 @@ def steps(document: Path) -> list[Step]:
 
 STEPS = [step for document in DOCUMENTS for step in steps(document)]
 COMMANDS = [step for step in STEPS if step.language != "python"]
-PYTHON = {
-    step.text: step for step in reversed(STEPS) if step.language == "python"
-}  # pages repeat the README's
+PYTHON = {step.text: step for step in reversed(STEPS) if step.language == "python"}  # each once
 RUN = [
     step
     for step in STEPS
