@@ -27,11 +27,12 @@ LINK = re.compile(r'(?:\]\(|src(?:set)?=")([^)"#]+)(?:#([^)"]+))?[)"]')
 
 @dataclass(frozen=True)
 class Step:
-    """A command, or a whole block of Python, of one document."""
+    """A command or a block of Python; ``repeated`` if an earlier page has the same block."""
 
     document: str
     language: str
     text: str
+    repeated: bool = False
 
     @property
     def name(self) -> str:
@@ -45,27 +46,26 @@ def commands(block: str) -> list[str]:
     return [line for line in lines if line.strip() and not line.startswith("#")]
 
 
-def steps(document: Path) -> list[Step]:
-    """Python and commands in order; ``sh`` marks commands on the reader's files, make a checkout."""
+def steps() -> list[Step]:
+    """Python and commands in order; ``sh`` marks commands on the reader's files, make needs a checkout."""
     listed: list[Step] = []
-    name = str(document.relative_to(ROOT))
-    for language, block in BLOCK.findall(document.read_text(encoding="utf-8")):
-        if language == "python":
-            listed.append(Step(name, language, block))
-        elif language in ("", "sh"):
-            lines = [line for line in commands(block) if not line.startswith("make ")]
-            listed += [Step(name, language, line) for line in lines]
+    seen: set[str] = set()
+    for document in DOCUMENTS:
+        name = str(document.relative_to(ROOT))
+        for language, block in BLOCK.findall(document.read_text(encoding="utf-8")):
+            if language == "python":
+                listed.append(Step(name, language, block, block in seen))
+            elif language in ("", "sh"):
+                lines = [line for line in commands(block) if not line.startswith("make ")]
+                listed += [Step(name, language, line, block in seen) for line in lines]
+            seen.add(block)
     return listed
 
 
-STEPS = [step for document in DOCUMENTS for step in steps(document)]
+STEPS = steps()
 COMMANDS = [step for step in STEPS if step.language != "python"]
-PYTHON = {step.text: step for step in reversed(STEPS) if step.language == "python"}  # each once
-RUN = [
-    step
-    for step in STEPS
-    if (step.language == "" and NEEDS not in step.text) or PYTHON.get(step.text) is step
-]
+PYTHON = [step for step in STEPS if step.language == "python" and not step.repeated]
+RUN = [step for step in STEPS if step.language != "sh" and NEEDS not in step.text and not step.repeated]
 
 
 def ids(listed: list[Step]) -> list[str]:
@@ -98,9 +98,9 @@ def test_blocks_name_no_file_of_a_checkout() -> None:
         assert not re.search(r"\b(data/|R/|tests/|quarto/)", step.text), step.text
 
 
-@pytest.mark.parametrize("block", PYTHON)
-def test_blocks_of_python_import_what_they_use(block: str) -> None:
-    tree = ast.parse(block)
+@pytest.mark.parametrize("step", PYTHON, ids=ids(PYTHON))
+def test_blocks_of_python_import_what_they_use(step: Step) -> None:
+    tree = ast.parse(step.text)
     stored = {
         alias.asname or alias.name.partition(".")[0]
         for node in ast.walk(tree)
