@@ -19,11 +19,12 @@ from measure import best_of, machine, seconds
 from statsmodels.stats import inter_rater
 from tables import table
 
-from conjury.analysis.raters.coefficients import agreement, icc
-from conjury.analysis.raters.coefficients import chance_corrected as corrected
-from conjury.analysis.raters.coefficients.alpha import krippendorff
-from conjury.analysis.raters.coefficients.panel import Panel, panel_from
-from conjury.analysis.raters.coefficients.resampling import Samples
+from conjury.analysis.numerics.item_draws import Samples
+from conjury.analysis.raters import agreement
+from conjury.analysis.raters.agreement import chance_corrected as corrected
+from conjury.analysis.raters.agreement import icc
+from conjury.analysis.raters.agreement.chance_corrected import krippendorff
+from conjury.analysis.raters.agreement.panel import Panel, panel_from
 
 HERE = Path(__file__).resolve().parent
 ITEMS, RATERS, DRAWS, LOOP = 3192, 100, 1000, 5

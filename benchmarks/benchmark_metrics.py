@@ -21,9 +21,10 @@ from measure import machine, seconds
 from sklearn import metrics as peer
 from tables import Target, table
 
-from conjury.analysis.benchmark import Scored, by_label, confusion, passes, published, score, scores
-from conjury.inference.completions import read_completions
-from conjury.inference.labels import labels_from_columns
+from conjury.analysis.audit.multiturn import published
+from conjury.analysis.benchmark import Scored, by_label, confusion, passes, score, scores
+from conjury.inference.parsing.completions import read_completions
+from conjury.inference.readers.labels import labels_from_columns
 from conjury.inference.study import ItemStudy, load_any_study
 
 HERE = Path(__file__).resolve().parent

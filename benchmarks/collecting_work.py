@@ -23,15 +23,15 @@ from measure import peak_memory
 from conjury.inference.backends.base import Desk
 from conjury.inference.backends.compose import completion
 from conjury.inference.backends.shards import Limits, write_shards
-from conjury.inference.collect import Order, Plan, collect
-from conjury.inference.collecting_parts import Sampling
-from conjury.inference.designing import save_design
+from conjury.inference.collecting.collect import Order, Plan, collect
+from conjury.inference.collecting.prices import Tokens
+from conjury.inference.collecting.runs import RunFolder
+from conjury.inference.collecting.spending import Budget
+from conjury.inference.design.drawn import save_design
 from conjury.inference.ledger import Ledger
-from conjury.inference.prices import Tokens
-from conjury.inference.requests import Body, Outcome, Request
-from conjury.inference.runs import RunFolder
-from conjury.inference.spending import Budget
+from conjury.inference.ledger.exchanges import Body, Outcome, Request
 from conjury.inference.study import Study, load_study
+from conjury.inference.study.asking import Sampling
 
 IN_FLIGHT = 200
 WARM = 20  # prompts put before the clock starts, so that what loads late is not counted for anyone

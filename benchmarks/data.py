@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from conjury.inference.simulate import simulate
+from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))

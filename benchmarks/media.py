@@ -24,7 +24,7 @@ import numpy as np
 from measure import machine, peak_memory, seconds, versions
 from tables import table
 
-from conjury.inference.video import QUALITY, cut_frames, moments, read_clip, sound_track
+from conjury.inference.requests.video import QUALITY, cut_frames, moments, read_clip, sound_track
 
 HERE = Path(__file__).resolve().parent
 SIZE = (1280, 720)

@@ -79,7 +79,7 @@ def ours(n_items: int) -> dict[str, Any]:
     table = judgments(n_items)
 
     def run() -> Any:
-        from conjury.analysis.raters.models import rater_model
+        from conjury.analysis.raters import rater_model
 
         return rater_model(table, covariates=["response_type"], seed=1)
 
@@ -100,8 +100,8 @@ def plain(n_items: int, draws: int) -> dict[str, Any]:
     import pymc as pm
     import pytensor.tensor as pt
 
-    from conjury.analysis.raters.models.ordinal_data import ordinal_data
-    from conjury.analysis.raters.ratings import read_ratings
+    from conjury.analysis.raters import read_ratings
+    from conjury.analysis.raters.models.ordinal.data import ordinal_data
 
     data = ordinal_data(read_ratings(judgments(n_items)), ["response_type"])
 

@@ -28,8 +28,8 @@ def write_choices(file: Path, respondents: int) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from conjury.inference.design import enumerate_profiles
-    from conjury.inference.simulate import simulate
+    from conjury.inference.design.profiles import enumerate_profiles
+    from conjury.inference.simulation import simulate
     from conjury.inference.study import load_study
 
     study = load_study("moderation")

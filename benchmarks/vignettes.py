@@ -25,7 +25,7 @@ import vignettes_peer as peer
 from measure import cores, machine, peak_memory
 from tables import Target, table
 
-from conjury.inference.designing import draw_design
+from conjury.inference.design.drawn import draw_design
 from conjury.inference.study import load_study
 from conjury.inference.vignettes.claims import Claims
 from conjury.inference.vignettes.encoding import compressor

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
-from conjury.inference.study import ItemStudy, Study
-from conjury.inference.study_asking_checks import unfit_answer
+from conjury.inference.study.checks_asking import unfit_answer
+from conjury.inference.study.models import ItemStudy, Study
+from conjury.inference.tables.columns import did_you_mean, listed
 
 from .runs import run_folder
 
 if TYPE_CHECKING:
-    from conjury.inference.collecting_parts import Response, Sampling
+    from conjury.inference.collecting.runs import RunFolder
     from conjury.inference.pictures import Pictures
-    from conjury.inference.runs import RunFolder
-    from conjury.inference.study_parts import Prompt
+    from conjury.inference.study.asking import Response, Sampling
+    from conjury.inference.study.parts import Prompt
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
     """Say how a judge is asked: as the study file says, changed by options, or by options alone."""
     from pydantic import ValidationError
 
-    from conjury.inference.collecting_parts import Sampling, with_answer
-    from conjury.inference.study_words import in_words
+    from conjury.inference.study.asking import Sampling, with_answer
+    from conjury.inference.study.words import in_words
 
     judge = next((judge for judge in study.judges if judge.id == name), None)
     if judge is not None and judge.kind == "human":

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.columns import as_text, listed
 from conjury.inference.errors import InputError
-from conjury.inference.study import LINE, ItemStudy
+from conjury.inference.study.models import LINE, ItemStudy
+from conjury.inference.tables.columns import as_text, listed
 
 from .commands import console, print_place, show_progress
 from .rating import Judged, labels_file, read_judged
 from .rating_fits import describe_study, draw_figures, print_notes
 
 if TYPE_CHECKING:
-    from conjury.analysis.benchmark.fit import BenchmarkOptions
-    from conjury.analysis.raters.fit import FittedRatings
+    from conjury.analysis.pipeline.labels import BenchmarkOptions
+    from conjury.analysis.pipeline.ratings import FittedRatings
 
 FEWEST_VOTES = 3
 ANNOTATIONS = "annotations.csv"  # beside the file of a study
@@ -46,8 +46,8 @@ def fit_benchmark_study(
     options: BenchmarkOptions,
 ) -> None:
     """Run every analysis of a benchmark and write the results folder."""
-    from conjury.analysis.benchmark.fit import Answered, fit_benchmark, plan_benchmark
-    from conjury.analysis.store import ResultsFolder, describe_file, describe_run
+    from conjury.analysis.pipeline.labels import Answered, fit_benchmark, plan_benchmark
+    from conjury.analysis.pipeline.results_folder import ResultsFolder, describe_file, describe_run
 
     judged = read_judged(data, study=study, items=items, renames=renames)
     others = [read_judged([file], renames=renames).judgments for file in readings]
@@ -96,8 +96,8 @@ def fit_benchmark_study(
 
 def beside_print(study: ItemStudy, judged: Judged, fitted: FittedRatings, source: Mapping[str, Any]) -> None:
     """Add what the harm paper printed of judges and people who are not simulated."""
-    from conjury.analysis.benchmark.beside import HARM, harm_beside
-    from conjury.analysis.raters.saved import record_of
+    from conjury.analysis.audit.compare import HARM, harm_beside
+    from conjury.analysis.pipeline.saved import record_of
 
     if study.name != HARM:
         return
@@ -120,7 +120,7 @@ def beside_print(study: ItemStudy, judged: Judged, fitted: FittedRatings, source
 
 def beside_truth(judged: Judged, fitted: FittedRatings) -> dict[str, pd.DataFrame]:
     """True values that lie beside simulated judgments, and estimates beside them."""
-    from conjury.analysis.benchmark.recovery import label_recovery
+    from conjury.analysis.recovery.labels import label_recovery
 
     if judged.truth is None:
         return {}
@@ -130,7 +130,7 @@ def beside_truth(judged: Judged, fitted: FittedRatings) -> dict[str, pd.DataFram
 
 def describe_benchmark(study: ItemStudy) -> dict[str, Any]:
     """Name a study, its tasks and their labels in words, as manifests do."""
-    from conjury.analysis.benchmark.fit import task_in_words
+    from conjury.analysis.pipeline.labels import task_in_words
 
     made = {**describe_study(study), "missing": study.missing}
     tasks = {task: task_in_words(study, task) for task in study.label_sets}
@@ -150,7 +150,7 @@ def find_gold(study: ItemStudy, judged: Judged, given: Path | None) -> Gold:
     Those beside the data, NAME.labels.parquet, are of a simulation. The study's labels are taken where they
     are about the judged items; people's votes where there are three and more of them.
     """
-    from conjury.inference.labels import majority_labels, notes_of_majority, read_labels
+    from conjury.inference.readers.labels import majority_labels, notes_of_majority, read_labels
 
     if given is None and (made := _labels_beside(study, judged)) is not None:
         return made
@@ -178,7 +178,7 @@ def find_gold(study: ItemStudy, judged: Judged, given: Path | None) -> Gold:
 
 def _labels_beside(study: ItemStudy, judged: Judged) -> Gold | None:
     """Gold labels that lie beside the data, each once; None where no file of data has any."""
-    from conjury.inference.labels import read_labels
+    from conjury.inference.readers.labels import read_labels
 
     files = [file for data, _ in judged.files if (file := labels_file(data)).is_file()]
     if not files:
@@ -192,7 +192,7 @@ def _labels_beside(study: ItemStudy, judged: Judged) -> Gold | None:
 
 def responses_of(data: Sequence[Path]) -> pd.DataFrame | None:
     """Raw answers that lie beside judgments as NAME_responses or as responses.parquet; None without."""
-    from conjury.inference.files import read_table
+    from conjury.inference.tables.files import read_table
 
     beside = [next((path for path in _beside(file) if path.is_file()), None) for file in dict.fromkeys(data)]
     found = [read_table(path) for path in dict.fromkeys(beside) if path is not None]
@@ -201,7 +201,7 @@ def responses_of(data: Sequence[Path]) -> pd.DataFrame | None:
 
 def annotations_of(study: ItemStudy, judged: Judged) -> pd.DataFrame | None:
     """Annotations that ship with a study, of the judged items; None where there are none."""
-    from conjury.inference.judgments import load_judgments
+    from conjury.inference.readers.judgments import load_judgments
 
     file = study.folder / ANNOTATIONS
     if not file.is_file():

@@ -7,19 +7,19 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conjury.inference.columns import listed
 from conjury.inference.errors import ConjuryError, InputError
-from conjury.inference.study import load_any_study, load_study
+from conjury.inference.study.models import load_any_study, load_study
+from conjury.inference.tables.columns import listed
 
 from .asking import Asking, Running, check_route, find_judge, find_pictures_of, find_prompts
 from .run_words import console, show_plan, show_requests, tell_end
 from .runs import has_outcomes, run_folder, write_tables
 
 if TYPE_CHECKING:
-    from conjury.inference.collect import Order, Plan, Tally
+    from conjury.inference.collecting.collect import Order, Plan, Tally
+    from conjury.inference.collecting.runs import RunFolder
+    from conjury.inference.collecting.spending import Budget
     from conjury.inference.ledger import Ledger
-    from conjury.inference.runs import RunFolder
-    from conjury.inference.spending import Budget
 
 INTERRUPTED = 130
 
@@ -48,13 +48,13 @@ def collect_judgments(
     study: str, judge: str, prompts: Sequence[str] | None, out: Path | None, asking: Asking, running: Running
 ) -> int:
     """Ask one judge what it has not answered yet, and write the tables of the run; return an exit code."""
-    from conjury.inference.answer_forms import full_rules
-    from conjury.inference.batching import export_requests, release_unsent
-    from conjury.inference.collect import Order, plan
-    from conjury.inference.facts import begun_facts, merged_facts, run_facts
+    from conjury.inference.collecting.batching import export_requests, release_unsent
+    from conjury.inference.collecting.collect import Order, plan
+    from conjury.inference.collecting.prices import read_prices
+    from conjury.inference.collecting.run_inputs import begun_facts, merged_facts, run_facts
+    from conjury.inference.collecting.spending import Budget
     from conjury.inference.ledger import Ledger
-    from conjury.inference.prices import read_prices
-    from conjury.inference.spending import Budget
+    from conjury.inference.parsing.reader import full_rules
 
     known = load_any_study(study)
     full_rules(known, running.rule)
@@ -119,10 +119,10 @@ def collect_judgments(
 def _run(
     order: Order, ledger: Ledger, folder: RunFolder, budget: Budget, planned: Plan, running: Running
 ) -> Tally:
-    from conjury.inference.backends.choose import Route, choose_backend
-    from conjury.inference.batching import collect_by_batch, import_results
-    from conjury.inference.collect import collect
-    from conjury.inference.engines import remember_engine
+    from conjury.inference.collecting.batching import collect_by_batch, import_results
+    from conjury.inference.collecting.choose import Route, choose_backend
+    from conjury.inference.collecting.collect import collect
+    from conjury.inference.collecting.served import remember_engine
 
     if running.results is not None:
         return import_results(order, ledger, running.results, planned)

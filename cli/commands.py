@@ -14,14 +14,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from conjury.inference.errors import ConjuryError, InputError
-from conjury.inference.limits import TRUE_CELLS
-from conjury.inference.paths import PUBLISHED
-from conjury.inference.study import load_study
+from conjury.inference.study.models import load_study
+from conjury.inference.tables.bounded import TRUE_CELLS
+from conjury.inference.tables.files import PUBLISHED
 
 from .loading import Variants, describe_study, origins, truth_file
 
 if TYPE_CHECKING:
-    from conjury.analysis.fit import Fitted, Options
+    from conjury.analysis.pipeline.conjoint import Fitted, Options
 
 console = Console(highlight=False, markup=False, soft_wrap=True)
 NOTES = 20  # notes that are printed; all are in the manifest
@@ -48,8 +48,8 @@ def simulate_study(
     prompts: Sequence[str] | None,
 ) -> None:
     """Simulate choices and write them with the true values beside them."""
-    from conjury.inference.files import write_table
-    from conjury.inference.simulate import simulate
+    from conjury.inference.simulation.conjoint.simulate import simulate
+    from conjury.inference.tables.files import write_table
 
     for name, number in (("respondents", respondents), ("pairs", pairs)):
         if number is not None and number < 1:
@@ -77,9 +77,9 @@ def simulate_study(
 
 def fit_choices(loaded: Variants, out: Path, options: Options) -> None:
     """Fit a study's analyses and write the results folder."""
-    from conjury.analysis.fit import fit_study, groups
-    from conjury.analysis.people import people_analyses
-    from conjury.analysis.store import ResultsFolder, describe_run
+    from conjury.analysis.pipeline.conjoint import fit_study, groups
+    from conjury.analysis.pipeline.people import people_analyses
+    from conjury.analysis.pipeline.results_folder import ResultsFolder, describe_run
 
     study = loaded.study
     loaded.require("--id", options.id)
@@ -124,8 +124,8 @@ def print_place(out: Path, before: str) -> None:
 
 def render_report(name: str, results: Path, out: Path, to: str) -> None:
     """Render a report and say with what."""
-    from conjury.analysis.render import render, reports
-    from conjury.analysis.store import ResultsFolder
+    from conjury.analysis.pipeline.results_folder import ResultsFolder
+    from conjury.analysis.report.render import render, reports
 
     if name in reports() and not (results.is_dir() and ResultsFolder(results).manifest):
         raise InputError(
@@ -140,9 +140,9 @@ def render_report(name: str, results: Path, out: Path, to: str) -> None:
 
 def _true_values(loaded: Variants, fitted: Fitted) -> dict[str, pd.DataFrame]:
     """True values that lie beside simulated choices, and how well the estimates find them."""
-    from conjury.analysis.recovery import KEYS, recovery
-    from conjury.inference.files import read_table
-    from conjury.inference.prepare import judges_by_origin
+    from conjury.analysis.recovery.conjoint import KEYS, recovery
+    from conjury.inference.readers.prepare import judges_by_origin
+    from conjury.inference.tables.files import read_table
 
     simulated, _ = judges_by_origin(loaded.choices[""])
     files = [truth_file(made.file) for made in loaded.sources if made.variant == ""]
@@ -184,7 +184,7 @@ def _print_notes(notes: Sequence[str], out: Path) -> None:
 def _draw_figures(results: Path) -> list[str]:
     """Draw what the manifest names a figure for; return why any could not be drawn."""
     from conjury.analysis.figures import save
-    from conjury.analysis.report import Results
+    from conjury.analysis.report.report import Results
 
     found = Results(results)
     names = [analysis["name"] for analysis in found.manifest["analyses"] if analysis["figure"]]

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.errors import InputError
-from conjury.inference.study import load_study
+from conjury.inference.study.models import load_study
 
 from .commands import console
 from .loading import describe_study, load_variants, origins, simulated_note
@@ -29,9 +29,9 @@ def compare_on_group(
     alpha: float,
 ) -> None:
     """Compare engines on one judge and prompt and add the tables to the results folder."""
-    from conjury.analysis.compare import compare_engines, record_comparison
-    from conjury.analysis.fit import groups
-    from conjury.analysis.store import ResultsFolder, describe_run
+    from conjury.analysis.pipeline.conjoint import groups
+    from conjury.analysis.pipeline.engines import compare_engines, record_comparison
+    from conjury.analysis.pipeline.results_folder import ResultsFolder, describe_run
 
     known = load_study(study)
     folder = ResultsFolder(results)
@@ -69,7 +69,7 @@ def choose(
     prompt: str | None,
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Read choices from a file, or those of a folder; also say which they are, as manifests do."""
-    from conjury.inference.prepare import select_rows
+    from conjury.inference.readers.prepare import select_rows
 
     if data is not None:
         loaded = load_variants(study, [data], None, levels, renames, judge, prompt)

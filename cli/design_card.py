@@ -12,8 +12,8 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table as Grid
 
-from conjury.inference.designing import DrawnDesign
-from conjury.inference.study import Study
+from conjury.inference.design.drawn import DrawnDesign
+from conjury.inference.study.models import Study
 
 from .design_page import Drawing, write_page
 from .design_warnings import in_words
@@ -42,9 +42,9 @@ def tell_design(study: Study, design: DrawnDesign, folder: Path) -> None:
     Written are ``card.html``, ``card.csv`` and the drawings of ``figures/``, in both themes.
     """
     from conjury.analysis.conjoint.design_card import Plan, make_card
-    from conjury.inference.expected_costs import expected_costs
-    from conjury.inference.files import write_table
-    from conjury.inference.prices import read_prices
+    from conjury.inference.collecting.expected_costs import expected_costs
+    from conjury.inference.collecting.prices import read_prices
+    from conjury.inference.tables.files import write_table
 
     groups = _groups(study, design)
     plans = [Plan(plan_name(group), group.label, group.pairs, group.options) for group in groups]
@@ -84,8 +84,8 @@ def _shown(design: DrawnDesign) -> pd.DataFrame:
 
 def _draw(study: Study, card: DesignCard, groups: Sequence[Judged], folder: Path) -> list[Drawing]:
     from conjury.analysis.conjoint.design_card import SMALL
-    from conjury.analysis.figures.design_plan import plan_alt, plan_plot
-    from conjury.analysis.figures.design_shares import shares_alt, shares_plot
+    from conjury.analysis.figures.conjoint.design_plan import plan_alt, plan_plot
+    from conjury.analysis.figures.conjoint.design_shares import shares_alt, shares_plot
 
     labels: dict[Any, str] = dict(study.feature_labels)
     labels |= {(name, level): text for name, own in study.level_labels.items() for level, text in own.items()}
@@ -126,7 +126,7 @@ def _save(table: str, figure: Figure, path: Path, alt: str, caption: str) -> Dra
 
 def _style() -> str:
     from conjury.analysis.figures.inline import color_variables
-    from conjury.inference.paths import QUARTO
+    from conjury.inference.tables.files import QUARTO
 
     return f"{(QUARTO / 'fallback.css').read_text(encoding='utf-8').rstrip()}\n{color_variables()}"
 

@@ -40,13 +40,7 @@ class Drawing:
 
 
 def write_page(told: Told, drawings: Sequence[Drawing], style: str) -> str:
-    """Write a design card as a page without anything external.
-
-    Parameters
-    ----------
-    style : str
-        Style sheet with the colours of pages, and with those of the drawings.
-    """
+    """Write a design card as a page without anything external."""
     figures = {drawing.table: _figure(drawing) for drawing in drawings}
     warnings = "\n".join(f"<li>{_text(text)}</li>" for text in told.warnings)
     body = [

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from conjury.inference.design_rules import advice
-from conjury.inference.study import Study
-from conjury.inference.study_parts import Combination
+from conjury.inference.study.models import Study
+from conjury.inference.study.parts import Combination
+from conjury.inference.study.restrictions import advice
 
 from .planned import Judged
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.columns import listed
-from conjury.inference.design_rules import count_cells
-from conjury.inference.designing import DrawnDesign
-from conjury.inference.study import Study
+from conjury.inference.design.drawn import DrawnDesign
+from conjury.inference.study.models import Study
+from conjury.inference.study.restrictions import count_cells
+from conjury.inference.tables.columns import listed
 
 from .design_warnings import in_words, notes_on, warnings_of
 from .planned import Judged, Prices, paid_for, size_of
@@ -58,17 +58,7 @@ def tell_card(
     costs: pd.DataFrame,
     currency: str,
 ) -> Told:
-    """Put a card into words.
-
-    Parameters
-    ----------
-    groups : sequence of Judged
-        Who judges, in the order of the plans of the card.
-    prices : Prices
-        What the study file knows of costs.
-    costs : DataFrame
-        As from `conjury.inference.expected_costs.expected_costs`, in ``currency``.
-    """
+    """Put a card into words."""
     tables = [_levels(study, card, groups)]
     if groups:
         tables.append(_powers(study, card, groups))

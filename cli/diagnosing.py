@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.columns import did_you_mean
 from conjury.inference.errors import ConjuryError, InputError
-from conjury.inference.study import Study, load_study
+from conjury.inference.study.models import Study, load_study
+from conjury.inference.tables.columns import did_you_mean
 
 from .commands import console, show_progress
 from .comparing import choose
@@ -20,7 +20,7 @@ from .loading import describe_study
 
 if TYPE_CHECKING:
     from conjury.analysis.diagnostics.check import Check
-    from conjury.analysis.robustness import Robustness
+    from conjury.analysis.pipeline.robustness import Robustness
 
 WORDS = {"pass": "passes", "look": "LOOK", "fail": "FAILS", "not_applicable": "-"}
 COUNTED = {
@@ -45,8 +45,8 @@ def diagnose_choices(
 ) -> None:
     """Check a study's choices and add tables and figures of the checks to the results folder."""
     from conjury.analysis.diagnostics.diagnose import NAMES, diagnose
-    from conjury.analysis.results import check_alpha
-    from conjury.analysis.store import ResultsFolder, describe_run
+    from conjury.analysis.numerics.intervals import check_alpha
+    from conjury.analysis.pipeline.results_folder import ResultsFolder, describe_run
 
     check_alpha(alpha)
     known = load_study(study)
@@ -112,7 +112,7 @@ def summary(checks: Sequence[Check]) -> pd.DataFrame:
 
 def _draw(study: Study, checks: Sequence[Check], results: Path) -> list[str]:
     """Draw every check that has numbers; return why any could not be drawn."""
-    from conjury.analysis.figures.diagnostics import draw
+    from conjury.analysis.figures.diagnostics.checks import draw
     from conjury.analysis.figures.theme import save
 
     labels: dict[Any, str] = {**study.prompt_labels, **study.judge_labels, **study.feature_labels}
@@ -133,8 +133,8 @@ def _draw(study: Study, checks: Sequence[Check], results: Path) -> list[str]:
 
 def _robustness(study: Study, choices: pd.DataFrame, alpha: float, seed: int) -> Robustness:
     """Errors under every choice, reliability and detectable effects; where there are none, why."""
-    from conjury.analysis.robustness import Robustness, robustness
-    from conjury.inference.prepare import judge_of
+    from conjury.analysis.pipeline.robustness import Robustness, robustness
+    from conjury.inference.readers.prepare import judge_of
 
     with show_progress(judge_of(choices).nunique() + 1) as step:
         try:
@@ -146,7 +146,7 @@ def _robustness(study: Study, choices: pd.DataFrame, alpha: float, seed: int) ->
 def _draw_robustness(results: Path) -> list[str]:
     """Draw what the reports show of errors, reliability and power; return why any could not be drawn."""
     from conjury.analysis.figures.theme import save
-    from conjury.analysis.robustness_sections import RobustnessReport
+    from conjury.analysis.report.exhibits.robustness import RobustnessReport
 
     report, notes = RobustnessReport(results), []
     for name in report.figure_names():

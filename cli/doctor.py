@@ -10,8 +10,8 @@ from importlib.metadata import version
 from rich.console import Console
 from rich.table import Table
 
-from conjury.analysis.r import PACKAGES, available, remedy
-from conjury.analysis.store import installed
+from conjury.analysis.pipeline.results_folder import installed
+from conjury.analysis.r.bridge import PACKAGES, available, remedy
 
 
 @dataclass(frozen=True)

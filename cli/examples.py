@@ -18,9 +18,9 @@ def example(
     """Write small example files: ratings, exports of Qualtrics, raw completions, choices for R."""
     import yaml
 
-    from conjury.inference.columns import listed
     from conjury.inference.errors import InputError
-    from conjury.inference.paths import EXAMPLES
+    from conjury.inference.tables.columns import listed
+    from conjury.inference.tables.files import EXAMPLES
 
     from .commands import console
 
@@ -47,7 +47,7 @@ def example(
 
 def _files(name: str) -> dict[Path, Path]:
     """Return where each file of an example goes, and where it comes from."""
-    from conjury.inference.paths import EXAMPLES, R_SOURCES
+    from conjury.inference.tables.files import EXAMPLES, R_SOURCES
 
     files = {Path(source.name): source for source in sorted((EXAMPLES / name).iterdir())}
     if name == "r":

@@ -13,7 +13,7 @@ from .rendering_options import Look
 if TYPE_CHECKING:
     import pandas as pd
 
-    from conjury.inference.study import Study
+    from conjury.inference.study.models import Study
 
 MOST = 400  # profiles that a page shows without being slow
 
@@ -33,7 +33,7 @@ def gallery(
     seed: Annotated[int, typer.Option(min=0, help="Seed of which profiles are shown.")] = 1,
 ) -> None:
     """Show some vignettes, all levels about equally often, as a page and as one picture."""
-    from conjury.inference.study import load_study
+    from conjury.inference.study.models import load_study
     from conjury.inference.vignettes.gallery import (
         choose_profiles,
         draw_profiles,
@@ -69,8 +69,8 @@ def gallery(
 
 def _profiles(study: Study, folder: Path) -> tuple[pd.DataFrame, int]:
     """Return the profiles of a run's design, or all that the study can have, and the seed of their posts."""
-    from conjury.inference.design import enumerate_profiles
-    from conjury.inference.runs import RunFolder
+    from conjury.inference.collecting.runs import RunFolder
+    from conjury.inference.design.profiles import enumerate_profiles
 
     from .rendering import check_posts
 

@@ -66,9 +66,9 @@ def import_export(
 
 def import_choices(export: Path, out: Path, conjoint: ConjointOptions) -> None:
     """Read an export, write its choices, say what was found, and draft a study file on request."""
-    from conjury.inference.files import write_table
     from conjury.inference.humans import draft_study, read_qualtrics
     from conjury.inference.humans.attributes import make_ids
+    from conjury.inference.tables.files import write_table
 
     draft = conjoint.draft_study
     if draft is not None and draft.exists():
@@ -103,8 +103,8 @@ def import_judgments(
     export: Path, form: str, out: Path, conjoint: ConjointOptions, given: RatingOptions
 ) -> None:
     """Read an export of ratings, join what Prolific tells, write judgments, and say what was found."""
-    from conjury.inference.files import write_table
     from conjury.inference.humans import anonymise, join_prolific
+    from conjury.inference.tables.files import write_table
 
     if form == "prolific":
         imported = join_prolific(_earlier(given), export, given.prolific_id)
@@ -121,12 +121,7 @@ def import_judgments(
 
 
 def _read(export: Path, form: str, layout: Layout, rules: Rules, id: str) -> Imported:
-    from conjury.inference.humans import (
-        read_crowd,
-        read_inspect,
-        read_label_studio,
-        read_qualtrics_ratings,
-    )
+    from conjury.inference.humans import read_crowd, read_inspect, read_label_studio, read_qualtrics_ratings
 
     if form == "qualtrics":
         return read_qualtrics_ratings(export, layout, rules, id=id)
@@ -180,8 +175,8 @@ def _rules(given: RatingOptions) -> Rules:
 
 
 def _earlier(given: RatingOptions) -> Imported:
-    from conjury.inference.files import read_table
     from conjury.inference.humans import Imported
+    from conjury.inference.tables.files import read_table
 
     if given.judgments is None:
         raise InputError(

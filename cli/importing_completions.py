@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from conjury.inference.errors import InputError
-from conjury.inference.study import ItemStudy, load_any_study
+from conjury.inference.study.models import ItemStudy, load_any_study
 
 from .import_options import CompletionOptions, ConjointOptions, RatingOptions
 
@@ -50,10 +50,10 @@ def import_for_study(
 
 def import_completions(table: Path, study: ItemStudy, parser: str, items: Path | None, out: Path) -> None:
     """Read completions by one rule; write judgments, and the completions as they were beside them."""
-    from conjury.inference.answer_forms import full_rules
-    from conjury.inference.completions import read_completions
-    from conjury.inference.files import write_table
     from conjury.inference.parsing import explain
+    from conjury.inference.parsing.completions import read_completions
+    from conjury.inference.parsing.reader import full_rules
+    from conjury.inference.tables.files import write_table
 
     read = read_completions(table, study, parser, items)
     raw = _beside(out)
@@ -78,8 +78,8 @@ def import_completions(table: Path, study: ItemStudy, parser: str, items: Path |
 
 def import_labels(table: Path, study: ItemStudy, gold: Sequence[str], lines: Path | None, out: Path) -> None:
     """Make gold labels from columns of a table, or of one with a row an item and one with a row a line."""
-    from conjury.inference.files import load, write_table
-    from conjury.inference.labels import labels_from_columns
+    from conjury.inference.readers.labels import labels_from_columns
+    from conjury.inference.tables.files import load, write_table
 
     columns = {}
     for given in gold:

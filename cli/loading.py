@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import did_you_mean, listed
-from conjury.inference.design_rules import advice
 from conjury.inference.errors import InputError
-from conjury.inference.study import Study, load_study
+from conjury.inference.study.models import Study, load_study
+from conjury.inference.study.restrictions import advice
+from conjury.inference.tables.columns import did_you_mean, listed
 
 
 @dataclass(frozen=True)
@@ -42,15 +42,15 @@ class Variants:
 
     def described(self) -> list[dict[str, Any]]:
         """Name each file with its checksum and rows."""
-        from conjury.analysis.store import describe_file, told_apart
+        from conjury.analysis.pipeline.results_folder import describe_file, told_apart
 
         made = [describe_file(one.file, one.rows, one.variant, one.used) for one in self.sources]
         return told_apart(made, [one.file for one in self.sources])
 
     def about(self, outcome: str | None) -> Variants:
         """The same choices with analyses about another outcome: the probability of being chosen."""
-        from conjury.inference.prepare import with_outcome
-        from conjury.inference.tables import PROBABILITY
+        from conjury.inference.readers.prepare import with_outcome
+        from conjury.inference.tables.schema import PROBABILITY
 
         if outcome is None or outcome == self.study.outcome:
             return self
@@ -113,8 +113,8 @@ def _read(
     prompt: str | None,
 ) -> tuple[pd.DataFrame, list[Source]]:
     """Read the files of one variant and keep what is asked for; say how much of each file that is."""
-    from conjury.inference.prepare import load_choices, name_or_select
-    from conjury.inference.stacking import stack_choices
+    from conjury.inference.readers.prepare import load_choices, name_or_select
+    from conjury.inference.readers.stacking import stack_choices
 
     twice = next((file for at, file in enumerate(files) if file in files[:at]), None)
     if twice is not None:
@@ -151,7 +151,7 @@ def truth_file(choices: Path) -> Path:
 
 def origins(tables: Iterable[pd.DataFrame]) -> dict[str, Any]:
     """Say whether any choices are simulated, and which judges made choices of their own."""
-    from conjury.inference.prepare import judges_by_origin
+    from conjury.inference.readers.prepare import judges_by_origin
 
     found = [judges_by_origin(choices) for choices in tables]
     real = dict.fromkeys(name for _, own in found for name in own)
@@ -160,7 +160,7 @@ def origins(tables: Iterable[pd.DataFrame]) -> dict[str, Any]:
 
 def simulated_note(tables: Iterable[pd.DataFrame]) -> list[str]:
     """Say whose choices are simulated, where any are."""
-    from conjury.inference.prepare import is_simulated, judges_by_origin
+    from conjury.inference.readers.prepare import is_simulated, judges_by_origin
 
     held = list(tables)
     judges = list(dict.fromkeys(name for choices in held for name in judges_by_origin(choices)[0]))

@@ -9,9 +9,18 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from conjury.inference.bounded import EXHAUSTED, exhausted
 from conjury.inference.errors import ConjuryError, InputError
-from conjury.inference.limits import DRAWS, ITEMS, PAIRS, REQUESTS, RESPONDENTS, SAMPLES, TASKS
+from conjury.inference.tables.bounded import (
+    DRAWS,
+    EXHAUSTED,
+    ITEMS,
+    PAIRS,
+    REQUESTS,
+    RESPONDENTS,
+    SAMPLES,
+    TASKS,
+    exhausted,
+)
 
 from .bounds import at_most
 from .examples import example
@@ -90,7 +99,7 @@ def simulate(
     ] = None,
 ) -> None:
     """Draw choices, ratings or labels of people and models from the study's truth table."""
-    from conjury.inference.study import ItemStudy, load_any_study
+    from conjury.inference.study.models import ItemStudy, load_any_study
 
     from .commands import Repeats, simulate_study
     from .rating_studies import refuse_options, simulate_answers, simulate_items
@@ -148,7 +157,7 @@ def design(
     ] = None,
 ) -> None:
     """Draw the pairs of a conjoint, or who rates which item, before anyone is asked."""
-    from conjury.inference.study import ItemStudy, load_any_study
+    from conjury.inference.study.models import ItemStudy, load_any_study
 
     from .collecting import draw
     from .rating_studies import assign_items, refuse_options
@@ -330,8 +339,8 @@ def fit(
     ] = None,
 ) -> None:
     """Run a study's analyses on its choices or judgments and write tables, figures and a manifest."""
-    from conjury.analysis.fit import Options
-    from conjury.inference.study import ItemStudy, load_any_study
+    from conjury.analysis.pipeline.conjoint import Options
+    from conjury.inference.study.models import ItemStudy, load_any_study
 
     from .commands import fit_choices
     from .loading import load_variants

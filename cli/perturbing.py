@@ -72,8 +72,8 @@ def perturb(
     ] = None,
 ) -> None:
     """Make minimal pairs: copies of items that differ from them within a span, at a stated rate."""
-    from conjury.inference.files import read_table
     from conjury.inference.perturb import perturb_items, sheet
+    from conjury.inference.tables.files import read_table
 
     from .loading import read_pairs
 
@@ -110,7 +110,7 @@ def _find(source: str) -> tuple[Path, Path | None, Path]:
     path = Path(source)
     if _SUFFIX.search(source):
         return path, None, path.with_name(_SUFFIX.sub(r".perturbed\1", path.name))
-    from conjury.inference.study import ItemStudy, load_any_study
+    from conjury.inference.study.models import ItemStudy, load_any_study
 
     study = load_any_study(source)
     if not isinstance(study, ItemStudy):
@@ -144,7 +144,7 @@ def _split(option: str, text: str) -> list[str]:
 
 def _rates(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str, float]:
     """Read 0.2 as the rate of all kinds and drift=0.3 as that of one."""
-    from conjury.inference.columns import listed
+    from conjury.inference.tables.columns import listed
 
     rates: dict[str, float] = {}
     for text in sorted(given or (), key=lambda text: "=" in text):
@@ -160,7 +160,7 @@ def _rates(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str, float
 
 
 def _write(made: Perturbed, out: Path, beside: dict[str, Path]) -> None:
-    from conjury.inference.files import write_table
+    from conjury.inference.tables.files import write_table
 
     flat = not out.name.lower().endswith(".parquet")
     write_table(_without_lines(made.items) if flat else made.items, out)

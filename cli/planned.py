@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from conjury.inference.errors import InputError
-from conjury.inference.study import Study
-from conjury.inference.study_checks import suggestion
+from conjury.inference.study.checks import suggestion
+from conjury.inference.study.models import Study
 
 UNKNOWN = "not known"
 

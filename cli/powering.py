@@ -12,9 +12,9 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from conjury.inference.design_rules import advice
 from conjury.inference.errors import InputError
-from conjury.inference.study import Study, load_study
+from conjury.inference.study.models import Study, load_study
+from conjury.inference.study.restrictions import advice
 
 from .planned import UNKNOWN, Judged, Prices, find_groups, find_prices, paid_for, size_of, whole
 
@@ -39,15 +39,8 @@ def plan_study(
     out: Path | None,
     figure: Path | None,
 ) -> None:
-    """Print detectable effects, sample sizes and costs; write them and draw them where asked to.
-
-    Parameters
-    ----------
-    options : tests, stimulus_sd, and icc, reliability and repeats of the panel; None keeps the repeats of the
-        study, others serve effects that are corrected by the reliability, where it is given
-    costs : for a pair of each model, and for a respondent; None keeps those of the study
-    """
-    from conjury.inference.files import write_table
+    """Print detectable effects, sample sizes and costs; write them and draw them where asked to."""
+    from conjury.inference.tables.files import write_table
 
     if figure is not None and figure.suffix.lower() not in FIGURES:
         raise InputError(f"{figure}: figures are files that end in {', '.join(FIGURES)}; rename it.")

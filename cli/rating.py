@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from conjury.inference.columns import as_text, did_you_mean, listed
 from conjury.inference.errors import InputError
-from conjury.inference.study import ItemStudy
+from conjury.inference.study.models import ItemStudy
+from conjury.inference.tables.columns import as_text, did_you_mean, listed
 
 from .loading import read_pairs, truth_file
 
@@ -48,7 +48,7 @@ class Judged:
 
     def described(self) -> list[dict[str, Any]]:
         """Name each file with its checksum and rows."""
-        from conjury.analysis.store import describe_file, told_apart
+        from conjury.analysis.pipeline.results_folder import describe_file, told_apart
 
         made = [describe_file(file, rows, "", rows, "judgments") for file, rows in self.files]
         return told_apart(made, [file for file, _ in self.files])
@@ -91,8 +91,8 @@ def read_judged(
     where: Sequence[str] | None = None,
 ) -> Judged:
     """Read judgments of one or several files, the items beside them, and true values where they lie there."""
-    from conjury.inference.files import read_table
-    from conjury.inference.judgments import load_judgments, stack_judgments
+    from conjury.inference.readers.judgments import load_judgments, stack_judgments
+    from conjury.inference.tables.files import read_table
 
     twice = next((file for at, file in enumerate(data) if file in data[:at]), None)
     if twice is not None:
@@ -117,8 +117,8 @@ def read_judged(
 
 def read_results(results: Path) -> Judged:
     """Take the judgments that a results folder rests on."""
-    from conjury.analysis.store import ResultsFolder
-    from conjury.inference.files import read_table
+    from conjury.analysis.pipeline.results_folder import ResultsFolder
+    from conjury.inference.tables.files import read_table
 
     folder = ResultsFolder(results)
     judgments = folder.held("judgments")
@@ -147,7 +147,7 @@ def _beside(data: Path, what: str) -> Path:
 
 def _items(data: Sequence[Path], study: ItemStudy | None, given: Path | None) -> pd.DataFrame | None:
     """Items from the file that is named, else from beside the judgments, else from the study."""
-    from conjury.inference.files import read_table
+    from conjury.inference.tables.files import read_table
 
     if given is not None:
         return read_table(given, "items")
@@ -159,7 +159,7 @@ def _items(data: Sequence[Path], study: ItemStudy | None, given: Path | None) ->
 
 def _origins(judgments: pd.DataFrame) -> tuple[list[str], list[str]]:
     """Judges whose judgments are simulated, and those who made their own."""
-    from conjury.inference.prepare import is_simulated, judge_of
+    from conjury.inference.readers.prepare import is_simulated, judge_of
 
     made, judge = is_simulated(judgments), judge_of(judgments)
     return judge[made].unique().tolist(), judge[~made].unique().tolist()

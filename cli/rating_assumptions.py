@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conjury.inference.columns import did_you_mean
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import did_you_mean
 
 LINKS = ("logit", "probit")
 
@@ -47,13 +47,7 @@ class Assumed:
 def assumed(
     priors: Sequence[str] | None, link: str | None, scale: str | None, min_count: int | None = None
 ) -> Assumed:
-    """Read the options ``--prior NAME=NUMBERS``, ``--link``, ``--scale`` and ``--min-count``.
-
-    Examples
-    --------
-    >>> assumed(["severity_sd=0.5", "bias=0,0.3"], None, "1,2,3").priors
-    {'severity_sd': (0.5,), 'bias': (0.0, 0.3)}
-    """
+    """Read the options ``--prior NAME=NUMBERS``, ``--link``, ``--scale`` and ``--min-count``."""
     if link is not None and link not in LINKS:
         raise InputError(
             f"--link {link}: there is no such link{did_you_mean(link, LINKS)}; use logit or probit."

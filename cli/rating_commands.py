@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from conjury.inference.limits import CHAINS, DRAWS
+from conjury.inference.tables.bounded import CHAINS, DRAWS
 
 from .bounds import at_most
 

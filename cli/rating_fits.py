@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.columns import as_text
 from conjury.inference.errors import ConjuryError, InputError
-from conjury.inference.study import ItemStudy
+from conjury.inference.study.models import ItemStudy
+from conjury.inference.tables.columns import as_text
 
 from .commands import console, print_place, show_progress
 from .rating import Judged, read_judged, read_results
 
 if TYPE_CHECKING:
-    from conjury.analysis.raters.fit import RatingOptions
-    from conjury.analysis.raters.result import RaterResult
-    from conjury.analysis.store import ResultsFolder
+    from conjury.analysis.pipeline.ratings import RatingOptions
+    from conjury.analysis.pipeline.results_folder import ResultsFolder
+    from conjury.analysis.results import Result
 
 NOTES = 20
 
@@ -39,13 +39,13 @@ def fit_of_items(
     readings: Sequence[Path] = (),
 ) -> None:
     """Fit a study of items, once options that only a conjoint takes are refused."""
-    from conjury.analysis.raters.fit import RatingOptions
+    from conjury.analysis.pipeline.ratings import RatingOptions
 
     stray = next((option for option, given in conjoint.items() if given), None)
     if stray is not None:
         raise InputError(f"{stray} is an option of conjoint studies, and {study.name} is a study of items.")
     if study.label_sets and (gold is not None or study.gold is not None):
-        from conjury.analysis.benchmark.fit import BenchmarkOptions
+        from conjury.analysis.pipeline.labels import BenchmarkOptions
 
         from .benchmark_fits import fit_benchmark_study
 
@@ -69,9 +69,9 @@ def fit_judgments(
     options: RatingOptions,
 ) -> None:
     """Run every analysis of a study of items and write the results folder."""
-    from conjury.analysis.raters.fit import fit_ratings, plan_ratings
-    from conjury.analysis.raters.published import beside_printed
-    from conjury.analysis.store import ResultsFolder, describe_run
+    from conjury.analysis.audit.oogiri import beside_printed
+    from conjury.analysis.pipeline.ratings import fit_ratings, plan_ratings
+    from conjury.analysis.pipeline.results_folder import ResultsFolder, describe_run
 
     judged = read_judged(data, study=study, items=items, renames=renames)
     planned = plan_ratings(study, judged.judgments, judged.items, options)
@@ -117,7 +117,7 @@ def real_raters(source: Mapping[str, Any], judgments: pd.DataFrame) -> set[str]:
 
 def describe_study(study: ItemStudy) -> dict[str, Any]:
     """Name a study of items and its parts in words, as manifests do."""
-    from conjury.inference.judgments import dimensions_of
+    from conjury.inference.readers.judgments import dimensions_of
 
     return {
         "study": study.name,
@@ -135,14 +135,14 @@ def describe_study(study: ItemStudy) -> dict[str, Any]:
 
 
 def beside_truth(
-    results: Mapping[str, RaterResult],
+    results: Mapping[str, Result],
     truth: pd.DataFrame,
     earlier: pd.DataFrame | None = None,
     *,
     types: str = "response_type",
 ) -> dict[str, pd.DataFrame]:
     """True values beside estimates, those of earlier analyses included; nothing where there are none."""
-    from conjury.analysis.raters.recovery import recovery
+    from conjury.analysis.recovery.ratings import recovery
 
     parts = [] if earlier is None else [earlier[~earlier["analysis"].isin(list(results))]]
     made = pd.concat([*parts, recovery(results, truth, types=types)], ignore_index=True)
@@ -153,14 +153,14 @@ def extend_results(
     part: str,
     judged: Judged,
     results: Path,
-    found: Mapping[str, tuple[str, RaterResult]],
+    found: Mapping[str, tuple[str, Result]],
     seconds: float,
 ) -> None:
     """Add titles and results by name to a folder as one part of it; draws of models are kept as NetCDF."""
+    from conjury.analysis.pipeline.results_folder import SAMPLERS, ResultsFolder, describe_run
+    from conjury.analysis.pipeline.saved import record_of, tables_of
     from conjury.analysis.raters.models.fitted import ModelFit
-    from conjury.analysis.raters.saved import record_of, tables_of
-    from conjury.analysis.store import SAMPLERS, ResultsFolder, describe_run
-    from conjury.inference.files import read_table
+    from conjury.inference.tables.files import read_table
 
     folder = ResultsFolder(results)
     own = judged.source()
@@ -213,7 +213,7 @@ def refuse_other_data(results: Path, judged: Judged) -> None:
     Files are told apart by their checksums, and by how many judgments they hold; where rows are selected or
     columns renamed, the judgments themselves are compared.
     """
-    from conjury.analysis.store import ResultsFolder
+    from conjury.analysis.pipeline.results_folder import ResultsFolder
 
     folder = ResultsFolder(results)
     if not folder.manifest or not judged.files:
@@ -234,13 +234,13 @@ def _alike(held: pd.DataFrame | None, judged: Judged) -> bool:
     return not judged.changed or held.equals(judged.judgments)
 
 
-def draw_figures(folder: Path, results: Mapping[str, RaterResult], manifest: Mapping[str, Any]) -> list[str]:
+def draw_figures(folder: Path, results: Mapping[str, Result], manifest: Mapping[str, Any]) -> list[str]:
     """Draw every result that has figures; return why any could not be drawn."""
     from conjury.analysis.figures.benchmark import figure_of, further_figures, is_drawn
     from conjury.analysis.figures.theme import save
-    from conjury.analysis.report_ratings import labels_of
+    from conjury.analysis.report.ratings_report import labels_of
 
-    drawn: dict[str, tuple[RaterResult, dict[str, str]]] = {}
+    drawn: dict[str, tuple[Result, dict[str, str]]] = {}
     for name, result in results.items():
         if is_drawn(result):
             drawn[name] = (result, {})

@@ -15,7 +15,7 @@ def free_name(results: Path, base: str, settings: Mapping[str, Any]) -> str:
 
     A number is added where the fit of the folder, or a run by other settings, holds the name.
     """
-    from conjury.analysis.store import ResultsFolder
+    from conjury.analysis.pipeline.results_folder import ResultsFolder
 
     manifest = ResultsFolder(results).manifest
     taken = {str(made["name"]) for made in manifest.get("results") or []}
@@ -30,24 +30,12 @@ def free_name(results: Path, base: str, settings: Mapping[str, Any]) -> str:
 
 
 def plain_name(name: object) -> str:
-    """A name that files may have: letters, digits and underscores.
-
-    Examples
-    --------
-    >>> plain_name("Wit / irony")
-    'wit_irony'
-    """
+    """A name that files may have: letters, digits and underscores."""
     return re.sub(r"\W+", "_", str(name).casefold()).strip("_") or "unnamed"
 
 
 def file_names(names: Sequence[str | None]) -> dict[str | None, str]:
-    """Plain names of several, told apart by numbers where they are equal.
-
-    Examples
-    --------
-    >>> file_names(["wit", "Wit / irony", "wit, irony"])
-    {'wit': 'wit', 'Wit / irony': 'wit_irony', 'wit, irony': 'wit_irony_2'}
-    """
+    """Plain names of several, told apart by numbers where they are equal."""
     made: dict[str | None, str] = {}
     for name in names:
         plain = plain_name(name or "rating")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from conjury.inference.errors import InputError
-from conjury.inference.study import ItemStudy
+from conjury.inference.study.models import ItemStudy
 
 from .loading import truth_file
 from .run_words import console
@@ -32,8 +32,8 @@ def simulate_items(
     judges: Sequence[str] | None,
 ) -> None:
     """Simulate ratings and write them with items and truth beside them."""
-    from conjury.inference.files import write_table
-    from conjury.inference.ratings import simulate_ratings
+    from conjury.inference.simulation.ratings import simulate_ratings
+    from conjury.inference.tables.files import write_table
 
     from .rating import items_file
 
@@ -59,8 +59,8 @@ def simulate_answers(
     judges: Sequence[str] | None,
 ) -> None:
     """Simulate labels and write them with items, gold labels and truth beside them."""
-    from conjury.inference.files import write_table
-    from conjury.inference.label_simulation import simulate_labels
+    from conjury.inference.simulation.labels import simulate_labels
+    from conjury.inference.tables.files import write_table
 
     from .rating import items_file, labels_file
 
@@ -79,8 +79,8 @@ def assign_items(
     study: ItemStudy, out: Path | None, people: int | None, repeats: float | None, seed: int | None
 ) -> None:
     """Draw who rates what and write it into the run's folder."""
-    from conjury.inference.designing import save_assignment
-    from conjury.inference.ratings import assign_raters, read_items
+    from conjury.inference.design.drawn import save_assignment
+    from conjury.inference.simulation.ratings import assign_raters, read_items
 
     if study.assignment is None:
         raise InputError(

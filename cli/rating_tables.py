@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.columns import listed
+from conjury.inference.tables.columns import listed
 
 from .commands import console
 from .rating import Judged
@@ -19,9 +19,9 @@ from .rating_fits import extend_results, print_notes, refuse_other_data
 from .rating_names import free_name, plain_name
 
 if TYPE_CHECKING:
-    from conjury.analysis.raters.result import RaterResult
+    from conjury.analysis.results import Result
 
-Found = dict[str, tuple[str, "RaterResult"]]  # titles and results by name
+Found = dict[str, tuple[str, "Result"]]  # titles and results by name
 
 MOST = 60  # rows of a table that are printed
 
@@ -48,9 +48,9 @@ def run_agreement(
     drawn: Mapping[str, Any],
 ) -> None:
     """Compute agreement coefficients, write them and print them; ``drawn`` are draws, seed and alpha."""
-    from conjury.analysis.raters.coefficients import agreement
+    from conjury.analysis.raters.agreement import agreement
 
-    def show(found: RaterResult) -> None:
+    def show(found: Result) -> None:
         keys = ("dimension", "among", "against", "coefficient", "weights")
         print_estimates(found.frame, [name for name in keys if name in found.frame])
 
@@ -81,14 +81,14 @@ def run_alt_test(
     The winning rates over epsilon are written with them; ``power`` adds that of the test with such a panel.
     """
     from conjury.analysis.raters.replacement import alt_test
-    from conjury.analysis.raters.replacement.curve import with_curve
+    from conjury.analysis.raters.replacement.epsilon_curve import with_curve
 
     columns = [
         "dimension", "scoring", "model", "winning_rate", "advantage_probability", "passes",
         "smallest_epsilon", "n_annotators",
     ]  # fmt: skip
 
-    def show(found: RaterResult) -> None:
+    def show(found: Result) -> None:
         passes = found.frame["passes"].map({True: "yes", False: "no"})
         print_frame(found.frame.assign(passes=passes)[columns])
 
@@ -114,11 +114,11 @@ def run_alt_test(
 
 
 def _powers(
-    name: str, test: RaterResult, judgments: pd.DataFrame, *, results: Path, drawn: Mapping[str, Any]
+    name: str, test: Result, judgments: pd.DataFrame, *, results: Path, drawn: Mapping[str, Any]
 ) -> Found:
     """Power of a test with the panel at hand, for each dimension and scoring, by name."""
     from conjury.analysis.raters.coverage import dimension_names
-    from conjury.analysis.raters.replacement.at_hand import panel_power
+    from conjury.analysis.raters.replacement.power_of_panel import panel_power
 
     made: Found = {}
     asked = list(dict.fromkeys(test.frame["scoring"]))
@@ -147,9 +147,9 @@ def _run(
     judged: Judged,
     results: Path,
     narrowed: Narrowed,
-    compute: Callable[[pd.DataFrame], RaterResult],
-    show: Callable[[RaterResult], None],
-    further: Callable[[str, RaterResult, pd.DataFrame], Found] | None = None,
+    compute: Callable[[pd.DataFrame], Result],
+    show: Callable[[Result], None],
+    further: Callable[[str, Result, pd.DataFrame], Found] | None = None,
 ) -> None:
     """Compute, add to the results folder under a name of its own, and print; ``called``: name and title.
 
@@ -177,8 +177,8 @@ def in_words(narrowed: Narrowed, results: Path) -> list[str]:
     """What a run is limited to, by the labels of the results folder."""
     from conjury.analysis.figures.raters.naming import Names
     from conjury.analysis.figures.raters.terms import COEFFICIENTS
-    from conjury.analysis.report_ratings import labels_of
-    from conjury.analysis.store import ResultsFolder
+    from conjury.analysis.pipeline.results_folder import ResultsFolder
+    from conjury.analysis.report.ratings_report import labels_of
 
     names = Names(labels_of(ResultsFolder(results).manifest))
     told = names.all("dimension", narrowed.dimensions or ())

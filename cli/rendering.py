@@ -19,9 +19,9 @@ from .rendering_options import Delivery, Look, Selection, next_step
 if TYPE_CHECKING:
     import pandas as pd
 
-    from conjury.inference.collecting_parts import Cues
-    from conjury.inference.designing import DrawnDesign
-    from conjury.inference.study import Study
+    from conjury.inference.design.drawn import DrawnDesign
+    from conjury.inference.study.asking import Cues
+    from conjury.inference.study.models import Study
     from conjury.inference.vignettes.jobs import Desk, Job
     from conjury.inference.vignettes.manifest import JobFolder
     from conjury.inference.vignettes.planning import Plan
@@ -39,7 +39,7 @@ def render(
     delivery: Delivery,
 ) -> None:
     """Draw the profiles of a design as pictures; run it again to go on where it stopped."""
-    from conjury.inference.study import load_study
+    from conjury.inference.study.models import load_study
 
     known = load_study(study)
     cues = check_cues(selection.cues)
@@ -100,8 +100,8 @@ def _render(job: Job, profiles: pd.DataFrame, delivery: Delivery) -> None:
 
 def check_cues(names: Sequence[str] | None) -> list[Cues]:
     """Return the cues that were asked for, each once; both by default."""
-    from conjury.inference.collecting_parts import Cues
-    from conjury.inference.columns import did_you_mean, listed
+    from conjury.inference.study.asking import Cues
+    from conjury.inference.tables.columns import did_you_mean, listed
 
     known = get_args(Cues)
     for name in names or ():
@@ -127,7 +127,7 @@ def _check_delivery(delivery: Delivery) -> None:
 
 def _profiles(study: Study, selection: Selection, keep: bool) -> tuple[pd.DataFrame, int]:
     """Return the profiles that are drawn, and the seed of their posts."""
-    from conjury.inference.design import enumerate_profiles
+    from conjury.inference.design.profiles import enumerate_profiles
 
     from .runs import run_folder
 
@@ -149,7 +149,7 @@ def check_posts(
     study: Study, profiles: pd.DataFrame, wanted: list[int], design: DrawnDesign, folder: Path
 ) -> None:
     """Refuse a design whose profiles and posts are no longer what the files of the study make."""
-    from conjury.inference.columns import listed
+    from conjury.inference.tables.columns import listed
     from conjury.inference.vignettes.records import vignette_records
 
     now = vignette_records(study, profiles, "both", design.drawn["seed"]).set_index("profile_id")
@@ -167,7 +167,7 @@ def check_posts(
 
 def study_job(study: Study, cues: Cues, look: Look, seed: int, kind: str = "png") -> Job:
     """Put together how pictures are drawn, by options and the study file."""
-    from conjury.inference.columns import listed
+    from conjury.inference.tables.columns import listed
     from conjury.inference.vignettes.encoding import MEDIA_TYPES, Format
     from conjury.inference.vignettes.jobs import Job, with_faces
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from conjury.inference.columns import listed
-from conjury.inference.study import ItemStudy, Study
+from conjury.inference.study.models import ItemStudy, Study
+from conjury.inference.tables.columns import listed
 
 if TYPE_CHECKING:
-    from conjury.inference.collect import Order, Plan, Tally
-    from conjury.inference.prices import Prices
-    from conjury.inference.runs import RunFolder
-    from conjury.inference.spending import Budget
+    from conjury.inference.collecting.collect import Order, Plan, Tally
+    from conjury.inference.collecting.prices import Prices
+    from conjury.inference.collecting.runs import RunFolder
+    from conjury.inference.collecting.spending import Budget
 
     from .asking import Running
 

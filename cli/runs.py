@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
-from conjury.inference.study import ItemStudy, Study, load_any_study
+from conjury.inference.study.models import ItemStudy, Study, load_any_study
+from conjury.inference.tables.columns import did_you_mean, listed
 
 from .run_words import console
 
 if TYPE_CHECKING:
+    from conjury.inference.collecting.prices import Prices
+    from conjury.inference.collecting.runs import Material, RunFolder
     from conjury.inference.ledger import Ledger
-    from conjury.inference.prices import Prices
-    from conjury.inference.runs import Material, RunFolder
 
 
 def run_folder(study: Study | ItemStudy, out: Path | None) -> RunFolder:
     """Find the folder of a run: ``runs/STUDY`` unless another one is named."""
-    from conjury.inference.runs import RunFolder
+    from conjury.inference.collecting.runs import RunFolder
 
     return RunFolder(Path("runs") / study.name if out is None else out)
 
@@ -41,7 +41,7 @@ def open_run(study: str, out: Path | None) -> tuple[Study | ItemStudy, RunFolder
 
 def asked_material(study: Study | ItemStudy, folder: RunFolder, ledger: Ledger) -> Material:
     """Gather what was shown in a run; refuse a study that has changed since."""
-    from conjury.inference.facts import check_answers, check_study, study_facts
+    from conjury.inference.collecting.run_inputs import check_answers, check_study, study_facts
 
     inputs = ledger.get("inputs") or {}
     stimuli = inputs.get("subjects", {}).get("stimuli")
@@ -67,7 +67,7 @@ def write_tables(
     rule: str,
 ) -> None:
     """Read all answers and write responses, judgments and choices."""
-    from conjury.inference.exporting import run_tables
+    from conjury.inference.collecting.run_tables import run_tables
 
     models: dict[str, str] = {
         name: ask["model"] for name, ask in (ledger.get("inputs") or {}).get("judges", {}).items()
@@ -127,9 +127,9 @@ def show_status(study: str, out: Path | None) -> None:
 
 def retry(study: str, out: Path | None, statuses: Sequence[str], judge: str | None) -> None:
     """Mark requests to be asked again; the answers so far stay in the ledger."""
-    from conjury.inference.exporting import run_tables
+    from conjury.inference.collecting.run_tables import run_tables
     from conjury.inference.ledger import Ledger
-    from conjury.inference.tables import STATUSES
+    from conjury.inference.tables.schema import STATUSES
 
     able = [status for status in STATUSES if status != "missing"]
     for status in statuses:
@@ -161,10 +161,10 @@ def retry(study: str, out: Path | None, statuses: Sequence[str], judge: str | No
 
 def parse(study: str, out: Path | None, rule: str, prices: Path | None) -> None:
     """Read the answers of a run again and write its tables; nothing is sent."""
-    from conjury.inference.answer_forms import full_rules
+    from conjury.inference.collecting.prices import read_prices
     from conjury.inference.ledger import Ledger
     from conjury.inference.parsing import explain
-    from conjury.inference.prices import read_prices
+    from conjury.inference.parsing.reader import full_rules
 
     known, folder = open_run(study, out)
     names = full_rules(known, rule)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from .designing import DrawnDesign
+from .design.drawn import DrawnDesign
 from .errors import InputError
-from .study import Study
-from .study_parts import Prompt
+from .study.models import Study
+from .study.parts import Prompt
 
 
 @dataclass(frozen=True)
@@ -54,20 +54,6 @@ def find_pictures(
 
     They are those of a column ``media`` of the posts, inside the folder of the study, or those that
     ``conjury render`` has drawn.
-
-    Parameters
-    ----------
-    root : Path
-        Where ``conjury render`` keeps pictures.
-    links : bool
-        Whether judges get the addresses of pictures that were uploaded instead of the files.
-    run : Path, optional
-        Folder of the run, where it is not the usual one; for advice.
-
-    Raises
-    ------
-    InputError
-        A profile has no picture, or no address, with the cues that a prompt shows.
     """
     wanted = list(dict.fromkeys(prompt.cues for prompt in prompts))
     if "media" in design.posts:

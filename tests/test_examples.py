@@ -40,4 +40,4 @@ def test_examples_are_found_in_both_layers() -> None:
         for name in MODULES
         if any(found.examples for found in finder.find(importlib.import_module(name)))
     ]
-    assert {"conjury.analysis.conjoint.amce", "conjury.inference.tidy"} <= set(with_examples)
+    assert {"conjury.analysis.conjoint.verbs.amce", "conjury.inference.readers.tidy"} <= set(with_examples)

@@ -15,19 +15,19 @@ from fakes.studies import change_study, towns, write_study
 from hostile import NAMES, TAKEN, check_markdown, check_seen, chromium, in_lines, look, payloads
 from made_up_results import manifest, record, write_results
 
-from conjury.analysis.benchmark_cards import card_markdown
-from conjury.analysis.benchmark_sections import section
-from conjury.analysis.fallback import assemble, execute, read_source, set_parameter
 from conjury.analysis.figures.raters.naming import Names
-from conjury.analysis.markup import to_html
-from conjury.analysis.methods import plain
-from conjury.analysis.raters.saved import record_of, tables_of
-from conjury.analysis.render import render
-from conjury.analysis.report_benchmark import BenchmarkReport
+from conjury.analysis.pipeline.saved import record_of, tables_of
+from conjury.analysis.report import BenchmarkReport
+from conjury.analysis.report.exhibits.benchmark import section
+from conjury.analysis.report.exhibits.cards import card_markdown
+from conjury.analysis.report.markup import to_html
+from conjury.analysis.report.methods import plain
+from conjury.analysis.report.page import assemble, execute, read_source, set_parameter
+from conjury.analysis.report.render import render
 from conjury.cli.main import main
-from conjury.inference.files import write_table
-from conjury.inference.paths import QUARTO
 from conjury.inference.perturb import perturb_items, sheet
+from conjury.inference.tables import write_table
+from conjury.inference.tables.files import QUARTO
 
 
 @pytest.fixture(scope="module")

@@ -1,19 +1,18 @@
 """Judges scored against gold labels: metrics, repeated answers, missing answers, baselines."""
 
-from .comparisons import differences
+from ..results import Result
 from .confusion import by_label, confusion
+from .differences import differences
 from .mixed import mixed_logit
-from .passes import passes
+from .parse_status import readings
+from .pass_at_k import passes
 from .probabilities import probabilities
-from .published import published
-from .readings import readings
-from .result import BenchmarkResult
 from .robustness import robustness
 from .scores import scores
 from .scoring import Scored, score
 
 __all__ = [
-    "BenchmarkResult",
+    "Result",
     "Scored",
     "by_label",
     "confusion",
@@ -21,7 +20,6 @@ __all__ = [
     "mixed_logit",
     "passes",
     "probabilities",
-    "published",
     "readings",
     "robustness",
     "score",

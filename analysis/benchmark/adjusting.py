@@ -1,4 +1,4 @@
-"""p values of a table adjusted for several comparisons, beside those that were not."""
+"""Tables that take perturbed copies of items together with the items as they were."""
 
 from __future__ import annotations
 
@@ -8,8 +8,27 @@ from typing import Any, Literal
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.streams import UNPERTURBED
 
-from ..adjustment import adjusted
+from ..numerics.multiplicity import adjusted
+from .scoring import Scored
+from .units import CONDITION, filled_text
+
+
+def pooled_notes(scored: Scored, by: Sequence[str]) -> list[str]:
+    """Say where a table takes items as they were and copies of them together."""
+    if CONDITION not in scored.frame or CONDITION in by:
+        return []
+    kinds = scored.frame[CONDITION]
+    perturbed = ~filled_text(kinds).fillna(UNPERTURBED).eq(UNPERTURBED).to_numpy(dtype=bool)
+    if not perturbed.any() or perturbed.all():
+        return []
+    n = int(perturbed.sum())
+    return [
+        f"{n:,} answers to perturbed copies are pooled with those to items as they were; name "
+        f"'{CONDITION}' in by to tell them apart."
+    ]
+
 
 Multiplicity = Literal["holm", "bh", "none"]
 ADJUSTMENTS = ("holm", "bh", "none")
@@ -22,21 +41,7 @@ def check_adjust(adjust: str) -> None:
 
 
 def with_adjusted(frame: pd.DataFrame, family: Sequence[str], adjust: str) -> pd.DataFrame:
-    """Put adjusted p values beside p.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        With ``p``.
-    family : sequence of str
-        Columns whose values are one family of tests; without any all rows are one.
-    adjust : "holm", "bh" or "none"
-
-    Examples
-    --------
-    >>> with_adjusted(pd.DataFrame({"p": [0.01, 0.04]}), [], "holm")["p_adjusted"].tolist()
-    [0.02, 0.04]
-    """
+    """Put adjusted p values beside p."""
     made = frame["p"].astype(float)
     if adjust != "none":
         step: Any = adjust

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from conjury.inference.columns import as_text
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import as_text
 
-from ..raters.coefficients import agreement
+from ..raters.agreement import agreement
 from ..raters.ratings import HUMAN
-from .result import BenchmarkResult
+from ..results import Result
 
 COEFFICIENTS = ("percent", "fleiss", "krippendorff")
 VERSUS = "_vs_"
@@ -27,45 +27,12 @@ def annotators(
     alpha: float = 0.05,
     draws: int = 1_000,
     seed: int = 1,
-) -> BenchmarkResult:
+) -> Result:
     """Agreement of people among themselves on every distinction that gold makes.
 
     With ``covers``, a first dimension tells the classes apart (harmful or safe), and one for each class that
     covers several labels tells these apart, among the people who gave one of them: who calls an item safe
     says nothing about whether its harm is implicit.
-
-    Parameters
-    ----------
-    judgments : DataFrame
-        The judgments contract; those of people are used.
-    covers : mapping of class to sequence, optional
-        Labels that count as each class; without it, labels are compared as they are.
-    items : DataFrame, optional
-        Columns of items for ``by``.
-    by : sequence of str
-        Columns to compute agreement by, such as modality.
-    coefficients : sequence of str
-        As :func:`conjury.analysis.raters.agreement` takes them; ``percent`` is the observed agreement of
-        pairs of people.
-    alpha, draws, seed
-        Of the bootstrap over items.
-
-    Returns
-    -------
-    BenchmarkResult
-        Kind "annotators", the columns of :func:`conjury.analysis.raters.agreement`; dimensions are named
-        ``implicit_vs_explicit``.
-
-    Examples
-    --------
-    >>> rows = [("ann", "j1", "safe"), ("bob", "j1", "safe"), ("ann", "j2", "implicit"),
-    ...     ("bob", "j2", "explicit"), ("ann", "j3", "implicit"), ("bob", "j3", "implicit")]
-    >>> judged = pd.DataFrame(rows, columns=["judge_id", "item_id", "value"]).assign(judge_kind="human",
-    ...     dimension="harm", status="ok", sample=1)
-    >>> covers = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
-    >>> found = annotators(judged, covers=covers, coefficients=["percent"], draws=0).frame
-    >>> found.set_index("dimension")["estimate"].to_dict()
-    {'harmful_vs_safe': 1.0, 'implicit_vs_explicit': 0.5}
     """
     people = judgments[as_text(judgments["judge_kind"]).eq(HUMAN).to_numpy(dtype=bool)]
     if people["judge_id"].nunique() < 2:
@@ -83,7 +50,7 @@ def annotators(
     )
     settings = {**found.settings, "covers": {name: list(of) for name, of in (covers or {}).items()}}
     extra = {name: table for name, table in found.extra.items() if name == "pairs"}
-    return BenchmarkResult(found.frame, "annotators", found.notes, settings, extra)
+    return Result(found.frame, "annotators", found.notes, settings, extra)
 
 
 def distinctions(judgments: pd.DataFrame, covers: Mapping[str, Sequence[str]]) -> pd.DataFrame:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import as_text
 from conjury.inference.errors import InputError
-from conjury.inference.tables import require_columns
+from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.schema import require_columns
 
+from ..results import Result
 from .confusion import OTHER_LABEL
-from .missing import NO_ANSWER
-from .result import BenchmarkResult
+from .parse_status import NO_ANSWER
 from .scoring import Scored
 
 HARD, DIVIDED, SILENT, EASY = "hard", "divided", "silent", "easy"
@@ -28,39 +28,12 @@ def cards(
     *,
     responses: pd.DataFrame | None = None,
     reasons: Sequence[str] = REASONS,
-) -> BenchmarkResult:
+) -> Result:
     """Pick items that show how judges fail, one a task and reason, with every judge's first answer.
 
     The items are those with the smallest share of right answers ("hard"), the share nearest one half
     ("divided"), the most missing answers ("silent") and the largest share of right answers ("easy"); of
     several the one with the shortest text. An item is shown once.
-
-    Parameters
-    ----------
-    scored : Scored
-    items : DataFrame
-        ``item_id`` and ``text`` or ``media``.
-    responses : DataFrame, optional
-        Raw answers: ``judge_id, item_id, prompt_id, sample`` and ``text``.
-    reasons : sequence of str
-        Of "hard", "divided", "silent", "easy".
-
-    Returns
-    -------
-    BenchmarkResult
-        Kind "cards": ``card`` (from 1), ``reason, task, item_id, text, media, gold, judge, prompt, answer``
-        (lines of a list for tasks on lines), ``status, right`` (share of units)``, raw`` (missing where it is
-        not known), one row a card and judge.
-
-    Examples
-    --------
-    >>> from conjury.analysis.benchmark import score
-    >>> judged = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": ["j1", "j2"],
-    ...     "dimension": "harm", "value": ["safe", "safe"]})
-    >>> gold = pd.DataFrame({"item_id": ["j1", "j2"], "label_set": "harm", "label": ["safe", "harmful"]})
-    >>> items = pd.DataFrame({"item_id": ["j1", "j2"], "text": ["A cat.", "A dog."]})
-    >>> cards(score(judged, gold), items, reasons=["hard"]).frame[["text", "gold", "answer"]].values.tolist()
-    [['A dog.', 'harmful', 'safe']]
     """
     require_columns(items, ["item_id"], "items")
     known = items.assign(item_id=as_text(items["item_id"])).drop_duplicates("item_id").set_index("item_id")
@@ -86,7 +59,7 @@ def cards(
         raise InputError("items: none of them is judged; there is nothing to show.")
     table = pd.DataFrame(rows)
     table["raw"] = _raw(table, responses)
-    return BenchmarkResult(table.drop(columns="sample"), "cards", (), {"reasons": list(reasons)})
+    return Result(table.drop(columns="sample"), "cards", (), {"reasons": list(reasons)})
 
 
 def _picked(frame: pd.DataFrame, known: pd.DataFrame, reasons: Sequence[str]) -> list[tuple[str, str]]:
@@ -144,13 +117,7 @@ def _answers(own: pd.DataFrame, scored: Scored, task: str) -> list[dict[str, Any
 
 
 def listed_lines(labels: Sequence[str], lines: np.ndarray) -> str:
-    """Labels of the lines of an item, one a line of text; of a whole item the label alone.
-
-    Examples
-    --------
-    >>> listed_lines(["setup", ""], np.array([1, 2])).splitlines(), listed_lines(["dry"], np.array([0]))
-    (['1 setup', '2 -'], 'dry')
-    """
+    """Labels of the lines of an item, one a line of text; of a whole item the label alone."""
     if len(lines) == 1 and lines[0] == 0:
         return labels[0]
     return "\n".join(f"{line} {label or '-'}" for line, label in zip(lines, labels, strict=True))

@@ -8,22 +8,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..results import inference
-from .adjusting import with_adjusted
+from ..numerics.intervals import inference
+from ..results import Result
+from .adjusting import pooled_notes, with_adjusted
 from .metrics import Codes, class_f1, class_precision, class_recall
-from .missing import NO_ANSWER
-from .pooling import pooled_notes
-from .resampling import Bounds, Plan, bounds_of, cluster_codes, n_distinct
-from .result import BenchmarkResult
+from .parse_status import NO_ANSWER
 from .scores import drawn_margins
 from .scoring import Scored
+from .units import Bounds, Plan, bounds_of, cluster_codes, n_distinct
 
 NONE_GIVEN, OTHER_LABEL = "no answer", "other label"
 SHARES = ("precision", "recall")
 FEWEST_GOLD = 10  # units with a label in gold, for it to be said that it is given too often or too rarely
 
 
-def confusion(scored: Scored, *, by: Sequence[str] = ()) -> BenchmarkResult:
+def confusion(scored: Scored, *, by: Sequence[str] = ()) -> Result:
     """Count the answers to the units of each gold label.
 
     Parameters
@@ -35,7 +34,7 @@ def confusion(scored: Scored, *, by: Sequence[str] = ()) -> BenchmarkResult:
 
     Returns
     -------
-    BenchmarkResult
+    Result
         Kind "confusion": ``judge, judge_kind, prompt, task, [by], gold, predicted, n, share``, one row a
         pair, also those that never occur. ``share`` is that of the units of the gold label; it is missing
         for labels that do not occur. The last answers are "other label" (none of the classes) and "no
@@ -71,7 +70,7 @@ def confusion(scored: Scored, *, by: Sequence[str] = ()) -> BenchmarkResult:
             )
         )
     notes = (*scored.notes, *pooled_notes(scored, by))
-    return BenchmarkResult(pd.concat(tables, ignore_index=True), "confusion", notes, {"by": list(by)})
+    return Result(pd.concat(tables, ignore_index=True), "confusion", notes, {"by": list(by)})
 
 
 def by_label(
@@ -82,7 +81,7 @@ def by_label(
     seed: int = 1,
     alpha: float = 0.05,
     cluster: str = "item_id",
-) -> BenchmarkResult:
+) -> Result:
     """Precision, recall and F1 of each class, and how often it is given for every time that it is gold.
 
     Missing answers are wrong.
@@ -94,7 +93,7 @@ def by_label(
 
     Returns
     -------
-    BenchmarkResult
+    Result
         Kind "by_label": ``judge, judge_kind, prompt, task, [by], label, n_gold`` (units whose gold label it
         is), ``n_answers`` (answers to them, of all samples), ``n_predicted`` (answers with the label), then
         ``precision, recall, f1, ratio`` (``n_predicted`` by ``n_answers``), each also with ``_std_error,
@@ -147,7 +146,7 @@ def by_label(
     frame = with_adjusted(pd.DataFrame(rows), ["task"], "holm")
     drawn_by = f"Intervals are percentiles of {draws:,} draws of {cluster}; shares of 0 and 1 have Wilson's."
     notes = (*scored.notes, *pooled_notes(scored, by), *([drawn_by] if draws else []))
-    return BenchmarkResult(frame, "by_label", notes, {"by": list(by), **vars(plan)})
+    return Result(frame, "by_label", notes, {"by": list(by), **vars(plan)})
 
 
 def use_of_labels(frame: pd.DataFrame, alpha: float) -> Codes:
@@ -155,19 +154,6 @@ def use_of_labels(frame: pd.DataFrame, alpha: float) -> Codes:
 
     Adjusted p values tell, of labels that are gold in at least `FEWEST_GOLD` units; one of these that is
     never given is given too rarely.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Rows of `by_label`.
-    alpha : float
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"n_gold": [20, 20, 5], "n_answers": [20, 20, 5], "n_predicted": [40, 0, 30],
-    ...     "p_adjusted": [0.01, 0.2, 0.01]})
-    >>> use_of_labels(frame, 0.05).tolist()
-    [1, -1, 0]
     """
     given, gold = (frame[name].to_numpy(dtype=np.int64) for name in ("n_predicted", "n_answers"))
     told = (frame["p_adjusted"].to_numpy(dtype=float) < alpha) | (given == 0)

@@ -8,18 +8,19 @@ each draw anew.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln, xlog1py, xlogy
 
-from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import did_you_mean, listed
 
-Codes = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from ..numerics.types import Codes, Floats
 
 
 @dataclass(frozen=True)
@@ -79,23 +80,6 @@ def cluster_margins(
     """Margins of the units of each of C clusters, shape (C, 3 L + K + 1).
 
     Weighted sums of them are read by `margins_of`.
-
-    Parameters
-    ----------
-    level : ndarray, shape (n,)
-        Code of the gold label.
-    predicted : ndarray, shape (n,)
-        Class answered; ``n_classes`` for a label that is none of them, -1 for no answer.
-    class_of : ndarray, shape (L,)
-        Class that covers each gold label.
-    n_classes : int
-        K.
-    cluster : ndarray, shape (n,)
-        Cluster of each unit.
-    n_clusters : int
-        C.
-    weight : ndarray, shape (n,), optional
-        Weight of each unit, by default one.
     """
     n_levels = len(class_of)
     width = 3 * n_levels + n_classes + 1
@@ -191,11 +175,6 @@ def mcc(m: Margins) -> Floats:
 
     No answer and a label that is no class are categories of the answers. Zero where gold or answers are
     constant.
-
-    References
-    ----------
-    Gorodkin, J. (2004). Comparing two K-category assignments by a K-category correlation coefficient.
-    *Computational Biology and Chemistry*, 28, 367-374. https://doi.org/10.1016/j.compbiolchem.2004.09.006
     """
     gold, given = m.class_gold, np.column_stack([m.given, m.unanswered.sum(axis=1)])
     n = m.n
@@ -230,13 +209,7 @@ SHARES = (
 
 
 def is_share(metric: str) -> bool:
-    """Whether a metric is a share of units, so that Wilson's interval applies to it.
-
-    Examples
-    --------
-    >>> is_share("recall_implicit"), is_share("macro_f1")
-    (True, False)
-    """
+    """Whether a metric is a share of units, so that Wilson's interval applies to it."""
     return metric.startswith(SHARES)
 
 
@@ -281,3 +254,70 @@ def _mean(of: Floats, m: Margins) -> Floats:
 def _ratio(part: Floats, whole: Floats, undefined: float = 0.0) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(whole > 0, part / whole, undefined)
+
+
+MAJORITY, RANDOM = "majority class", "random"
+MAJORITY_BY_STRATUM = "majority class by stratum"
+BASELINE = "baseline"  # judge_kind of all
+REACH = 14.5  # counts beyond sqrt(n REACH) of their mean have a probability below 1e-12
+
+
+def majority_class(level: Codes, class_of: Codes, n_classes: int) -> int:
+    """Most frequent class in gold; the first of several."""
+    return int(np.bincount(class_of[level], minlength=n_classes).argmax())
+
+
+def majority_answers(level: Codes, class_of: Codes, n_classes: int, stratum: Codes) -> Codes:
+    """Most frequent class of the stratum of each unit, shape (n,); of several classes the first."""
+    counts = np.zeros((int(stratum.max(initial=-1)) + 1, n_classes), dtype=np.int64)
+    np.add.at(counts, (stratum, class_of[level]), 1)
+    found: Codes = counts.argmax(axis=1)[stratum].astype(np.int64)
+    return found
+
+
+def random_expectation(metric: str, gold: Floats, levels: tuple[str, ...], classes: tuple[str, ...]) -> float:
+    """Expected value of a metric under random answers."""
+    n, k = float(gold.sum()), len(gold)
+    held = gold > 0
+    if n == 0:
+        return float("nan")
+    if metric in ("accuracy", "balanced_accuracy", "micro_f1") or metric.startswith("recall_"):
+        return 1 / k
+    if metric in ("mcc", "missing_rate"):
+        return 0.0
+    if metric == "specificity" or metric.startswith("specificity_"):
+        return 1 - 1 / k if metric != "specificity" or held.sum() > 1 else float("nan")
+    if metric.startswith("precision_"):
+        return _precision(gold[classes.index(metric.removeprefix("precision_"))], n, k)
+    f1 = np.array([expected_f1(int(own), int(n), k) for own in gold])
+    if metric == "macro_f1":
+        return float(f1[held].mean())
+    if metric == "weighted_f1":
+        return float((f1 * gold).sum() / n)
+    return float(f1[classes.index(metric.removeprefix("f1_"))])
+
+
+def expected_f1(n_class: int, n: int, k: int) -> float:
+    """Expected F1 of a class with ``n_class`` of n units where each of K classes is drawn alike.
+
+    Hits and false alarms are independent binomial counts; the expectation is summed over both.
+    """
+    hits, p_hits = _counts(n_class, 1 / k)
+    falsely, p_falsely = _counts(n - n_class, 1 / k)
+    whole = n_class + hits[:, None] + falsely[None, :]
+    f1 = np.divide(2.0 * hits[:, None], whole, out=np.zeros(whole.shape), where=whole > 0)
+    return float(p_hits @ f1 @ p_falsely)
+
+
+def _counts(n: int, p: float) -> tuple[Floats, Floats]:
+    """Binomial counts that matter, by Hoeffding's bound, and their probabilities."""
+    reach = math.sqrt(n * REACH)
+    low, high = max(0, math.floor(n * p - reach)), min(n, math.ceil(n * p + reach))
+    counts: Floats = np.arange(low, high + 1).astype(np.float64)
+    ways = gammaln(n + 1) - gammaln(counts + 1) - gammaln(n - counts + 1)
+    return counts, np.exp(ways + xlogy(counts, p) + xlog1py(n - counts, -p))
+
+
+def _precision(own: float, n: float, k: int) -> float:
+    """Expected precision: the share of the class, as long as it is given at all."""
+    return float(own / n * (1 - (1 - 1 / k) ** n))

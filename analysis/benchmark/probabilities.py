@@ -9,17 +9,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.columns import listed
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import listed
 
-from .baselines import BASELINE, MAJORITY, RANDOM
-from .metrics import Codes, Floats
-from .missing import MISSING, NO_ANSWER
-from .pooling import pooled_notes
-from .resampling import NONE, Bounds, Plan, bounds_of, cluster_codes, cluster_sums
-from .result import BenchmarkResult
+from ..results import Result
+from .adjusting import pooled_notes
+from .metrics import BASELINE, MAJORITY, RANDOM, Codes, Floats
+from .parse_status import MISSING, NO_ANSWER
 from .scores import counts_of, interval_notes
 from .scoring import Cell, Scored
+from .units import NONE, Bounds, Plan, bounds_of, cluster_codes, cluster_sums
 
 LOG_LOSS, AUC = "log_loss", "auc"
 SMALLEST = 1e-15  # probabilities are no smaller than this for the log-loss
@@ -40,7 +39,7 @@ def probabilities(
     seed: int = 1,
     alpha: float = 0.05,
     cluster: str = "item_id",
-) -> BenchmarkResult:
+) -> Result:
     """Log-loss and area under the ROC curve, from probabilities of the labels.
 
     Answers without probabilities, and judges that give none, are left out and named. For more than two
@@ -56,7 +55,7 @@ def probabilities(
 
     Returns
     -------
-    BenchmarkResult
+    Result
         Kind "probabilities": the columns of `scores`, with the metrics ``log_loss`` and ``auc``. The
         baselines give every unit the shares of the classes in gold, or each class the same probability.
 
@@ -100,7 +99,7 @@ def probabilities(
         rows += _baselines(cell, plan)
     frame = pd.DataFrame(rows)
     settings = {"by": list(by), "missing": [MISSING], **vars(plan)}
-    return BenchmarkResult(
+    return Result(
         frame,
         "probabilities",
         (*scored.notes, *notes, *pooled_notes(scored, by), *interval_notes(frame, plan)),
@@ -153,25 +152,7 @@ def unit_log_loss(probability: Floats, gold: Codes) -> Floats:
 
 
 def weighted_auc(score: Floats, positive: NDArray[np.bool_], weights: Floats, cluster: Codes) -> Floats:
-    """Area under the ROC curve under B weightings, shape (B,); ties count half.
-
-    Parameters
-    ----------
-    score : ndarray, shape (n,)
-        Probability of the class.
-    positive : ndarray of bool, shape (n,)
-        Whether the unit is of the class.
-    weights : ndarray, shape (B, C)
-        Of clusters.
-    cluster : ndarray, shape (n,)
-        Cluster of each unit.
-
-    Examples
-    --------
-    >>> score, positive = np.array([0.1, 0.4, 0.4, 0.8]), np.array([False, False, True, True])
-    >>> weighted_auc(score, positive, np.ones((1, 4)), np.arange(4))
-    array([0.875])
-    """
+    """Area under the ROC curve under B weightings, shape (B,); ties count half."""
     order = np.argsort(score, kind="stable")
     start = np.flatnonzero(np.r_[True, np.diff(score[order]) > 0]) if len(score) else np.zeros(0, int)
     found = np.full(len(weights), np.nan)

@@ -7,13 +7,14 @@ from typing import Any
 
 import pandas as pd
 
-from conjury.inference.columns import listed
-from conjury.inference.conditions import FEW_PAIRS, UNPERTURBED
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import listed
+from conjury.inference.tables.streams import FEW_PAIRS, UNPERTURBED
 
+from ..results import Result
 from .adjusting import Multiplicity, check_adjust, with_adjusted
-from .comparisons import BOOTSTRAP as TEST
-from .comparisons import (
+from .differences import BOOTSTRAP as TEST
+from .differences import (
     BY_UNIT,
     MISSING_RATE,
     check_one,
@@ -22,12 +23,10 @@ from .comparisons import (
     notes_of_tests,
     unbalanced,
 )
-from .mcnemar import discordance
-from .missing import WRONG
-from .pairing import ACCURACY, CONDITION, comparable, matched_pairs
-from .resampling import Plan
-from .result import BenchmarkResult
+from .pairing import ACCURACY, CONDITION, comparable, discordance, matched_pairs
+from .parse_status import WRONG
 from .scoring import Scored
+from .units import Plan
 
 
 def robustness(
@@ -42,7 +41,7 @@ def robustness(
     seed: int = 1,
     alpha: float = 0.05,
     cluster: str = "item_id",
-) -> BenchmarkResult:
+) -> Result:
     """Compare every judge on perturbed items with the same judge on the same items as they were.
 
     Only units that have an answer in both conditions count: the baseline of a condition is of the items of
@@ -64,7 +63,7 @@ def robustness(
 
     Returns
     -------
-    BenchmarkResult
+    Result
         Kind "robustness": ``judge, prompt, task, [by], condition, metric, baseline, perturbed, estimate``
         (perturbed minus baseline)``, std_error, lower, upper, p, p_adjusted, n_pairs, n_units, n_items,
         n_clusters, n_left_only, n_right_only`` (answers to perturbed items, and to items as they were,
@@ -133,7 +132,7 @@ def robustness(
     notes += [*_few(frame), *([BY_UNIT] if several else [])]
     if apart:
         notes.append(f"No item in common with '{baseline}': {listed(dict.fromkeys(apart))}.")
-    return BenchmarkResult(
+    return Result(
         frame,
         "robustness",
         (*scored.notes, *notes),

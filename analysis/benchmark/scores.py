@@ -9,35 +9,33 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.columns import listed
 from conjury.inference.errors import InputError
-from conjury.inference.tables import require_columns
+from conjury.inference.tables.columns import listed
+from conjury.inference.tables.schema import require_columns
 
-from ..raters.descriptive.resample import few_clusters
-from .baselines import (
+from ..numerics.cluster_draws import few_clusters
+from ..results import Result
+from .adjusting import pooled_notes
+from .metrics import (
     BASELINE,
     MAJORITY,
     MAJORITY_BY_STRATUM,
+    OVERALL,
     RANDOM,
+    Codes,
+    Floats,
+    Margins,
+    cluster_margins,
+    is_share,
     majority_answers,
+    margins_of,
+    metric,
     random_expectation,
+    rests_on,
 )
-from .metrics import OVERALL, Codes, Floats, Margins, cluster_margins, is_share, margins_of, metric, rests_on
-from .missing import POLICIES, WRONG, check_policies, outcome
-from .pooling import pooled_notes
-from .resampling import (
-    BOOTSTRAP,
-    NONE,
-    WILSON,
-    Bounds,
-    Plan,
-    bounds_of,
-    cluster_codes,
-    cluster_sums,
-    n_distinct,
-)
-from .result import BenchmarkResult
+from .parse_status import POLICIES, WRONG, check_policies, outcome
 from .scoring import Cell, Scored
+from .units import BOOTSTRAP, NONE, WILSON, Bounds, Plan, bounds_of, cluster_codes, cluster_sums, n_distinct
 
 ACCURACY = "accuracy"
 
@@ -53,7 +51,7 @@ def scores(
     alpha: float = 0.05,
     cluster: str = "item_id",
     strata: Sequence[str] = (),
-) -> BenchmarkResult:
+) -> Result:
     """Score every judge with every prompt on every task.
 
     Answers of several samples are pooled: each is a row of the same unit, and the bootstrap draws them
@@ -82,7 +80,7 @@ def scores(
 
     Returns
     -------
-    BenchmarkResult
+    Result
         Kind "scores": ``judge, judge_kind, prompt, task, [by], missing, metric, estimate, std_error, lower,
         upper, interval`` ("bootstrap", "wilson" at shares of 0 and 1, "none")``, n_answers, n_units,
         n_items, n_clusters``. The baselines are judges of kind "baseline"; they always answer, and stand
@@ -120,7 +118,7 @@ def scores(
     if not rows:
         raise InputError("metrics: none is named; name some, or leave metrics out for all of them.")
     frame = pd.DataFrame(rows)
-    return BenchmarkResult(
+    return Result(
         frame,
         "scores",
         (*scored.notes, *pooled_notes(scored, by), *interval_notes(frame, plan)),

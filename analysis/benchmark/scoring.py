@@ -1,8 +1,4 @@
-"""Judgments beside gold labels, unit by unit: what every analysis of a benchmark starts from.
-
-A unit is what has one gold label: an item, or a line of an item. What has no gold label is left out and
-counted; what has one and no answer stays, with the status that says why.
-"""
+"""Answers that were read by several rules, perhaps from several files."""
 
 from __future__ import annotations
 
@@ -13,13 +9,45 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
-from conjury.inference.tables import require_columns
+from conjury.inference.tables.columns import as_text, did_you_mean, listed
+from conjury.inference.tables.schema import KEYS, require_columns
 
 from .metrics import Codes
-from .missing import NO_ANSWER, check_policy
+from .parse_status import NO_ANSWER, check_policy
 from .units import answers_table, bases, gold_table, joined, strata_table, with_origins
+
+
+def rule_of(judgments: pd.DataFrame) -> str:
+    """Name of the rule by which answers were read, without form and version; "" where it is not known."""
+    if "rule" not in judgments:
+        return ""
+    names = as_text(judgments["rule"]).dropna().str.extract(r"/(\w+)@", expand=False).dropna()
+    return str(names.mode().iloc[0]) if len(names) else ""
+
+
+def by_rule(main: pd.DataFrame, others: Sequence[pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Judgments by the rule that read them, those of the main table first; files of one rule as one table."""
+    tables: dict[str, list[pd.DataFrame]] = {}
+    for table in (main, *others):
+        tables.setdefault(rule_of(table), []).append(table)
+    return {rule: _stacked(own, rule) for rule, own in tables.items()}
+
+
+def _stacked(tables: Sequence[pd.DataFrame], rule: str) -> pd.DataFrame:
+    if len(tables) == 1:
+        return tables[0]
+    made = pd.concat(tables, ignore_index=True)
+    names = [name for name in KEYS["judgments"] if name in made]
+    again = made.duplicated(names).to_numpy(dtype=bool)
+    if again.any():
+        first = made[again].iloc[0]
+        named = f"rule '{rule}'" if rule else "a rule that the column 'rule' does not name"
+        raise InputError(
+            f"readings: two tables hold the judgment of '{first['judge_id']}' on dimension "
+            f"'{first['dimension']}' of item '{first['item_id']}' by {named}; give each answer once a rule."
+        )
+    return made
 
 
 @dataclass(frozen=True)

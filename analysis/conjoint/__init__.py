@@ -1,8 +1,5 @@
 """Conjoint estimators: effects and means with errors that fit the design, comparisons, reliability, power."""
 
-from .amce import amce, amce_by_reference
-from .anova import cj_anova
-from .cj import cj
 from .comparisons import (
     adjust,
     conditional_amce,
@@ -14,16 +11,19 @@ from .comparisons import (
     target_sensitivity,
     wald,
 )
-from .differences import amce_diffs, mm_diffs
-from .errors import errors_under_choices, mixed, wild
-from .frequencies import cj_freqs, cj_props, cj_table
-from .marginal_means import mm
-from .people import people_diffs
 from .power import power, power_by_simulation
 from .reliability import projoint, reliability
 from .repeated import RepeatsExcluded, include_repeats
 from .resample import Bootstrap, bootstrap
+from .standard_errors import errors_under_choices, mixed, wild
 from .support import FewClusters
+from .verbs.amce import amce, amce_by_reference
+from .verbs.anova import cj_anova
+from .verbs.cj import cj
+from .verbs.differences import amce_diffs, mm_diffs
+from .verbs.frequencies import cj_freqs, cj_props, cj_table
+from .verbs.marginal_means import mm
+from .verbs.people import people_diffs
 
 __all__ = [
     "Bootstrap",

@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.design import level_probabilities
-from conjury.inference.design_rules import (
+from conjury.inference.design.profiles import level_probabilities
+from conjury.inference.study.models import Study
+from conjury.inference.study.restrictions import (
     chance,
     drawn_shares,
     joint_shares,
@@ -32,7 +33,6 @@ from conjury.inference.design_rules import (
     shows,
     tied,
 )
-from conjury.inference.study import Study
 
 from .power.closed_form import power
 from .power.result import Power
@@ -104,39 +104,7 @@ class DesignCard:
 
 
 def make_card(study: Study, shown: pd.DataFrame, plans: Sequence[Plan]) -> DesignCard:
-    """Work out the numbers of a design card.
-
-    Parameters
-    ----------
-    study : Study
-    shown : DataFrame, 2 rows a pair
-        Attributes and derived attributes of the profiles that models see, A and B of each pair next to each
-        other, repeats left out.
-    plans : sequence of Plan
-        That of the models is called "models"; what was drawn is told of it alone.
-
-    Returns
-    -------
-    DesignCard
-
-    References
-    ----------
-    Kish, L. (1965). Survey Sampling. New York: Wiley (effective sample sizes).
-
-    Schuessler, J., Freitag, M. (2020). Power analysis for conjoint experiments. doi:10.31235/osf.io/9yuhp
-
-    Examples
-    --------
-    >>> from conjury.inference.design import enumerate_profiles, sample_pairs
-    >>> from conjury.inference.study import load_study
-    >>> study = load_study("moderation")
-    >>> profiles = enumerate_profiles(study)
-    >>> pairs = sample_pairs(profiles, 1000, seed=1)
-    >>> shown = profiles.set_index("profile_id").loc[pairs["profile_id"]]
-    >>> card = make_card(study, shown, [Plan(MODELS, "Each model", 1000, {})])
-    >>> card.contrasts.set_index("level").loc["curse", ["effective", "detectable"]].round(3).tolist()
-    [2000.0, 0.062]
-    """
+    """Work out the numbers of a design card."""
     joined = joins(study)
     powers = tuple(
         power(study, pairs=plan.pairs, power=USUAL_POWER, restrictions=joined, **plan.options)
@@ -164,13 +132,7 @@ def joins(study: Study) -> tuple[tuple[str, str], ...]:
 
 
 def cramers_v(joint: np.ndarray) -> float:
-    """Cramer's V of two attributes with the joint distribution ``joint``, shape (a, b).
-
-    Examples
-    --------
-    >>> round(cramers_v(np.array([[0.5, 0.0], [0.0, 0.5]])), 3), round(cramers_v(np.full((2, 3), 1 / 6)), 3)
-    (1.0, 0.0)
-    """
+    """Cramer's V of two attributes with the joint distribution ``joint``, shape (a, b)."""
     free = np.outer(joint.sum(axis=1), joint.sum(axis=0))
     distance = float(((joint - free) ** 2 / free).sum())
     return float(np.sqrt(distance / (min(joint.shape) - 1)))

@@ -11,8 +11,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..cells import Cells, build_cells
-from ..variables import as_category, require_column
+from ..frames.cells import Cells, build_cells
+from ..frames.variables import as_category, require_column
 from .null import with_null
 from .plan import (
     Block,

@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from conjury.inference.tables import KEYS, SUM_TOLERANCE
+from conjury.inference.tables.schema import KEYS, SUM_TOLERANCE
 
-from ..variables import numeric_column
+from ..frames.variables import numeric_column
 from .request import Request
 
 _PAIR = ("pair_id", "pair")
@@ -44,12 +44,6 @@ def chance_of(data: pd.DataFrame, outcome: str, clusters: Sequence[str] = ()) ->
     The outcome is a forced choice where the outcomes of every choice with all k rows answered sum to 1 (one
     is 1 and the others are 0, or they are probabilities), and nowhere to more. Rows with a ``status`` other
     than ok do not count. Where this holds for most choices only, the null value is 0, with a warning.
-
-    Examples
-    --------
-    >>> pairs = pd.DataFrame({"chosen": [1, 0, 0, 1], "pair_id": [1, 1, 2, 2], "score": [4, 2, 3, 1]})
-    >>> chance_of(pairs, "chosen"), chance_of(pairs, "score")
-    (0.5, 0.0)
     """
     values = numeric_column(data, outcome)
     answered = ~np.isnan(values)

@@ -17,11 +17,11 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
-from ..blas import one_thread
-from ..cells import Cells
-from ..clusters import Clusters
-from ..linear import invert_in_order, logistic
-from ..results import SHARE, UNBOUNDED, Support
+from ..frames.cells import Cells
+from ..numerics.clusters import Clusters
+from ..numerics.intervals import SHARE, UNBOUNDED, Support
+from ..numerics.linear import invert_in_order, logistic
+from ..numerics.threads import one_thread
 from .request import Request
 
 Term = tuple[tuple[str, int], ...]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import coerce
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import coerce
 
 REPEAT = "repeat"
 _PACKAGE = __name__.partition(".")[0] + "."

@@ -13,8 +13,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..formula import Formula, parse
-from ..results import KEY_COLUMNS, NUMBER_COLUMNS, check_alpha
+from ..frames.formula import Formula, parse
+from ..numerics.intervals import check_alpha
+from ..results import KEY_COLUMNS, NUMBER_COLUMNS
 
 Family = Literal["gaussian", "quasibinomial"]
 LevelOrder = Literal["ascending", "descending"]

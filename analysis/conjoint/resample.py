@@ -1,9 +1,4 @@
-"""The bootstrap: units are drawn with replacement, and estimates follow from reweighted cells.
-
-A draw gives each unit a multinomial weight. The weighted sums of units by cell are one
-sparse product for a block of draws, and every regression is solved from those sums, so
-that rows are never copied and the cost of a draw does not depend on the estimator's own.
-"""
+"""Estimates of many draws at once, from the draws' sums by cell."""
 
 from __future__ import annotations
 
@@ -18,27 +13,130 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 
 from conjury.inference.errors import InputError
 
-from ..blas import one_thread
-from ..cells import Entries
-from ..clusters import Clusters
-from ..formula import Formula
-from ..results import Estimates, cut, row_labels, vary
-from ..variables import check_pairs, unit_codes
-from . import intervals
-from .cj import verb_of
-from .engines.native import coefficients
-from .engines.solution import estimates, provenance, warn
+from ..frames.formula import Formula
+from ..frames.variables import check_pairs, unit_codes
+from ..numerics import bootstrap_intervals as intervals
+from ..numerics.bootstrap_intervals import Moments
+from ..numerics.clusters import Clusters, Entries
+from ..numerics.intervals import cut, vary
+from ..numerics.linear import independent_columns, invert_in_order, logistic
+from ..numerics.pigeonhole import Units, check_method, cross, names_of, weights
+from ..numerics.threads import one_thread
+from ..results import row_labels
+from .engines.native import coefficients, regress
+from .engines.solution import estimable, estimates, provenance, warn
 from .estimands import PLANS
-from .frequencies import freqs_plan, props_plan
-from .pigeonhole import Units, check_method, cross, names_of, weights
-from .plan import CountPlan, Plan
-from .replicates import influence_moments, replicate, standard_errors
+from .estimates import Estimates
+from .plan import Block, CountPlan, Plan
 from .request import Request, make_request, require_frame
-from .run import plan_for
-from .source import frame_of
+from .run import frame_of, plan_for
+from .verbs.cj import verb_of
+from .verbs.frequencies import freqs_plan, props_plan
+
+_SINGULAR = 1e-10
+
+
+def replicate(plan: Plan | CountPlan, weight: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """Estimate from each of B draws."""
+    if isinstance(plan, CountPlan):
+        return plan.estimate(weight).T
+    solve = _logistic_draws if plan.request.family == "quasibinomial" else _least_squares_draws
+    parts = [solve(block, plan.cells.cell_weight, weight, total) for block in plan.blocks]
+    coef = np.hstack([coef for coef, _, _ in parts])
+    estimates: np.ndarray = coef @ np.nan_to_num(plan.contrasts).T
+    estimates[:, np.isnan(plan.contrasts).any(axis=1)] = np.nan
+    used = np.stack([used for _, _, used in parts])
+    for draw in np.flatnonzero(np.logical_or.reduce([lost for _, lost, _ in parts])):
+        known = estimable(plan.contrasts, plan.null_space(weight[:, draw] * used[..., draw]))
+        estimates[draw, ~known] = np.nan
+    return estimates
+
+
+def influence_moments(plan: Plan, entries: Entries) -> Moments:
+    """Second and third moments of the units' influence on each estimate, by linearisation."""
+    influence = _influence(plan, entries, entries.matrices(), plan.cells.cell_weight, plan.cells.cell_total)
+    return Moments((influence**2).sum(axis=0), (influence**3).sum(axis=0))
+
+
+def standard_errors(plan: Plan, entries: Entries, counts: np.ndarray) -> np.ndarray:
+    """Linearised standard errors of each draw, units as clusters."""
+    matrices = entries.matrices()
+    errors = []
+    for count in counts:
+        weight, total = (count @ matrix for matrix in matrices)
+        influence = _influence(plan, entries, matrices, weight, total)
+        errors.append(np.sqrt(count @ influence**2))
+    return np.array(errors)
+
+
+def _influence(
+    plan: Plan,
+    entries: Entries,
+    matrices: tuple[csr_array, csr_array],
+    weight: np.ndarray,
+    total: np.ndarray,
+) -> np.ndarray:
+    """Influence of each unit on each estimate at given sums by cell, shape (U, m)."""
+    influence = np.zeros((entries.n_units, len(plan.contrasts)))
+    for block, columns in zip(plan.blocks, plan.slices, strict=True):
+        fit = regress(block, plan.request.family, weight, total)
+        direction = block.design @ (fit.bread @ np.nan_to_num(plan.contrasts[:, columns]).T)
+        influence += matrices[1] @ direction - matrices[0] @ (fit.fitted[:, None] * direction)
+    return influence
+
+
+def _least_squares_draws(
+    block: Block, full: np.ndarray, weight: np.ndarray, total: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Coefficients of each draw, shape (B, k), which draws lost a column, and cells in use, shape (C, B)."""
+    design = block.design[block.inside]
+    n_draws, k = weight.shape[1], design.shape[1]
+    first, second = np.triu_indices(k)
+    gram = np.empty((n_draws, k, k))
+    gram[:, first, second] = gram[:, second, first] = (block.products @ weight[block.inside]).T
+    kept = np.flatnonzero(independent_columns(design.T @ (design * full[block.inside, None])))
+    gram = gram[:, kept[:, None], kept]
+    moments = (design[:, kept].T @ total[block.inside]).T[..., None]
+    lost = _singular(gram)
+    coef = np.zeros((n_draws, k))
+    coef[np.ix_(~lost, kept)] = np.linalg.solve(gram[~lost], moments[~lost])[..., 0]
+    for draw in np.flatnonzero(lost):
+        inverse, _ = invert_in_order(gram[draw])
+        coef[draw, kept] = inverse @ moments[draw, :, 0]
+    return coef, lost, np.broadcast_to(block.inside[:, None], weight.shape)
+
+
+def _logistic_draws(
+    block: Block, full: np.ndarray, weight: np.ndarray, total: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Coefficients of each draw, shape (B, k), which draws lost a column, and cells in use, shape (C, B)."""
+    fits = [
+        logistic(block.design, np.where(block.inside, n, 0.0), np.where(block.inside, t, 0.0))
+        for n, t in zip(weight.T, total.T, strict=True)
+    ]
+    design = block.design[block.inside]
+    kept = independent_columns(design.T @ (design * full[block.inside, None]))
+    lost = np.array([fit.null.shape[1] > (~kept).sum() for fit in fits])
+    return np.array([fit.coef for fit in fits]), lost, np.stack([fit.used for fit in fits], axis=1)
+
+
+def _singular(gram: np.ndarray) -> np.ndarray:
+    """Flag the cross-product matrices, shape (B, k, k), that have dependent columns."""
+    scale = np.sqrt(np.diagonal(gram, axis1=1, axis2=2))
+    flags = np.asarray((scale == 0).any(axis=1))
+    whole = ~flags
+    unit = gram[whole] / scale[whole, :, None] / scale[whole, None, :]
+    try:
+        pivots = np.diagonal(np.linalg.cholesky(unit), axis1=1, axis2=2)
+        flags[whole] = (pivots**2).min(axis=1) < _SINGULAR
+    except np.linalg.LinAlgError:
+        flags[whole] = np.linalg.eigvalsh(unit)[:, 0] < _SINGULAR
+    return flags
+
 
 Method = Literal["percentile", "basic", "bca", "studentized"]
 UNIT_COLUMNS = {"pair": ("pair", "pair_id"), "respondent": ("respondent", "respondent_id", "judge_id")}

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..cells import Cells
-from ..clusters import Clusters
+from ..frames.cells import Cells
+from ..numerics.clusters import Clusters
 from .plan import Block, Plan
 
 FEW_CLUSTERS, FEW_FOR_CR2 = 20, 5

@@ -3,7 +3,7 @@
 Examples
 --------
 >>> from conjury.analysis.diagnostics import diagnose
->>> from conjury.inference.simulate import simulate
+>>> from conjury.inference.simulation import simulate
 >>> from conjury.inference.study import load_study
 >>> study = load_study("moderation")
 >>> made = simulate(study, seed=1, judges=["gpt4o"], prompts=["baseline"], pairs=200)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from conjury.inference.tables import STATUSES
+from conjury.inference.tables.schema import STATUSES
 
 from .check import Check, Question, groups, highest, who
 from .judged import Judged, tidy
@@ -43,25 +43,7 @@ def answers(judged: Sequence[Judged]) -> Check:
 
 
 def answer_of_pairs(status: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """What became of each pair, shape (pairs,).
-
-    Parameters
-    ----------
-    status : ndarray of str, shape (pairs, 2)
-    chosen : ndarray of float, shape (pairs, 2)
-        1, 0 or NaN.
-
-    Returns
-    -------
-    ndarray of str
-        The first status other than ok; "tie" where both or neither profile is chosen; else "ok".
-
-    Examples
-    --------
-    >>> status = np.array([["ok", "ok"], ["ok", "ok"], ["refused", "refused"]])
-    >>> answer_of_pairs(status, np.array([[1, 0], [1, 1], [np.nan, np.nan]])).tolist()
-    ['ok', 'tie', 'refused']
-    """
+    """What became of each pair, shape (pairs,)."""
     reason = np.where(status[:, 0] != "ok", status[:, 0], status[:, 1])
     single = chosen.sum(axis=1) == 1
     lost = np.where(np.isnan(chosen).any(axis=1), "missing", TIE)

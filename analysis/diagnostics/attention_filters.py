@@ -59,13 +59,7 @@ def attention_filters(judged: Sequence[Judged], alpha: float, filters: Sequence[
 
 
 def passed(column: pd.Series, name: str) -> np.ndarray:
-    """Whether a filter was passed, shape (n,): 1, 0, or NaN; from booleans, 0 and 1, or pass and fail.
-
-    Examples
-    --------
-    >>> passed(pd.Series(["pass", "fail", None]), "attention").tolist()
-    [1.0, 0.0, nan]
-    """
+    """Whether a filter was passed, shape (n,): 1, 0, or NaN; from booleans, 0 and 1, or pass and fail."""
     text = column.astype("string").str.lower().str.removesuffix(".0")
     known = {"true": 1.0, "1": 1.0, "pass": 1.0, "passed": 1.0, "yes": 1.0}
     known |= {"false": 0.0, "0": 0.0, "fail": 0.0, "failed": 0.0, "no": 0.0}

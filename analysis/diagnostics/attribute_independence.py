@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from conjury.inference.design_rules import joint_shares
-from conjury.inference.study import Study
+from conjury.inference.study.models import Study
+from conjury.inference.study.restrictions import joint_shares
 
 from .check import Check, Question, Verdict, adjusted, lowest, many, said_p, who
 from .judged import Judged, codes, designs, tidy
@@ -40,24 +40,7 @@ CLOSER = (
 def independence_of(
     table: np.ndarray, probability: np.ndarray, draw: Draw, rng: np.random.Generator
 ) -> Against:
-    """Test a table of two attributes, shape (a, b), for independence.
-
-    Parameters
-    ----------
-    table : ndarray of int, shape (a, b)
-        How often each combination occurred.
-    probability : ndarray, shape (a, b)
-        What the design gives to each combination.
-    draw : Draw
-    rng : Generator
-
-    Examples
-    --------
-    >>> even = np.full((2, 2), 0.25)
-    >>> rng = np.random.default_rng(1)
-    >>> independence_of(np.array([[90, 10], [10, 90]]), even, Draw(200, None), rng).p < 0.001
-    True
-    """
+    """Test a table of two attributes, shape (a, b), for independence."""
     drawn = draw_counts(probability.ravel(), draw, DRAWS, rng).reshape(-1, *table.shape)
     df = (table.shape[0] - 1) * (table.shape[1] - 1)
     return against(float(dependence(table)), dependence(drawn), df, draw.variance_factor)
@@ -67,13 +50,6 @@ def agreement_of(table: np.ndarray, probability: np.ndarray, draw: Draw, rng: np
     """Test a table of two attributes that restrictions tie, shape (a, b), against its design.
 
     Parameters and result are those of `independence_of`; combinations of probability 0 are left out.
-
-    Examples
-    --------
-    >>> tied = np.array([[0.4, 0.2], [0.4, 0.0]])
-    >>> rng = np.random.default_rng(1)
-    >>> agreement_of(np.array([[10, 50], [40, 0]]), tied, Draw(100, None), rng).p < 0.001
-    True
     """
     possible = probability > 0
     counts, shares = table[possible], probability[possible] / probability.sum()

@@ -48,22 +48,6 @@ def repeated_sides(first: np.ndarray, respondent: np.ndarray) -> tuple[float, fl
 
     Respondents with a preference for a side repeat it at any distance; carry-over repeats
     the last side more than the one before it.
-
-    Parameters
-    ----------
-    first : ndarray, shape (pairs,)
-        Whether A was chosen, NaN where unknown, in the order of tasks within respondents.
-    respondent : ndarray of int, shape (pairs,)
-
-    Returns
-    -------
-    tuple of float, float, int
-        Difference of shares, its error clustered by respondent, and the number of respondents.
-
-    Examples
-    --------
-    >>> repeated_sides(np.tile([1.0, 0.0, 1.0, 0.0], 3), np.repeat([0, 1, 2], 4))
-    (-1.0, 0.0, 3)
     """
     near, far = (_same(first, respondent, lag) for lag in (1, 2))
     units, unit = np.unique(respondent, return_inverse=True)
@@ -89,23 +73,7 @@ def repeated_sides(first: np.ndarray, respondent: np.ndarray) -> tuple[float, fl
 
 
 def shown_before(level: np.ndarray, respondent: np.ndarray) -> np.ndarray:
-    """Whether a profile's level stood on either side of the respondent's previous task.
-
-    Parameters
-    ----------
-    level : ndarray of int, shape (pairs, 2)
-    respondent : ndarray of int, shape (pairs,)
-
-    Returns
-    -------
-    ndarray, shape (pairs, 2)
-        1 or 0; -1 in first tasks.
-
-    Examples
-    --------
-    >>> shown_before(np.array([[0, 1], [1, 2]]), np.array([0, 0])).tolist()
-    [[-1, -1], [1, 0]]
-    """
+    """Whether a profile's level stood on either side of the respondent's previous task."""
     previous = np.roll(level, 1, axis=0)
     same = (level[:, :, None] == previous[:, None, :]).any(axis=2).astype(np.int64)
     follows = np.append(False, respondent[1:] == respondent[:-1])

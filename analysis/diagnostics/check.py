@@ -81,29 +81,12 @@ class Question:
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the most severe verdict, "pass" where there is none.
-
-    Examples
-    --------
-    >>> worst(["pass", "fail", "look"])
-    'fail'
-    """
+    """Return the most severe verdict, "pass" where there is none."""
     return max(verdicts, key=SEVERITY.index, default="pass")
 
 
 def adjusted(p: np.ndarray) -> np.ndarray:
-    """Adjust p values, shape (m,), by Holm's step-down procedure; missing ones stay missing.
-
-    References
-    ----------
-    Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian
-    Journal of Statistics 6(2), 65-70. https://www.jstor.org/stable/4615733
-
-    Examples
-    --------
-    >>> adjusted(np.array([0.01, 0.04, np.nan, 0.03])).tolist()
-    [0.03, 0.06, nan, 0.06]
-    """
+    """Adjust p values, shape (m,), by Holm's step-down procedure; missing ones stay missing."""
     known = ~np.isnan(p)
     found = np.full(len(p), np.nan)
     found[known] = holm(p[known])
@@ -111,35 +94,17 @@ def adjusted(p: np.ndarray) -> np.ndarray:
 
 
 def said_p(p: float) -> str:
-    """Write a p value.
-
-    Examples
-    --------
-    >>> said_p(0.0312), said_p(1e-9)
-    ('p = 0.031', 'p < 0.001')
-    """
+    """Write a p value."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def many(n: int, thing: str, things: str | None = None) -> str:
-    """Count things, the plural in "s" unless it is given.
-
-    Examples
-    --------
-    >>> many(1, "rule"), many(1200, "rule")
-    ('1 rule', '1,200 rules')
-    """
+    """Count things, the plural in "s" unless it is given."""
     return f"{n:,} {thing if n == 1 else things or thing + 's'}"
 
 
 def groups(n: int) -> str:
-    """Count judges and prompts together.
-
-    Examples
-    --------
-    >>> groups(1), groups(12)
-    ('1 judge and prompt', '12 judges and prompts')
-    """
+    """Count judges and prompts together."""
     return many(n, "judge and prompt", "judges and prompts")
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from conjury.inference.design_rules import count_cells
-from conjury.inference.study import Study
+from conjury.inference.study.models import Study
+from conjury.inference.study.restrictions import count_cells
 
 from ..conjoint import amce
 from .check import Check, Question, Verdict, lowest, who
@@ -54,13 +54,7 @@ def design_card(study: Study, judged: Sequence[Judged]) -> Check:
 
 
 def effective_rows(rows: np.ndarray, clustered: np.ndarray, independent: np.ndarray) -> np.ndarray:
-    """Rows, shape (m,), times the variance if they were independent over the clustered one, each (m,).
-
-    Examples
-    --------
-    >>> effective_rows(np.array([100.0]), np.array([0.2]), np.array([0.1])).tolist()
-    [50.0]
-    """
+    """Rows, shape (m,), times the variance if they were independent over the clustered one, each (m,)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(rows * independent / clustered)
 

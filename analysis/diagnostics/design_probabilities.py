@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from conjury.inference.study import Study
+from conjury.inference.study.models import Study
 
-from ..results import inference
+from ..numerics.intervals import inference
 from .check import Check, Question, Verdict, adjusted, highest, lowest, many, said_p, who, worst
 from .judged import Judged, designs, tidy
 from .randomness import DRAWS, Against, Draw, against, draw_counts, how_drawn, misfit, probabilities
@@ -31,12 +31,6 @@ def fit_of_levels(
 
     Random designs are drawn independently (multinomial) or without replacement (multivariate
     hypergeometric), which leaves less variation.
-
-    Examples
-    --------
-    >>> fair = np.array([0.5, 0.5])
-    >>> fit_of_levels(np.array([80, 20]), fair, Draw(100, None), np.random.default_rng(1)).p < 0.001
-    True
     """
     drawn = misfit(draw_counts(probability, draw, DRAWS, rng), probability)
     statistic = float(misfit(counts, probability))

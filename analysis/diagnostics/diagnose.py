@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..results import check_alpha
+from ..numerics.intervals import check_alpha
 from . import (
     answers,
     attention_filters,
@@ -35,7 +35,7 @@ from .check import Check
 from .judged import Judged, split
 
 if TYPE_CHECKING:
-    from conjury.inference.study import Study
+    from conjury.inference.study.models import Study
 
 ORDER = (
     design_card,
@@ -75,7 +75,7 @@ def diagnose(
     ----------
     study : Study
     choices : DataFrame
-        As from :func:`conjury.inference.prepare.load_choices`.
+        As from :func:`conjury.inference.readers.prepare.load_choices`.
     alpha : float
         Level of the tests, whose p values are adjusted (Holm) over all that a check makes, and one
         minus the confidence level of intervals.
@@ -105,7 +105,7 @@ def diagnose(
 
     Examples
     --------
-    >>> from conjury.inference.simulate import simulate
+    >>> from conjury.inference.simulation import simulate
     >>> from conjury.inference.study import load_study
     >>> study = load_study("moderation")
     >>> made = simulate(study, seed=1, judges=["gpt4o"], prompts=["baseline"], pairs=500)

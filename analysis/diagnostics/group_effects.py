@@ -19,7 +19,7 @@ from conjury.inference.errors import InputError
 
 from ..conjoint import cj
 from ..conjoint.comparisons.wald import joint_test
-from ..results import Estimates
+from ..conjoint.estimates import Estimates
 
 
 @dataclass(frozen=True)
@@ -61,27 +61,7 @@ class GroupEffects:
 
 
 def hotelling_test(estimate: np.ndarray, vcov: np.ndarray, clusters: int) -> Joint:
-    """Test that all estimates are zero, by Hotelling's F reference for cluster-robust covariances.
-
-    Parameters
-    ----------
-    estimate : ndarray, shape (q,)
-    vcov : ndarray, shape (q, q)
-        Cluster-robust covariance; directions without variance are left out.
-    clusters : int
-        G; the Wald statistic W gives F = W (G - q) / (q (G - 1)) on q and G - q degrees of freedom.
-        Missing where G does not exceed q.
-
-    References
-    ----------
-    Hotelling, H. (1931). The generalization of Student's ratio. Annals of Mathematical
-    Statistics 2(3), 360-378. doi:10.1214/aoms/1177732979
-
-    Examples
-    --------
-    >>> round(hotelling_test(np.array([2.0]), np.array([[1.0]]), 10_000).p, 4)
-    0.0455
-    """
+    """Test that all estimates are zero, by Hotelling's F reference for cluster-robust covariances."""
     varying = np.diag(vcov) > 0
     if not varying.any():
         return Joint(np.nan, 0, np.nan, np.nan)
@@ -105,14 +85,7 @@ def errors_of(estimates: Estimates, features: list[str] | None = None) -> tuple[
 
 
 def group_effects(rows: pd.DataFrame, formula: str, by: str, unit: Sequence[str]) -> GroupEffects:
-    """AMCEs in each group of a categorical column, with clusters that groups may share.
-
-    Raises
-    ------
-    InputError
-        Where a group lacks a level that another group has, there is a single group, or all choices in each
-        group are alike.
-    """
+    """AMCEs in each group of a categorical column, with clusters that groups may share."""
     estimates = cj(rows, formula, id=list(unit), estimate="amce", by=by)
     frame, vcov = errors_of(estimates)
     if frame.empty:

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import poisson
 
-from conjury.inference.design import attribute_cells
-from conjury.inference.design_rules import left_in
-from conjury.inference.study import Study
+from conjury.inference.design.profiles import attribute_cells
+from conjury.inference.study.models import Study
+from conjury.inference.study.restrictions import left_in
 
 from .check import Check, Question, adjusted, highest, many, said_p, who
 from .judged import Judged, codes, designs, tidy
@@ -76,14 +76,7 @@ def impossible_profiles(study: Study, judged: Sequence[Judged], alpha: float) ->
 
 
 def expected_same(study: Study, stimuli: Sequence[str]) -> float:
-    """Probability that two profiles drawn independently are the same, by attributes and some stimuli.
-
-    Examples
-    --------
-    >>> from conjury.inference.study import load_study
-    >>> round(1 / expected_same(load_study("moderation"), ["text", "user"]))
-    210000
-    """
+    """Probability that two profiles drawn independently are the same, by attributes and some stimuli."""
     if study.design.restrictions:
         same = [float((attribute_cells(study)["probability"] ** 2).sum())]
     else:
@@ -92,19 +85,7 @@ def expected_same(study: Study, stimuli: Sequence[str]) -> float:
 
 
 def rules_broken(study: Study, shown: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Flag what the design cannot produce.
-
-    Parameters
-    ----------
-    study : Study
-    shown : DataFrame, 2 rows a pair
-        Profiles in the order A, B, A, B, ...
-
-    Returns
-    -------
-    dict of str to ndarray of bool
-        Rule in words to flags by row, shape (2 pairs,), or by pair, shape (pairs,).
-    """
+    """Flag what the design cannot produce."""
     names = [a.id for a in study.attributes]
     stimuli = [s.id for s in study.stimuli if s.id in shown and shown[s.id].notna().all()]
     unknown = np.zeros(len(shown), dtype=bool)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from ..results import inference
+from ..numerics.intervals import inference
 from .check import Check, Question, Verdict, adjusted, highest, lowest, many, said_p, who
 from .group_effects import hotelling_test
 from .judged import Judged, tidy
@@ -18,17 +18,7 @@ LARGE = 0.05  # a difference of effects, in choice probability, that changes wha
 def difference_frame(
     keys: pd.DataFrame, estimate: np.ndarray, vcov: np.ndarray, clusters: int, alpha: float
 ) -> pd.DataFrame:
-    """Lay out r differences with their joint test.
-
-    Parameters
-    ----------
-    keys : DataFrame, r rows
-        ``feature, level``.
-    estimate : ndarray, shape (r,)
-    vcov : ndarray, shape (r, r)
-    clusters : int
-    alpha : float
-    """
+    """Lay out r differences with their joint test."""
     joint = hotelling_test(estimate, vcov, clusters)
     std_error = np.sqrt(np.clip(np.diag(vcov), 0, None))
     found = inference(estimate, std_error, alpha)

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
-from conjury.inference.prepare import judge_of
-from conjury.inference.study import Study
+from conjury.inference.readers.prepare import judge_of
+from conjury.inference.study.models import Study
 
 from ..conjoint import amce
-from ..results import Estimates
+from ..conjoint.estimates import Estimates
 
 Found = TypeVar("Found")
 

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from conjury.inference.errors import InputError
 
-from ..results import inference
+from ..numerics.intervals import inference
 from .check import Check, Question, adjusted, groups, highest, lowest, said_p, who
 from .judged import Judged, attempt, tidy
 
@@ -79,24 +79,7 @@ def missing_choices(judged: Sequence[Judged], alpha: float, seed: int) -> Check:
 def missing_at_random(
     flag: np.ndarray, covariates: np.ndarray, stratum: np.ndarray, rng: np.random.Generator
 ) -> Missingness:
-    """Test whether flags are placed at random within strata.
-
-    Parameters
-    ----------
-    flag : ndarray of bool, shape (pairs,)
-        Pairs without a choice.
-    covariates : ndarray, shape (pairs, k)
-        How often a pair shows each level.
-    stratum : ndarray of int, shape (pairs,)
-        Respondent of each pair, so that respondents who answer less do not matter; all alike for a model.
-    rng : Generator
-        For permutations, where fewer than 200 pairs are flagged; else p is that of chi-square.
-
-    References
-    ----------
-    Strasser, H., & Weber, C. (1999). On the asymptotic theory of permutation statistics. Mathematical
-    Methods of Statistics 8, 220-250.
-    """
+    """Test whether flags are placed at random within strata."""
     _, stratum = np.unique(stratum, return_inverse=True)
     size = np.bincount(stratum)
     lost = np.bincount(stratum, flag)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest, chi2
 
-from ..results import inference
+from ..numerics.intervals import inference
 from .check import Check, Question, Verdict, adjusted, highest, lowest, said_p, who
 from .judged import Judged, codes, designs, tidy
 
@@ -46,31 +46,7 @@ class Homogeneity:
 
 
 def marginal_homogeneity(first: np.ndarray, second: np.ndarray, levels: int) -> Homogeneity:
-    """Test whether sides were assigned at random, given which two levels met in each pair.
-
-    Parameters
-    ----------
-    first, second : ndarray of int, shape (pairs,)
-        Level codes in positions A and B; pairs with a missing level (-1) are left out.
-    levels : int
-
-    Notes
-    -----
-    Under random sides each pair of unlike levels may be swapped, so counts of A minus B have mean
-    zero and a known covariance, whatever the design of profiles. Two levels are tested exactly
-    (binomial), more by chi-square.
-
-    References
-    ----------
-    Stuart, A. (1955). A test for homogeneity of the marginal distributions in a two-way
-    classification. Biometrika 42(3/4), 412-416. doi:10.2307/2333387
-
-    Examples
-    --------
-    >>> found = marginal_homogeneity(np.array([0, 0, 0, 1]), np.array([1, 1, 1, 0]), 2)
-    >>> round(found.p, 3), found.share[0].tolist()
-    (0.625, [0.75, 0.25])
-    """
+    """Test whether sides were assigned at random, given which two levels met in each pair."""
     known = (first >= 0) & (second >= 0)
     first, second = first[known], second[known]
     table = np.bincount(first * levels + second, minlength=levels**2).reshape(levels, levels)

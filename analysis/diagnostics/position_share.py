@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from conjury.inference.errors import InputError
 
 from ..conjoint.reliability.agreement import clustered_share, sign_test
-from ..results import SAME
+from ..numerics.intervals import SAME
 from .check import Check, Question, adjusted, groups, highest, said_p, who
 from .judged import Judged, attempt, tidy
 

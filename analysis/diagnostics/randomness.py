@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import chi2
 
-from conjury.inference.design import level_probabilities
-from conjury.inference.design_rules import count_cells, drawn_shares
-from conjury.inference.study import Study
+from conjury.inference.design.profiles import level_probabilities
+from conjury.inference.study.models import Study
+from conjury.inference.study.restrictions import count_cells, drawn_shares
 
 DRAWS = 4_999
 RESOLVED = 10  # fewer draws than this beyond the statistic leave p to the chi-square distribution

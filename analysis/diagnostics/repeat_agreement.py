@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from conjury.inference.columns import listed
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import listed
 
 from ..conjoint.reliability.repeats import SWAPPED, find_repeats
 from ..conjoint.reliability.rows import swapping_of, verdict

@@ -67,27 +67,7 @@ def response_times(judged: Sequence[Judged]) -> Check:
 
 
 def outlying_times(seconds: np.ndarray, respondent: np.ndarray) -> Times:
-    """Flag respondents by their median time.
-
-    Parameters
-    ----------
-    seconds : ndarray, shape (pairs,)
-        Positive times; others and NaN are left out.
-    respondent : ndarray of int, shape (pairs,)
-        Codes 0 to respondents - 1.
-
-    References
-    ----------
-    Leys, C., Ley, C., Klein, O., Bernard, P., & Licata, L. (2013). Detecting outliers: Do not use
-    standard deviation around the mean, use absolute deviation around the median. Journal of
-    Experimental Social Psychology 49(4), 764-766. doi:10.1016/j.jesp.2013.03.013
-
-    Examples
-    --------
-    >>> times = outlying_times(np.array([9.0, 10.0, 11.0, 12.0, 1.0]), np.arange(5))
-    >>> times.fast.tolist()
-    [False, False, False, False, True]
-    """
+    """Flag respondents by their median time."""
     usable = np.isfinite(seconds) & (seconds > 0)
     by_respondent = pd.Series(seconds[usable]).groupby(respondent[usable]).median()
     median = by_respondent.reindex(range(int(respondent.max()) + 1)).to_numpy()

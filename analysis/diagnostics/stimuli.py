@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from conjury.inference.study import Study
+from conjury.inference.study.models import Study
 
 from ..conjoint import amce
 from .check import Check, Question, Verdict, highest, lowest, who
@@ -56,13 +56,7 @@ def stimuli(study: Study, judged: Sequence[Judged]) -> Check:
 
 
 def effective_number(counts: np.ndarray) -> float:
-    """Effective number, 1 / sum of squared shares, of units with ``counts`` rows, shape (units,).
-
-    Examples
-    --------
-    >>> effective_number(np.array([10, 10, 10, 10])), effective_number(np.array([97, 1, 1, 1])) < 1.1
-    (4.0, True)
-    """
+    """Effective number, 1 / sum of squared shares, of units with ``counts`` rows, shape (units,)."""
     counts = counts[counts > 0].astype(float)
     return float(counts.sum() ** 2 / (counts**2).sum()) if len(counts) else 0.0
 

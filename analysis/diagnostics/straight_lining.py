@@ -51,21 +51,7 @@ def straight_lining(judged: Sequence[Judged], alpha: float) -> Check:
 
 
 def longest_runs(first: np.ndarray, respondent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Longest run of one side and number of choices of each respondent, each of shape (respondents,).
-
-    Parameters
-    ----------
-    first : ndarray, shape (pairs,)
-        Whether A was chosen, in the order of tasks within respondents; NaN is skipped.
-    respondent : ndarray of int, shape (pairs,)
-        Codes 0 to respondents - 1, each in one stretch.
-
-    Examples
-    --------
-    >>> runs, choices = longest_runs(np.array([1.0, 1.0, 0.0, 1.0]), np.array([0, 0, 0, 1]))
-    >>> runs.tolist(), choices.tolist()
-    ([2, 1], [3, 1])
-    """
+    """Longest run of one side and number of choices of each respondent, each of shape (respondents,)."""
     known = ~np.isnan(first)
     side, unit = first[known], respondent[known]
     n = int(respondent.max()) + 1
@@ -78,13 +64,7 @@ def longest_runs(first: np.ndarray, respondent: np.ndarray) -> tuple[np.ndarray,
 
 
 def longest_run_distribution(n: int, share: float) -> np.ndarray:
-    """Probability of each longest run, shape (n + 1,), in n independent choices with P(A) = ``share``.
-
-    Examples
-    --------
-    >>> longest_run_distribution(3, 0.5).tolist()
-    [0.0, 0.25, 0.5, 0.25]
-    """
+    """Probability of each longest run, shape (n + 1,), in n independent choices with P(A) = ``share``."""
     at_most = np.zeros(n + 1)
     chance = np.array([share, 1 - share])
     for limit in range(1, n + 1):

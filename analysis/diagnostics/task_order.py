@@ -45,12 +45,6 @@ def trend_weights(task: np.ndarray) -> np.ndarray:
     """Weights, shape (g,), that turn effects at task numbers (g,) into the change from first to last.
 
     It is the least-squares slope times the range of the task numbers.
-
-    Examples
-    --------
-    >>> weights = trend_weights(np.array([1.0, 2.0, 3.0]))
-    >>> float(np.round(weights @ [0.1, 0.2, 0.3], 12))
-    0.2
     """
     centred = task - task.mean()
     return np.asarray(centred / (centred @ centred) * np.ptp(task))

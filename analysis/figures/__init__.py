@@ -1,16 +1,15 @@
 """Figures: one theme, one module a figure; matplotlib is imported when a figure is drawn."""
 
-from .choose import figure_of
-from .coefficients import coefficient_alt, coefficient_plot
-from .engines import engines_alt, engines_plot
-from .frequencies import frequencies_alt, frequencies_plot
-from .interactions import interaction_alt, interaction_plot
-from .marginal_means import marginal_means_alt, marginal_means_plot
-from .proportions import proportions_plot
-from .published import beside_published, published_alt, published_plot
-from .target import target_alt, target_plot
+from .conjoint.choose import figure_of
+from .conjoint.coefficients import coefficient_alt, coefficient_plot
+from .conjoint.engines import engines_alt, engines_plot
+from .conjoint.frequencies import frequencies_alt, frequencies_plot, proportions_plot
+from .conjoint.interactions import interaction_alt, interaction_plot
+from .conjoint.marginal_means import marginal_means_alt, marginal_means_plot
+from .conjoint.published import beside_published, published_alt, published_plot
+from .conjoint.target import target_alt, target_plot
+from .conjoint.truth import truth_alt, truth_plot
 from .theme import save, save_variants
-from .truth import truth_alt, truth_plot
 
 __all__ = [
     "beside_published",

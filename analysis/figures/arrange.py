@@ -63,21 +63,7 @@ def arrange(
     furniture: float,
     width: float,
 ) -> Layout:
-    """Break tick labels and headings of panels into lines, in one column or, past a page, two.
-
-    Parameters
-    ----------
-    panels : sequence of str
-        Panels from top to bottom.
-    names : mapping of str to mapping of str to str
-        Tick label of each row of each panel, on one line.
-    measure : callable
-        Inches that the rows of a panel take with given tick labels.
-    furniture : float
-        Inches of the heading and axis of a panel.
-    width : float
-        Inches of a figure of one column; one of two columns is a page wide.
-    """
+    """Break tick labels and headings of panels into lines, in one column or, past a page, two."""
     room = width
     for n_columns in (1, 2):
         room = (TWO_COLUMNS if n_columns == 2 else width) / n_columns

@@ -23,13 +23,7 @@ _HANDLE, _GAP = 2.6, 1.4
 
 
 def inches(text: str, size: float = TEXT, *, bold: bool = False) -> float:
-    """Width of the longest line of a text.
-
-    Examples
-    --------
-    >>> inches("short") < inches("a longer line")
-    True
-    """
+    """Width of the longest line of a text."""
     return max(_width(line, size, bold) for line in text.split("\n"))
 
 
@@ -48,13 +42,6 @@ def wrap(text: str, width: float, size: float = TEXT, *, bold: bool = False) -> 
 
     Lines break at spaces and behind slashes, behind hyphens only where a word alone is too long, and within
     what is between them only where that is; a short remark in parentheses stays whole.
-
-    Examples
-    --------
-    >>> wrap("Short", 2)
-    'Short'
-    >>> len(wrap("Suburban neighborhood with houses, offices and many shops", 2.4).splitlines())
-    2
     """
     return "\n".join(_wrap_line(line, width, size, bold) for line in text.split("\n"))
 
@@ -119,13 +106,7 @@ def heading(title: str | None, width: float) -> str | None:
 
 
 def legend_columns(names: Sequence[str], width: float, most: int) -> int:
-    """Columns of a legend, at most ``most``, that stand side by side in ``width`` inches.
-
-    Examples
-    --------
-    >>> legend_columns(["one", "two", "three"], 7, 4), legend_columns(["word " * 12] * 3, 7, 3)
-    (3, 1)
-    """
+    """Columns of a legend, at most ``most``, that stand side by side in ``width`` inches."""
     em = TEXT / 72
     for n_columns in range(min(len(names), most), 1, -1):
         columns = np.array_split(np.array(names, dtype=object), n_columns)
@@ -158,15 +139,7 @@ class ColumnLabels:
 
 
 def column_labels(names: Sequence[str], *, upright: bool, slant: int) -> ColumnLabels:
-    """Set labels of columns upright, slanted, or, where one is long, on end in several lines.
-
-    Examples
-    --------
-    >>> column_labels(["a", "b"], upright=True, slant=30).rotation
-    0
-    >>> column_labels(["word " * 12] * 2, upright=False, slant=30).rotation
-    90
-    """
+    """Set labels of columns upright, slanted, or, where one is long, on end in several lines."""
     if all(inches(name) <= LONGEST_COLUMN for name in names):
         return ColumnLabels(list(names), 0 if upright else slant, "center" if upright else "right", 0.0)
     texts = [wrap(name, LONGEST_COLUMN) for name in names]

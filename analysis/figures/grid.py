@@ -124,13 +124,7 @@ def add_key(figure: Figure, look: Theme, states: Sequence[tuple[str, str]], titl
 
 
 def signed(value: float) -> str:
-    """An estimate with its sign, in two or three digits.
-
-    Examples
-    --------
-    >>> signed(0.1234), signed(2.5), signed(-0.004)[1:]
-    ('+0.123', '+2.50', '0.004')
-    """
+    """An estimate with its sign, in two or three digits."""
     return f"{value:+.{3 if abs(value) < 1 else 2}f}".replace("-", "\N{MINUS SIGN}")
 
 

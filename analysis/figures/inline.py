@@ -14,24 +14,7 @@ _OPENING = re.compile(r"<svg [^>]*?viewBox=\"([^\"]*)\"[^>]*>")
 
 
 def inline_svg(drawn: str, name: str, alt: str) -> str:
-    """Turn a drawing of the light theme into part of a page that defines ``color_variables``.
-
-    Parameters
-    ----------
-    drawn : str
-        An SVG file, as from `conjury.analysis.figures.save`.
-    name : str
-        Identifies the drawing in the page; what it names inside is named after it.
-    alt : str
-        The drawing in words.
-
-    Examples
-    --------
-    >>> drawn = '<?xml?><svg width="9" viewBox="0 0 9 4"><g id="a" style="fill: #ffffff"/></svg>'
-    >>> print(inline_svg(drawn, "shares", "Nothing is drawn."))
-    <svg role="img" aria-label="Nothing is drawn." viewBox="0 0 9 4"><g id="shares-a"
-    style="fill: var(--figure-0)"/></svg>
-    """
+    """Turn a drawing of the light theme into part of a page that defines ``color_variables``."""
     text = _METADATA.sub("", _HEAD.sub("", drawn, count=1))
     text = text.replace("xlink:href=", "href=")
     text = _NAMED.sub(lambda found: f"{found[1]}{name}-", text)
@@ -42,13 +25,7 @@ def inline_svg(drawn: str, name: str, alt: str) -> str:
 
 
 def color_variables() -> str:
-    """Style sheet with the colours of drawings in both themes.
-
-    Examples
-    --------
-    >>> color_variables().splitlines()[1]
-    '  --figure-0: #ffffff;'
-    """
+    """Style sheet with the colours of drawings in both themes."""
     light, dark = (
         "\n".join(f"  --figure-{position}: {color};" for position, color in enumerate(colors_of(theme)))
         for theme in (LIGHT, DARK)

@@ -16,36 +16,18 @@ CAPITALISED = {"black": "Black", "white": "White"}
 
 
 def true_minus(text: str) -> str:
-    """Put a minus sign where a hyphen stands before a number, not within names, ranges and options.
-
-    Examples
-    --------
-    >>> true_minus("gpt-4: 1-5 (-0.07)").replace("\N{MINUS SIGN}", "minus ")
-    'gpt-4: 1-5 (minus 0.07)'
-    """
+    """Put a minus sign where a hyphen stands before a number, not within names, ranges and options."""
     return re.sub(r"(?<![\w.\]\)-])-(?=\.?\d)", "\N{MINUS SIGN}", text)
 
 
 def words(name: object) -> str:
-    """Turn an identifier into words: ``black_male`` becomes ``Black male``.
-
-    Examples
-    --------
-    >>> words("black_male"), words("no_reply"), words("GPT-4o")
-    ('Black male', 'No reply', 'GPT-4o')
-    """
+    """Turn an identifier into words: ``black_male`` becomes ``Black male``."""
     text = " ".join(CAPITALISED.get(part, part) for part in str(name).replace("_", " ").split())
     return text[:1].upper() + text[1:]
 
 
 class Labels:
-    """Labels of features and levels, with words made from the identifiers where none is given.
-
-    Parameters
-    ----------
-    given : mapping, optional
-        ``feature -> label`` and ``(feature, level) -> label``.
-    """
+    """Labels of features and levels, with words made from the identifiers where none is given."""
 
     def __init__(self, given: Mapping[LabelKey, str] | None = None) -> None:
         self._given = dict(given or {})
@@ -77,12 +59,6 @@ def series_labels(frame: pd.DataFrame, group: str | None = None) -> pd.Series[An
     """Name the series (judge, prompt, engine, ...) of every row of stacked estimates.
 
     Without ``group``, the known columns that are needed to tell the rows apart take part.
-
-    Examples
-    --------
-    >>> stacked = pd.DataFrame({"judge": ["human", "gpt-4o", "gpt-4o"], "prompt": ["", "plain", "context"]})
-    >>> list(series_labels(stacked))
-    ['human', 'gpt-4o, plain', 'gpt-4o, context']
     """
     if group is not None:
         if group not in frame.columns:
@@ -104,12 +80,7 @@ def series_labels(frame: pd.DataFrame, group: str | None = None) -> pd.Series[An
 def refuse_repeats(
     keys: pd.DataFrame, remedy: str = "name the column that tells the rows apart with group="
 ) -> None:
-    """Raise InputError where two rows of a table to draw have the same keys.
-
-    Examples
-    --------
-    >>> refuse_repeats(pd.DataFrame({"feature": ["reply", "reply"], "level": ["agree", "disagree"]}))
-    """
+    """Raise InputError where two rows of a table to draw have the same keys."""
     repeated = keys.duplicated()
     if repeated.any():
         where = ", ".join(filter(None, keys[repeated].astype("string").fillna("").iloc[0]))

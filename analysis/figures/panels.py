@@ -74,29 +74,7 @@ def draw_panels(
     share_x: bool = False,
     hold: Sequence[float] = (),
 ) -> Figure:
-    """Draw one panel per attribute, with heights proportional to the number of levels.
-
-    Parameters
-    ----------
-    points : Points
-        What to draw.
-    theme : str
-        ``"light"`` or ``"dark"``.
-    xlabel : str
-        Label below the panels.
-    baseline : float, mapping of str to float, or None
-        Where the vertical line of no effect stands, in all panels or panel by panel; None draws none.
-    title : str, optional
-        Heading above the figure.
-    share_x : bool
-        Give all panels the same x axis.
-    hold : sequence of float
-        Values that every x axis must reach.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Draw one panel per attribute, with heights proportional to the number of levels."""
     look = theme_named(theme)
     layout = arrange(
         points.panels,

@@ -1,6 +1,7 @@
 """Ratings and labels by people and models: agreement, biases, rater models, replacement tests."""
 
-from .coefficients import agreement
+from ..results import Result
+from .agreement import agreement
 from .coverage import coverage
 from .descriptive import (
     biases,
@@ -15,13 +16,12 @@ from .items import with_items
 from .models import ModelFit, choice_model, dimension_model, label_model, rater_model
 from .ratings import Ratings, read_ratings
 from .replacement import AltTest, alt_test, alt_test_power, epsilon_curve
-from .result import RaterResult
 
 __all__ = [
     "AltTest",
     "ModelFit",
-    "RaterResult",
     "Ratings",
+    "Result",
     "agreement",
     "alt_test",
     "alt_test_power",

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from ..results import Result
 from .items import levels_present, names_of
 from .ratings import HUMAN, read_ratings
-from .result import RaterResult
 
 
-def coverage(judgments: pd.DataFrame) -> RaterResult:
+def coverage(judgments: pd.DataFrame) -> Result:
     """Count judges, items and ratings of each group and dimension, and the judgments that are left out.
 
     Parameters
@@ -21,7 +21,7 @@ def coverage(judgments: pd.DataFrame) -> RaterResult:
 
     Returns
     -------
-    RaterResult
+    Result
         ``frame`` has one row a dimension and group: ``dimension, group, kind, n_judges, n_items,
         n_ratings, per_item`` (ratings an item, on average) and ``least`` (of any item that has one);
         ``extra["exclusions"]`` has ``dimension, reason, n_rows, n_judges, n_items``.
@@ -52,7 +52,7 @@ def coverage(judgments: pd.DataFrame) -> RaterResult:
     frame = frame.assign(_order=order).sort_values(["_order"], kind="stable").drop(columns="_order")
     exclusions = pd.concat(left_out, ignore_index=True)
     exclusions = exclusions[["dimension", "reason", "n_rows", "n_judges", "n_items"]]
-    return RaterResult(frame.reset_index(drop=True), "coverage", tuple(notes), {}, {"exclusions": exclusions})
+    return Result(frame.reset_index(drop=True), "coverage", tuple(notes), {}, {"exclusions": exclusions})
 
 
 def dimension_names(
@@ -62,11 +62,6 @@ def dimension_names(
 
     Judgments that have no column of dimensions, or none filled in, have the one dimension None, which is ""
     in result frames.
-
-    Examples
-    --------
-    >>> dimension_names(pd.DataFrame({"dimension": ["wit", "fun", "wit"]}))
-    ['wit', 'fun']
     """
     if asked is not None:
         return list(dict.fromkeys(names_of(asked)))

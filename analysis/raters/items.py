@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import as_text, did_you_mean
 from conjury.inference.errors import InputError
-from conjury.inference.tables import require_columns
+from conjury.inference.tables.columns import as_text, did_you_mean
+from conjury.inference.tables.schema import require_columns
 
-from .ratings import Codes, Ratings
+from ..numerics.types import Codes
+from .ratings import Ratings
 
 
 def with_items(
@@ -86,13 +87,7 @@ def with_items(
 
 
 def levels_present(column: pd.Series[Any]) -> list[str]:
-    """Distinct values of a column as text, in category order where there is one, else as first seen.
-
-    Examples
-    --------
-    >>> levels_present(pd.Series(["b", "a", "b", None]))
-    ['b', 'a']
-    """
+    """Distinct values of a column as text, in category order where there is one, else as first seen."""
     present = [str(value) for value in as_text(column).dropna().unique()]
     if isinstance(column.dtype, pd.CategoricalDtype):
         order = [str(value) for value in as_text(pd.Series(column.cat.categories))]
@@ -101,24 +96,12 @@ def levels_present(column: pd.Series[Any]) -> list[str]:
 
 
 def names_of(given: str | Sequence[str] | None) -> list[str]:
-    """Names from one name, several or none.
-
-    Examples
-    --------
-    >>> names_of("modality"), names_of(("modality", "generator")), names_of(None)
-    (['modality'], ['modality', 'generator'], [])
-    """
+    """Names from one name, several or none."""
     return [given] if isinstance(given, str) else list(given or ())
 
 
 def ranks(names: Sequence[str]) -> Codes:
-    """Place of each of n different names in their alphabetical order, shape (n,).
-
-    Examples
-    --------
-    >>> ranks(["b", "c", "a"]).tolist()
-    [1, 2, 0]
-    """
+    """Place of each of n different names in their alphabetical order, shape (n,)."""
     return np.unique(np.array(names, dtype=object), return_inverse=True)[1].astype(np.int64)
 
 
@@ -133,26 +116,7 @@ def clusters_of(ratings: Ratings, column: str | None) -> Codes:
 
 
 def item_clusters(item: Codes, column: pd.Series[Any], items: Sequence[str]) -> Codes:
-    """Number the clusters of I items in the order of their names, whatever that of the rows, shape (I,).
-
-    Parameters
-    ----------
-    item : ndarray, shape (n,)
-        Position in ``items`` of each row, every item at least once.
-    column : Series of n rows
-        Which cluster each row says its item belongs to.
-    items : sequence of str, length I
-
-    Raises
-    ------
-    InputError
-        For an item without a cluster, or in two.
-
-    Examples
-    --------
-    >>> item_clusters(np.array([0, 1, 2, 0]), pd.Series(["t", "u", "t", "t"]), ["a", "b", "c"]).tolist()
-    [0, 1, 0]
-    """
+    """Number the clusters of I items in the order of their names, whatever that of the rows, shape (I,)."""
     named = as_text(column)
     codes = np.asarray(pd.factorize(named, sort=True)[0], dtype=np.int64)
     if (codes < 0).any():

@@ -15,15 +15,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.columns import as_text, did_you_mean, listed, refuse, where
 from conjury.inference.errors import InputError
-from conjury.inference.exclusions import MARKED, exclusion_reasons
-from conjury.inference.tables import JUDGE_KINDS, require_columns
+from conjury.inference.readers.exclusions import MARKED, exclusion_reasons
+from conjury.inference.tables.columns import as_text, did_you_mean, listed, refuse, where
+from conjury.inference.tables.schema import JUDGE_KINDS, require_columns
 
+from ..numerics.types import Codes, Floats
 from .scale_hints import other_scale, scale_hints
-
-Codes = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 HUMAN = "human"
 EXCLUDED = "excluded"  # column of importers: why a row is left out, missing where it is not; or a flag

@@ -6,28 +6,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.columns import listed
+from conjury.inference.tables.columns import listed
+
+from ..numerics.types import Floats
 
 FEW = 10  # ratings below which a value that stands alone, or a narrow range, is no surprise
 WIDER = 3.0  # how many times as wide a range is on another scale
 STEPS = 3  # values of which a scale has more than a rater who hardly varies gives
-Floats = NDArray[np.float64]
 ADVICE = "they may have used different scales; bring all to one, or state the scale"
 
 
 def scale_hints(frame: pd.DataFrame) -> list[str]:
-    """Say which raters' ranges do not meet, and which value lies far from all others.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        ``judge`` and ``value`` (numbers) of each rating.
-
-    Examples
-    --------
-    >>> scale_hints(pd.DataFrame({"judge": list("aaabbb"), "value": [0, 2, 4, 10, 40, 30]}))[0][:57]
-    'Ratings do not overlap at all: a (0 to 4); b (10 to 40): '
-    """
+    """Say which raters' ranges do not meet, and which value lies far from all others."""
     return [*_apart(frame), *_stray(frame["value"].to_numpy(dtype=float))]
 
 
@@ -37,18 +27,6 @@ def other_scale(frame: pd.DataFrame) -> str | None:
     Ranges say little where there are few ratings, so that both sides need ten or more of the same items. The
     narrow side must give three values or more, and three quarters of the wide side's ratings must lie farther
     from its range than it is wide. So no table on a scale of up to seven whole numbers is told.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        ``judge, item`` and ``value`` (numbers) of each rating.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": ["a"] * 10 + ["b"] * 10, "item": list("abcdefghij") * 2,
-    ...     "value": [0, 1, 2, 3, 4] * 2 + [0, 25, 50, 75, 100] * 2})
-    >>> other_scale(frame)
-    "'a' rates from 0 to 4, others the same items from 0 to 100"
     """
     value = frame["value"].to_numpy(dtype=float)
     judge, names = pd.factorize(frame["judge"])

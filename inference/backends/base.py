@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from ..requests import Outcome, Request
+from ..ledger.exchanges import Outcome, Request
 
 
 class Desk(Protocol):

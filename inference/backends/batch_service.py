@@ -70,18 +70,7 @@ class Progress:
 
 
 class BatchService:
-    """The files and batches of one account.
-
-    Parameters
-    ----------
-    endpoint : Endpoint
-    model : str
-        For messages.
-    timeout, max_retries
-        Seconds of one exchange, and how often the client repeats one that failed for a passing reason.
-    pause : float
-        Seconds before it is looked up whether a batch came to be although its creation was not confirmed.
-    """
+    """The files and batches of one account."""
 
     def __init__(
         self, endpoint: Endpoint, model: str, *, timeout: float, max_retries: int, pause: float
@@ -126,15 +115,7 @@ class BatchService:
         return self._ask(find, f"the list of batches, to find {shard}")
 
     def create(self, file_id: str, shard: str, window: str) -> str:
-        """Create the batch of a shard and return its id; if no answer comes, look before doing it again.
-
-        Raises
-        ------
-        Busy
-            The provider takes no further batch now.
-        Unreachable
-            It did not answer, and knows of no such batch.
-        """
+        """Create the batch of a shard and return its id; if no answer comes, look before doing it again."""
         client = self.client.with_options(max_retries=0)
 
         def send() -> str:
@@ -179,11 +160,6 @@ class BatchService:
 
         What was cut off is asked for again. A file is taken to be whole if it has the size that the provider
         names, or if it comes with the same size twice.
-
-        Raises
-        ------
-        Gone
-            The provider knows of no such file.
         """
         size = self._ask(lambda: _size(self.client, file_id), f"the file {file_id}")
         if size is None:

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from ..errors import InputError, MissingDependency
-from ..requests import Attempt
+from ..ledger.exchanges import Attempt
 from .failures import NO_CREDIT, read_failure, redact
 from .pace import BUSY, Pace, asked_wait
 
@@ -75,11 +75,6 @@ def find_endpoint(base_url: str | None, key_variable: str) -> Endpoint:
 
     The key in ``OPENAI_API_KEY`` goes to OpenAI and to the server in ``OPENAI_BASE_URL`` only: a server that
     is named by ``base_url`` alone gets a key if ``key_variable`` names another variable, else none.
-
-    Raises
-    ------
-    InputError
-        There is no key for OpenAI, it cannot be one, or the address holds one.
     """
     url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
     if not _is_address(url):
@@ -127,13 +122,7 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
 
 
 def shown(url: str) -> str:
-    """Return an address without user, password and query.
-
-    Examples
-    --------
-    >>> shown("https://me:secret@host:8000/v1?key=abc")
-    'https://host:8000/v1'
-    """
+    """Return an address without user, password and query."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..requests import Request
+from ..ledger.exchanges import Request
 
 LogProbs = Mapping[str, float]
 COMPOSED = "conjury-"  # what the ids of composed completions begin with
@@ -25,15 +25,7 @@ def completion(
     created: int | None = None,
     engine: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """Write an answer as the JSON of one chat completion.
-
-    Parameters
-    ----------
-    tokens : sequence of (token, log-probability, log-probabilities of its rivals by token)
-    refusal : what is said in the field for refusals
-    usage : prompt and completion tokens
-    engine : what the form has no place for; kept under ``conjury``
-    """
+    """Write an answer as the JSON of one chat completion."""
     choice: dict[str, Any] = {
         "index": 0,
         "message": {"role": "assistant", "content": text},

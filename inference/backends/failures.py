@@ -1,4 +1,4 @@
-"""What a provider says instead of an answer, told in the kinds of :mod:`conjury.inference.requests`."""
+"""What a provider says instead of an answer, told in the kinds of :mod:`conjury.inference.ledger.exchanges`."""
 
 from __future__ import annotations
 
@@ -48,15 +48,7 @@ class Failure:
 
 
 def read_failure(status: int, content: bytes | dict[str, Any], secrets: Sequence[str] = ()) -> Failure:
-    """Read the body of an HTTP error, whatever its form; keys in it are blanked out.
-
-    Examples
-    --------
-    >>> read_failure(400, b'{"error": {"message": "Bad.", "code": "content_filter"}}')
-    Failure(status=400, code='content_filter', message='Bad.', flagged=True)
-    >>> str(read_failure(503, b"no healthy upstream"))
-    'HTTP 503: no healthy upstream'
-    """
+    """Read the body of an HTTP error, whatever its form; keys in it are blanked out."""
     parsed = content if isinstance(content, dict) else parse(content)
     if isinstance(parsed, list) and parsed:
         parsed = parsed[0]
@@ -77,13 +69,7 @@ def read_failure(status: int, content: bytes | dict[str, Any], secrets: Sequence
 
 
 def kind_of(failure: Failure) -> str:
-    """Name the kind of a failure; see ``TRANSIENT`` and ``FINAL`` of :mod:`conjury.inference.requests`.
-
-    Examples
-    --------
-    >>> kind_of(Failure(413, "", "")), kind_of(Failure(529, "overloaded_error", ""))
-    ('too_large', 'server')
-    """
+    """Name the kind of a failure; see ``TRANSIENT`` and ``FINAL`` of :mod:`conjury.inference.ledger.exchanges`."""
     if failure.status == 413 or failure.code in TOO_LONG:
         return "too_large"
     if failure.status == 429:
@@ -102,13 +88,7 @@ def is_filtered(failure: Failure) -> bool:
 
 
 def filtered_completion(failure: Failure, model: str) -> bytes:
-    """Compose the chat completion that a provider's content filter stands for.
-
-    Examples
-    --------
-    >>> json.loads(filtered_completion(Failure(400, "content_filter", "Filtered."), "m"))["conjury"]
-    {'http_status': 400, 'code': 'content_filter', 'message': 'Filtered.'}
-    """
+    """Compose the chat completion that a provider's content filter stands for."""
     message = {"role": "assistant", "content": None, "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "content_filter"}
     answer = {
@@ -163,15 +143,7 @@ def concerns_all(
 
 
 def fault_of_answer(content: bytes) -> str:
-    """Say why ``content`` cannot be read as a chat completion; empty if it can.
-
-    Examples
-    --------
-    >>> fault_of_answer(b'{"choices": []}')
-    'the answer has no choices'
-    >>> fault_of_answer(b'{"choices": [{"message": {"content": "A"}}]}')
-    ''
-    """
+    """Say why ``content`` cannot be read as a chat completion; empty if it can."""
     answer = parse(content)
     if answer is None:
         return "the answer is no complete JSON"
@@ -195,11 +167,5 @@ def parse(content: bytes) -> Any:
 
 
 def redact(text: str, secrets: Sequence[str] = ()) -> str:
-    """Blank out ``secrets`` and whatever else looks like a key.
-
-    Examples
-    --------
-    >>> redact("GET https://x.org/v1?key=abc failed: Bearer sk-123", ["abc"])
-    'GET https://x.org/v1?key=[key] failed: Bearer [key]'
-    """
+    """Blank out ``secrets`` and whatever else looks like a key."""
     return _SECRETS.sub(lambda match: f"{match['name'] or ''}{MASK}", mask(text, secrets))

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ..errors import InputError
-from ..media import resolve
-from ..requests import Attempt, Outcome, Request
+from ..ledger.exchanges import Attempt, Outcome, Request
+from ..requests.media import resolve
 from .base import Desk
 from .client import (
     NO_ANSWER,
@@ -27,14 +27,7 @@ from .client import (
     observe,
     open_client,
 )
-from .failures import (
-    concerns_all,
-    fault_of_answer,
-    filtered_completion,
-    is_filtered,
-    kind_of,
-    read_failure,
-)
+from .failures import concerns_all, fault_of_answer, filtered_completion, is_filtered, kind_of, read_failure
 from .masking import mask_bytes
 from .pace import Pace, Stopped
 
@@ -44,33 +37,7 @@ WAIT = 0.02  # seconds between looks at whether costs leave room for another req
 
 
 class OpenAIBackend:
-    """Chat completions of OpenAI and of every server that speaks its protocol.
-
-    Parameters
-    ----------
-    model : str
-        Name of the model, for messages and the record; each request names it itself.
-    base_url : str, optional
-        Address of the server; OpenAI's, or that in ``OPENAI_BASE_URL``, if not given.
-    key_variable : str
-        Environment variable that holds the key. A server that is named by ``base_url`` may do without.
-    concurrency : int
-        Requests in flight, at most; fewer while the provider turns requests away.
-    timeout : float
-        Seconds within which a whole answer must come.
-    max_retries : int
-        How often the client repeats a request that failed for a passing reason.
-    requests_per_minute : float, optional
-        Limit on the requests sent per minute.
-    grace : float
-        Seconds that requests in flight have to end after a stop.
-
-    Examples
-    --------
-    >>> backend = OpenAIBackend("tiny", base_url="http://127.0.0.1:8000/v1")
-    >>> backend.settings()["base_url"]
-    'http://127.0.0.1:8000/v1'
-    """
+    """Chat completions of OpenAI and of every server that speaks its protocol."""
 
     def __init__(
         self,
@@ -109,15 +76,7 @@ class OpenAIBackend:
         }
 
     def run(self, requests: Iterator[Request], desk: Desk) -> None:
-        """Answer the requests; see :class:`conjury.inference.backends.base.Backend`.
-
-        Raises
-        ------
-        InputError
-            No request can succeed: the server cannot be reached, the key or the model is unknown, the
-            account has no credit left, the server asks to wait for more than ten minutes, or very many
-            requests in a row have failed.
-        """
+        """Answer the requests; see :class:`conjury.inference.backends.base.Backend`."""
         asyncio.run(_Run(self, requests, desk).run())
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..requests import Attempt, Outcome, Request
+from ..ledger.exchanges import Attempt, Outcome, Request
 from .base import Desk
 from .batch_service import RUNNING, BatchService, Busy, Gone, Progress, Unreachable
 from .client import VERSION, find_endpoint
@@ -34,29 +34,6 @@ class BatchBackend:
     (the provider works on it), ended, and collected or failed. The ledger knows a shard before the provider
     does, and its batch before it is first asked about. Whatever a process began, any later one goes on
     with; what was sent without the id being noted is found again by the name of the shard.
-
-    Parameters
-    ----------
-    judge_id : str
-        Whose shards these are.
-    model : str
-        Name of the model, for messages and the record; each request names it itself.
-    folder : Path
-        Where files of shards are kept until their results are collected.
-    base_url, key_variable
-        As for :class:`conjury.inference.backends.openai.OpenAIBackend`.
-    limits : Limits
-        How large a shard may get.
-    window : str
-        Time within which the provider is to answer.
-    timeout, max_retries, pause
-        See :class:`conjury.inference.backends.batch_service.BatchService`.
-
-    Examples
-    --------
-    >>> backend = BatchBackend("gpt", "tiny", Path("batches"), base_url="http://127.0.0.1:8000/v1")
-    >>> backend.settings()["requests_per_shard"]
-    45000
     """
 
     def __init__(
@@ -100,11 +77,6 @@ class BatchBackend:
         """Send what an earlier process left behind, then the requests; return how many of these were sent.
 
         Requests that were read when it was time to stop and that fill no shard are not sent.
-
-        Raises
-        ------
-        InputError
-            The provider refuses what concerns all requests, or the folder cannot be written.
         """
         self._tidy(ledger)
         self._go_on(ledger, room=True)
@@ -149,13 +121,6 @@ class BatchBackend:
 
         Requests that have no line in the results are recorded as failed for a passing reason, so that they
         and no others are asked again.
-
-        Raises
-        ------
-        InputError
-            A batch was refused as a whole, or a file of results is not there; raised after all others were
-            collected. Requests without results then count as failed for good, until the file is found or
-            they are put up for asking again.
         """
         ended = {batch.shard for batch in self._live(ledger, "ended")}
         refused = ""

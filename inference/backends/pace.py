@@ -25,17 +25,6 @@ class Pace:
     s of them that the provider turned away makes it ``(1 - s / 2) * limit``, or one more where there were
     none: additive increase and a decrease in proportion to congestion, as in Data Center TCP [1]_. A stray
     refusal costs little, and a provider that turns everything away is asked half as often each time.
-
-    Parameters
-    ----------
-    most : int
-        Exchanges in flight, at most.
-    per_minute : float, optional
-        Starts per minute, evenly spaced.
-
-    References
-    ----------
-    .. [1] Alizadeh et al. (2010). Data Center TCP (DCTCP). https://doi.org/10.1145/1851182.1851192
     """
 
     def __init__(self, most: int, per_minute: float | None = None) -> None:
@@ -141,26 +130,12 @@ class Pace:
 
 
 def next_limit(limit: float, refused: float, most: int) -> float:
-    """Return the limit after one round in which the share ``refused`` was turned away.
-
-    Examples
-    --------
-    >>> next_limit(64, 0.0, 200), next_limit(64, 1.0, 200), next_limit(200, 0.0, 200)
-    (65, 32.0, 200)
-    """
+    """Return the limit after one round in which the share ``refused`` was turned away."""
     return max(1.0, (1 - refused / 2) * limit) if refused else min(most, limit + 1)
 
 
 def asked_wait(status: int, headers: Mapping[str, str]) -> float:
-    """Return the seconds to wait that a provider asks for by Retry-After or by spent rate limits; 0 for none.
-
-    Examples
-    --------
-    >>> asked_wait(429, {"retry-after": "7"}), asked_wait(429, {"retry-after-ms": "250"})
-    (7.0, 0.25)
-    >>> asked_wait(200, {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m2s"})
-    62.0
-    """
+    """Return the seconds to wait that a provider asks for by Retry-After or by spent rate limits; 0 for none."""
     if status in BUSY:
         return _retry_after(headers)
     waits = [

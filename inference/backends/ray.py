@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Any
 
 from ..errors import InputError, MissingDependency
-from ..media import resolve
-from ..requests import Attempt, Outcome, Request
+from ..ledger.exchanges import Attempt, Outcome, Request
+from ..requests.media import resolve
 from .base import Desk
 from .compose import completion
 from .sampling import sampling_fields
@@ -28,18 +28,7 @@ FAILED = "__inference_error__"
 
 
 class RayBackend:
-    """A model in vLLM engines that Ray Data feeds.
-
-    Parameters
-    ----------
-    model : str
-        Name of the model, as requests and tables have it.
-    weights : str, optional
-        Folder or hub name that every node can load the weights from, where it is not the name.
-    engine : mapping
-        Arguments of vLLM's engine (dtype, tensor_parallel_size, ...), and of the processor: ``concurrency``
-        (engines side by side), ``batch_size``, ``accelerator_type``, ``placement_group_config``.
-    """
+    """A model in vLLM engines that Ray Data feeds."""
 
     def __init__(
         self, model: str, weights: str | None = None, engine: Mapping[str, Any] | None = None

@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError
-from ..files import read_table
-from ..requests import Outcome, Request
+from ..ledger.exchanges import Outcome, Request
+from ..tables.files import read_table
 from .base import Desk
 from .compose import completion
 
@@ -28,13 +28,7 @@ COLUMNS = (
 
 
 class ReplayBackend:
-    """A recorded ``responses`` table; a request is answered where its key is on record.
-
-    Raises
-    ------
-    InputError
-        The table cannot be read, or holds nothing of the judge.
-    """
+    """A recorded ``responses`` table; a request is answered where its key is on record."""
 
     def __init__(self, recorded: Path, judge_id: str) -> None:
         table = read_table(recorded, "responses")

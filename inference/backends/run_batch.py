@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
-from ..requests import Outcome, Request
+from ..ledger.exchanges import Outcome, Request
 from .base import Desk
 from .shards import Tally, completed, open_lines, outcomes_of, request_line, writable
 
@@ -19,11 +19,6 @@ def export(requests: Iterable[Request], path: Path, desk: Desk) -> int:
     """Write requests to a JSONL file, one after the other, without sending any; return how many.
 
     ``python -m vllm.entrypoints.openai.run_batch -i PATH -o RESULTS --model MODEL`` answers them.
-
-    Raises
-    ------
-    InputError
-        The file cannot be written.
     """
     written = 0
     with completed(path) as file:
@@ -41,11 +36,6 @@ def read_results(path: Path, ledger: Ledger, desk: Desk) -> Tally:
     Lines of requests that the run does not have are counted and left. Not recorded are lines of requests
     whose newest round has an answer, and answers and failures that the ledger has, so a file may be read
     twice, or again when it has grown.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read.
     """
     tally = Tally()
     try:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import InputError
-from ..requests import Body
+from ..ledger.exchanges import Body
 
 SAME_NAME = (
     *("temperature", "top_p", "top_k", "min_p", "seed", "stop", "max_tokens", "min_tokens"),
@@ -21,16 +21,6 @@ def sampling_fields(body: Body, single_tokens: SingleTokens) -> dict[str, Any]:
 
     A choice between options of one token each is drawn among these tokens, with the raw log-probabilities of
     all; under a grammar, which longer options need, they would be renormalised over the options.
-
-    Parameters
-    ----------
-    single_tokens : callable
-        Gives the token of each option, or None where one has several.
-
-    Raises
-    ------
-    InputError
-        The body has a setting that vLLM's engine does not take.
     """
     given = {name: value for name, value in body.items() if name not in ("model", "messages")}
     fields = {name: given.pop(name) for name in SAME_NAME if name in given}

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from ..columns import listed
 from ..errors import InputError
+from ..tables.columns import listed
 
 
 def served_model(base_url: str, key_variable: str) -> str:
-    """Name the one model of a server.
-
-    Raises
-    ------
-    InputError
-        The server cannot be reached, refuses, or serves several models.
-    """
+    """Name the one model of a server."""
     import openai  # after the client, which says how to install it
 
     from .client import find_endpoint

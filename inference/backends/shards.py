@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import InputError
-from ..media import resolve
-from ..requests import Attempt, Outcome, Request
+from ..ledger.exchanges import Attempt, Outcome, Request
+from ..requests.media import resolve
 from .failures import Failure, fault_of_answer, filtered_completion, is_filtered, kind_of, parse, read_failure
 
 ENDPOINT = "/v1/chat/completions"
@@ -83,14 +83,7 @@ class Tally:
 
 
 def request_line(request: Request, media: Media) -> bytes:
-    r"""Write a request as one line of a batch file; images are put in.
-
-    Examples
-    --------
-    >>> body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
-    >>> request_line(Request("key", "m", "p", "s", 1, body), media=dict().__getitem__)[:58]
-    b'{"custom_id":"key","method":"POST","url":"/v1/chat/complet'
-    """
+    r"""Write a request as one line of a batch file; images are put in."""
     line = {"custom_id": request.key, "method": "POST", "url": ENDPOINT, "body": resolve(request.body, media)}
     return _encode(line).encode() + b"\n"
 
@@ -103,32 +96,7 @@ def write_shards(
     limits: Limits,
     refuse: Callable[[Outcome], None],
 ) -> Iterator[Shard]:
-    """Write requests to files of limited size in ``folder``, one after the other.
-
-    Parameters
-    ----------
-    requests : iterable of Request
-        Taken one by one; no more than one line is held.
-    folder : Path
-        Made where missing.
-    label : str
-        What the names of the shards begin with; the rest is drawn, so that no two shards share a name.
-    media : callable
-        Type and content of an image by its SHA-256.
-    limits : Limits
-    refuse : callable
-        Takes the outcome ``too_large`` of a request whose line alone is beyond the limit.
-
-    Yields
-    ------
-    Shard
-        As soon as its file is complete and on disk; the next one is begun when it is asked for.
-
-    Raises
-    ------
-    InputError
-        The folder cannot be written.
-    """
+    """Write requests to files of limited size in ``folder``, one after the other."""
     with writable(folder):
         folder.mkdir(parents=True, exist_ok=True)
     lines = _lines_within(requests, media, limits.bytes, refuse)
@@ -151,13 +119,7 @@ def write_shards(
 
 
 def file_label(judge_id: str) -> str:
-    """Return what the names of a judge's shards begin with.
-
-    Examples
-    --------
-    >>> file_label("org/model: a")
-    'org_model_a'
-    """
+    """Return what the names of a judge's shards begin with."""
     return re.sub(r"[^A-Za-z0-9._-]+", "_", judge_id)[:32]
 
 
@@ -182,16 +144,6 @@ def outcomes_of(
     """Return what the lines of result files say of requests, in any order.
 
     The first answer to a request counts. Failures are told after all lines, of requests without an answer.
-
-    Parameters
-    ----------
-    lines : iterable of bytes
-    known : container of str
-        The keys of the requests that were sent; a line for another is counted and left.
-    tally : Tally
-        Filled while reading.
-    shard : str
-        Written to the outcomes.
     """
     for line in lines:
         parsed = parse(line)

@@ -7,25 +7,16 @@ from typing import Any
 
 import pandas as pd
 
-from ..choices import SIMULATED
-from ..requests import Outcome, Request
-from ..simulate import simulate
-from ..study import Study
+from ..ledger.exchanges import Outcome, Request
+from ..readers.choices import SIMULATED
+from ..simulation.conjoint.simulate import simulate
+from ..study.models import Study
 from .base import Desk
 from .compose import completion
 
 
 class SimulatedBackend:
-    """A judge of the study's truth table, answering as :func:`conjury.inference.simulate.simulate` has it.
-
-    Parameters
-    ----------
-    study : Study
-    judge_id : str
-    drawn : dict
-        ``pairs, swapped_share, seed`` of the design, so that both draw the same tasks.
-    samples : int
-    """
+    """A judge of the study's truth table, answering as :func:`conjury.inference.simulation.conjoint.simulate.simulate` has it."""
 
     def __init__(self, study: Study, judge_id: str, drawn: dict[str, Any], samples: int) -> None:
         made = simulate(study, judges=[judge_id], samples=samples, truth=False, **drawn)

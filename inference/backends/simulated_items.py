@@ -6,15 +6,15 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..choices import SIMULATED
-from ..collecting_parts import Label, LineLabels, Ratings, Response
 from ..errors import InputError
-from ..files import read_table
-from ..item_columns import lines_of, with_texts
-from ..labels import read_labels
-from ..requests import Outcome, Request
-from ..streams import stream
-from ..study import ItemStudy
+from ..ledger.exchanges import Outcome, Request
+from ..readers.choices import SIMULATED
+from ..readers.item_columns import lines_of, with_texts
+from ..readers.labels import read_labels
+from ..study.asking import Label, LineLabels, Ratings, Response
+from ..study.models import ItemStudy
+from ..tables.files import read_table
+from ..tables.streams import stream
 from .base import Backend, Desk
 from .compose import completion
 from .simulated_ratings import SimulatedRatingsBackend
@@ -25,15 +25,7 @@ Answering = Callable[[Request], str]
 
 
 class SimulatedItemsBackend:
-    """A judge that answers every prompt in the form that it asks for.
-
-    Parameters
-    ----------
-    study : ItemStudy
-        With a truth table for ratings; labels are drawn around its gold labels, and alike where it has none.
-    judge_id : str
-    samples : int
-    """
+    """A judge that answers every prompt in the form that it asks for."""
 
     def __init__(self, study: ItemStudy, judge_id: str, samples: int) -> None:
         self._study, self._seed = study, study.collect.seed

@@ -6,25 +6,17 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from ..choices import SIMULATED
-from ..ratings.items import read_items
-from ..ratings.simulate import simulate_ratings
-from ..requests import Outcome, Request
-from ..study import ItemStudy
+from ..ledger.exchanges import Outcome, Request
+from ..readers.choices import SIMULATED
+from ..simulation.ratings.items import read_items
+from ..simulation.ratings.simulate import simulate_ratings
+from ..study.models import ItemStudy
 from .base import Desk
 from .compose import completion
 
 
 class SimulatedRatingsBackend:
-    """A model of the truth table, rating as :func:`conjury.inference.ratings.simulate_ratings` has it.
-
-    Parameters
-    ----------
-    study : ItemStudy
-        With a truth table; its own items are rated, under every prompt alike.
-    judge_id : str
-    samples : int
-    """
+    """A model of the truth table, rating as :func:`conjury.inference.simulation.ratings.simulate_ratings` has it."""
 
     def __init__(self, study: ItemStudy, judge_id: str, samples: int) -> None:
         self._seed = study.collect.seed

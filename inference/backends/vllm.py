@@ -13,8 +13,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, MissingDependency
-from ..media import resolve
-from ..requests import Attempt, Body, Outcome, Request
+from ..ledger.exchanges import Attempt, Body, Outcome, Request
+from ..requests.media import resolve
 from .base import Desk
 from .compose import completion
 from .sampling import sampling_fields
@@ -28,17 +28,7 @@ NEVER = -9999.0  # stands for minus infinity, which JSON cannot hold
 
 
 class VLLMBackend:
-    """A model in vLLM's offline engine.
-
-    Parameters
-    ----------
-    model : str
-        Name of the model, as requests and tables have it.
-    weights : str, optional
-        Folder or hub name that the weights are loaded from, where it is not the name.
-    engine : mapping
-        Further arguments of ``vllm.LLM``: dtype, tensor_parallel_size, max_model_len, quantization, seed, ...
-    """
+    """A model in vLLM's offline engine."""
 
     def __init__(
         self, model: str, weights: str | None = None, engine: Mapping[str, Any] | None = None

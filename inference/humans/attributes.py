@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..columns import did_you_mean, listed, refuse
 from ..errors import InputError
-from ..files import load_text
-from ..study_checks import CHOICE_COLUMNS
-from ..tables import TABLES
+from ..study.checks import CHOICE_COLUMNS
+from ..tables.columns import did_you_mean, listed, refuse
+from ..tables.files import load_text
+from ..tables.schema import TABLES
 from .export import PROFILES, Export, Texts
 
 Integers = NDArray[np.int64]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..columns import listed
 from ..errors import InputError
+from ..tables.columns import listed
 from .texts import plain, require_column, to_number
 
 TOO_FAST = "too fast"

@@ -11,9 +11,9 @@ from typing import Any
 
 import pandas as pd
 
-from ..bounded import parse_json
-from ..columns import did_you_mean, listed, refuse
 from ..errors import InputError
+from ..tables.bounded import parse_json
+from ..tables.columns import did_you_mean, listed, refuse
 from .imported import Imported, Rules
 from .layout import Layout
 from .texts import plain, read_text_table, require_column, to_number

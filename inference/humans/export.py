@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..columns import did_you_mean, listed, refuse
 from ..errors import InputError
-from ..files import load_text
+from ..tables.columns import did_you_mean, listed, refuse
+from ..tables.files import load_text
 
 Texts = NDArray[np.object_]
 

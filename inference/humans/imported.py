@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from ..columns import as_text, did_you_mean, listed
 from ..errors import InputError
-from ..exclusions import exclusion_reasons
-from ..tables import JUDGE_KINDS, TABLES, validate
+from ..readers.exclusions import exclusion_reasons
+from ..tables.columns import as_text, did_you_mean, listed
+from ..tables.schema import JUDGE_KINDS, TABLES, validate
 from .checks import Check, counted, failed_items, joined, marked, too_fast
 from .scales import Scale, to_values
 

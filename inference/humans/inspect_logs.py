@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..columns import listed
 from ..errors import InputError, MissingDependency
+from ..tables.columns import listed
 from .imported import Imported, Rules, finish
 from .layout import Layout, renamed
 from .times import to_utc

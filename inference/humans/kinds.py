@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..columns import did_you_mean, listed, refuse
 from ..errors import InputError
-from ..model_names import like_models
-from ..tables import JUDGE_KINDS
+from ..readers.judgments import like_models
+from ..tables.columns import did_you_mean, listed, refuse
+from ..tables.schema import JUDGE_KINDS
 from .layout import Layout
 from .texts import plain, require_column
 

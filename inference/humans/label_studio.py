@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from ..bounded import parse_json
-from ..columns import did_you_mean, listed
 from ..errors import InputError
+from ..tables.bounded import parse_json
+from ..tables.columns import did_you_mean, listed
 from .imported import TAKEN, Imported, Rules, finish
 from .layout import Layout, renamed
 from .texts import decode, read_bytes

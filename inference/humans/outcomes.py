@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..columns import did_you_mean, listed, refuse
 from ..errors import InputError
+from ..tables.columns import did_you_mean, listed, refuse
 from .export import Export
 
 Integers = NDArray[np.int64]

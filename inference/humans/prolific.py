@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from ..columns import as_text, listed
 from ..errors import InputError
-from ..exclusions import exclusion_reasons
+from ..readers.exclusions import exclusion_reasons
+from ..tables.columns import as_text, listed
 from .attributes import make_ids
 from .checks import counted, joined, marked
 from .imported import LEADING, PERSON, TAKEN, Imported

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..columns import did_you_mean, listed
-from ..design import factor
+from ..design.profiles import factor
 from ..errors import InputError
-from ..tables import POSITIONS, validate
+from ..tables.columns import did_you_mean, listed
+from ..tables.schema import POSITIONS, validate
 from .attributes import TAKEN, attribute_codes, find_labels, level_codes, read_labels
 from .export import PROFILES, Export, read_export
 from .outcomes import (

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..bounded import parse_json
 from ..errors import InputError
+from ..tables.bounded import parse_json
 from .export import without_descriptions
 from .imported import Imported, Rules
 from .layout import Layout

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..bounded import check_columns, read_content, reading
-from ..columns import did_you_mean
 from ..errors import InputError
-from ..limits import CELL_CHARACTERS, EXPORT_BYTES
+from ..tables.bounded import CELL_CHARACTERS, EXPORT_BYTES, check_columns, read_content, reading
+from ..tables.columns import did_you_mean
 
 DELIMITERS = (",", ";", "\t")
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

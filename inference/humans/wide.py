@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..columns import did_you_mean, listed, refuse
 from ..errors import InputError
+from ..tables.columns import did_you_mean, listed, refuse
 from .checks import failed_checks, joined
 from .imported import PERSON, TAKEN, Imported, Rules, finish
 from .kinds import kinds_of

@@ -12,10 +12,10 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import ConjuryError, InputError
-from ..requests import Body, Outcome, Request
 from . import batches, reading, recording, registering
 from .batches import Batch
 from .clock import now
+from .exchanges import Body, Outcome, Request
 from .faults import told
 from .lock import Held, Lock
 from .packing import digest, write_json

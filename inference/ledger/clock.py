@@ -14,11 +14,5 @@ def now() -> int:
 
 
 def as_datetime(moment: int) -> datetime:
-    """Return a stored time.
-
-    Examples
-    --------
-    >>> as_datetime(1_700_000_000_000_000).isoformat()
-    '2023-11-14T22:13:20+00:00'
-    """
+    """Return a stored time."""
     return _EPOCH + timedelta(microseconds=moment)

@@ -20,13 +20,6 @@ class Lock:
     """Holds ``path`` until ``release``; the file says who holds or held it.
 
     The file stays, or is removed on release where it is ``passing``.
-
-    Raises
-    ------
-    Held
-        Another process has it.
-    OSError
-        The file cannot be made.
     """
 
     def __init__(self, path: Path, *, passing: bool = False) -> None:

@@ -76,13 +76,7 @@ class Panels:
 
 
 def pack(content: bytes, dictionary: bytes = b"") -> bytes:
-    """Compress ``content``.
-
-    Examples
-    --------
-    >>> unpack(pack(b"a post", b"some post"), b"some post")
-    b'a post'
-    """
+    """Compress ``content``."""
     if dictionary:
         packer = zlib.compressobj(
             LEVEL, zlib.DEFLATED, zlib.MAX_WBITS, MEMORY, zlib.Z_DEFAULT_STRATEGY, dictionary
@@ -93,13 +87,7 @@ def pack(content: bytes, dictionary: bytes = b"") -> bytes:
 
 
 def unpack(blob: bytes, dictionary: bytes = b"") -> bytes:
-    """Return what was packed.
-
-    Raises
-    ------
-    ValueError
-        The blob or the dictionary is damaged.
-    """
+    """Return what was packed."""
     try:
         unpacker = zlib.decompressobj(zdict=dictionary) if dictionary else zlib.decompressobj()
         content = unpacker.decompress(blob) + unpacker.flush()

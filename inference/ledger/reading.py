@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..requests import Body, Outcome
 from .clock import as_datetime
+from .exchanges import Body, Outcome
 from .faults import told
 from .packing import Panels, digest, unpack
 from .registering import unknown
@@ -162,14 +162,7 @@ def read_usage(db: sqlite3.Connection, judge_id: str) -> list[Usage]:
 
 
 def read_unstated(db: sqlite3.Connection, path: Path, judge_id: str) -> Iterator[tuple[bool, Body, Any]]:
-    """Yield what may have been billed without stating all of its tokens.
-
-    Yields
-    ------
-    tuple
-        Whether a batch brought it, the body of the request, and the answer, which may state some tokens after
-        all; None for a failed attempt.
-    """
+    """Yield what may have been billed without stating all of its tokens."""
     wanted = (
         "JOIN requests q ON q.id = r.request JOIN panels p ON p.id = q.panel "
         "JOIN request_blocks b ON b.id = q.block WHERE p.judge_id = ?"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..requests import FINAL, TRANSIENT, Attempt, Outcome
+from .exchanges import FINAL, TRANSIENT, Attempt, Outcome
 from .packing import Panel, digest, pack
 from .writer import Desk
 
@@ -26,13 +26,7 @@ class _Standing:
 
 
 def check(outcome: Outcome) -> None:
-    """Refuse what is neither an answer nor an error of a known kind.
-
-    Raises
-    ------
-    ValueError
-        It is both, neither, or of another kind.
-    """
+    """Refuse what is neither an answer nor an error of a known kind."""
     if outcome.body is not None and outcome.kind:
         raise ValueError(f"outcome of {outcome.key}: an answer has no kind of error, got {outcome.kind!r}")
     if outcome.body is None and outcome.kind not in (*TRANSIENT, *FINAL):

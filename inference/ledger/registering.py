@@ -12,8 +12,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from ..errors import InputError
-from ..requests import FINAL, Request
 from .clock import now
+from .exchanges import FINAL, Request
 from .packing import BLOCK, pack, write_json
 from .writer import Desk, Writer
 
@@ -101,13 +101,7 @@ def open_round(desk: Desk, keys: Sequence[str]) -> int:
 
 
 def number_requests(db: sqlite3.Connection, keys: Sequence[str]) -> list[int]:
-    """Return the numbers of requests by their keys.
-
-    Raises
-    ------
-    InputError
-        A key is unknown.
-    """
+    """Return the numbers of requests by their keys."""
     numbers = []
     for key in keys:
         row = db.execute("SELECT id FROM requests WHERE key = ?", (key,)).fetchone()

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from ..tables.folding import fold, plain
 from .completion import Answer
-from .fold import fold, plain
 from .names import Names, exact_names, label_names
 from .objects import Record, holders, is_placeholder, strict_object
 from .quoted import own_words

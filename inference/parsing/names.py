@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..errors import InputError
-from .fold import fold, plain
+from ..tables.folding import fold, plain
 from .spec import LabelSpec
 
 ORNAMENT = "*_`\"'“”«»()[]{}<>.,:;!#|~\\ \t\n"
@@ -28,13 +28,7 @@ _BULLET = re.compile(r"^(?:[-•]\s+)+")
 
 
 def token_word(token: str) -> str:
-    """Fold a token, without the spaces and ornaments at its ends; empty for a token of spaces.
-
-    Examples
-    --------
-    >>> [token_word(token) for token in ("A", " a", "ĠA", "▁A", '"A')]
-    ['a', 'a', 'a', 'a', 'a']
-    """
+    """Fold a token, without the spaces and ornaments at its ends; empty for a token of spaces."""
     return fold(_BLANK_BYTES.sub("", token).strip(_BLANKS)).strip(ORNAMENT)
 
 

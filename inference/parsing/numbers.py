@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from .fold import fold
+from ..tables.folding import fold
 from .names import ORNAMENT
 from .spec import ScaleSpec
 
@@ -41,15 +41,7 @@ _PARTS = re.compile(
 
 
 def rating(value: object, scale: ScaleSpec) -> float | str:
-    """Read one rating; a sentence of why not, where it is none.
-
-    Examples
-    --------
-    >>> rating("3/4", ScaleSpec("humor", maximum=4)), rating("three", ScaleSpec("humor"))
-    (3.0, 3.0)
-    >>> rating(7.0, ScaleSpec("humor", maximum=4))
-    '7 is out of range'
-    """
+    """Read one rating; a sentence of why not, where it is none."""
     if isinstance(value, str):
         value = _written(value, scale)
         if isinstance(value, str):

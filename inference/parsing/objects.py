@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..bounded import whole_text
-from .fold import plain
+from ..tables.bounded import whole_text
+from ..tables.folding import plain
 
 WRAPPERS = frozenset(
     {"answer", "final answer", "response", "result", "results", "output", "verdict", "judgment", "judgement"}
@@ -54,14 +54,7 @@ DECODER = json.JSONDecoder(object_pairs_hook=_record, parse_int=float, strict=Fa
 
 
 def decode_at(text: str, start: int) -> tuple[Any, int, bool]:
-    """Decode the JSON value at ``start``.
-
-    Returns
-    -------
-    value, end, valid
-        Where it is not valid, ``end`` is how far it was, so that no character is decoded twice. What is
-        nested beyond measure is passed over to the end of the text.
-    """
+    """Decode the JSON value at ``start``."""
     try:
         value, end = DECODER.raw_decode(text, start)
         value = _whole(value)
@@ -100,13 +93,7 @@ def holders(values: Iterable[Any], keys: frozenset[str]) -> Iterator[tuple[Recor
 
 
 def is_placeholder(value: Any) -> bool:
-    """Whether a value is a copy of the form that was asked for: ``<one type>``, ``...``, ``label1``, ``[]``.
-
-    Examples
-    --------
-    >>> [is_placeholder(value) for value in ("<one type>", ["label1", "label2", "..."], "dark")]
-    [True, True, False]
-    """
+    """Whether a value is a copy of the form that was asked for: ``<one type>``, ``...``, ``label1``, ``[]``."""
     if isinstance(value, list):
         return all(isinstance(item, str) and _PLACEHOLDER.fullmatch(item) for item in value)
     return isinstance(value, str) and _PLACEHOLDER.fullmatch(value) is not None

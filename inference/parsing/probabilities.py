@@ -65,13 +65,7 @@ def masses(token: Mapping[str, Any], name: Callable[[str], Value | None]) -> dic
 
 
 def share(mass: Mapping[Value, float], value: Value) -> Mass:
-    """Probability of ``value`` among all values, and the mass outside of them.
-
-    Examples
-    --------
-    >>> share({"A": 0.75, "B": 0.25}, "A").probability
-    0.75
-    """
+    """Probability of ``value`` among all values, and the mass outside of them."""
     total = sum(mass.values())
     if total <= 0:
         return Mass(None, 1.0)

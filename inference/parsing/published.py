@@ -26,15 +26,7 @@ MOST_DECODED = 5_000_000  # characters of objects that could not be decoded, bef
 
 
 def greedy(text: str, key: str) -> Any:
-    """Value of ``key`` in the JSON object from the first ``{`` to the last ``}``; None for all failures.
-
-    Examples
-    --------
-    >>> greedy('Sure! {"category": "dry"} Done.', "category")
-    'dry'
-    >>> greedy('{"category": "dry"} {"category": "dry"}', "category") is None
-    True
-    """
+    """Value of ``key`` in the JSON object from the first ``{`` to the last ``}``; None for all failures."""
     start, end = text.find("{"), text.rfind("}") + 1
     try:
         held = json.loads(text[start:end]) if 0 <= start < end else None
@@ -44,13 +36,7 @@ def greedy(text: str, key: str) -> Any:
 
 
 def first_object(text: str, key: str) -> Any:
-    """Value of ``key`` in the first JSON object that can be decoded and holds it; None where there is none.
-
-    Examples
-    --------
-    >>> first_object('{"category": "dry"} {"category": "dark"}', "category")
-    'dry'
-    """
+    """Value of ``key`` in the first JSON object that can be decoded and holds it; None where there is none."""
     decoder, start, last, left = json.JSONDecoder(), text.find("{"), text.rfind(f'"{key}"'), MOST_DECODED
     while 0 <= start <= last and left > 0:
         try:
@@ -69,11 +55,6 @@ def joke_type(label: str, version: int = 2) -> str:
     """Name of a type of joke as the published scores have it, for answers and gold labels alike.
 
     ``version`` 2 folds case and takes satire, parody and irony for one; 1 does neither.
-
-    Examples
-    --------
-    >>> joke_type(" Light Satire "), joke_type("Absurdism"), joke_type("Absurdism", 1)
-    ('satire/parody/irony', 'surreal/absurdism', 'Absurdism')
     """
     name = label.strip() if version == 1 else label.strip().lower()
     if version > 1 and any(word in name for word in MOCKING):

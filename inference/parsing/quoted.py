@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from .fold import visible
+from ..tables.folding import visible
 from .objects import decode_at, decode_whole
 
 GAP = "\ufffc"  # stands where something was taken out, so that what lay around it does not join
@@ -69,13 +69,6 @@ def own_words(text: str, keep: Callable[[str], bool], shown: Sequence[str] = ())
     tags of the same name at both ends other than those of an answer, and word-for-word copies of ``shown``.
     An answer that is one quotation as a whole is taken out of its marks first. Every character is looked at
     a bounded number of times.
-
-    Parameters
-    ----------
-    keep : callable
-        Whether a short passage between quotation marks is a name rather than a quotation.
-    shown : sequence of str
-        The judged texts.
     """
     text = visible(text).strip()
     whole = decode_whole(text)

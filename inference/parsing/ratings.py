@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from ..tables.folding import fold, plain
 from .completion import Answer
-from .fold import fold, plain
 from .names import ORNAMENT, token_word
 from .numbers import NUMBER, rating
 from .objects import DOUBLED, Record, holders, strict_object

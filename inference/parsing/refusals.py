@@ -10,8 +10,8 @@ from pathlib import Path
 import yaml
 
 from ..errors import InputError
-from ..paths import ROOT
-from .fold import fold
+from ..tables.files import ROOT
+from ..tables.folding import fold
 
 PHRASES = ROOT / "data" / "refusals.yaml"
 SEARCHED = 400
@@ -35,13 +35,7 @@ class Phrases:
 
 @cache
 def load_phrases(path: Path = PHRASES) -> Phrases:
-    """Read a list of phrases: ``openers`` may come before those of ``refusals``, by language.
-
-    Raises
-    ------
-    InputError
-        If the file lacks one of ``version``, ``openers`` and ``refusals``.
-    """
+    """Read a list of phrases: ``openers`` may come before those of ``refusals``, by language."""
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     try:
         openers, refusals = (
@@ -64,13 +58,7 @@ def _whole_words(phrase: str) -> str:
 
 
 def refusal_phrase(text: str) -> str:
-    """Find the phrase by which an answer refuses at its start; empty where it does not.
-
-    Examples
-    --------
-    >>> refusal_phrase("I'm sorry, but I can't help with that.")
-    "i can't help with"
-    """
+    """Find the phrase by which an answer refuses at its start; empty where it does not."""
     found = load_phrases().pattern.match(fold(text[:SEARCHED]))
     return found["phrase"] if found else ""
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .fold import fold, plain
+from ..tables.folding import fold, plain
 from .names import ORNAMENT, TITLES, Names
 from .objects import DOUBLED, holders, is_placeholder
 from .quoted import GAP, own_words
@@ -86,24 +86,7 @@ def _patterns(names: Names, keys: frozenset[str]) -> _Patterns:
 def find_verdict(
     text: str, names: Names, key: str, shown: Sequence[str] = (), first: bool = False
 ) -> Verdict:
-    """Find the verdict of an answer.
-
-    Parameters
-    ----------
-    key : str
-        Key of the verdict in a JSON answer.
-    shown : sequence of str
-        The judged texts, whose copies in the answer are passed over.
-    first : bool
-        Whether the first JSON object with the key counts where no judged text holds a verdict, so that none
-        can have been injected; copies of the form that was asked for are passed over.
-
-    Examples
-    --------
-    >>> from conjury.inference.parsing.names import option_names
-    >>> find_verdict('The post says "Answer: A". My answer: **B**', option_names(("A", "B")), "choice").value
-    'B'
-    """
+    """Find the verdict of an answer."""
     bare = None if text.lstrip().startswith("{") else names.bare(text)
     if bare is not None:
         return Verdict(bare, "" if bare == text.strip() else "without what adorns the name")

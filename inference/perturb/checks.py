@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from ..columns import as_text, did_you_mean, listed, refuse
-from ..conditions import KINDS
 from ..errors import InputError
+from ..tables.columns import as_text, did_you_mean, listed, refuse
+from ..tables.streams import KINDS
 from .lexicon import LANGUAGES, varieties
 
 ADDED = (

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..conditions import FEW_PAIRS, KINDS, UNPERTURBED, copy_id
 from ..errors import InputError
-from ..tables import validate
+from ..tables.schema import validate
+from ..tables.streams import FEW_PAIRS, KINDS, UNPERTURBED, copy_id
 from .checks import check_kinds, check_originals, checked_rates, checked_varieties, languages_of
 from .perturb import RATES, TOLERANCE, Perturbation, as_records, perturb_text
 from .spans import EMPTY_SPAN, Span, span_of, target, texts_of

@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..columns import did_you_mean, listed
 from ..errors import InputError
-from ..marked_yaml import Location, MarkedYaml, read_marked_yaml
-from ..paths import PERTURB
+from ..study.yaml import Location, MarkedYaml, read_marked_yaml
+from ..tables.columns import did_you_mean, listed
+from ..tables.files import PERTURB
 from . import english, spanish
 from .words import key_of
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..streams import stream
+from ..tables.streams import stream
 from .candidates import Candidate, Context, candidates
 from .words import Segment, Word, words_of
 
@@ -95,7 +95,7 @@ def perturb_text(
 
     Examples
     --------
-    >>> from conjury.inference.perturb.words import line_segments
+    >>> from conjury.inference.perturb import line_segments
     >>> text = "My doctor said no.\nSo I asked the vet about it."
     >>> made = perturb_text(text, line_segments(text, [(19, len(text))]), "orthographic", "en", rate=0.3)
     >>> made.n_changed, made.n_words, made.text.splitlines()[0]

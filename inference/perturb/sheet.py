@@ -10,8 +10,7 @@ from itertools import groupby
 import numpy as np
 import pandas as pd
 
-from ..conditions import UNPERTURBED
-from ..streams import stream
+from ..tables.streams import UNPERTURBED, stream
 from .copies import Perturbed
 from .perturb import from_records, undone
 from .spans import texts_of

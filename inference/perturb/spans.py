@@ -10,10 +10,10 @@ from textwrap import shorten
 import numpy as np
 import pandas as pd
 
-from ..bounded import parse_json
-from ..columns import as_text, did_you_mean, listed, refuse
 from ..errors import InputError
-from ..tables import require_columns
+from ..tables.bounded import parse_json
+from ..tables.columns import as_text, did_you_mean, listed, refuse
+from ..tables.schema import require_columns
 from .words import Segment, line_segments
 
 NO_TEXT = "no text"

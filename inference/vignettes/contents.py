@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ..columns import did_you_mean
 from ..errors import InputError
+from ..tables.columns import did_you_mean
 from .layout_file import FIELD, VALUE, Layout
 from .layout_parts import Cue, Each, IconPiece, Piece
 from .wording import Template

@@ -15,7 +15,7 @@ import yaml
 from PIL import ImageFont, features
 
 from ..errors import InputError, MissingDependency
-from ..paths import ROOT
+from ..tables.files import ROOT
 from .characters import INVISIBLE, is_of, named
 from .directions import NEEDS_FRIBIDI, fribidi
 from .emoji import EmojiFont, find_emoji

@@ -12,10 +12,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from PIL import Image
 from PIL.Image import Image as Picture
 
-from ..paths import ROOT
-from ..streams import stream
-from ..study import Study
-from ..subjects import label_fields
+from ..design.subjects import label_fields
+from ..study.models import Study
+from ..tables.files import ROOT
+from ..tables.streams import stream
 from .encoding import encode
 from .jobs import Desk
 from .typesetting import TextStyle, Typesetter
@@ -67,7 +67,7 @@ def choose_profiles(study: Study, profiles: pd.DataFrame, n: int, seed: int) -> 
 
     Examples
     --------
-    >>> from conjury.inference.design import enumerate_profiles
+    >>> from conjury.inference.design.profiles import enumerate_profiles
     >>> from conjury.inference.study import load_study
     >>> study = load_study("moderation")
     >>> chosen = choose_profiles(study, enumerate_profiles(study), 35, seed=1)

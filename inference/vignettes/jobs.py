@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from PIL import features
 
-from ..collecting_parts import Cues
 from ..errors import InputError
-from ..study import Study
+from ..study.asking import Cues
+from ..study.models import Study
 from .contents import Record
 from .encoding import Format, compressor
 from .faces import Faces
@@ -123,7 +123,7 @@ def open_desk(job: Job) -> Desk:
 
     Examples
     --------
-    >>> from conjury.inference.design import enumerate_profiles
+    >>> from conjury.inference.design.profiles import enumerate_profiles
     >>> from conjury.inference.study import load_study
     >>> study = load_study("moderation")
     >>> desk = open_desk(Job(study, "both", "post", "light", "png", seed=1))

@@ -13,13 +13,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..columns import did_you_mean, listed
+from ..design.stimuli.source import read_checked
 from ..errors import InputError
-from ..marked_yaml import Location
-from ..paths import LAYOUTS
-from ..stimuli.source import read_checked
-from ..study_base import Amount, Part, Text
-from ..study_checks import suggestion
+from ..study.base import Amount, Part, Text
+from ..study.checks import suggestion
+from ..study.yaml import Location
+from ..tables.columns import did_you_mean, listed
+from ..tables.files import LAYOUTS
 from .colours import RGB, parse_colour
 from .icons import ICONS, Icon, parse_icon
 from .layout_parts import (

@@ -12,11 +12,11 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, PlainValidator, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..columns import listed
-from ..marked_yaml import Location
-from ..stimuli.source import TOLD
-from ..study_base import Amount, Count, Part, Text
-from ..study_checks import suggestion
+from ..design.stimuli.source import TOLD
+from ..study.base import Amount, Count, Part, Text
+from ..study.checks import suggestion
+from ..study.yaml import Location
+from ..tables.columns import listed
 from .wording import Template, parse_template
 
 Pixels = Annotated[int, Field(ge=0)]

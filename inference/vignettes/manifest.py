@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ..bounded import parse_json
 from ..errors import InputError
-from ..parquet import DAMAGE, LEVELS_KEY, read_parquet
+from ..tables.bounded import parse_json
+from ..tables.parquet import DAMAGE, LEVELS_KEY, read_parquet
 from .store import is_there, replaced
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from PIL import Image
 
 from ..errors import InputError
-from ..study_checks import suggestion
+from ..study.checks import suggestion
 from .contents import Record
 from .icons import draw_icon
 from .layout_file import BACKGROUND, Layout

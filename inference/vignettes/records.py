@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ..collecting_parts import Content, Cues
-from ..columns import did_you_mean, listed
+from ..design.stimuli import load_posts, profile_values
+from ..design.stimuli.posts import rows_of
+from ..design.subjects import label_fields
 from ..errors import InputError
-from ..stimuli import load_posts, profile_values
-from ..stimuli.posts import rows_of
-from ..study import Study
-from ..subjects import label_fields
+from ..study.asking import Content, Cues
+from ..study.models import Study
+from ..tables.columns import did_you_mean, listed
 from .faces import Faces, load_faces
 
 MONTHS = (
@@ -57,7 +57,7 @@ def vignette_records(
 
     Examples
     --------
-    >>> from conjury.inference.design import enumerate_profiles
+    >>> from conjury.inference.design.profiles import enumerate_profiles
     >>> from conjury.inference.study import load_study
     >>> study = load_study("moderation")
     >>> profiles = enumerate_profiles(study).query("user == 'black_female_04'").head(1)

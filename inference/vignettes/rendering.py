@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ..errors import InputError
-from ..media import LARGEST
+from ..requests.media import LARGEST
 from .claims import Claims
 from .contents import Record
 from .encoding import MEDIA_TYPES, encode

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from ..study_checks import suggestion
+from ..study.checks import suggestion
 
 PLACE = re.compile(r"\{\{|\}\}|\{([^{}:]+)(?::(\w+)(?:\(([^(){}]*)\))?)?\}")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

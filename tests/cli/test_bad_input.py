@@ -18,7 +18,7 @@ import pytest
 from conjury.analysis.conjoint import amce
 from conjury.cli.main import main
 from conjury.inference.errors import InputError
-from conjury.inference.simulate import simulate
+from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -11,10 +11,10 @@ from typing import get_type_hints
 import pandas as pd
 import pytest
 
-from conjury.analysis.render import reports
+from conjury.analysis.report.render import reports
 from conjury.cli.main import report
-from conjury.inference.files import read_table, write_table
 from conjury.inference.study import ItemStudy, load_any_study
+from conjury.inference.tables import read_table, write_table
 
 Run = Callable[..., CompletedProcess[str]]
 HOSTILE = "<script>document.title='taken'</script> {{< meta title >}}"

@@ -31,7 +31,7 @@ REQUESTS = 88
 LIMITED = """
 import resource, sys
 from conjury.cli.main import main
-import conjury.inference.batching, conjury.inference.exporting, conjury.inference.backends.openai
+import conjury.inference.collecting.batching, conjury.inference.collecting.run_tables, conjury.inference.backends.openai
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)), resource.RLIM_INFINITY))
 main()
 """

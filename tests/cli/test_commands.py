@@ -21,14 +21,14 @@ from golden import golden_frame
 from interrupts import interruptible_process
 
 from conjury.analysis.conjoint import amce, bootstrap
-from conjury.analysis.fit import Options
+from conjury.analysis.pipeline.conjoint import Options
 from conjury.analysis.report import Results
 from conjury.cli.commands import fit_choices
 from conjury.cli.loading import load_variants
 from conjury.inference.errors import InputError
-from conjury.inference.files import read_table
-from conjury.inference.simulate import simulate
+from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
+from conjury.inference.tables import read_table
 
 pytestmark = pytest.mark.long
 

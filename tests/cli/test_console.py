@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conjury.analysis.r import RStatus
+from conjury.analysis.r.bridge import RStatus
 from conjury.cli import commands, doctor
 
 

@@ -14,7 +14,7 @@ import pytest
 import yaml
 from fakes.studies import towns, write_study
 
-from conjury.analysis.conjoint.power.closed_form import power
+from conjury.analysis.conjoint import power
 from conjury.inference.study import load_study
 
 Told = Callable[..., tuple[int, str, str]]

@@ -12,13 +12,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from conjury.analysis.diagnostics.check import Check, Verdict
+from conjury.analysis.diagnostics import Check
+from conjury.analysis.diagnostics.check import Verdict
 from conjury.analysis.diagnostics.diagnose import NAMES
-from conjury.analysis.robustness import Robustness
+from conjury.analysis.pipeline.robustness import Robustness
 from conjury.cli import diagnosing
 from conjury.cli.diagnosing import counted
-from conjury.inference.files import read_table
 from conjury.inference.study import Study
+from conjury.inference.tables import read_table
 
 pytestmark = pytest.mark.long
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from conjury.inference.paths import EXAMPLES
+from conjury.inference.tables.files import EXAMPLES
 
 Told = Callable[..., tuple[int, str]]
 KNOWN = yaml.safe_load((EXAMPLES / "examples.yaml").read_text(encoding="utf-8"))

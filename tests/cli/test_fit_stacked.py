@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 from conjury.analysis.report import Results
 from conjury.cli.main import app
 from conjury.inference.errors import InputError
-from conjury.inference.files import write_table
-from conjury.inference.simulate import simulate
+from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
+from conjury.inference.tables import write_table
 
 OWN = "smollm2_135m"
 

@@ -21,7 +21,7 @@ import pytest
 import yaml
 
 from conjury.cli.main import main
-from conjury.inference.simulate import simulate
+from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 
 SECONDS = 20

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from conjury.cli.main import main
-from conjury.inference.files import read_table
+from conjury.inference.tables import read_table
 
 HUMANS = Path(__file__).resolve().parents[1] / "fixtures" / "humans"
 QUALTRICS = ("qualtrics.csv", "--ratings", "j{item}_{dimension}")

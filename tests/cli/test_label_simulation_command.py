@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from conjury.analysis.benchmark import scores
-from conjury.analysis.benchmark.fit import Answered, score_study
-from conjury.analysis.raters.fit import FittedRatings
+from conjury.analysis.pipeline.labels import Answered, score_study
+from conjury.analysis.pipeline.ratings import FittedRatings
 from conjury.cli.benchmark_fits import beside_print, find_gold
 from conjury.cli.rating import read_judged
-from conjury.inference.files import read_table
 from conjury.inference.study import ItemStudy, load_any_study
-from conjury.inference.tables import validate
+from conjury.inference.tables import read_table, validate
 
 Told = Callable[..., tuple[int, str]]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from conjury.analysis.conjoint.power.closed_form import power
+from conjury.analysis.conjoint import power
 from conjury.inference.study import load_study
 
 Told = Callable[..., tuple[int, str, str]]

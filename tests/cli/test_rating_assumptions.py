@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import conjury.analysis.raters as raters
-from conjury.analysis.raters.models.fitted import ModelFit
+from conjury.analysis.raters import ModelFit
 from conjury.analysis.raters.models.priors import Prior, changed
 from conjury.cli.main import main
 from conjury.cli.rating_assumptions import assumed

@@ -12,7 +12,7 @@ import pytest
 
 from conjury.cli.main import main
 from conjury.cli.rating_names import file_names, free_name
-from conjury.inference.files import read_table
+from conjury.inference.tables import read_table
 
 pytestmark = pytest.mark.long
 

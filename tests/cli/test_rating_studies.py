@@ -8,8 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from conjury.inference.files import read_table
-from conjury.inference.tables import validate
+from conjury.inference.tables import read_table, validate
 
 Told = Callable[..., tuple[int, str]]
 

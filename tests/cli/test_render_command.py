@@ -16,8 +16,8 @@ import yaml
 from fakes.vignettes import PROFILES, write_towns
 
 from conjury.cli.main import main
-from conjury.inference.design import enumerate_profiles
-from conjury.inference.runs import RunFolder
+from conjury.inference.collecting.runs import RunFolder
+from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.study import load_study
 from conjury.inference.vignettes.manifest import read_manifest
 

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from conjury.inference.files import read_table
+from conjury.inference.tables import read_table
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -11,7 +11,7 @@ import pytest
 from made_up_hotels import choices_of, design_of, hotels
 
 from conjury.analysis.report import DiagnosticsReport, Results
-from conjury.inference.files import write_table
+from conjury.inference.tables import write_table
 
 Told = Callable[..., tuple[int, str]]
 

@@ -21,7 +21,7 @@ from conjury.inference.backends.batch_service import BatchService
 from conjury.inference.backends.openai_batch import BatchBackend
 from conjury.inference.backends.shards import Limits
 from conjury.inference.ledger import Ledger
-from conjury.inference.requests import Outcome, Request, request_key
+from conjury.inference.ledger.exchanges import Outcome, Request, request_key
 
 DIED = 9
 STEPS: dict[type, tuple[str, ...]] = {

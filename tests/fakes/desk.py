@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from conjury.inference.requests import Outcome, Request, request_key
+from conjury.inference.ledger.exchanges import Outcome, Request, request_key
 
 
 class MemoryDesk:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import yaml
 from interrupts import interruptible_process
 
-from conjury.inference.design import enumerate_profiles
+from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.study import Study, load_study
 from conjury.inference.vignettes.jobs import Job
 from conjury.inference.vignettes.manifest import JobFolder, Picture, rows_of

@@ -14,17 +14,17 @@ from fakes.studies import LABELS, items, towns, write_study
 from PIL import Image
 
 from conjury.inference.backends.vllm import VLLMBackend
-from conjury.inference.building import Builder
-from conjury.inference.collect import Order, collect, plan
-from conjury.inference.collecting_parts import Sampling
-from conjury.inference.designing import draw_design, save_design
-from conjury.inference.exporting import run_tables
+from conjury.inference.collecting.collect import Order, collect, plan
+from conjury.inference.collecting.run_tables import run_tables
+from conjury.inference.collecting.runs import RunFolder
+from conjury.inference.collecting.spending import Budget
+from conjury.inference.design.drawn import draw_design, save_design
 from conjury.inference.ledger import Ledger
-from conjury.inference.media import resolve
-from conjury.inference.requests import Outcome
-from conjury.inference.runs import RunFolder
-from conjury.inference.spending import Budget
+from conjury.inference.ledger.exchanges import Outcome
+from conjury.inference.requests.building import Builder
+from conjury.inference.requests.media import resolve
 from conjury.inference.study import load_any_study, load_study
+from conjury.inference.study.asking import Sampling
 
 ENGINE = {
     "dtype": "float32",
@@ -123,7 +123,7 @@ def test_whole_clips_and_sound_are_what_the_engine_reads(tmp_path: Path) -> None
 
 
 def test_too_many_pictures_end_one_request_alone(backend: VLLMBackend, tmp_path: Path) -> None:
-    from conjury.inference.requests import Request
+    from conjury.inference.ledger.exchanges import Request
 
     Image.new("RGB", (90, 70), "red").save(tmp_path / "red.png")
     picture = {"type": "image_url", "image_url": {"url": "media:red"}}

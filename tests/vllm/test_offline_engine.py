@@ -13,7 +13,7 @@ import pytest
 from fakes.desk import MemoryDesk
 
 from conjury.inference.backends.vllm import VLLMBackend
-from conjury.inference.requests import Request, request_key
+from conjury.inference.ledger.exchanges import Request, request_key
 
 NAME = "smollm2"
 ENGINE = {
@@ -112,11 +112,11 @@ def test_settings_tell_versions_and_what_the_engine_uses(backend: VLLMBackend) -
 
 
 def test_a_study_is_collected_and_goes_on_where_it_was(backend: VLLMBackend, tmp_path: Path) -> None:
-    from conjury.inference.collect import Order, collect, plan
-    from conjury.inference.exporting import run_tables
+    from conjury.inference.collecting.collect import Order, collect, plan
+    from conjury.inference.collecting.run_tables import run_tables
+    from conjury.inference.collecting.runs import RunFolder
+    from conjury.inference.collecting.spending import Budget
     from conjury.inference.ledger import Ledger
-    from conjury.inference.runs import RunFolder
-    from conjury.inference.spending import Budget
     from conjury.inference.study import load_study
 
     study = load_study("moderation")

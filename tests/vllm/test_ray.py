@@ -11,7 +11,7 @@ import pytest
 from fakes.desk import MemoryDesk
 
 from conjury.inference.backends.ray import RayBackend
-from conjury.inference.requests import Request, request_key
+from conjury.inference.ledger.exchanges import Request, request_key
 
 ENGINE = {
     "dtype": "float32",

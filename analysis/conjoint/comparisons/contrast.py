@@ -12,11 +12,13 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...results import Estimates, check_alpha, row_labels, tidy
-from ...variables import listed
+from ...frames.variables import listed
+from ...numerics.intervals import check_alpha
+from ...results import row_labels, tidy
 from ..engines.solution import assemble
+from ..estimates import Estimates
 from ..reliability.correction import Corrected
-from .spaces import Space, space_of
+from .contrast_basis import Space, space_of
 
 Level = str | bool
 GroupName = str | Sequence[str]

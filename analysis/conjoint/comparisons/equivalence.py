@@ -12,8 +12,9 @@ from scipy.special import stdtr, stdtrit
 
 from conjury.inference.errors import InputError
 
-from ...results import Estimates, check_alpha
-from ...variables import listed
+from ...frames.variables import listed
+from ...numerics.intervals import check_alpha
+from ..estimates import Estimates
 
 EQUIVALENT, DIFFERENT = "equivalent", "different"
 TOO_SMALL, UNDECIDED = "different, too small to matter", "undecided"
@@ -44,17 +45,7 @@ def two_one_sided(
     bounds: tuple[float, float],
     alpha: float,
 ) -> Tost:
-    """Test that m estimates lie between two bounds, by t tests against each of them.
-
-    Parameters
-    ----------
-    estimate, std_error, df : ndarray, shape (m,)
-        Degrees of freedom are infinite for the normal distribution; NaN stays NaN.
-    bounds : tuple of float
-        What counts as too small to matter lies between them.
-    alpha : float
-        Level of each test.
-    """
+    """Test that m estimates lie between two bounds, by t tests against each of them."""
     low, high = bounds
     p = np.maximum(stdtr(df, (low - estimate) / std_error), stdtr(df, (estimate - high) / std_error))
     half_width = stdtrit(df, 1 - alpha) * std_error

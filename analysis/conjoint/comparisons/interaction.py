@@ -11,16 +11,16 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...formula import Formula, parse
-from ...results import Estimates, row_labels
-from ...variables import listed
-from ..cj import cj
+from ...frames.formula import Formula, parse
+from ...frames.variables import listed
+from ...results import row_labels
 from ..engines.solution import assemble, solve
+from ..estimates import Estimates
 from ..plan import Block, Plan, occurring
 from ..request import make_request
-from ..run import plan_for
-from ..source import Data
+from ..run import Data, plan_for
 from ..support import warn_of_few_clusters
+from ..verbs.cj import cj
 
 Kind = Literal["acie", "amie"]
 Distribution = Literal["design", "uniform"] | Mapping[str, Mapping[str, float]]

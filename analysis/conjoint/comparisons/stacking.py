@@ -10,8 +10,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...formula import Formula
-from ...variables import require_column, weights_column
+from ...frames.formula import Formula
+from ...frames.variables import require_column, weights_column
 from ..plan import Plan
 from ..request import Request, make_request
 

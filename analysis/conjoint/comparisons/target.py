@@ -12,9 +12,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...formula import Formula, parse
-from ...results import Estimates
+from ...frames.formula import Formula, parse
 from ..engines.solution import assemble, solve
+from ..estimates import Estimates
 from ..null import with_null
 from ..plan import Plan
 from ..repeated import without_repeats
@@ -78,7 +78,7 @@ def pamce(
     design : as target, optional
         Probabilities by which profiles were drawn; by default each attribute's shares in
         the data, attributes being independent. They are taken as known. Where restrictions
-        keep levels apart, give `conjury.inference.design.attribute_cells` of the study.
+        keep levels apart, give `conjury.inference.design.profiles.attribute_cells` of the study.
     by : str or sequence of str, optional
         Groups, as in `cj`.
     **options

@@ -11,7 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...variables import as_category, factor_codes, listed, numeric_column, require_column, unit_codes
+from ...frames.variables import as_category, factor_codes, listed, numeric_column, require_column, unit_codes
 from ..resample import UNIT_COLUMNS
 
 Distribution = str | Mapping[str, Mapping[str, float]] | pd.DataFrame
@@ -66,40 +66,7 @@ def target_weights(
     opponent: bool = True,
     design: Distribution | None = None,
 ) -> TargetWeights:
-    """Weigh rows by how likely their attributes are in a target, against the design.
-
-    Parameters
-    ----------
-    data : DataFrame
-        One row a profile.
-    features : sequence of str
-        Features whose effects the weights are for; each has weights of its own.
-    target : mapping, DataFrame or "uniform"
-        ``{attribute: {level: probability}}``, independent of each other, or a table with a
-        column for each attribute and ``probability``. Levels that are left out have
-        probability 0; attributes that are left out keep the design's distribution.
-    pair : str or sequence of str, optional
-        Columns that identify a forced choice between two profiles.
-    opponent : bool
-        Whether the other profile of the choice follows the target too.
-    design : as target, optional
-        Probabilities by which profiles were drawn; by default each attribute's shares in
-        the data, attributes being independent. Where some levels never meet, it is the table
-        `conjury.inference.design.attribute_cells` of the study.
-
-    Raises
-    ------
-    InputError
-        For probabilities that do not fit, levels that the design never shows, and pairs
-        that do not have two rows.
-
-    Examples
-    --------
-    >>> data = pd.DataFrame({"a": list("xxyy"), "b": list("uvuv")})
-    >>> made = target_weights(data, ["a", "b"], {"b": {"u": 0.75, "v": 0.25}}, opponent=False)
-    >>> made.weight.tolist()
-    [[1.5, 1.0], [0.5, 1.0], [1.5, 1.0], [0.5, 1.0]]
-    """
+    """Weigh rows by how likely their attributes are in a target, against the design."""
     named = _attributes(target, features)
     codes, levels = _codes(data, named)
     wanted = _factors(target, named, levels, "target")

@@ -1,5 +1,6 @@
 """Engines that solve a plan's regressions; each imports its library only when called."""
 
-from .solution import Solution, assemble, solve
+from ..estimates import Solution
+from .solution import assemble, solve
 
 __all__ = ["Solution", "assemble", "solve"]

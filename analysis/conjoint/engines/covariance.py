@@ -9,11 +9,19 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import block_diag
 
-from ...cells import Entries
-from ...clusters import Clusters, intersections
-from ...leverage import Satterthwaite, adjusted_scores, leverages, root_of
-from ...linear import Regression
-from ...vcov import meat, positive_semidefinite, row_meat, sandwich, small_sample_scale
+from ...numerics.clusters import Clusters, Entries, intersections
+from ...numerics.linear import Regression
+from ...numerics.sandwich import (
+    Satterthwaite,
+    adjusted_scores,
+    leverages,
+    meat,
+    positive_semidefinite,
+    root_of,
+    row_meat,
+    sandwich,
+    small_sample_scale,
+)
 from ..plan import Plan
 
 Df = Callable[[np.ndarray], np.ndarray]

@@ -11,9 +11,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ... import r
-from ...results import Estimates
-from ...variables import as_category, require_column, unit_codes
+from ...frames.variables import as_category, require_column, unit_codes
+from ...r import bridge as r
+from ..estimates import Estimates
 from ..null import with_null
 from ..plan import warn_of_missing_groups
 from ..request import Request
@@ -67,42 +67,7 @@ _PASSED = (
 
 
 def run(verb: str, data: pd.DataFrame, formula: str | None = None, **options: Any) -> pd.DataFrame:
-    """Call a verb of cregg.
-
-    Parameters
-    ----------
-    verb : str
-        ``amce, mm, amce_diffs, mm_diffs, cj, cj_anova, cj_freqs, cj_props, cj_table, cj_tidy`` or
-        ``amce_by_reference``.
-    data : DataFrame
-        Features as categoricals; ordered ones go over as unordered, because cregg gives effects of zero
-        for ordered factors.
-    formula : str, optional
-        As in R, such as ``"chosen ~ slur + identity * topic"``; none for ``cj_tidy``.
-    **options
-        Arguments of the verb; None means not given. ``id``, ``weights``, ``by`` (several for ``cj``) and
-        ``variable`` are column names, ``family`` is "gaussian" or "quasibinomial", ``margin`` counts from 1.
-        ``feature_labels`` may name some features only.
-
-    Returns
-    -------
-    DataFrame
-        cregg's table with its columns renamed: ``std_error`` for std.error, ``by`` for BY, ``reference`` for
-        REFERENCE, ``proportion``, and ``resid_df, resid_dev, df, deviance, f, p`` for analyses of variance.
-
-    Raises
-    ------
-    InputError
-        cregg has no such verb, or the verb takes no such option.
-    RError
-        cregg stopped.
-    MissingDependency
-        rpy2, R or cregg is absent.
-
-    Examples
-    --------
-    >>> run("amce", choices, "chosen ~ slur + identity", id="pair_id")  # doctest: +SKIP
-    """
+    """Call a verb of cregg."""
     if verb not in OPTIONS:
         raise InputError(f"cregg has no verb {verb!r}; choose one of {', '.join(OPTIONS)}.")
     given = {name: value for name, value in options.items() if value is not None}

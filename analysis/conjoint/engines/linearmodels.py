@@ -6,9 +6,9 @@ import numpy as np
 
 from conjury.inference.errors import InputError
 
+from ..estimates import Solution
 from ..plan import Plan
-from .rows import RowRegression, solve_on_rows
-from .solution import Solution
+from .native import RowRegression, solve_on_rows
 
 
 def solve(plan: Plan) -> Solution:

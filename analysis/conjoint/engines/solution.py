@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +12,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...results import Estimates, Provenance, row_labels, tidy
+from ...results import row_labels, tidy
+from ..estimates import Estimates, Fitted, Provenance, Solution
 from ..plan import CountPlan, Plan
 from ..request import Request
 
@@ -28,33 +29,6 @@ _SEPARATED = (
     "its logit is infinite, as the outcome is always 0 or always 1 in some profiles (separation); estimates "
     "that do not depend on these profiles are finite."
 )
-
-
-@dataclass(frozen=True)
-class Solution:
-    """Solved regressions of a plan with K coefficients.
-
-    Attributes
-    ----------
-    coef : ndarray, shape (K,)
-        0 for columns that are linear combinations of earlier ones.
-    vcov : ndarray, shape (K, K)
-        Cluster-robust covariance; NaN between regressions that the engine fits one by one.
-    df : callable or None
-        Degrees of freedom, shape (m,), of contrasts of shape (m, K); None for the normal distribution.
-    """
-
-    coef: np.ndarray
-    vcov: np.ndarray
-    df: Callable[[np.ndarray], np.ndarray] | None = None
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """A plan and its solution: all that is needed for any further contrast of its coefficients."""
-
-    plan: Plan
-    solution: Solution
 
 
 @dataclass(frozen=True)

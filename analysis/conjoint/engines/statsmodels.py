@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..estimates import Solution
 from ..plan import Plan
-from .rows import RowRegression, solve_on_rows
-from .solution import Solution
+from .native import RowRegression, solve_on_rows
 
 
 def solve(plan: Plan) -> Solution:

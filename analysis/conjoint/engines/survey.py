@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ... import r
+from ...r import bridge as r
+from ..estimates import Solution
 from ..plan import Plan
-from .rows import RowRegression, solve_on_rows
-from .solution import Solution
+from .native import RowRegression, solve_on_rows
 
 
 def solve(plan: Plan) -> Solution:

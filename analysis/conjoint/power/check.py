@@ -8,7 +8,7 @@ from typing import Any
 
 from conjury.inference.errors import InputError
 
-from ...results import check_alpha
+from ...numerics.intervals import check_alpha
 from .model import Setting, Target
 
 TARGETS = ("amce", "difference", "interaction")

@@ -15,7 +15,7 @@ from conjury.inference.errors import InputError
 from .model import Levels
 
 if TYPE_CHECKING:
-    from conjury.inference.study import Study
+    from conjury.inference.study.models import Study
 
 Shares = int | Sequence[float] | Mapping[str, float]
 Design = Union["Study", Mapping[str, Shares], pd.DataFrame, int]
@@ -26,11 +26,6 @@ def level_shares(design: Design) -> dict[str, dict[str, float]]:
     """Probability of each level of each attribute, the reference first.
 
     A number of levels stands for equally likely ones: the reference and any other.
-
-    Examples
-    --------
-    >>> level_shares({"tone": {"kind": 0.75, "rude": 0.25}, "length": 4})
-    {'tone': {'kind': 0.75, 'rude': 0.25}, 'length': {'reference': 0.25, 'any other': 0.25}}
     """
     if isinstance(design, Integral):
         return {"attribute": _shares("attribute", design)}
@@ -47,7 +42,7 @@ def level_shares(design: Design) -> dict[str, dict[str, float]]:
             f"The design is {type(design).__name__}; give a study, a mapping from attributes to levels, or a "
             "number of levels."
         )
-    from conjury.inference.design import level_probabilities
+    from conjury.inference.design.profiles import level_probabilities
 
     table = level_probabilities(design)
     return {
@@ -59,13 +54,7 @@ def level_shares(design: Design) -> dict[str, dict[str, float]]:
 def contrasts(
     shares: Mapping[str, Mapping[str, float]], features: Sequence[str] | None, by: str | Shares | None
 ) -> pd.DataFrame:
-    """One row for each level against its reference, for interactions crossed with the levels of ``by``.
-
-    Returns
-    -------
-    DataFrame
-        The columns of `conjury.analysis.conjoint.power.restricted.cell_contrasts`.
-    """
+    """One row for each level against its reference, for interactions crossed with the levels of ``by``."""
     names = list(shares) if features is None else list(features)
     for name in names:
         if name not in shares:

@@ -72,21 +72,7 @@ def binary_variance(mean: np.ndarray) -> np.ndarray:
 def forced_choice_variance(
     effect: np.ndarray, share: np.ndarray, own: np.ndarray, rest: np.ndarray, kept: np.ndarray | float = 1.0
 ) -> np.ndarray:
-    """Variance of an effect per profile in forced choices between two independently drawn profiles.
-
-    Parameters
-    ----------
-    effect : the AMCE or interaction; profiles with the level are chosen that much more often than others
-    share : share of profiles with the level (for an interaction with the level of the other feature too)
-    own, rest : mean squares of the weights of outcomes in the estimate, among those profiles and all others
-    kept : share of the outcome's variance that is left by other attributes and repeated answers
-
-    Examples
-    --------
-    >>> shares = np.array([0.25, 0.75])
-    >>> forced_choice_variance(np.array([0.1]), shares[:1], 1 / shares[:1], 1 / shares[1:]).round(4)
-    array([1.3])
-    """
+    """Variance of an effect per profile in forced choices between two independently drawn profiles."""
     base = 0.5 - share * effect
     rows = binary_variance(base + effect) * own + binary_variance(base) * rest
     variance: np.ndarray = kept * rows - effect**2
@@ -128,15 +114,7 @@ def shrinkage(reliability: np.ndarray) -> np.ndarray:
 def corrected_variance(
     observed: np.ndarray, effect: np.ndarray, reliability: np.ndarray, repeats: np.ndarray
 ) -> np.ndarray:
-    """Variance of an effect divided by its estimated shrinkage, by the delta method.
-
-    Parameters
-    ----------
-    observed : variance of the effect in the observed choices
-    effect : the effect without response error
-    reliability : share of repeated tasks with the same choice
-    repeats : number of repeated tasks that it is estimated from; infinite where it is known
-    """
+    """Variance of an effect divided by its estimated shrinkage, by the delta method."""
     factor = 2 * reliability - 1
     variance: np.ndarray = (
         observed + effect**2 * reliability * (1 - reliability) / (factor * repeats)
@@ -157,31 +135,7 @@ def satterthwaite(parts: tuple[np.ndarray, ...], dfs: tuple[np.ndarray, ...]) ->
 def operating(
     effect: np.ndarray, std_error: np.ndarray, alpha: np.ndarray | float, df: np.ndarray
 ) -> Operating:
-    """Power, type S and type M error of a two-sided test.
-
-    Parameters
-    ----------
-    effect, std_error, df : ndarray, shape (m,)
-        Infinite degrees of freedom mean a normal test. With finite ones the estimated standard error
-        varies around ``std_error`` as the root of a chi-square over its degrees of freedom, independently
-        of the estimate, and is integrated out by Gauss-Legendre quadrature.
-    alpha : float or ndarray, shape (m,)
-
-    Returns
-    -------
-    Operating
-
-    References
-    ----------
-    Lu, J., Qiu, Y., Deng, A. (2019). A note on type S/M errors in hypothesis testing. British Journal of
-    Mathematical and Statistical Psychology 72(1), 1-17. doi:10.1111/bmsp.12132
-
-    Examples
-    --------
-    >>> found = operating(np.array([0.02]), np.array([0.01]), 0.05, np.array([np.inf]))
-    >>> found.power.round(3).tolist(), found.type_m.round(2).tolist()
-    ([0.516], [1.39])
-    """
+    """Power, type S and type M error of a two-sided test."""
     effect, std_error, alpha, df = (
         np.asarray(part, dtype=float) for part in np.broadcast_arrays(effect, std_error, alpha, df)
     )
@@ -203,19 +157,7 @@ def operating(
 def solve_increasing(
     reached: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray
 ) -> np.ndarray:
-    """Solve ``reached(x) = 0`` for m increasing functions at once by bisection on the log scale.
-
-    Parameters
-    ----------
-    reached : takes and returns arrays of shape (m,)
-    low, high : ndarray, shape (m,)
-        Positive bounds of the solutions.
-
-    Returns
-    -------
-    ndarray, shape (m,)
-        ``low`` where it is enough already, infinite where ``high`` is not enough.
-    """
+    """Solve ``reached(x) = 0`` for m increasing functions at once by bisection on the log scale."""
     never = ~(reached(high) >= 0)
     below, above = np.log(low), np.log(high)
     for _ in range(STEPS):

@@ -129,15 +129,7 @@ def per_profile(levels: Levels, setting: Setting, effect: np.ndarray) -> np.ndar
 
 
 def test_at(levels: Levels, setting: Setting, effect: np.ndarray, profiles: np.ndarray) -> Test:
-    """Standard error and degrees of freedom of each contrast.
-
-    Parameters
-    ----------
-    effect : ndarray, shape (m,)
-        Effects without response error; those in the observed choices where no reliability is set.
-    profiles : ndarray, shape (m,)
-        Profiles judged, repeats left out; infinite for the limit of a growing study.
-    """
+    """Standard error and degrees of freedom of each contrast."""
     observed = effect * setting.factor
     tasks = 1.0 if setting.tasks is None else setting.tasks
     groups = 1.0

@@ -2,7 +2,7 @@
 
 A contrast of coefficients is a weighted mean of outcomes: with cell probabilities ``pi``, design rows ``x``
 and a contrast ``c``, the outcome of a profile has the weight ``g = c' E[x x']^-1 x``. Regressions and
-contrasts are those of `conjury.analysis.conjoint.amce`, so that what is planned is what it reports.
+contrasts are those of `conjury.analysis.conjoint.verbs.amce`, so that what is planned is what it reports.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...cells import Cells, build_cells
-from ...linear import invert_in_order
+from ...frames.cells import Cells, build_cells
+from ...numerics.linear import invert_in_order
 from ..plan import Block, level_contrast, make_block
 
 PROBABILITY = "probability"
@@ -113,30 +113,7 @@ class Regressions:
 
 
 def regressions(design: pd.DataFrame, restrictions: Sequence[tuple[str, str]] = ()) -> Regressions:
-    """Read a table of cells or profiles.
-
-    Parameters
-    ----------
-    design : DataFrame
-        A categorical or text column for each attribute, and ``probability``, to which the chance of a row
-        is proportional; without it all rows are equally likely. Combinations without a row, or with
-        probability 0, never occur.
-    restrictions : sequence of pairs of str
-
-    Raises
-    ------
-    InputError
-        Without attributes, with missing levels, or with probabilities that are none.
-
-    Examples
-    --------
-    >>> cells = pd.DataFrame({"school": ["none", "none", "degree"], "job": ["cook", "clerk", "clerk"]})
-    >>> design = regressions(cells, [("school", "job")])
-    >>> design.probability.round(3).tolist()
-    [0.333, 0.333, 0.333]
-    >>> design.weights("school", 1, 0) is None
-    False
-    """
+    """Read a table of cells or profiles."""
     names = [str(name) for name in design.columns if name != PROBABILITY]
     if not names:
         raise InputError("The design has no attributes; give a table with a column for each.")

@@ -16,7 +16,7 @@ from .design import Shares, in_order, unknown
 from .regressions import Group, Regressions, regressions
 
 if TYPE_CHECKING:
-    from conjury.inference.study import Study
+    from conjury.inference.study.models import Study
 
 Compared = tuple[Group | None, ...]
 
@@ -27,13 +27,7 @@ def is_restricted(design: object) -> bool:
 
 
 def design_cells(design: object) -> pd.DataFrame:
-    """The table of a design's cells: as it was given, or that of a study.
-
-    Raises
-    ------
-    InputError
-        For a design that names attributes alone, and not how they combine.
-    """
+    """The table of a design's cells: as it was given, or that of a study."""
     if isinstance(design, pd.DataFrame):
         return design
     if not hasattr(design, "attributes"):
@@ -41,7 +35,7 @@ def design_cells(design: object) -> pd.DataFrame:
             "restrictions need to know which levels meet; give the design as a table of cells with a column "
             "for each attribute, or as a study."
         )
-    from conjury.inference.design import attribute_cells
+    from conjury.inference.design.profiles import attribute_cells
 
     study: Study = design  # type: ignore[assignment]
     return attribute_cells(study)
@@ -53,34 +47,7 @@ def cell_contrasts(
     features: Sequence[str] | None = None,
     by: str | Shares | None = None,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """One row for each level against its reference, with the weights that least squares gives to profiles.
-
-    Parameters
-    ----------
-    design : DataFrame
-        As `conjury.analysis.conjoint.power.regressions.regressions` takes it.
-    restrictions, features, by
-        As in `conjury.analysis.conjoint.power`.
-
-    Returns
-    -------
-    DataFrame
-        ``feature, level, reference`` (``by, by_level, by_reference`` for interactions); ``share`` of
-        profiles with the level and ``reference_share`` (for interactions with the level of ``by`` too;
-        ``other_share, other_reference_share`` with its reference); ``own_weight`` and ``rest_weight``, the
-        mean squares of the weights among profiles with the level, and among all others.
-    tuple of str
-        Which levels have no row, and why; over which levels of their partners the others are averaged.
-
-    Examples
-    --------
-    >>> cells = pd.DataFrame({"school": ["none", "none", "degree"], "job": ["cook", "clerk", "clerk"]})
-    >>> table, notes = cell_contrasts(cells, [("school", "job")])
-    >>> table[["feature", "level", "own_weight"]].round(2).to_numpy().tolist()
-    [['school', 'none', 3.0], ['job', 'cook', 3.0]]
-    >>> notes[0].partition(": ")[2]
-    'none over clerk.'
-    """
+    """One row for each level against its reference, with the weights that least squares gives to profiles."""
     known = regressions(design, _checked(design, restrictions))
     levels = known.cells.levels
     names = list(levels) if features is None else list(features)

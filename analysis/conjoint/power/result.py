@@ -12,15 +12,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from .model import (
-    Levels,
-    Setting,
-    behaviour,
-    detectable_effect,
-    needed_profiles,
-    power_limit,
-    test_at,
-)
+from .model import Levels, Setting, behaviour, detectable_effect, needed_profiles, power_limit, test_at
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,7 +58,7 @@ class Power:
 
     def plot(self, **options: Any) -> Figure:
         """Draw power or the minimum detectable effect over sample sizes; options as in `power_plot`."""
-        from ...figures.power import power_plot
+        from ...figures.conjoint.power import power_plot
 
         return power_plot(self, **options)
 

@@ -16,14 +16,15 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...results import Estimates, check_alpha
-from ..amce import amce
+from ...numerics.intervals import check_alpha
+from ..estimates import Estimates
 from ..repeated import is_repeat
+from ..verbs.amce import amce
 from .check import check_study
 from .truth import KEYS, rows_of, scaled_table, summarise, true_effects
 
 if TYPE_CHECKING:
-    from conjury.inference.study import Study
+    from conjury.inference.study.models import Study
 
 Estimator = Callable[[pd.DataFrame], Estimates]
 NUMBERS = ["estimate", "std_error", "p", "lower", "upper"]
@@ -115,7 +116,7 @@ def power_by_simulation(
     truth : Path or DataFrame, optional
         Truth table; by default ``truth.csv`` beside the study file.
     options : mapping, optional
-        Further arguments of `conjury.inference.simulate.simulate`, such as ``swapped_share``, ``samples`` or
+        Further arguments of `conjury.inference.simulation.conjoint.simulate.simulate`, such as ``swapped_share``, ``samples`` or
         ``stimulus_seed``; without the last, every study draws its stimuli anew.
     progress : callable, optional
         Called with the number of finished and of all studies.
@@ -144,8 +145,8 @@ def power_by_simulation(
     >>> int(row["n_sims"]), round(float(row["effect"]), 6)
     (2, 0.1)
     """
-    from conjury.inference.design import enumerate_profiles
-    from conjury.inference.rater_models import read_truth_table
+    from conjury.inference.design.profiles import enumerate_profiles
+    from conjury.inference.simulation.conjoint.judges import read_truth_table
 
     check_alpha(alpha)
     check_study(study)
@@ -244,7 +245,7 @@ def _draw_chunk(plan: Plan, chunk: range, seeds: Sequence[int]) -> pd.DataFrame:
 
 def _one_study(plan: Plan, seed: int) -> pd.DataFrame:
     """Draw one study and return its estimates that have a standard error."""
-    from conjury.inference.simulate import simulate
+    from conjury.inference.simulation.conjoint.simulate import simulate
 
     made = simulate(
         plan.study,

@@ -11,8 +11,8 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 if TYPE_CHECKING:
-    from conjury.inference.rater_models import RaterModel
-    from conjury.inference.study import Study
+    from conjury.inference.simulation.conjoint.judges import RaterModel
+    from conjury.inference.study.models import Study
 
 KEYS = ["statistic", "feature", "level"]
 WIDEST = 12.0
@@ -20,8 +20,8 @@ WIDEST = 12.0
 
 def rows_of(study: Study, judge: str, prompt: str | None, source: Path | pd.DataFrame) -> pd.DataFrame:
     """The truth table's rows of one judge under one prompt."""
-    from conjury.inference.rater_models import COLUMNS, read_truth_table, select_raters
-    from conjury.inference.truth_files import read_truth_file
+    from conjury.inference.simulation.conjoint.judges import COLUMNS, read_truth_table, select_raters
+    from conjury.inference.simulation.truth_table import read_truth_file
 
     raters = select_raters(read_truth_table(source, study), [judge], None if prompt is None else [prompt])
     table, _ = read_truth_file(source, COLUMNS)
@@ -34,7 +34,7 @@ def scaled_table(study: Study, table: pd.DataFrame, feature: str, level: str, ef
     """The truth table with the part-worth of one level for which its AMCE is ``effect``."""
     from scipy.optimize import brentq
 
-    from conjury.inference.rater_models import read_truth_table
+    from conjury.inference.simulation.conjoint.judges import read_truth_table
 
     attributes = [attribute.id for attribute in study.attributes]
     if feature not in attributes or level not in study.levels(feature)[1:]:
@@ -70,9 +70,9 @@ def scaled_table(study: Study, table: pd.DataFrame, feature: str, level: str, ef
 
 def _effects(study: Study, rater: RaterModel) -> dict[tuple[str, str, str], float]:
     """True AMCEs and marginal means of all attributes in the observed choices."""
-    from conjury.inference.choice_probabilities import cell_choice
-    from conjury.inference.design import attribute_cells
-    from conjury.inference.truth import level_effects, level_means
+    from conjury.inference.design.profiles import attribute_cells
+    from conjury.inference.simulation.conjoint.probabilities import cell_choice
+    from conjury.inference.simulation.conjoint.truth import level_effects, level_means
 
     cells = attribute_cells(study)
     names = [attribute.id for attribute in study.attributes]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import bdtr, ndtri
+from scipy.special import bdtr
+
+from ...numerics.intervals import wilson
 
 SEEN = 0.05
 ENOUGH = 30  # repeats of a kind from which on it carries half of an estimate that combines both kinds
@@ -64,32 +66,8 @@ class Swapping:
         return "A" if self.net_bias > 0 else "B"
 
 
-def wilson(share: np.ndarray, trials: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-    """Wilson's limits of shares of a number of trials (it may be broken), each of shape (m,).
-
-    References
-    ----------
-    Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference.
-    JASA 22(158), 209-212. doi:10.1080/01621459.1927.10502953
-    """
-    z2 = ndtri(1 - alpha / 2) ** 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        center = (share + z2 / (2 * trials)) / (1 + z2 / trials)
-        half = np.sqrt(z2 * (share * (1 - share) / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
-    return np.clip(center - half, 0.0, 1.0), np.clip(center + half, 0.0, 1.0)
-
-
 def clustered_share(hits: np.ndarray, trials: np.ndarray, alpha: float = 0.05) -> Share:
-    """Share of trials that hit, the trials of a unit being one cluster.
-
-    Parameters
-    ----------
-    hits, trials : ndarray, shape (U,)
-        Sums of each unit.
-    alpha : float
-        One minus the confidence level of Wilson's interval. It takes the trials themselves where
-        no unit has several, else the number of independent trials that would have the same error.
-    """
+    """Share of trials that hit, the trials of a unit being one cluster."""
     used = trials > 0
     hits, trials = hits[used], trials[used]
     n, units = float(trials.sum()), len(trials)
@@ -114,12 +92,6 @@ def swapping_error(agreement: np.ndarray) -> np.ndarray:
 
     Two answers agree with probability ``(1 - tau)^2 + tau^2``, so that
     ``tau = (1 - sqrt(1 - 2 (1 - agreement))) / 2``.
-
-    References
-    ----------
-    Clayton, K., Horiuchi, Y., Kaufman, A. R., King, G., Komisarchik, M. (2025). Correcting
-    measurement error bias in conjoint survey experiments. American Journal of Political Science.
-    https://gking.harvard.edu/conjointE
     """
     with np.errstate(invalid="ignore"):
         return np.asarray((1 - np.sqrt(2 * agreement - 1)) / 2)
@@ -131,11 +103,6 @@ def swapped_weight(n_swapped: int, n_same: int) -> float:
     It is one half where each kind has ``ENOUGH`` repeats: their plain mean is the agreement of two answers
     whose positions are drawn anew each time, however many repeats of each kind there are. Fewer do not
     carry half of an estimate, so below that every repeat counts the same.
-
-    Examples
-    --------
-    >>> swapped_weight(400, 100), swapped_weight(59, 1)
-    (0.5, 0.9833333333333333)
     """
     return 0.5 if min(n_swapped, n_same) >= ENOUGH else n_swapped / (n_swapped + n_same)
 
@@ -156,19 +123,6 @@ def swapping(
     agreement is inferred: with a net bias b in every pair, two answers agree by b squared more often
     with the same sides than with swapped ones, so (w - 1/2) b squared is added. The square of the
     estimated bias is rid of its sampling variance.
-
-    Parameters
-    ----------
-    same : ndarray, shape (P,)
-        1 if both answers name one profile, 0 if not, NaN if one is missing.
-    is_swapped : ndarray of bool, shape (P,)
-    unit : ndarray of int, shape (P,)
-        Cluster of each repeat.
-    lean : ndarray, shape (P,), optional
-        1 for A both times, -1 for B both times, else 0, NaN where an answer is missing; without it a
-        preference for a side counts as noise.
-    alpha : float
-        One minus the confidence level of Wilson's intervals.
     """
     known = ~np.isnan(same)
     influence = np.zeros(len(same))

@@ -64,14 +64,7 @@ class Slopes:
 
 
 def undo(pieces: Pieces, coef: np.ndarray, tau: np.ndarray) -> Slopes:
-    """Correct m rows: a share becomes ``(share - tau) / (1 - 2 tau)``, a difference ``d / (1 - 2 tau)``.
-
-    Parameters
-    ----------
-    pieces : Pieces
-    coef : ndarray, shape (K,)
-    tau : ndarray, shape (T,)
-    """
+    """Correct m rows: a share becomes ``(share - tau) / (1 - 2 tau)``, a difference ``d / (1 - 2 tau)``."""
     own = tau[pieces.error]
     kept = 1 - 2 * own
     observed = pieces.contrasts @ coef
@@ -86,29 +79,13 @@ def undo(pieces: Pieces, coef: np.ndarray, tau: np.ndarray) -> Slopes:
 
 
 def joint_vcov(scaled: np.ndarray, slopes: Slopes, taus: Taus) -> np.ndarray:
-    """Covariance (m, m) of corrected rows.
-
-    Parameters
-    ----------
-    scaled : ndarray, shape (m, m)
-        Covariance of ``by_coef`` times the coefficients.
-    slopes : Slopes
-    taus : Taus
-    """
+    """Covariance (m, m) of corrected rows."""
     cross = slopes.by_coef @ taus.with_coef @ slopes.by_tau.T
     return np.asarray(scaled + cross + cross.T + slopes.by_tau @ taus.vcov @ slopes.by_tau.T)
 
 
 def covariance_with_coef(plan: Plan, of_row: np.ndarray) -> np.ndarray:
-    """Sum over clusters the influence on the coefficients times that on something else, shape (K, T).
-
-    Parameters
-    ----------
-    plan : Plan
-        K coefficients, n rows.
-    of_row : ndarray, shape (n, T)
-        Influence of each row's cluster on T other estimates.
-    """
+    """Sum over clusters the influence on the coefficients times that on something else, shape (K, T)."""
     cells = plan.cells
     fits = [regress(b, plan.request.family, cells.cell_weight, cells.cell_total) for b in plan.blocks]
     found = np.zeros((plan.contrasts.shape[1], of_row.shape[1]))

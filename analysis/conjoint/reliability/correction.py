@@ -12,12 +12,12 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...results import Estimates, row_labels, stack, tidy
+from ...results import row_labels, stack, tidy
 from ..engines.solution import infer
+from ..estimates import Estimates
 from ..plan import Plan
 from ..request import Request, require_frame
-from ..run import estimate
-from ..source import Data
+from ..run import Data, estimate
 from .attenuation import Pieces, Taus, joint_vcov, undo
 from .estimate import Reliability
 from .repeats import first_answers
@@ -44,17 +44,6 @@ class Corrected(Estimates):
     tau : DataFrame
         The swapping errors: ``group`` ("all", a level as "feature=level", or a group), ``tau``,
         ``std_error``, ``agreement``, ``net_bias``, ``n_compared``, ``n_units``.
-
-    Notes
-    -----
-    A preference for a side disturbs swapped repeats more than it shrinks effects. Repeats of
-    both kinds show by how much. Where all are swapped and the sign test finds a preference at 5%, its
-    net bias b (always A minus always B) is taken to be the same in every pair: then
-    ``(1 - 2 tau)^2 = 2 A - 1 + b^2`` with A, the column ``agreement``, that of swapped repeats, and
-    ``A + b^2 / 2`` that of two answers with sides drawn anew. With fewer than 30 repeats of one kind,
-    b squared counts ``2 w - 1`` times, where w is the share of swapped repeats. Biases that differ between
-    pairs leave corrected effects too large. A preference that no test finds counts as noise, as in
-    Clayton et al. (2025); ``net_bias`` is then 0.
     """
 
     uncorrected: Estimates = field(kw_only=True)
@@ -69,7 +58,7 @@ class Corrected(Estimates):
 
     def plot(self, **options: Any) -> Figure:
         """Draw corrected beside observed estimates; options as in ``figures.reliability.corrected_plot``."""
-        from ...figures.reliability import corrected_plot
+        from ...figures.conjoint.reliability import corrected_plot
 
         return corrected_plot(self, **options)
 
@@ -105,7 +94,7 @@ def estimate_corrected(request: Request, data: Data, correct: Correct) -> Correc
 def _whole(data: Data) -> pd.DataFrame:
     """The table with all columns: repeats are known by columns that no formula names."""
     if isinstance(data, str | Path):
-        from conjury.inference.parquet import read_parquet
+        from conjury.inference.tables.parquet import read_parquet
 
         return read_parquet(Path(data))
     return require_frame(data)

@@ -11,8 +11,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...results import Provenance, check_alpha
-from ...variables import require_column
+from ...frames.variables import require_column
+from ...numerics.intervals import check_alpha
+from ..estimates import Provenance
 from .agreement import resampled_sums
 from .repeats import Repeats, find_repeats
 from .rows import agreement_rows, position_row, unit_sums
@@ -58,7 +59,7 @@ class Reliability:
 
     def plot(self, **options: Any) -> Figure:
         """Draw agreement and its decomposition; options as in ``figures.reliability.reliability_plot``."""
-        from ...figures.reliability import reliability_plot
+        from ...figures.conjoint.reliability import reliability_plot
 
         return reliability_plot(self.frame, self.position, **options)
 

@@ -10,11 +10,13 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...formula import Formula
-from ...results import SHARE, UNBOUNDED, Estimates, stack, tidy
-from ..amce import amce
-from ..marginal_means import mm
+from ...frames.formula import Formula
+from ...numerics.intervals import SHARE, UNBOUNDED
+from ...results import stack, tidy
+from ..estimates import Estimates
 from ..request import make_request
+from ..verbs.amce import amce
+from ..verbs.marginal_means import mm
 from .agreement import Swapping, swapping
 from .correction import Corrected
 from .repeats import find_repeats, first_answers, presentations

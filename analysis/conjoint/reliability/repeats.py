@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import as_text
 from conjury.inference.errors import InputError
-from conjury.inference.tables import KEYS, POSITIONS, SWAPPED_SUFFIX, TABLES
+from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.schema import KEYS, POSITIONS, SWAPPED_SUFFIX, TABLES
 
-from ...variables import listed, require_column
+from ...frames.variables import listed, require_column
 from ..repeated import is_repeat
 
 SWAPPED, SAME = "swapped", "same"
@@ -64,32 +64,6 @@ def find_repeats(
     two profiles; where several earlier pairs show these in different positions, they stay unmatched. The
     same ``sample`` is preferred throughout. A row with ``sample`` above the first of its judge, prompt and
     pair is a further answer to the same presentation, and is matched with the first.
-
-    Parameters
-    ----------
-    choices : DataFrame
-        One row a profile, in the columns of the contract.
-    outcome : str
-        Column with 1 for the chosen profile.
-    features : sequence of str, optional
-        Attributes that make a profile where ``profile_id`` is missing; by default every
-        categorical column beyond the contract.
-
-    Returns
-    -------
-    Repeats
-
-    Raises
-    ------
-    InputError
-        For missing columns, pairs without two positions, and tables without any repeat.
-
-    Examples
-    --------
-    >>> shown = {"judge_id": ["r"] * 4, "pair_id": [1, 1, 2, 2], "position": list("ABAB"),
-    ...          "profile_id": [7, 9, 9, 7], "chosen": [1, 0, 0, 1], "repeat": [False] * 2 + [True] * 2}
-    >>> find_repeats(pd.DataFrame(shown)).pairs[["sides", "first", "again", "same"]].values.tolist()
-    [['swapped', 1.0, 0.0, 1.0]]
     """
     shown = presentations(choices, outcome, features)
     later = shown[shown["repeat"]]
@@ -150,7 +124,7 @@ def presentations(
 
 def _asked(choices: pd.DataFrame) -> pd.DataFrame:
     """Who was asked what, how often: string keys without missing values, shape (n, ...)."""
-    from conjury.inference.prepare import judge_of
+    from conjury.inference.readers.prepare import judge_of
 
     if "judge_kind" not in choices:
         choices = choices.assign(judge_kind="human")

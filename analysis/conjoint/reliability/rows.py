@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...results import vary
+from ...numerics.intervals import vary
 from .agreement import ENOUGH, Swapping, clustered_share, sign_test, swapping, swapping_error
 from .repeats import SAME, SWAPPED
 
@@ -113,14 +113,7 @@ class Verdict:
 
 
 def verdict(error: Swapping, n_repeats: int) -> Verdict:
-    """Say what an agreement allows to conclude: one verdict for a judge, from all of its repeats.
-
-    Examples
-    --------
-    >>> answers = swapping(np.repeat([1.0, 0.0], [90, 10]), np.full(100, True), np.arange(100))
-    >>> verdict(answers, 100).words
-    'Above chance: answers carry a stable preference, and effects can be corrected.'
-    """
+    """Say what an agreement allows to conclude: one verdict for a judge, from all of its repeats."""
     if not error.n_compared:
         return Verdict(f"None of the {n_repeats} repeats is answered twice; reliability is unknown.")
     share, apart = error.agreement, ""

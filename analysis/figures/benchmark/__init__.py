@@ -11,7 +11,7 @@ from .. import raters
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ...raters.result import RaterResult
+    from ..drawable import Drawable
     from ..labels import LabelKey
 
 DRAWN: dict[str, str] = {  # kind of result -> module of this folder with `draw` and `alt`
@@ -35,7 +35,7 @@ FURTHER: dict[str, dict[str, str]] = {  # kind of result -> further figure of it
 }
 
 
-def figure_of(result: RaterResult, **options: Any) -> Figure:
+def figure_of(result: Drawable, **options: Any) -> Figure:
     """Draw the figure of a result; kinds that raters share are drawn as there.
 
     ``part`` names a further figure: of scores "policies", what missing answers count as, and "recalls",
@@ -49,7 +49,7 @@ def figure_of(result: RaterResult, **options: Any) -> Figure:
     return drawn
 
 
-def alt_of(result: RaterResult, labels: Mapping[LabelKey, str] | None = None, part: str | None = None) -> str:
+def alt_of(result: Drawable, labels: Mapping[LabelKey, str] | None = None, part: str | None = None) -> str:
     """Describe the figure of a result, or a further one, in words, from its numbers."""
     module = _module(result.kind, part)
     if module is None:
@@ -57,12 +57,12 @@ def alt_of(result: RaterResult, labels: Mapping[LabelKey, str] | None = None, pa
     return str(import_module(f".{module}", __name__).alt(result, labels=labels))
 
 
-def is_drawn(result: RaterResult) -> bool:
+def is_drawn(result: Drawable) -> bool:
     """Whether a result has a figure."""
     return result.kind in DRAWN or result.kind in raters.DRAWN
 
 
-def further_figures(result: RaterResult) -> list[str]:
+def further_figures(result: Drawable) -> list[str]:
     """Names of further figures that a result can be drawn as, for ``part``."""
     if result.kind not in FURTHER:
         return [] if result.kind in DRAWN else raters.further_figures(result)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey, display_order
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names
@@ -24,21 +24,13 @@ VERSUS = "_vs_"
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw `annotators`: a panel for each distinction, a row for each stratum, a colour for a coefficient.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": "safe_vs_harmful", "coefficient": ["fleiss", "krippendorff"],
-    ...     "estimate": [0.5, 0.6], "lower": 0.4, "upper": 0.7, "boot_lower": None, "boot_upper": None})
-    >>> len(draw(RaterResult(frame, "annotators")).axes)
-    1
-    """
+    """Draw `annotators`: a panel for each distinction, a row for each stratum, a colour for a coefficient."""
     names = Names(labels)
     frame = shown_agreement(result)
     kinds = display_order(frame["coefficient"])
@@ -59,7 +51,7 @@ def draw(
     return draw_forest(forest, theme=theme, title=title)
 
 
-def shown_agreement(result: RaterResult) -> pd.DataFrame:
+def shown_agreement(result: Drawable) -> pd.DataFrame:
     """Rows with a value; bootstrap intervals take the place of others where there are any."""
     frame = result.frame[result.frame["estimate"].notna()]
     if frame.empty:
@@ -71,7 +63,7 @@ def shown_agreement(result: RaterResult) -> pd.DataFrame:
     )
 
 
-def rows_in_words(frame: pd.DataFrame, result: RaterResult, names: Names) -> list[str]:
+def rows_in_words(frame: pd.DataFrame, result: Drawable, names: Names) -> list[str]:
     """Stratum of each row."""
     by = strata_of(result.settings, frame)
     parts = [names.all(name, frame[name].astype("string").fillna("")) for name in by]
@@ -79,13 +71,7 @@ def rows_in_words(frame: pd.DataFrame, result: RaterResult, names: Names) -> lis
 
 
 def distinction_in_words(name: object, names: Names) -> str:
-    """What a dimension tells apart.
-
-    Examples
-    --------
-    >>> distinction_in_words("implicit_vs_explicit", Names(None)), distinction_in_words("harm", Names(None))
-    ('Implicit or explicit', 'Harm')
-    """
+    """What a dimension tells apart."""
     text = str(name)
     if VERSUS not in text:
         return names.of("dimension", text)
@@ -93,16 +79,8 @@ def distinction_in_words(name: object, names: Names) -> str:
     return " or ".join([first, *(level[:1].lower() + level[1:] for level in others)])
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say every coefficient, by distinction and stratum.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": "safe_vs_harmful", "coefficient": ["percent", "gwet"],
-    ...     "estimate": [0.5, 0.6], "lower": 0.4, "upper": 0.7, "boot_lower": None, "boot_upper": None})
-    >>> print(alt(RaterResult(frame, "annotators")))
-    Agreement of people. Safe or harmful, All items: Observed agreement 0.50, Gwet's AC 0.60.
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say every coefficient, by distinction and stratum."""
     names = Names(labels)
     frame = shown_agreement(result)
     frame = frame.assign(_row=rows_in_words(frame, result, names))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...benchmark.confusion import FEWEST_GOLD
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names
@@ -25,7 +25,7 @@ TICKS = {-4: "1/16", -2: "1/4", 0: "1", 2: "4", 4: "16"}
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -33,26 +33,7 @@ def draw(
     judges: Sequence[str] | None = None,
     task: str | None = None,
 ) -> Figure:
-    """Draw the ratios of `by_label` for one task: a panel for each judge, a row for each label.
-
-    Parameters
-    ----------
-    result : RaterResult
-    theme, labels, title
-        As everywhere; words of labels as ``(task, id)``.
-    judges : sequence of str, optional
-        By default all.
-    task : str, optional
-        By default the first.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "task": "harm", "label": ["no", "yes"], "n_gold": 10,
-    ...     "n_predicted": [5, 20], "ratio": [0.5, 2.0], "ratio_lower": [0.3, 1.5],
-    ...     "ratio_upper": [0.8, 3.0]})
-    >>> len(draw(RaterResult(frame, "by_label")).axes)
-    1
-    """
+    """Draw the ratios of `by_label` for one task: a panel for each judge, a row for each label."""
     names = Names(labels)
     frame, name = shown_labels(result, task)
     frame = _enough(frame)
@@ -82,7 +63,7 @@ def draw(
     return figure
 
 
-def shown_labels(result: RaterResult, task: str | None) -> tuple[pd.DataFrame, str]:
+def shown_labels(result: Drawable, task: str | None) -> tuple[pd.DataFrame, str]:
     """Rows of one task, by default the first, and its name."""
     frame, name = of_task(result.frame, task)
     return frame[frame["ratio"].notna()], name
@@ -99,17 +80,8 @@ def _powers(ratio: pd.Series[float]) -> np.ndarray:
         return np.clip(np.log2(ratio.to_numpy(float)), -FARTHEST, FARTHEST)
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say for each judge which labels are given most and least often, by how often they are gold.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "task": "harm", "label": ["no", "yes"], "n_gold": 10,
-    ...     "n_predicted": [5, 20], "ratio": [0.5, 2.0], "ratio_lower": [0.3, 1.5],
-    ...     "ratio_upper": [0.8, 3.0]})
-    >>> alt(RaterResult(frame, "by_label"))
-    'How often labels are given, for every time they are gold. gpt: Yes 2.0 times to No 0.5 times.'
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say for each judge which labels are given most and least often, by how often they are gold."""
     names = Names(labels)
     frame, task = shown_labels(result, None)
     frame = _enough(frame)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey
 from . import readings
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def is_told(result: RaterResult) -> bool:
+def is_told(result: Drawable) -> bool:
     """Whether answers were read by two rules."""
     return "compared" in result.extra
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -30,11 +30,11 @@ def draw(
     return readings.draw(_compared(result), theme=theme, labels=labels, title=title)
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Say for each prompt and judge how often two rules read the same."""
     told = readings.alt(_compared(result), labels)
     return told.replace("What became of the answers.", "Readings of the same answers by two rules.")
 
 
-def _compared(result: RaterResult) -> RaterResult:
+def _compared(result: Drawable) -> Drawable:
     return replace(result, frame=result.extra["compared"])

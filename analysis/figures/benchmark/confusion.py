@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import ColumnLabels, column_labels, inches, lines_high, wrap
 from ..labels import LabelKey, display_order
 from ..raters.naming import Names, add_legend, room_above
@@ -43,7 +43,7 @@ class _Layout:
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -51,24 +51,7 @@ def draw(
     judges: Sequence[str] | None = None,
     task: str | None = None,
 ) -> Figure:
-    """Draw the shares of `confusion` for one task, by default the first.
-
-    Parameters
-    ----------
-    result : RaterResult
-    theme, labels, title
-        As everywhere; words of labels as ``(task, id)``.
-    judges : sequence of str, optional
-        By default all.
-    task : str, optional
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "task": "harm", "gold": ["no", "no", "yes", "yes"],
-    ...     "predicted": ["no", "yes"] * 2, "n": [9, 1, 2, 8], "share": [0.9, 0.1, 0.2, 0.8]})
-    >>> len(draw(RaterResult(frame, "confusion")).axes)
-    2
-    """
+    """Draw the shares of `confusion` for one task, by default the first."""
     look, names = theme_named(theme), Names(labels)
     frame, name = shown_confusion(result, task)
     frame = of_judges(frame, judges)
@@ -137,7 +120,7 @@ def _name_columns(axes: Axes, below: ColumnLabels, *, in_layout: bool) -> None:
         label.set_in_layout(False)
 
 
-def shown_confusion(result: RaterResult, task: str | None) -> tuple[pd.DataFrame, str]:
+def shown_confusion(result: Drawable, task: str | None) -> tuple[pd.DataFrame, str]:
     """Rows of one task, pooled over strata, and its name."""
     frame, name = of_task(result.frame, task)
     keys = [key for key in ("judge", "prompt", "task", "gold", "predicted") if key in frame]
@@ -147,13 +130,7 @@ def shown_confusion(result: RaterResult, task: str | None) -> tuple[pd.DataFrame
 
 
 def right_answers(settings: Mapping[str, Any]) -> dict[str, str]:
-    """The answer that is right for gold labels of another name.
-
-    Examples
-    --------
-    >>> right_answers({"covers": {"harmful": ["implicit", "explicit"], "safe": ["safe"]}})
-    {'implicit': 'harmful', 'explicit': 'harmful', 'safe': 'safe'}
-    """
+    """The answer that is right for gold labels of another name."""
     covers: Mapping[str, Sequence[str]] = settings.get("covers") or {}
     return {str(label): str(name) for name, labels in covers.items() for label in labels}
 
@@ -241,16 +218,8 @@ def _frame(axes: Axes, x: int, y: int, look: Theme) -> None:
     )
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say for each judge how often each gold label is answered, and the most frequent mistake.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "task": "harm", "gold": ["no", "no", "yes", "yes"],
-    ...     "predicted": ["no", "yes"] * 2, "n": [9, 1, 2, 8], "share": [0.9, 0.1, 0.2, 0.8]})
-    >>> print(alt(RaterResult(frame, "confusion")))
-    How often each gold label got its own name. gpt: No 90%, Yes 80%; most frequent mistake: Yes called No.
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say for each judge how often each gold label is answered, and the most frequent mistake."""
     names = Names(labels)
     frame, task = shown_confusion(result, None)
     frame = frame.assign(_who=judges_in_words(frame, names))

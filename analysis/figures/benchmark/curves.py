@@ -143,11 +143,5 @@ def _draw_lines(axes: Axes, curves: Curves, here: pd.DataFrame, look: Theme) -> 
 
 
 def level_of(settings: Mapping[str, object]) -> str:
-    """Level of the intervals of a result.
-
-    Examples
-    --------
-    >>> level_of({"alpha": 0.1}), level_of({})
-    ('90%', '95%')
-    """
+    """Level of the intervals of a result."""
     return f"{100 * (1 - float(str(settings.get('alpha', 0.05)))):g}%"

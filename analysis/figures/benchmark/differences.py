@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names
@@ -25,7 +25,7 @@ JUDGES = "judge"
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -35,21 +35,6 @@ def draw(
     """Draw `differences`: a panel for each task and stratum, a row for each pair.
 
     More than eight judges are drawn as matrices of judges by judges.
-
-    Parameters
-    ----------
-    result : RaterResult
-    theme, labels, title
-        As everywhere.
-    metric : str, optional
-        By default the first.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"left": "gpt", "right": ["pal", "kim"], "task": "joke", "metric": "accuracy",
-    ...     "estimate": [0.1, 0.0], "lower": [0.05, -0.1], "upper": [0.2, 0.1], "p_adjusted": [0.01, 0.9]})
-    >>> len(draw(RaterResult(frame, "differences")).axes)
-    1
     """
     names = Names(labels)
     frame, kind = shown_metric(result, metric)
@@ -144,16 +129,8 @@ def _states(frame: pd.DataFrame, settings: Mapping[str, Any]) -> list[str]:
     return [HOLDS if value < alpha else OPEN for value in p]
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say how many pairs differ, and the largest difference, by task and stratum.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"left": "gpt", "right": ["pal", "kim"], "task": "joke", "metric": "accuracy",
-    ...     "estimate": [0.1, 0.0], "lower": [0.05, -0.1], "upper": [0.2, 0.1], "p_adjusted": [0.01, 0.9]})
-    >>> alt(RaterResult(frame, "differences")).replace("\N{MINUS SIGN}", "minus")
-    'Paired differences in accuracy. 1 of 2 pairs differ; largest: gpt minus pal +0.10 [0.05, 0.20].'
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say how many pairs differ, and the largest difference, by task and stratum."""
     names = Names(labels)
     frame, kind = shown_metric(result, None)
     frame = one_test(frame)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey, display_order
 from ..raters.naming import Names
 from .curves import Curves, draw_curves, level_of, places_of
@@ -19,21 +19,13 @@ if TYPE_CHECKING:
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw `length_effects`: a row of panels for each metric, a column for each task and stratum.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "prompt": "joke", "task": "joke", "metric": "accuracy",
-    ...     "length": [80.0, 300.0], "estimate": [0.3, 0.4], "lower": [0.2, 0.3], "upper": [0.4, 0.5]})
-    >>> len(draw(RaterResult(frame, "errors")).axes)
-    1
-    """
+    """Draw `length_effects`: a row of panels for each metric, a column for each task and stratum."""
     names = Names(labels)
     frame = result.frame[result.frame["estimate"].notna()]
     frame, places = placed(frame, result.settings, names)
@@ -58,16 +50,8 @@ def draw(
     return draw_curves(curves, theme=theme, title=title)
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the first metric of each judge on the shortest and on the longest items.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "prompt": "joke", "task": "joke", "metric": "accuracy",
-    ...     "length": [80.0, 300.0], "estimate": [0.3, 0.4], "lower": [0.2, 0.3], "upper": [0.4, 0.5]})
-    >>> alt(RaterResult(frame, "errors"))
-    'Accuracy by length. gpt: 0.30 at 80 characters, 0.40 at 300 characters.'
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say the first metric of each judge on the shortest and on the longest items."""
     names = Names(labels)
     frame = result.frame[result.frame["estimate"].notna()]
     kind = display_order(frame["metric"])[0]

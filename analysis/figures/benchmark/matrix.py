@@ -51,15 +51,7 @@ class Matrix:
 
 
 def matrix_of(frame: pd.DataFrame, holds: Sequence[bool] | NDArray[np.bool_]) -> Matrix:
-    """Arrange pairs, one a row of ``frame`` with ``left, right, estimate``, as a matrix.
-
-    Examples
-    --------
-    >>> pairs = pd.DataFrame({"left": ["a", "a", "b"], "right": ["b", "c", "c"],
-    ...     "estimate": [-0.2, 0.1, 0.3]})
-    >>> matrix_of(pairs, [True, False, True]).judges
-    ('b', 'a', 'c')
-    """
+    """Arrange pairs, one a row of ``frame`` with ``left, right, estimate``, as a matrix."""
     left, right = frame["left"].astype(str), frame["right"].astype(str)
     names = list(dict.fromkeys([*left, *right]))
     values = np.full((len(names), len(names)), np.nan)
@@ -77,21 +69,7 @@ def draw_matrices(
     frame: pd.DataFrame, holds: Sequence[bool], places: Sequence[str], names: Names, what: str,
     *, theme: str, title: str | None,
 ) -> Figure:  # fmt: skip
-    """Draw a matrix for each place (column ``_where``); a dot marks differences that stand out.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        ``left, right, estimate, _where``.
-    holds : sequence of bool
-        Of each row, whether the difference stands out.
-    places : sequence of str
-    names : Names
-    what : str
-        What differs, in words.
-    theme, title
-        As everywhere.
-    """
+    """Draw a matrix for each place (column ``_where``); a dot marks differences that stand out."""
     look = theme_named(theme)
     marked = np.asarray(holds, dtype=bool)
     made = {

@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names
@@ -27,21 +27,13 @@ MOST_TICKS = 5
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw the odds ratios of `mixed_logit`: a panel for each task and stratum, a row for each pair.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"left": ["pal"], "right": "gpt", "task": "joke", "metric": "log_odds",
-    ...     "estimate": [0.7], "lower": [0.1], "upper": [1.3], "odds_ratio": [2.0]})
-    >>> len(draw(RaterResult(frame, "mixed")).axes)
-    1
-    """
+    """Draw the odds ratios of `mixed_logit`: a panel for each task and stratum, a row for each pair."""
     names = Names(labels)
     frame = shown_odds(result)
     frame, panels = pairs_placed(frame, result.settings, names)
@@ -71,7 +63,7 @@ def _odds(value: float) -> str:
     return f"{value:g}" if value >= 1 else f"1/{1 / value:g}"
 
 
-def shown_odds(result: RaterResult) -> pd.DataFrame:
+def shown_odds(result: Drawable) -> pd.DataFrame:
     """Rows with finite log-odds."""
     frame = result.frame[result.frame["estimate"].notna()]
     if frame.empty:
@@ -79,16 +71,8 @@ def shown_odds(result: RaterResult) -> pd.DataFrame:
     return frame
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the odds ratio of each pair, by task and stratum.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"left": ["pal"], "right": "gpt", "task": "joke", "metric": "log_odds",
-    ...     "estimate": [0.7], "lower": [0.1], "upper": [1.3], "odds_ratio": [2.0]})
-    >>> alt(RaterResult(frame, "mixed"))
-    'Odds of a right answer, first by second. pal by gpt 2.00.'
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say the odds ratio of each pair, by task and stratum."""
     names = Names(labels)
     frame = shown_odds(result)
     frame, places = pairs_placed(frame, result.settings, names)

@@ -21,13 +21,7 @@ def strata_of(settings: Mapping[str, Any], frame: pd.DataFrame) -> list[str]:
 
 
 def of_task(frame: pd.DataFrame, task: str | None) -> tuple[pd.DataFrame, str]:
-    """Rows of one task, by default the first, and its name; InputError for one that is not there.
-
-    Examples
-    --------
-    >>> of_task(pd.DataFrame({"task": ["joke", "line"]}), "line")[1]
-    'line'
-    """
+    """Rows of one task, by default the first, and its name; InputError for one that is not there."""
     name = chosen(frame["task"], [task] if task else None, "task")[0]
     return frame[frame["task"].astype(str) == name], name
 
@@ -38,26 +32,12 @@ def of_judges(frame: pd.DataFrame, judges: Sequence[str] | None) -> pd.DataFrame
 
 
 def intervals_of(frame: pd.DataFrame) -> dict[str, pd.Series[float]]:
-    """Columns of a drawing that hold estimates and the ends of their intervals.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"estimate": [1], "lower": [0], "upper": [None], "p": 0.5})
-    >>> {name: column.tolist() for name, column in intervals_of(frame).items()}
-    {'estimate': [1.0], 'lower': [0.0], 'upper': [nan]}
-    """
+    """Columns of a drawing that hold estimates and the ends of their intervals."""
     return {name: frame[name].astype(float) for name in ("estimate", "lower", "upper")}
 
 
 def panels_in_words(frame: pd.DataFrame, columns: Sequence[str], names: Names) -> pd.Series[Any]:
-    """Task and strata of each row in words, without columns that hold one value only.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"task": "line", "language": ["en", "es"]})
-    >>> list(panels_in_words(frame, ["task", "language"], Names({("language", "en"): "English"})))
-    ['English', 'Es']
-    """
+    """Task and strata of each row in words, without columns that hold one value only."""
     telling = [name for name in columns if frame[name].nunique(dropna=False) > 1]
     parts = [names.all(name, frame[name].astype("string").fillna("")) for name in telling]
     joined = [", ".join(filter(None, row)) for row in zip(*parts, strict=True)] if parts else ""
@@ -65,14 +45,7 @@ def panels_in_words(frame: pd.DataFrame, columns: Sequence[str], names: Names) -
 
 
 def judges_in_words(frame: pd.DataFrame, names: Names, where: Sequence[str] = ("task",)) -> pd.Series[Any]:
-    """Judge of each row in words, with the prompt where a judge has several in one task and stratum.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "prompt": ["short", "long"], "task": "joke"})
-    >>> list(judges_in_words(frame, Names(None)))
-    ['gpt, Short', 'gpt, Long']
-    """
+    """Judge of each row in words, with the prompt where a judge has several in one task and stratum."""
     told = names_of_judges(frame["judge"], names)
     if "prompt" not in frame:
         return told
@@ -104,14 +77,7 @@ def in_order(shown: pd.Series[Any], frame: pd.DataFrame, columns: Sequence[str])
 
 
 def placed(frame: pd.DataFrame, settings: Mapping[str, Any], names: Names) -> tuple[pd.DataFrame, list[str]]:
-    """Add to each row its task and stratum (``_where``) and its judge (``_who``) in words; and all places.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "task": ["joke", "line"]})
-    >>> placed(frame, {}, Names(None))[1]
-    ['Joke', 'Line']
-    """
+    """Add to each row its task and stratum (``_where``) and its judge (``_who``) in words; and all places."""
     where = ["task", *strata_of(settings, frame)]
     told = frame.assign(
         _where=panels_in_words(frame, where, names), _who=judges_in_words(frame, names, where)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey
 from ..raters.naming import Names, chosen
 from .curves import Curves, draw_curves, level_of, places_of
@@ -24,30 +24,14 @@ USUAL = ("pass_at_k", "majority_of_k", "pass_all_k")
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
     metrics: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw `passes`: a row of panels for each metric, a column for each task and stratum.
-
-    Parameters
-    ----------
-    result : RaterResult
-    theme, labels, title
-        As everywhere.
-    metrics : sequence of str, optional
-        By default pass@k, the most frequent answer and pass^k, as far as they are there.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "prompt": "joke", "task": "joke", "metric": "pass_at_k",
-    ...     "k": [1, 2], "estimate": [0.3, 0.4], "lower": [0.2, 0.3], "upper": [0.4, 0.5]})
-    >>> len(draw(RaterResult(frame, "passes")).axes)
-    1
-    """
+    """Draw `passes`: a row of panels for each metric, a column for each task and stratum."""
     names = Names(labels)
     frame, kinds = shown_passes(result, metrics)
     frame, places = placed(frame, result.settings, names)
@@ -73,7 +57,7 @@ def draw(
     return draw_curves(curves, theme=theme, title=title)
 
 
-def shown_passes(result: RaterResult, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, list[str]]:
+def shown_passes(result: Drawable, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, list[str]]:
     """Rows of the metrics that are drawn, and their names."""
     there = chosen(result.frame["metric"], metrics, "metric")
     kinds = there if metrics else [kind for kind in USUAL if kind in there] or there[:1]
@@ -85,16 +69,8 @@ def shown_passes(result: RaterResult, metrics: Sequence[str] | None) -> tuple[pd
     return frame, kinds
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the first metric of each judge with one and with the most answers.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "prompt": "joke", "task": "joke", "metric": "pass_at_k",
-    ...     "k": [1, 2], "estimate": [0.3, 0.4], "lower": [0.2, 0.3], "upper": [0.4, 0.5]})
-    >>> alt(RaterResult(frame, "passes"))
-    'At least one of k right (pass@k): gpt 0.30 (k = 1) to 0.40 (k = 2).'
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say the first metric of each judge with one and with the most answers."""
     names = Names(labels)
     frame, kinds = shown_passes(result, None)
     frame = frame[(frame["metric"] == kinds[0]) & ~frame["judge"].isin(list(BASELINES))]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey, display_order
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def is_told(result: RaterResult) -> bool:
+def is_told(result: Drawable) -> bool:
     """Whether rules for missing answers differ in any score."""
     frame = result.frame[result.frame["judge_kind"] != BASELINE]
     keys = [
@@ -33,22 +33,13 @@ def is_told(result: RaterResult) -> bool:
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw the first metric of `scores`: a panel for each task and stratum, a colour for each rule.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "judge_kind": "model", "prompt": "joke", "task": "joke",
-    ...     "missing": ["wrong", "missing"], "metric": "accuracy", "estimate": [0.4, 0.5],
-    ...     "lower": [0.3, 0.4], "upper": [0.5, 0.6]})
-    >>> len(draw(RaterResult(frame, "scores")).axes)
-    1
-    """
+    """Draw the first metric of `scores`: a panel for each task and stratum, a colour for each rule."""
     names = Names(labels)
     frame, kinds = shown_scores(result, None)
     frame = frame[(frame["judge_kind"] != BASELINE) & (frame["metric"] == kinds[0])]
@@ -72,14 +63,7 @@ def draw(
 
 
 def policies_apart(frame: pd.DataFrame) -> list[str]:
-    """Rules for missing answers, without those that give the same scores as an earlier one.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"missing": ["wrong", "missing", "study"], "estimate": [0.1, 0.2, 0.2]})
-    >>> policies_apart(frame)
-    ['wrong', 'missing']
-    """
+    """Rules for missing answers, without those that give the same scores as an earlier one."""
     found: dict[str, list[float]] = {}
     for name in display_order(frame["missing"]):
         values = frame.loc[frame["missing"].astype(str) == name, "estimate"].fillna(-1).round(9).tolist()
@@ -88,17 +72,8 @@ def policies_apart(frame: pd.DataFrame) -> list[str]:
     return list(found)
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say by how much the rules move the first metric of each judge, at most.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "judge_kind": "model", "prompt": "joke", "task": "joke",
-    ...     "missing": ["wrong", "missing"], "metric": "accuracy", "estimate": [0.4, 0.5],
-    ...     "lower": [0.3, 0.4], "upper": [0.5, 0.6]})
-    >>> alt(RaterResult(frame, "scores"))
-    'Accuracy under every rule for missing answers: gpt 0.40 to 0.50.'
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say by how much the rules move the first metric of each judge, at most."""
     names = Names(labels)
     frame, kinds = shown_scores(result, None)
     frame = frame[(frame["judge_kind"] != BASELINE) & (frame["metric"] == kinds[0])]

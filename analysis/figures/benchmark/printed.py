@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import wrap
 from ..labels import LabelKey, display_order
 from ..raters.naming import Names, add_legend, room_above
@@ -28,21 +28,13 @@ SIZE = 8.6
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw printed numbers of `jokes_beside` or `harm_beside` against ours, a panel for each metric.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"metric": ["accuracy", "auc"], "printed": [0.2, 0.5],
-    ...     "recomputed": [0.2, 0.51], "aligned": [0.3, 0.52]})
-    >>> len(draw(RaterResult(frame, "beside_print")).axes)
-    2
-    """
+    """Draw printed numbers of `jokes_beside` or `harm_beside` against ours, a panel for each metric."""
     look, names = theme_named(theme), Names(labels)
     frame = result.frame
     metrics = display_order(frame["metric"])
@@ -81,13 +73,7 @@ def series_of(frame: pd.DataFrame) -> dict[str, str]:
 
 
 def printed_metric(metric: str, names: Names) -> str:
-    """A metric in words; agreement names what is told apart.
-
-    Examples
-    --------
-    >>> printed_metric("macro_f1", Names(None)), printed_metric("safe_vs_harmful percent", Names(None))
-    ('Macro-F1', 'Observed agreement: safe or harmful')
-    """
+    """A metric in words; agreement names what is told apart."""
     dimension, gap, coefficient = metric.partition(" ")
     if not gap:
         return metric_in_words(metric)
@@ -118,16 +104,8 @@ def _draw_points(axes: Axes, here: pd.DataFrame, series: list[str], look: Theme)
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say for each metric how many numbers are compared and how far they are apart.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"metric": ["accuracy", "accuracy"], "printed": [0.2, 0.5],
-    ...     "recomputed": [0.2, 0.51]})
-    >>> alt(RaterResult(frame, "beside_print"))
-    'Printed numbers against ours. Accuracy: 2 numbers, largest difference 0.0100.'
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say for each metric how many numbers are compared and how far they are apart."""
     names = Names(labels)
     told = ["Printed numbers against ours."]
     for metric, own in result.frame.groupby(result.frame["metric"].astype(str), sort=False):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import inches, more_lines, wrap
 from ..labels import LabelKey, display_order
 from ..raters.naming import Names, add_legend, room_above
@@ -28,21 +28,13 @@ PLACES = {name: k for statuses in (STATUSES, READINGS) for k, name in enumerate(
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw `readings`: a panel for each prompt, a bar for each judge and rule, shares of what came of it.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "prompt": "joke", "rule": "label/strict@1",
-    ...     "status": ["ok", "empty"], "n": [9, 1], "share": [0.9, 0.1]})
-    >>> len(draw(RaterResult(frame, "readings")).axes)
-    1
-    """
+    """Draw `readings`: a panel for each prompt, a bar for each judge and rule, shares of what came of it."""
     look, names = theme_named(theme), Names(labels)
     frame = result.frame[result.frame["n"] > 0]
     frame = frame.assign(_row=rows_in_words(frame, names))
@@ -116,16 +108,8 @@ def _draw_bars(
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say for each prompt and judge what share of answers met each end.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "prompt": "joke", "rule": "label/strict@1",
-    ...     "status": ["ok", "empty"], "n": [9, 1], "share": [0.9, 0.1]})
-    >>> alt(RaterResult(frame, "readings"))
-    'What became of the answers. Joke: gpt answered 90%, empty 10%.'
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say for each prompt and judge what share of answers met each end."""
     names = Names(labels)
     frame = result.frame[result.frame["n"] > 0]
     frame = frame.assign(_row=rows_in_words(frame, names))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey, display_order
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PREFIX = "recall_"
 
 
-def is_told(result: RaterResult) -> bool:
+def is_told(result: Drawable) -> bool:
     """Whether there are recalls of two levels of gold."""
     return result.frame["metric"].astype(str).str.startswith(PREFIX).sum() > 0 and (
         result.frame.loc[result.frame["metric"].astype(str).str.startswith(PREFIX), "metric"].nunique() > 1
@@ -30,23 +30,14 @@ def is_told(result: RaterResult) -> bool:
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
     missing: str | None = None,
 ) -> Figure:
-    """Draw the recalls of `scores`: a panel for each stratum, a row for each judge, a colour for each level.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "judge_kind": "model", "prompt": "joke", "task": "harm",
-    ...     "missing": "wrong", "metric": ["recall_implicit", "recall_explicit"], "estimate": [0.4, 0.7],
-    ...     "lower": [0.3, 0.6], "upper": [0.5, 0.8]})
-    >>> len(draw(RaterResult(frame, "scores")).axes)
-    1
-    """
+    """Draw the recalls of `scores`: a panel for each stratum, a row for each judge, a colour for each level."""
     names = Names(labels)
     frame, policy = _shown(result, missing)
     frame, panels = placed(frame, result.settings, names)
@@ -68,7 +59,7 @@ def draw(
     return draw_forest(forest, theme=theme, title=title)
 
 
-def _shown(result: RaterResult, missing: str | None) -> tuple[pd.DataFrame, str]:
+def _shown(result: Drawable, missing: str | None) -> tuple[pd.DataFrame, str]:
     metric = result.frame["metric"].astype(str)
     frame = result.frame[metric.str.startswith(PREFIX) & (result.frame["judge_kind"] != BASELINE)]
     policy = policy_of(frame, missing)
@@ -77,17 +68,8 @@ def _shown(result: RaterResult, missing: str | None) -> tuple[pd.DataFrame, str]
     return frame[frame["estimate"].notna()], policy
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say how often each judge finds each kind of gold label, by stratum.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "judge_kind": "model", "prompt": "joke", "task": "harm",
-    ...     "missing": "wrong", "metric": ["recall_implicit", "recall_explicit"], "estimate": [0.4, 0.7],
-    ...     "lower": [0.3, 0.6], "upper": [0.5, 0.8]})
-    >>> alt(RaterResult(frame, "scores"))
-    'Share of each kind of gold label that was found. gpt: Implicit 40%, Explicit 70%.'
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say how often each judge finds each kind of gold label, by stratum."""
     names = Names(labels)
     frame, _ = _shown(result, None)
     frame, places = placed(frame, result.settings, names)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey, display_order
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names, chosen
@@ -20,30 +20,14 @@ if TYPE_CHECKING:
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
     metric: str | None = None,
 ) -> Figure:
-    """Draw `robustness`: a panel for each task and stratum, a row for each judge, a colour for each kind.
-
-    Parameters
-    ----------
-    result : RaterResult
-    theme, labels, title
-        As everywhere; words of kinds of perturbation as ``("condition", id)``.
-    metric : str, optional
-        By default the first.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "task": "joke", "condition": ["typos", "drift"],
-    ...     "metric": "accuracy", "estimate": [-0.1, 0.0], "lower": -0.2, "upper": 0.1})
-    >>> len(draw(RaterResult(frame, "robustness")).axes)
-    1
-    """
+    """Draw `robustness`: a panel for each task and stratum, a row for each judge, a colour for each kind."""
     names = Names(labels)
     frame, kind = shown_metric(result, metric)
     frame, panels = placed(frame, result.settings, names)
@@ -65,23 +49,15 @@ def draw(
     return draw_forest(forest, theme=theme, title=title)
 
 
-def shown_metric(result: RaterResult, metric: str | None) -> tuple[pd.DataFrame, str]:
+def shown_metric(result: Drawable, metric: str | None) -> tuple[pd.DataFrame, str]:
     """Rows of one metric, by default the first, and its name."""
     kind = chosen(result.frame["metric"], [metric] if metric else None, "metric")[0]
     frame = result.frame[(result.frame["metric"] == kind) & result.frame["estimate"].notna()]
     return frame, kind
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the difference of each judge under each kind of perturbation, by task and stratum.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": "gpt", "task": "joke", "condition": ["typos", "drift"],
-    ...     "metric": "accuracy", "estimate": [-0.1, 0.0], "lower": -0.2, "upper": 0.1})
-    >>> print(alt(RaterResult(frame, "robustness")))
-    Accuracy of perturbed minus unperturbed items. gpt: Typos -0.10 [-0.20, 0.10], Drift +0.00 [-0.20, 0.10].
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say the difference of each judge under each kind of perturbation, by task and stratum."""
     names = Names(labels)
     frame, kind = shown_metric(result, None)
     frame, places = placed(frame, result.settings, names)

@@ -9,8 +9,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...benchmark.baselines import MAJORITY, MAJORITY_BY_STRATUM
-from ...raters.result import RaterResult
+from ...benchmark.metrics import MAJORITY, MAJORITY_BY_STRATUM
+from ..drawable import Drawable
 from ..labels import LabelKey
 from ..raters.forest import Forest, draw_forest
 from ..raters.naming import Names, chosen
@@ -27,7 +27,7 @@ MOST_ACROSS = 6
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -38,24 +38,6 @@ def draw(
     """Draw `scores`: a panel for each metric, task and stratum, a row for each judge.
 
     Lines are baselines; where the most frequent label of each stratum is one, that of all is not drawn.
-
-    Parameters
-    ----------
-    result : RaterResult
-    theme, labels, title
-        As everywhere.
-    metrics : sequence of str, optional
-        By default accuracy and macro-F1, as far as they are there.
-    missing : str, optional
-        What no answer counts as; by default as wrong.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": ["gpt", "random"], "judge_kind": ["model", "baseline"],
-    ...     "prompt": "joke", "task": "joke", "missing": "wrong", "metric": "accuracy",
-    ...     "estimate": [0.4, 0.1], "lower": [0.3, 0.1], "upper": [0.5, 0.1]})
-    >>> len(draw(RaterResult(frame, "scores")).axes)
-    1
     """
     names = Names(labels)
     frame, kinds = shown_scores(result, metrics)
@@ -91,7 +73,7 @@ def draw(
     return draw_forest(forest, theme=theme, title=title)
 
 
-def shown_scores(result: RaterResult, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, list[str]]:
+def shown_scores(result: Drawable, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, list[str]]:
     """Rows of the metrics that are drawn, and their names."""
     there = chosen(result.frame["metric"], metrics, "metric")
     usual = [kind for kind in USUAL if kind in there] or [kind for kind in OTHERS if kind in there]
@@ -121,17 +103,8 @@ def _joined(metric: str, place: str) -> str:
     return f"{metric}: {place}" if place else metric
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the score of each judge by task and stratum, and what trivial judges reach.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"judge": ["gpt", "random"], "judge_kind": ["model", "baseline"],
-    ...     "prompt": "joke", "task": "joke", "missing": "wrong", "metric": "accuracy",
-    ...     "estimate": [0.4, 0.1], "lower": [0.3, 0.1], "upper": [0.5, 0.1]})
-    >>> alt(RaterResult(frame, "scores"))
-    'Accuracy, no answer counts as wrong: gpt 0.40 [0.30, 0.50]; Random label 0.10.'
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say the score of each judge by task and stratum, and what trivial judges reach."""
     names = Names(labels)
     frame, kinds = shown_scores(result, None)
     policy = policy_of(frame, None)

@@ -62,13 +62,7 @@ OTHER_LABEL = "other label"
 
 
 def metric_in_words(name: object, levels: dict[str, str] | None = None) -> str:
-    """A metric in words; recall on a level names the level.
-
-    Examples
-    --------
-    >>> metric_in_words("macro_f1"), metric_in_words("recall_implicit"), metric_in_words("f1_dark")
-    ('Macro-F1', 'Recall: implicit', 'F1: dark')
-    """
+    """A metric in words; recall on a level names the level."""
     text = str(name)
     if text in METRICS:
         return METRICS[text]
@@ -80,24 +74,12 @@ def metric_in_words(name: object, levels: dict[str, str] | None = None) -> str:
 
 
 def policy_in_words(policy: str) -> str:
-    """What a missing answer counts as, as a heading.
-
-    Examples
-    --------
-    >>> policy_in_words("missing")
-    'No answer is left out'
-    """
+    """What a missing answer counts as, as a heading."""
     text = MISSING.get(policy, policy)
     return text[:1].upper() + text[1:]
 
 
 def rule_in_words(rule: object) -> str:
-    """The name of a reading rule without its form and version.
-
-    Examples
-    --------
-    >>> rule_in_words("line_labels/lenient@1"), rule_in_words("label/published_v1@1")
-    ('lenient', 'as published (v1)')
-    """
+    """The name of a reading rule without its form and version."""
     name = str(rule).rpartition("/")[2].partition("@")[0]
     return RULES.get(name, name.replace("_", " "))

@@ -11,7 +11,7 @@ from conjury.inference.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ...raters.result import RaterResult
+    from ..drawable import Drawable
     from ..labels import LabelKey
 
 DRAWN: dict[str, str] = {  # kind of result -> module of this folder with `draw` and `alt`
@@ -48,7 +48,7 @@ FURTHER: dict[str, dict[str, str]] = {  # kind of result -> further figure of it
 }
 
 
-def figure_of(result: RaterResult, **options: Any) -> Figure:
+def figure_of(result: Drawable, **options: Any) -> Figure:
     """Draw the figure of a result; InputError for results that have none.
 
     ``part`` names a further figure: "radar" of means, "pairs" of agreement, "epsilon" of the replacement
@@ -65,13 +65,13 @@ def figure_of(result: RaterResult, **options: Any) -> Figure:
     return drawn
 
 
-def alt_of(result: RaterResult, labels: Mapping[LabelKey, str] | None = None, part: str | None = None) -> str:
+def alt_of(result: Drawable, labels: Mapping[LabelKey, str] | None = None, part: str | None = None) -> str:
     """Describe the figure of a result, or a further one, in words, from its numbers."""
     module = import_module(f".{_module(result.kind, part)}", __name__)
     return str(module.alt(result, labels=labels))
 
 
-def further_figures(result: RaterResult) -> list[str]:
+def further_figures(result: Drawable) -> list[str]:
     """Names of further figures that a result can be drawn as, for ``part``."""
     return [part for part in FURTHER.get(result.kind, {}) if _DRAWABLE[part](result)]
 
@@ -80,11 +80,11 @@ def _module(kind: str, part: str | None) -> str:
     return FURTHER.get(kind, {}).get(str(part), DRAWN[kind])
 
 
-def _has_radar(result: RaterResult) -> bool:
+def _has_radar(result: Drawable) -> bool:
     return len(result.settings.get("by") or ()) == 1 and result.frame["dimension"].nunique() > 2
 
 
-def _has_pairs(result: RaterResult) -> bool:
+def _has_pairs(result: Drawable) -> bool:
     from .agreement_pairs import SHARED
 
     pairs = result.extra.get("pairs")
@@ -93,13 +93,13 @@ def _has_pairs(result: RaterResult) -> bool:
     return bool((pairs["estimate"].notna() & (pairs["n_items"] >= SHARED)).any())
 
 
-def _has_check(result: RaterResult) -> bool:
+def _has_check(result: Drawable) -> bool:
     from .predictive import predicted_shares
 
     return not predicted_shares(result).empty
 
 
-_DRAWABLE: dict[str, Callable[[RaterResult], bool]] = {
+_DRAWABLE: dict[str, Callable[[Drawable], bool]] = {
     "radar": _has_radar,
     "pairs": _has_pairs,
     "certainty": lambda result: "items" in result.extra,

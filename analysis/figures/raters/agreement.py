@@ -9,8 +9,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...raters.coefficients.comparisons import AGAIN
-from ...raters.result import RaterResult
+from ...raters.agreement.comparisons import AGAIN
+from ..drawable import Drawable
 from ..labels import LabelKey, display_order
 from .forest import Forest, draw_forest
 from .naming import Names, chosen
@@ -25,7 +25,7 @@ MODELS = "model"
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -34,27 +34,7 @@ def draw(
     weights: str | None = None,
     dimensions: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw coefficients of `agreement`, with bootstrap intervals where there are any.
-
-    Parameters
-    ----------
-    result : RaterResult
-    theme, labels, title
-        As everywhere.
-    coefficients : sequence of str, optional
-        By default Krippendorff's alpha and Gwet's AC, where they were computed.
-    weights : str, optional
-        Of the coefficients that have weights; by default ordinal ones, where they were used.
-    dimensions : sequence of str, optional
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": "wit", "among": "human", "against": [None, "gpt"],
-    ...     "coefficient": "gwet", "weights": "nominal", "estimate": [0.5, 0.2], "lower": [0.4, 0.1],
-    ...     "upper": [0.6, 0.3], "boot_lower": None, "boot_upper": None})
-    >>> len(draw(RaterResult(frame, "agreement")).axes)
-    1
-    """
+    """Draw coefficients of `agreement`, with bootstrap intervals where there are any."""
     names = Names(labels)
     frame, kinds, weighting = _shown(result, coefficients, weights)
     wanted = chosen(frame["dimension"], dimensions, "dimension")
@@ -83,7 +63,7 @@ def draw(
 
 
 def _shown(
-    result: RaterResult, coefficients: Sequence[str] | None, weights: str | None
+    result: Drawable, coefficients: Sequence[str] | None, weights: str | None
 ) -> tuple[pd.DataFrame, list[str], str | None]:
     """Rows to draw, their coefficients, and the weights of those that have any."""
     frame = result.frame.assign(dimension=result.frame["dimension"].astype("string").fillna(""))
@@ -126,14 +106,7 @@ def panels_in_words(frame: pd.DataFrame, names: Names) -> list[str]:
 
 
 def compared_in_words(frame: pd.DataFrame, names: Names) -> list[str]:
-    """Who is compared in each row of a table of `agreement`.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"among": ["human", "model", "human"], "against": [None, None, "gpt"]})
-    >>> compared_in_words(frame, Names(None))
-    ['People among themselves', 'Models among themselves', 'People with gpt']
-    """
+    """Who is compared in each row of a table of `agreement`."""
     told = []
     for among, against in zip(frame["among"], frame["against"], strict=True):
         if str(among).endswith(AGAIN):
@@ -147,18 +120,8 @@ def compared_in_words(frame: pd.DataFrame, names: Names) -> list[str]:
     return told
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the first coefficient that is drawn, by dimension and who is compared.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": "wit", "among": "human", "against": [None, "gpt"],
-    ...     "coefficient": "gwet", "weights": "nominal", "estimate": [0.5, 0.2], "lower": [0.4, 0.1],
-    ...     "upper": [0.6, 0.3], "boot_lower": None, "boot_upper": None})
-    >>> print(alt(RaterResult(frame, "agreement")))  # doctest: +NORMALIZE_WHITESPACE
-    Gwet's AC (exact agreement). Wit: People among themselves 0.50 [0.40, 0.60]; People with gpt 0.20 [0.10,
-    0.30].
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say the first coefficient that is drawn, by dimension and who is compared."""
     names = Names(labels)
     frame, kinds, weighting = _shown(result, None, None)
     frame = frame[frame["coefficient"] == kinds[0]]

@@ -11,7 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...raters.ratings import HUMAN
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import HEADING, heading, inches, lines_high, more_lines, wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
@@ -31,7 +31,7 @@ BESIDE = 1.0  # inches of the colour bar and its labels
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -44,28 +44,6 @@ def draw(
     """Draw the table ``pairs`` of `agreement`: of many raters one dimension, of few all.
 
     Pairs without a value are grey.
-
-    Parameters
-    ----------
-    result : RaterResult
-        Of `agreement`, or one whose frame is that table.
-    theme, labels, title
-        As everywhere.
-    coefficient : {"cohen", "percent"}, optional
-        By default Cohen's kappa, where it was computed.
-    weights : str, optional
-        By default ordinal ones, where they were used.
-    dimensions : sequence of str, optional
-    least : int
-        Items that a pair must share to have its value shown.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": "wit", "judge": "ann", "other": ["bob", "gpt"],
-    ...     "judge_kind": "human", "other_kind": ["human", "model"], "coefficient": "cohen",
-    ...     "weights": "nominal", "estimate": [0.5, 0.2], "n_items": 80})
-    >>> len(draw(RaterResult(frame, "agreement_pairs")).axes)
-    2
     """
     look, names = theme_named(theme), Names(labels)
     frame, kind, weighting = _shown(result, coefficient, weights)
@@ -118,9 +96,7 @@ def draw(
     return figure
 
 
-def _shown(
-    result: RaterResult, coefficient: str | None, weights: str | None
-) -> tuple[pd.DataFrame, str, str]:
+def _shown(result: Drawable, coefficient: str | None, weights: str | None) -> tuple[pd.DataFrame, str, str]:
     """Rows to draw, their coefficient and weights."""
     frame = result.extra.get("pairs") if result.kind == "agreement" else result.frame
     if frame is None or frame.empty:
@@ -200,17 +176,8 @@ def _draw_map(
     return shade
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the range of the pairs that share enough items, by dimension.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": "wit", "judge": "ann", "other": ["bob", "gpt"],
-    ...     "judge_kind": "human", "other_kind": ["human", "model"], "coefficient": "cohen",
-    ...     "weights": "nominal", "estimate": [0.5, 0.2], "n_items": 80})
-    >>> print(alt(RaterResult(frame, "agreement_pairs")))
-    Cohen's κ (exact agreement) of pairs of raters. Wit: from 0.20 (ann and gpt) to 0.50 (ann and bob).
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say the range of the pairs that share enough items, by dimension."""
     names = Names(labels)
     frame, kind, weighting = _shown(result, None, None)
     frame = frame.assign(panel=panels_in_words(frame, names), estimate=_enough(frame, SHARED))

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    from ...raters.result import RaterResult
+    from ..drawable import Drawable
 
 LOWEST, LONGEST = 0.21, 1.4
 
 
 def draw_annotators(
-    result: RaterResult,
+    result: Drawable,
     model: str | None = None,
     *,
     theme: str = "light",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ...raters.result import RaterResult
+    from ..drawable import Drawable
 
 STATED = "as stated"
 PANEL = 2.1
@@ -25,7 +25,7 @@ SAME = 0.005
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -35,19 +35,6 @@ def draw(
 
     Solid lines are the model as stated; dashed ones a model that is behind people by epsilon, which should
     not pass.
-
-    Parameters
-    ----------
-    result : RaterResult
-        As from `conjury.analysis.raters.replacement.alt_test_power`.
-    theme, title
-        As in other figures.
-    labels : mapping, optional
-        Not used: nothing here has an id.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     look, frame = theme_named(theme), result.frame
     stated = frame[frame["scenario"] == STATED]
@@ -80,7 +67,7 @@ def draw(
     return figure
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Describe power in words: items needed, and the largest rate of false passing."""
     target = float(result.settings["target"])
     told = [
@@ -102,13 +89,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
 
 
 def scenario_name(row: Mapping[Any, Any]) -> str:
-    """Which model a row of power is about, by how it agrees with people.
-
-    Examples
-    --------
-    >>> scenario_name({"scenario": "as stated", "human_agreement": 0.49, "model_agreement": 0.49})
-    'As good as a person'
-    """
+    """Which model a row of power is about, by how it agrees with people."""
     if row["scenario"] != STATED:
         return "Behind people by epsilon"
     model, human = float(row["model_agreement"]), float(row["human_agreement"])

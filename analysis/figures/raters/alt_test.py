@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    from ...raters.result import RaterResult
+    from ..drawable import Drawable
 
 SCORINGS = {
     "accuracy": "Exact agreement",
@@ -32,7 +32,7 @@ QUANTITIES = {"winning_rate": "Winning rate", "advantage_probability": "Advantag
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     show: Literal["models", "annotators"] = "models",
     model: str | None = None,
@@ -40,32 +40,7 @@ def draw(
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw the alternative annotator test.
-
-    Parameters
-    ----------
-    result : RaterResult
-        As from `conjury.analysis.raters.replacement.alt_test`.
-    show : {"models", "annotators"}
-        Both rates of each model, dimension and scoring; or the differences between each annotator and one
-        model.
-    model : str, optional
-        Whose annotators; needed where the result holds several.
-    theme : {"light", "dark"}
-    labels : mapping, optional
-        ``("judges", id)``, ``("dimension", id)`` and ``("scoring", id)`` to words.
-    title : str, optional
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Filled points pass (win), hollow ones do not.
-
-    Raises
-    ------
-    InputError
-        For an unknown model, or annotators of several models at once.
-    """
+    """Draw the alternative annotator test."""
     if show == "annotators":
         from .alt_annotators import draw_annotators
 
@@ -102,7 +77,7 @@ def draw(
     return figure
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Describe the test in words: which models pass, with their rates."""
     told, named = [], Names(labels)
     several = result.frame["dimension"].nunique() > 1

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...raters.descriptive.strata import OVERALL
+from ...raters.descriptive.scores import OVERALL
 from ...raters.ratings import HUMAN
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey, display_order
 from .forest import Forest, draw_forest
 from .naming import Names, chosen, strata_columns
@@ -24,7 +24,7 @@ NULL = {"sd_ratio": 1.0, "sd_ratio_one_person": 1.0, "drop_ratio": 1.0}
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -35,13 +35,6 @@ def draw(
     """Draw `biases` of all items; dashed lines show what a rater like the people would have.
 
     ``quantities`` chooses panels: any of the column ``quantity``.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "bias": "positivity",
-    ...     "quantity": "difference", "estimate": 0.4, "lower": 0.2, "upper": 0.6})
-    >>> len(draw(RaterResult(frame, "biases")).axes)
-    1
     """
     names = Names(labels)
     frame = overall(result)
@@ -68,7 +61,7 @@ def draw(
     return draw_forest(forest, theme=theme, title=title)
 
 
-def overall(result: RaterResult) -> pd.DataFrame:
+def overall(result: Drawable) -> pd.DataFrame:
     """The rows of all items."""
     frame = result.frame
     for name in strata_columns(frame, "estimate"):
@@ -76,16 +69,8 @@ def overall(result: RaterResult) -> pd.DataFrame:
     return frame
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the biases of each model on the last dimension.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "bias": "positivity",
-    ...     "quantity": "difference", "estimate": 0.4, "lower": 0.2, "upper": 0.6})
-    >>> alt(RaterResult(frame, "biases"))
-    'Biases of models as raters, Wit. gpt: higher than people 0.40 [0.20, 0.60].'
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say the biases of each model on the last dimension."""
     names, frame = Names(labels), overall(result)
     last = display_order(frame["dimension"])[-1]
     frame = frame[(frame["dimension"] == last) & frame["quantity"].isin(SHOWN)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey
 from .forest import Forest, draw_forest
 from .naming import Names
@@ -27,19 +27,13 @@ BASELINES = {"winning_rate": 0.5, "closer_than_human": 0.5, "better_than_human":
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw both answers: a panel a quantity, a row a model (and dimension).
-
-    Parameters
-    ----------
-    result : RaterResult
-        ``dimension, model, quantity`` (keys of ``ANSWERS``), ``estimate, lower, upper``.
-    """
+    """Draw both answers: a panel a quantity, a row a model (and dimension)."""
     names, frame = Names(labels), result.frame
     rows = row_names(frame, names)
     table = pd.DataFrame(
@@ -60,7 +54,7 @@ def draw(
     return draw_forest(forest, theme=theme, title=title)
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Read the numbers of each model out."""
     names, frame = Names(labels), result.frame
     told = []

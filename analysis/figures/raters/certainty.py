@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey, display_order
 from ..theme import new_figure, styled, theme_named
 from .naming import Names, add_legend, room_above
@@ -23,21 +23,13 @@ HATCHES = ("", "////", "....")  # after the last colour they begin again
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw a histogram of `label_model`'s items, coloured by the most probable class.
-
-    Examples
-    --------
-    >>> items = pd.DataFrame({"item_id": ["a", "a", "b", "b"], "label": ["no", "yes"] * 2,
-    ...     "probability": [0.9, 0.1, 0.3, 0.7], "most_probable": [True, False, False, True]})
-    >>> len(draw(RaterResult(pd.DataFrame(), "label_certainty", extra={"items": items})).axes)
-    1
-    """
+    """Draw a histogram of `label_model`'s items, coloured by the most probable class."""
     look, names = theme_named(theme), Names(labels)
     best = certainty(result)
     classes = display_order(best["label"])
@@ -78,22 +70,14 @@ def draw(
     return figure
 
 
-def certainty(result: RaterResult) -> pd.DataFrame:
+def certainty(result: Drawable) -> pd.DataFrame:
     """The most probable class of each item, once: ``item_id, label, probability``."""
     items = result.extra["items"]
     return items[items["most_probable"]].drop_duplicates("item_id")[["item_id", "label", "probability"]]
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say how many items have a class that is all but certain.
-
-    Examples
-    --------
-    >>> items = pd.DataFrame({"item_id": ["a", "a", "b", "b"], "label": ["no", "yes"] * 2,
-    ...     "probability": [0.99, 0.01, 0.3, 0.7], "most_probable": [True, False, False, True]})
-    >>> print(alt(RaterResult(pd.DataFrame(), "label_certainty", extra={"items": items})))
-    Items by the probability of their most probable class: 1 of 2 items have one above 95%.
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say how many items have a class that is all but certain."""
     best = certainty(result)
     sure = int((best["probability"] > SURE).sum())
     return (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import column_labels, inches, lines_high, wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
@@ -25,31 +25,14 @@ WITH_INTERVAL = 0.56  # inches of a cell that has room for an interval
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
     groups: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw the matrices of `label_model`: rows are true classes, columns what they are called.
-
-    Parameters
-    ----------
-    result : RaterResult
-        With ``extra["confusion"]``.
-    theme, labels, title
-        As everywhere; words of labels as ``("label", id)``.
-    groups : sequence of str, optional
-        People (a panel) and models to show, by default all.
-
-    Examples
-    --------
-    >>> cells = pd.DataFrame({"group": "human", "truth": ["no", "no", "yes", "yes"],
-    ...     "label": ["no", "yes"] * 2, "estimate": [0.9, 0.1, 0.2, 0.8], "lower": 0.0, "upper": 1.0})
-    >>> len(draw(RaterResult(pd.DataFrame(), "label_model", extra={"confusion": cells})).axes)
-    1
-    """
+    """Draw the matrices of `label_model`: rows are true classes, columns what they are called."""
     look, names = theme_named(theme), Names(labels)
     frame = result.extra["confusion"]
     shown = chosen(frame["group"], groups, "group")
@@ -119,13 +102,7 @@ def _draw_matrix(axes: Axes, own: pd.DataFrame, classes: Sequence[str], look: Th
 
 
 def _share(value: Any) -> str:
-    """A probability in two digits; what is not 0 or 1 does not become it.
-
-    Examples
-    --------
-    >>> _share(0.123), _share(0.001), _share(0.999)
-    ('.12', '<.01', '>.99')
-    """
+    """A probability in two digits; what is not 0 or 1 does not become it."""
     number = float(value)
     if 0 < number < 0.005:
         return "<.01"
@@ -134,16 +111,8 @@ def _share(value: Any) -> str:
     return f"{number:.2f}".removeprefix("0") if number < 1 else "1"
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say for each group how often each class is called by its own name.
-
-    Examples
-    --------
-    >>> cells = pd.DataFrame({"group": "human", "truth": ["no", "no", "yes", "yes"],
-    ...     "label": ["no", "yes"] * 2, "estimate": [0.9, 0.1, 0.2, 0.8]})
-    >>> print(alt(RaterResult(pd.DataFrame(), "label_model", extra={"confusion": cells})))
-    How often each class is called by its own name. People: No 90%, Yes 80%.
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say for each group how often each class is called by its own name."""
     names, frame = Names(labels), result.extra["confusion"]
     right = frame[frame["truth"].astype(str) == frame["label"].astype(str)]
     told = []

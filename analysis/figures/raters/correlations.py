@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ...raters.descriptive.association import COEFFICIENTS
-from ...raters.descriptive.strata import OVERALL
-from ...raters.result import RaterResult
+from ...raters.descriptive.scores import OVERALL
+from ..drawable import Drawable
 from ..labels import LabelKey, display_order
 from .forest import Forest, draw_forest
 from .naming import Names, chosen, strata_columns
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -28,15 +28,7 @@ def draw(
     coefficient: str | None = None,
     dimensions: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw one coefficient of `correlations`, Spearman's where it is there.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "kind": "overall",
-    ...     "coefficient": "spearman", "estimate": 0.2, "lower": 0.1, "upper": 0.3})
-    >>> len(draw(RaterResult(frame, "correlations")).axes)
-    1
-    """
+    """Draw one coefficient of `correlations`, Spearman's where it is there."""
     names = Names(labels)
     kind = coefficient_of(result, coefficient)
     shown = chosen(result.frame["dimension"], dimensions, "dimension")
@@ -63,22 +55,14 @@ def draw(
     return draw_forest(forest, theme=theme, title=title)
 
 
-def coefficient_of(result: RaterResult, asked: str | None) -> str:
+def coefficient_of(result: Drawable, asked: str | None) -> str:
     """The coefficient to show: the one asked for, else Spearman's, else the first."""
     there = chosen(result.frame["coefficient"], [asked] if asked else None, "coefficient")
     return next(kind for kind in (COEFFICIENTS[1], *there) if kind in there)
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the correlation of each model over all items, by dimension.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "kind": "overall",
-    ...     "coefficient": "spearman", "estimate": 0.2, "lower": 0.1, "upper": 0.3})
-    >>> print(alt(RaterResult(frame, "correlations")))
-    Correlations between people and models over all items. gpt: Wit 0.20 [0.10, 0.30].
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say the correlation of each model over all items, by dimension."""
     kind, names = coefficient_of(result, None), Names(labels)
     frame = result.frame[result.frame["coefficient"] == kind]
     for name in strata_columns(frame, "estimate"):

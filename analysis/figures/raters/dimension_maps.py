@@ -10,9 +10,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...raters.descriptive.strata import OVERALL
+from ...raters.descriptive.scores import OVERALL
 from ...raters.ratings import HUMAN
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import inches, lines_high, wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
@@ -28,7 +28,7 @@ SIZE = 7.6
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -36,25 +36,7 @@ def draw(
     below: str | None = None,
     above: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw `dimension_correlations` of all items; outlined is what goes most with the main dimension.
-
-    Parameters
-    ----------
-    result : RaterResult
-    theme, labels, title
-        As everywhere.
-    below : str, optional
-        The raters below the diagonal, by default people.
-    above : sequence of str, optional
-        The raters above it, one a panel; by default all others.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"group": ["human", "gpt"], "dimension": "wit", "other": "fun",
-    ...     "estimate": [0.5, 0.2]})
-    >>> len(draw(RaterResult(frame, "dimension_correlations", settings={"main": "fun"})).axes)
-    2
-    """
+    """Draw `dimension_correlations` of all items; outlined is what goes most with the main dimension."""
     look, names = theme_named(theme), Names(labels)
     frame = overall(result)
     groups = display_order(frame["group"])
@@ -104,7 +86,7 @@ def draw(
     return figure
 
 
-def overall(result: RaterResult) -> pd.DataFrame:
+def overall(result: Drawable) -> pd.DataFrame:
     """The rows of all items together."""
     frame = result.frame
     for name in strata_columns(frame, "estimate"):
@@ -174,16 +156,8 @@ def _outline(axes: Axes, values: np.ndarray, main: int, look: Theme) -> None:
                                      linewidth=1.5, zorder=5))  # fmt: skip
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say what goes most with the main dimension, for each group of raters.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"group": ["human", "gpt"], "dimension": "wit", "other": "fun",
-    ...     "estimate": [0.5, 0.2]})
-    >>> print(alt(RaterResult(frame, "dimension_correlations", settings={"main": "fun"})))
-    Correlations between dimensions. Most with Fun goes: People: Wit (0.50). gpt: Wit (0.20).
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say what goes most with the main dimension, for each group of raters."""
     names, main = Names(labels), str(result.settings.get("main"))
     frame = overall(result)
     frame = frame[(frame["dimension"] == main) | (frame["other"] == main)].dropna(subset="estimate")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import listed
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import listed
 
 from ...raters.ratings import HUMAN
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import inches, lines_high, wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
@@ -32,7 +32,7 @@ STEP, GAP = 0.12, 0.12  # inches between the points of a row, and between rows
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -42,33 +42,7 @@ def draw(
     above: Sequence[str] | None = None,
     main: str | None = None,
 ) -> Figure:
-    """Draw `dimension_model`: maps of correlations, and the probability of being the strongest correlate.
-
-    Parameters
-    ----------
-    result : RaterResult
-    theme, labels, title
-        As everywhere.
-    level : {"total", "between", "within"}
-        Which correlations; a group that has none of them is left out.
-    below : str, optional
-        The raters below the diagonal, by default people.
-    above : sequence of str, optional
-        The raters above it, one a panel; by default all others.
-    main : str, optional
-        The main dimension, by default that of the model; without one there are only maps.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Numbers in cells are posterior means with half the width of their interval; outlined is the most
-        probable strongest correlate of the main dimension.
-
-    Raises
-    ------
-    InputError
-        For an unknown level or group, or where nobody has such correlations.
-    """
+    """Draw `dimension_model`: maps of correlations, and the probability of being the strongest correlate."""
     look, names = theme_named(theme), Names(labels)
     frame = _of_level(result, level)
     groups = display_order(frame["group"])
@@ -133,19 +107,8 @@ def _figure(
     return figure, figure.add_subfigure(cells[0]), figure.add_subfigure(cells[1])
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say what is most probably the strongest correlate of the main dimension, for each group.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"group": ["human"], "level": "total", "dimension": "wit",
-    ...     "other_dimension": "fun", "quantity": "correlation", "estimate": 0.5, "lower": 0.4, "upper": 0.6})
-    >>> top = pd.DataFrame({"group": ["human"], "level": "total", "main": "fun", "dimension": "wit",
-    ...     "probability": 1.0, "estimate": 0.5, "lower": 0.4, "upper": 0.6})
-    >>> print(alt(RaterResult(frame, "dimension_model", settings={"main": "fun"}, extra={"strongest": top})))
-    Latent correlations between dimensions. Most probable strongest correlate of Fun: People: Wit \
-(probability 1.00, correlation 0.50 [0.40, 0.60]).
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say what is most probably the strongest correlate of the main dimension, for each group."""
     names, main = Names(labels), result.settings.get("main")
     table = _strongest(result, "total", main, display_order(result.frame["group"]))
     if table.empty:
@@ -162,7 +125,7 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     return " ".join([head, f"{names.of('dimension', main)}:", *told])
 
 
-def _of_level(result: RaterResult, level: str) -> pd.DataFrame:
+def _of_level(result: Drawable, level: str) -> pd.DataFrame:
     if level not in LEVELS:
         raise InputError(f"There is no level '{level}'; use {listed(LEVELS)}.")
     frame = result.frame[(result.frame["quantity"] == "correlation") & (result.frame["level"] == level)]
@@ -173,7 +136,7 @@ def _of_level(result: RaterResult, level: str) -> pd.DataFrame:
     return frame
 
 
-def _strongest(result: RaterResult, level: str, main: str | None, groups: Sequence[str]) -> pd.DataFrame:
+def _strongest(result: Drawable, level: str, main: str | None, groups: Sequence[str]) -> pd.DataFrame:
     table = result.extra.get("strongest")
     if table is None or main is None or table.empty:
         return pd.DataFrame(columns=["group", "dimension", "probability"])

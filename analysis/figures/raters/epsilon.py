@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ...raters.result import RaterResult
+    from ..drawable import Drawable
 
 DASHES: tuple[Any, ...] = ("solid", (0, (4, 2)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (2, 3)))
 WIDTHS = (2.6, 2.1, 1.7, 1.4, 1.2)  # later lines are thinner and broken, so that equal rates show each other
@@ -26,7 +26,7 @@ PANEL = 2.2
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -36,17 +36,6 @@ def draw(
 
     Points mark the smallest epsilon with which a model passes. Lines of later models are thinner and dashed,
     so that those with the same rate are all seen.
-
-    Parameters
-    ----------
-    result : RaterResult
-        As from `conjury.analysis.raters.replacement.epsilon_curve`, or `alt_test`.
-    theme, labels, title
-        As in `conjury.analysis.figures.raters.alt_test.draw`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     result = _curve(result)
     look, named, frame = theme_named(theme), Names(labels), result.frame
@@ -84,7 +73,7 @@ def draw(
     return figure
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Describe the curves in words: with which epsilon each model begins to pass."""
     named = Names(labels)
     table = _curve(result).extra["smallest"]
@@ -102,8 +91,8 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     return " ".join(["Winning rates over epsilon.", *told])
 
 
-def _curve(result: RaterResult) -> RaterResult:
-    from ...raters.replacement.curve import epsilon_curve, epsilons
+def _curve(result: Drawable) -> Drawable:
+    from ...raters.replacement.epsilon_curve import epsilon_curve, epsilons
 
     return epsilon_curve(result, epsilons(result)) if result.kind == "alt_test" else result
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import inches, more_lines, wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
@@ -24,7 +24,7 @@ SIZE = 8.0
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -32,15 +32,7 @@ def draw(
     dimensions: Sequence[str] | None = None,
     groups: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw the shares of `distributions`; a line marks the mean.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": "wit", "group": "human", "value": [0.0, 1.0],
-    ...     "estimate": [0.25, 0.75], "n_ratings": [1, 3]})
-    >>> len(draw(RaterResult(frame, "distributions")).axes)
-    1
-    """
+    """Draw the shares of `distributions`; a line marks the mean."""
     look, names = theme_named(theme), Names(labels)
     frame = pooled(result)
     scales = chosen(frame["dimension"], dimensions, "dimension")
@@ -71,7 +63,7 @@ def draw(
     return figure
 
 
-def pooled(result: RaterResult) -> pd.DataFrame:
+def pooled(result: Drawable) -> pd.DataFrame:
     """Shares of all ratings of a dimension by a group, whatever the strata."""
     frame = result.frame
     if not strata_columns(frame, "value"):
@@ -99,16 +91,8 @@ def _draw_bars(axes: Axes, here: pd.DataFrame, color: str, look: Theme, most: fl
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the most frequent rating of each group on each dimension.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": "wit", "group": "human", "value": [0.0, 1.0],
-    ...     "estimate": [0.25, 0.75], "n_ratings": [1, 3]})
-    >>> alt(RaterResult(frame, "distributions"))
-    'Shares of ratings. Most frequent: People: Wit 1 (75%).'
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say the most frequent rating of each group on each dimension."""
     names = Names(labels)
     frame = pooled(result)
     told = []

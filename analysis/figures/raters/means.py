@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey, display_order
 from .forest import Forest, draw_forest
 from .naming import Names, chosen, strata_columns
@@ -18,22 +18,14 @@ if TYPE_CHECKING:
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
     dimensions: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw the means of `means`; of two columns of strata the first one gets panels of its own.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": ["wit"], "group": "human", "kind": "high", "estimate": 2.0,
-    ...     "lower": 1.8, "upper": 2.2})
-    >>> len(draw(RaterResult(frame, "means")).axes)
-    1
-    """
+    """Draw the means of `means`; of two columns of strata the first one gets panels of its own."""
     names = Names(labels)
     shown = chosen(result.frame["dimension"], dimensions, "dimension")
     frame = result.frame[result.frame["dimension"].isin(shown)]
@@ -66,16 +58,8 @@ def _told(frame: pd.DataFrame, columns: Sequence[str], names: Names) -> list[str
     return [", ".join(row) for row in zip(*parts, strict=True)]
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the highest and the lowest mean of each rater.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": ["wit"] * 2, "group": "human", "kind": ["high", "low"],
-    ...     "estimate": [2.0, 1.0], "lower": [1.8, 0.8], "upper": [2.2, 1.2]})
-    >>> alt(RaterResult(frame, "means"))
-    'Mean ratings. People, Wit: 1.00 (Low) to 2.00 (High).'
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say the highest and the lowest mean of each rater."""
     names = Names(labels)
     by = strata_columns(result.frame, "estimate")
     told = []

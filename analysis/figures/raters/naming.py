@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import did_you_mean, listed
 
-from ...raters.descriptive.order_of_tiers import ONE_PERSON
-from ...raters.descriptive.strata import OVERALL
+from ...raters.descriptive.scores import OVERALL
+from ...raters.descriptive.tier_accuracy import ONE_PERSON
 from ...raters.ratings import HUMAN
 from ..fitting import HEADING, heading, legend_columns, more_lines
 from ..labels import LabelKey, Labels, display_order
@@ -31,12 +31,6 @@ class Names:
 
     A label is taken where one is given; people, single ratings and all items have words of their own. Names
     of raters without an underscore, such as gpt-4o, stay as they are, and all other identifiers become words.
-
-    Examples
-    --------
-    >>> names = Names({("judges", "gpt_4_1"): "GPT-4.1"})
-    >>> names.of("group", "gpt_4_1"), names.of("judge", "human"), names.of("dimension", "wit")
-    ('GPT-4.1', 'People', 'Wit')
     """
 
     def __init__(self, given: Mapping[LabelKey, str] | None) -> None:
@@ -64,12 +58,6 @@ class Names:
 
         People have the first; models follow in the order of their labels, then those without one in the order
         of ``raters``, who are shown; single ratings are last.
-
-        Examples
-        --------
-        >>> names = Names({("judges", "a"): "A", ("judges", "b"): "B"})
-        >>> names.place("b", ["b"]), names.place("human", ["human", "b"]), names.place("c", ["c", "b"])
-        (2, 0, 3)
         """
         models = [name for name in dict.fromkeys([*self._raters, *raters]) if name not in (HUMAN, ONE_PERSON)]
         if rater == HUMAN:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import LONGEST_LABEL, inches, lines_high, wrap
 from ..labels import LabelKey, Labels
 from ..theme import PAGE_HEIGHT, TWO_COLUMNS, Theme, new_figure, styled, theme_named
@@ -23,28 +23,13 @@ POPULATION, RATERS = "Population, with its interval", "Single raters (estimates)
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw the part-worths of `choice_model`; raters are a cloud in each row, thicker where they are many.
-
-    Parameters
-    ----------
-    result : RaterResult
-        ``extra["raters"]`` is drawn where it is there.
-    theme, labels, title
-        As everywhere; words of levels as ``(feature, level)``.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"quantity": "part-worth", "feature": "tone", "level": ["loud"],
-    ...     "estimate": [0.5], "lower": [0.2], "upper": [0.8]})
-    >>> len(draw(RaterResult(frame, "choice_model")).axes)
-    1
-    """
+    """Draw the part-worths of `choice_model`; raters are a cloud in each row, thicker where they are many."""
     look, named = theme_named(theme), Labels(labels)
     frame = result.frame[result.frame["quantity"] == "part-worth"].reset_index(drop=True)
     raters = result.extra.get("raters")
@@ -109,16 +94,8 @@ def _draw_rows(axes: Axes, frame: pd.DataFrame, raters: pd.DataFrame | None, loo
     return [bars, *handles]
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Name the largest and the smallest part-worth, and where raters differ most.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"quantity": "part-worth", "feature": "tone", "level": ["loud", "odd"],
-    ...     "estimate": [0.5, -0.1], "lower": [0.2, -0.2], "upper": [0.8, 0.1]})
-    >>> print(alt(RaterResult(frame, "choice_model")))
-    Part-worths. Largest: Tone: Loud (0.50). Smallest: Tone: Odd (-0.10).
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Name the largest and the smallest part-worth, and where raters differ most."""
     named = Labels(labels)
     frame = result.frame
     worth = frame[frame["quantity"] == "part-worth"].reset_index(drop=True)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey
 from .forest import Forest, draw_forest
 from .naming import Names
@@ -22,25 +22,8 @@ NUMBERS = ["observed", "expected", "lower", "upper", "prior_expected", "prior_lo
 OBSERVED, FITTED, PRIOR = "Observed", "Made by the fitted model", "Made by the priors alone"
 
 
-def predicted_shares(result: RaterResult) -> pd.DataFrame:
-    """Observed and replicated shares of a model of raters, dimensions, labels or choices, in one layout.
-
-    Returns
-    -------
-    DataFrame
-        ``dimension, group, category`` (text; the dimension is empty where a model has one, and of choices
-        the group too, whose categories are ``feature=level``), ``observed,
-        expected, lower, upper`` (posterior predictive) and ``prior_expected, prior_lower, prior_upper``,
-        missing where the model makes no data from its priors; no rows for results without a check.
-
-    Examples
-    --------
-    >>> check = pd.DataFrame({"group": ["human"], "category": [1.0], "observed": [0.4], "expected": [0.5],
-    ...     "lower": [0.3], "upper": [0.6]})
-    >>> result = RaterResult(check, "rater_model", extra={"frequencies": check})
-    >>> predicted_shares(result)[["group", "category", "observed"]].values.tolist()
-    [['human', '1', 0.4]]
-    """
+def predicted_shares(result: Drawable) -> pd.DataFrame:
+    """Observed and replicated shares of a model of raters, dimensions, labels or choices, in one layout."""
     found = result.extra.get("frequencies", result.extra.get("check"))
     if found is None or found.empty:
         return pd.DataFrame(columns=[*KEYS, *NUMBERS])
@@ -54,19 +37,13 @@ def predicted_shares(result: RaterResult) -> pd.DataFrame:
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw the predictive check of a model: a panel a group (and dimension), a row a rating or label.
-
-    Raises
-    ------
-    InputError
-        For a result without a check.
-    """
+    """Draw the predictive check of a model: a panel a group (and dimension), a row a rating or label."""
     names, shares = Names(labels), predicted_shares(result)
     if shares.empty:
         raise InputError(f"This result of {result.kind} has no check of shares; fit a model of raters first.")
@@ -89,7 +66,7 @@ def draw(
     return draw_forest(forest, theme=theme, title=title)
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Describe the check in words: how many shares lie outside what the model makes, and which."""
     names, shares = Names(labels), predicted_shares(result)
     off = shares[outside(shares)]
@@ -125,7 +102,7 @@ def panel_names(shares: pd.DataFrame, names: Names) -> list[str]:
     ]  # fmt: skip
 
 
-def category_names(category: pd.Series[Any], result: RaterResult, names: Names) -> list[str]:
+def category_names(category: pd.Series[Any], result: Drawable, names: Names) -> list[str]:
     """Labels and levels in words; ratings as numbers."""
     if result.kind == "label_model":
         return [names.of("label", name) for name in category]

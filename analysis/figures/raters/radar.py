@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import inches, more_lines, wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
@@ -27,7 +27,7 @@ LONGEST_SPOKE = 0.72
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -36,25 +36,7 @@ def draw(
     groups: Sequence[str] | None = None,
     strata: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw the means of `means` by one column of strata, on three dimensions or more.
-
-    Parameters
-    ----------
-    result : RaterResult
-    theme, labels, title
-        As everywhere.
-    lines : {"group", "stratum"}
-        What the polygons are: raters, in a panel for each stratum, or strata, in a panel for each rater.
-    groups, strata : sequence of str, optional
-        Only these raters or strata.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": ["wit", "fun", "tact"], "group": "human", "kind": "high",
-    ...     "estimate": [2.0, 1.0, 3.0], "lower": 0.5, "upper": 3.5})
-    >>> len(draw(RaterResult(frame, "means")).axes)
-    1
-    """
+    """Draw the means of `means` by one column of strata, on three dimensions or more."""
     look, names = theme_named(theme), Names(labels)
     by = strata_columns(result.frame, "estimate")
     if len(by) != 1:

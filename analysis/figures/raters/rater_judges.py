@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey
 from . import rater_model
 from .naming import Names
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw(result: RaterResult, **options: Any) -> Figure:
+def draw(result: Drawable, **options: Any) -> Figure:
     """Draw severity and discrimination; options are those of `rater_model.draw`."""
     return rater_model.draw(result, **{**options, "part": "judges"})
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Describe in words who is most severe and most lenient, and the severity of each model."""
     names, judges = Names(labels), result.extra["judges"]
     points = judges[judges["quantity"] == "severity_points"].sort_values("estimate")

@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..labels import LabelKey
 from . import predictive
 from .forest import Forest, draw_forest
@@ -36,32 +36,14 @@ HALF = ("better_than_human", "closer_than_human")
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     part: str = "agreement",
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw a part of a fitted model of raters.
-
-    Parameters
-    ----------
-    result : RaterResult
-        Of ``rater_model``.
-    part : {"agreement", "judges", "check"}
-        Latent correlations and the probability of agreeing better than a random person; severity and
-        discrimination of each rater (of many people, those with the lowest, middle and highest severities);
-        or observed shares of the categories beside those that the model makes.
-    theme : {"light", "dark"}
-    labels : mapping, optional
-    title : str, optional
-
-    Raises
-    ------
-    InputError
-        For another part.
-    """
+    """Draw a part of a fitted model of raters."""
     names = Names(labels)
     if part not in PARTS:
         raise InputError(f"There is no part '{part}' of the figure; there are {', '.join(PARTS)}.")
@@ -71,7 +53,7 @@ def draw(
     return draw_forest(made, theme=theme, title=title)
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Describe how well each model agrees with people, in words."""
     names = Names(labels)
     table = result.frame.set_index(["group", "quantity"])
@@ -87,12 +69,12 @@ def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> st
     return " ".join(["Agreement with people's consensus.", *told])
 
 
-def _posterior(result: RaterResult) -> str:
+def _posterior(result: Drawable) -> str:
     level = f"{100 * (1 - float(result.settings.get('alpha', 0.05))):g}%"
     return f"Posterior mean and {level} posterior interval"
 
 
-def _agreement(result: RaterResult, names: Names) -> Forest:
+def _agreement(result: Drawable, names: Names) -> Forest:
     frame = result.frame
     kept = frame[frame["quantity"].isin(OF_GROUPS)]
     groups = list(dict.fromkeys(kept["group"]))
@@ -111,7 +93,7 @@ def _agreement(result: RaterResult, names: Names) -> Forest:
     )  # fmt: skip
 
 
-def _judges(result: RaterResult, names: Names) -> Forest:
+def _judges(result: Drawable, names: Names) -> Forest:
     every = result.extra["judges"]
     kept = every[every["quantity"].isin(OF_JUDGES)]
     models = set(result.frame.loc[result.frame["judge_kind"] == "model", "group"])

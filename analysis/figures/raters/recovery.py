@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import wrap
 from ..labels import LabelKey, words
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
@@ -25,7 +25,7 @@ MOST_JUDGES = 8
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -35,11 +35,6 @@ def draw(
 
     On the line both are equal; hollow points have intervals that miss the truth. Of more than eight judges,
     people and models are told apart.
-
-    Parameters
-    ----------
-    result : RaterResult
-        Its frame is as from `conjury.analysis.raters.recovery.recovery`.
     """
     look, names, frame = theme_named(theme), Names(labels), result.frame
     kinds = [str(name) for name in dict.fromkeys(frame["quantity"])]
@@ -78,7 +73,7 @@ def draw(
     return figure
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
     """Say for each kind how many intervals hold the truth, and the largest error."""
     told = ["Estimates against true values."]
     for kind, part in result.frame.groupby("quantity", sort=False):

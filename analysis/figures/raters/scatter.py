@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...raters.result import RaterResult
+from ..drawable import Drawable
 from ..fitting import wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
@@ -23,7 +23,7 @@ MANY = 400
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
@@ -37,15 +37,6 @@ def draw(
 
     Points are moved at random by up to ``jitter`` so that equal ratings do not hide each other; lines and
     bands are not. The dashed line is where a model rates as people do.
-
-    Examples
-    --------
-    >>> points = pd.DataFrame({"dimension": "wit", "judge": "gpt", "item": list("abc"), "human": [0, 1, 2.0],
-    ...     "model": [1, 2, 3.0]})
-    >>> bands = points[["dimension", "judge"]].assign(x=[0, 1, 2], estimate=[1, 2, 3], lower=0.5, upper=3.5)
-    >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "estimate": 1.0})
-    >>> len(draw(RaterResult(frame, "rating_lines", extra={"points": points, "bands": bands})).axes)
-    1
     """
     look, names = theme_named(theme), Names(labels)
     points, bands = result.extra["points"], result.extra["bands"]
@@ -139,16 +130,8 @@ def _draw_panel(
                   marker=look.marker(place), markevery=ends, markersize=3.4)  # fmt: skip
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the slope of each line of the last dimension.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "kind": "high", "estimate": 0.4,
-    ...     "std_error": 0.1, "lower": 0.2, "upper": 0.6})
-    >>> print(alt(RaterResult(frame, "rating_lines")))
-    Ratings by models against the people's mean, Wit; slopes: gpt: High 0.40 [0.20, 0.60].
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say the slope of each line of the last dimension."""
     names = Names(labels)
     scale = display_order(result.frame["dimension"])[-1]
     frame = result.frame[result.frame["dimension"] == scale]

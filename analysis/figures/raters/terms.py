@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...raters.models.ordinal_summary import QUANTITIES
+from ...raters.models.ordinal.summary import QUANTITIES
 
 KAPPA, ALPHA = "\N{GREEK SMALL LETTER KAPPA}", "\N{GREEK SMALL LETTER ALPHA}"
 COEFFICIENTS = {

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...raters.descriptive.order_of_tiers import QUANTITIES, TIES
-from ...raters.result import RaterResult
+from ...raters.descriptive.tier_accuracy import QUANTITIES, TIES
+from ..drawable import Drawable
 from ..fitting import inches, lines_high, wrap
 from ..labels import LabelKey, display_order
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
@@ -27,22 +27,14 @@ STEP = 0.15
 
 
 def draw(
-    result: RaterResult,
+    result: Drawable,
     *,
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
     dimension: str | None = None,
 ) -> Figure:
-    """Draw one dimension of `tier_accuracy`, by default the last.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "quantity": "ordered_pairs",
-    ...     "ties": "split", "estimate": 0.6, "lower": 0.5, "upper": 0.7, "chance": 0.5})
-    >>> len(draw(RaterResult(frame, "tier_accuracy")).axes)
-    1
-    """
+    """Draw one dimension of `tier_accuracy`, by default the last."""
     look, names = theme_named(theme), Names(labels)
     scale = chosen(result.frame["dimension"], [dimension] if dimension else None, "dimension")[-1]
     frame = result.frame[result.frame["dimension"] == scale]
@@ -99,16 +91,8 @@ def _draw_panel(
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 
-def alt(result: RaterResult, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the accuracy of each judge on the last dimension, ties split, and what chance is.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"dimension": ["wit"], "judge": "gpt", "quantity": "ordered_pairs",
-    ...     "ties": "split", "estimate": 0.6, "lower": 0.5, "upper": 0.7, "chance": 0.5})
-    >>> print(alt(RaterResult(frame, "tier_accuracy")))
-    Order of tiers by Wit, ties split. Pairs of tiers in order (chance 50%): gpt 60% [50%, 70%].
-    """
+def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Say the accuracy of each judge on the last dimension, ties split, and what chance is."""
     names = Names(labels)
     scale = display_order(result.frame["dimension"])[-1]
     frame = result.frame[(result.frame["dimension"] == scale) & (result.frame["ties"] == "split")]

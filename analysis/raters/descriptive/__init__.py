@@ -1,11 +1,11 @@
 """Descriptive analysis of ratings: means, correlations, order of tiers, biases."""
 
-from .between_dimensions import dimension_correlations
-from .bias import biases
-from .correlate import correlations
-from .lines import rating_lines
-from .mean_ratings import distributions, means
-from .order_of_tiers import tier_accuracy
+from .biases import biases
+from .correlations import correlations
+from .dimension_correlations import dimension_correlations
+from .means import distributions, means
+from .rating_lines import rating_lines
+from .tier_accuracy import tier_accuracy
 
 __all__ = [
     "biases",

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import stdtr
 
-from ..ratings import Codes, Floats
+from ...numerics.types import Codes, Floats
 
 COEFFICIENTS = ("pearson", "spearman", "kendall")
 
@@ -43,27 +43,7 @@ def cells_of(x: Floats, y: Floats, cluster: Codes, n_clusters: int) -> Cells:
 
 
 def correlation(kind: str, cells: Cells, weights: Floats) -> Floats:
-    """Correlate for each weighting of the clusters.
-
-    Parameters
-    ----------
-    kind : {"pearson", "spearman", "kendall"}
-        Spearman's coefficient is Pearson's of mid-ranks; Kendall's is tau-b.
-    cells : Cells
-    weights : ndarray, shape (B, C)
-
-    Returns
-    -------
-    ndarray, shape (B,)
-        NaN where one side does not vary.
-
-    Examples
-    --------
-    >>> x, y = np.array([1.0, 2, 3]), np.array([1.0, 3, 2])
-    >>> cells = cells_of(x, y, np.arange(3), 3)
-    >>> [float(correlation(kind, cells, np.ones((1, 3)))[0].round(3)) for kind in COEFFICIENTS]
-    [0.5, 0.5, 0.333]
-    """
+    """Correlate for each weighting of the clusters."""
     if kind == "kendall":
         return _kendall(cells, weights)
     mass = np.asarray(weights @ cells.counts)

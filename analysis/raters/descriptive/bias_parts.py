@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..ratings import HUMAN, Floats, Ratings
-from .resample import Draws
+from ...numerics.cluster_draws import Draws
+from ...numerics.types import Floats
+from ..ratings import HUMAN, Ratings
 from .scores import Flags, Scores, stratum_names
 
 POSITIVITY, RANGE, CONTEXT = "positivity", "range", "context"

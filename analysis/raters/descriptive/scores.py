@@ -1,22 +1,46 @@
-"""Mean ratings of items by groups of raters: the table that every descriptive analysis starts from."""
+"""Names of strata: levels of columns of items, and all items together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.columns import as_text, listed
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import as_text, did_you_mean, listed
 
+from ...numerics.types import Codes, Floats
 from ..coverage import dimension_names
-from ..items import item_clusters, ranks, with_items
-from ..ratings import HUMAN, Codes, Floats, Ratings, read_ratings
-from .strata import OVERALL, levels_of
+from ..items import item_clusters, levels_present, ranks, with_items
+from ..ratings import HUMAN, Ratings, read_ratings
+
+OVERALL = "overall"
+
+
+def levels_of(column: pd.Series[Any]) -> list[str]:
+    """Levels of a column of items, in display order; InputError for one that is called ``overall``."""
+    present = levels_present(column)
+    if OVERALL in present:
+        raise InputError(
+            f"items: column '{column.name}' has a level '{OVERALL}', which is what all items together are "
+            "called; rename it."
+        )
+    return present
+
+
+def one_of(name: str, among: Sequence[str], what: str) -> str:
+    """Return ``name`` if it is there, else raise InputError."""
+    if name not in among:
+        raise InputError(
+            f"There is no {what} '{name}'{did_you_mean(name, among)}; there are {listed(among)}."
+        )
+    return name
+
 
 ROUNDING = 1e-10  # means that differ by less, relative to the largest, are the same
 
@@ -108,33 +132,7 @@ def item_scores(
     scale: Sequence[float] | None = None,
     people: bool = True,
 ) -> Scores:
-    """Average the ratings of each item by group of raters.
-
-    Parameters
-    ----------
-    judgments, items : DataFrame
-        As in `with_items`.
-    columns : sequence of str
-        Columns of items to keep.
-    dimensions : str or sequence of str, optional
-        Which, in this order; by default all, as they appear.
-    cluster : str, optional
-        Column that says which items belong together; by default items stand alone.
-    scale : sequence of float, optional
-        Ratings that are allowed.
-    people : bool
-        Whether the analysis compares with people, and so needs some.
-
-    Returns
-    -------
-    Scores
-
-    Raises
-    ------
-    InputError
-        Besides what `read_ratings` refuses, for labels, for items with two values of a column, and where
-        people or models are needed and there are none.
-    """
+    """Average the ratings of each item by group of raters."""
     wanted = list(dict.fromkeys([*columns, *([cluster] if cluster else [])]))
     joined = with_items(judgments, items, wanted)
     asked = dimension_names(joined, dimensions)
@@ -242,11 +240,6 @@ def with_ties(values: Floats) -> Floats:
     """Make values equal that differ by rounding alone, so that ranks and ties do not depend on it.
 
     Means of thirds, for one, depend on the order of their addends.
-
-    Examples
-    --------
-    >>> with_ties(np.array([0.3, 0.1 + 0.2, 0.4])).tolist()
-    [0.3, 0.3, 0.4]
     """
     known = np.isfinite(values)
     levels, level = np.unique(values[known], return_inverse=True)
@@ -266,13 +259,7 @@ def _partial(mean: Floats, groups: Sequence[str]) -> list[str]:
 
 
 def stratum_names(by: Sequence[str], level: Sequence[str]) -> dict[str, str]:
-    """Key columns of a stratum; ``overall`` in each for all items.
-
-    Examples
-    --------
-    >>> stratum_names(["modality"], []), stratum_names(["modality"], ["text"])
-    ({'modality': 'overall'}, {'modality': 'text'})
-    """
+    """Key columns of a stratum; ``overall`` in each for all items."""
     return dict(zip(by, level if len(level) else [OVERALL] * len(by), strict=True))
 
 

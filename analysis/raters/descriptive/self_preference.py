@@ -1,4 +1,20 @@
-"""How a model rates what it, other models and people wrote, at equal human quality."""
+"""Responses compared at equal human quality, when that quality is known only through a few noisy ratings.
+
+Items that a model wrote have another mean quality than those of people. If a model's rating y rises with
+true quality q as a + b q, whoever wrote the item, then comparing items of equal *observed* human mean fakes a
+difference: the observed mean of good items is partly luck, so the slope on it is too flat (regression to the
+mean). Means of whole groups do not suffer from it, only the slope does; so the slope is divided by the
+reliability of the human mean, which the spread of raters within an item gives, as in analysis of covariance
+with errors in variables. The line is straight: a model that gives most items the same end of the scale bends
+it, and then a difference of groups of unequal quality remains (with 56% of the ratings at the top, 0.06
+points in a simulation without preference; with 24%, none that could be seen).
+
+References
+----------
+Fuller, W. A. (1987). Measurement Error Models. Wiley. doi:10.1002/9780470316665
+Lord, F. M. (1960). Large-sample covariance analysis when the control variable is fallible. Journal of the
+American Statistical Association 55(290), 307-321. doi:10.1080/01621459.1960.10482065
+"""
 
 from __future__ import annotations
 
@@ -7,14 +23,74 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conjury.inference.columns import as_text
+from conjury.inference.tables.columns import as_text
 
-from ..ratings import HUMAN, Floats, Ratings
+from ...numerics.cluster_draws import Draws
+from ...numerics.types import Floats
+from ..ratings import HUMAN, Ratings
 from .bias_parts import Row, totals
-from .matching import ADJUSTMENTS, Quality, adjusted_differences, one_person, quality_of
-from .order_of_tiers import ONE_PERSON
-from .resample import Draws
 from .scores import Flags, Scores, averaged
+from .tier_accuracy import ONE_PERSON
+
+ADJUSTMENTS = ("none", "human mean", "corrected")
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What n items give to a comparison at equal quality; every array has shape (n,).
+
+    Attributes
+    ----------
+    x, y : ndarray
+        Mean rating by people, and the rating that is examined.
+    xx, xy : ndarray
+        Squares and products of the two.
+    error : ndarray
+        Sampling variance of ``x`` from the spread of raters within the item; NaN with one rater.
+    """
+
+    x: Floats
+    y: Floats
+    xx: Floats
+    xy: Floats
+    error: Floats
+
+
+def quality_of(x: Floats, y: Floats, variance: Floats, raters: Floats) -> Quality:
+    """Quality of items from human means, ratings by a model, variance within items and raters of each."""
+    return Quality(x, y, x**2, x * y, variance / raters)
+
+
+def one_person(total: Floats, squares: Floats, raters: Floats) -> Quality:
+    """Quality when a person is examined: one rater against the mean of the others, averaged over who it is."""
+    k = raters
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.where(k >= 2, total / k, np.nan)
+        others = ((k - 2) * total**2 + squares) / (k * (k - 1) ** 2)
+        cross = (total**2 - squares) / (k * (k - 1))
+        variance = (squares - total**2 / k) / (k - 1)
+    return Quality(mean, mean, others, cross, np.where(k >= 3, variance / (k - 1), np.nan))
+
+
+def adjusted_differences(
+    quality: Quality, reference: Flags, compared: Flags, draws: Draws
+) -> tuple[Floats, Floats]:
+    """How much higher items are rated than reference items of equal human quality."""
+    usable = np.isfinite(quality.x) & np.isfinite(quality.y)
+    ref, own = reference & usable, compared & usable
+    known = ref & np.isfinite(quality.error)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        x, y, xx, xy = (draws.mean(column, ref) for column in (quality.x, quality.y, quality.xx, quality.xy))
+        noise = draws.mean(quality.error, known)
+        own_x, own_y = draws.mean(quality.x, own), draws.mean(quality.y, own)
+        spread, shared = xx - x**2, xy - x * y
+        reliability = 1 - noise / spread
+        flat = shared / spread
+        steep = np.where(reliability > 0, flat / reliability, np.nan)
+        plain = own_y - y
+        made = [plain, plain - flat * (own_x - x), plain - steep * (own_x - x)]
+    return np.stack(made, axis=1), reliability
+
 
 SELF = "self_preference"
 OWN, OTHER, BOTH, AUTHOR = "own", "other_models", "own_minus_other", "author"

@@ -1,10 +1,10 @@
 """Bayesian models of raters, and the choices and labels that they are fitted to."""
 
-from .choice_model import ChoiceFit, choice_model
-from .dimension_model import dimension_model
+from ...conjoint.bayes.choice_model import ChoiceFit, choice_model
+from .dimensions.model import dimension_model
 from .fitted import ModelFit
-from .label_model import label_model
-from .ordinal import RaterFit, rater_model
+from .labels.model import label_model
+from .ordinal.model import RaterFit, rater_model
 
 __all__ = [
     "ChoiceFit",

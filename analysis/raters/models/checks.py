@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import bdtrc
 
-from conjury.inference.columns import listed
+from conjury.inference.tables.columns import listed
 
-from ..ratings import Codes, Floats
+from ...numerics.types import Codes, Floats
 from .libraries import library
 
 RHAT = 1.01
@@ -80,27 +80,7 @@ def sampler_state(data: Any) -> SamplerState:
 
 
 def convergence(values: Floats) -> pd.DataFrame:
-    """Rank-normalised split R-hat and effective sample sizes of several quantities.
-
-    Parameters
-    ----------
-    values : ndarray, shape (chains, draws, Q)
-
-    Returns
-    -------
-    DataFrame of Q rows
-        ``rhat, ess_bulk, ess_tail``; missing for a quantity that never changes.
-
-    References
-    ----------
-    Vehtari, Gelman, Simpson, Carpenter and Buerkner (2021), Bayesian Analysis 16(2), doi:10.1214/20-BA1221.
-
-    Examples
-    --------
-    >>> draws = np.random.default_rng(1).normal(size=(2, 500, 3))
-    >>> bool((convergence(draws)["rhat"] < 1.02).all())
-    True
-    """
+    """Rank-normalised split R-hat and effective sample sizes of several quantities."""
     stats = library("arviz_stats.base").array_stats
     moved = np.ptp(values, axis=(0, 1)) > 0
     found = np.full((3, values.shape[2]), np.nan)
@@ -114,22 +94,7 @@ def convergence(values: Floats) -> pd.DataFrame:
 
 
 def posterior_table(keys: pd.DataFrame, values: Floats, alpha: float = 0.05) -> pd.DataFrame:
-    """Summarise draws of Q quantities as a tidy table.
-
-    Parameters
-    ----------
-    keys : DataFrame of Q rows
-        What each quantity is.
-    values : ndarray, shape (chains, draws, Q)
-    alpha : float
-        One minus the mass of the equal-tailed interval.
-
-    Returns
-    -------
-    DataFrame of Q rows
-        The keys, ``estimate`` (posterior mean), ``std_error`` (posterior standard deviation), ``lower,
-        upper, rhat, ess_bulk, ess_tail``.
-    """
+    """Summarise draws of Q quantities as a tidy table."""
     flat = values.reshape(-1, values.shape[2])
     lower, upper = np.quantile(flat, [alpha / 2, 1 - alpha / 2], axis=0)
     numbers = pd.DataFrame(
@@ -139,13 +104,7 @@ def posterior_table(keys: pd.DataFrame, values: Floats, alpha: float = 0.05) -> 
 
 
 def named_draws(data: Any, names: Iterable[str] | None = None) -> tuple[list[str], Floats]:
-    """All numbers of the posterior by name, such as ``severity[ann]``, and their draws.
-
-    Returns
-    -------
-    list of str, length Q
-    ndarray, shape (chains, draws, Q)
-    """
+    """All numbers of the posterior by name, such as ``severity[ann]``, and their draws."""
     posterior = data["posterior"]
     labels: list[str] = []
     parts = []
@@ -159,13 +118,7 @@ def named_draws(data: Any, names: Iterable[str] | None = None) -> tuple[list[str
 
 
 def diagnostics(data: Any, names: Iterable[str] | None = None) -> pd.DataFrame:
-    """R-hat and effective sample sizes of the posterior's own variables.
-
-    Returns
-    -------
-    DataFrame
-        ``parameter, rhat, ess_bulk, ess_tail``.
-    """
+    """R-hat and effective sample sizes of the posterior's own variables."""
     labels, values = named_draws(data, names)
     return pd.concat([pd.DataFrame({"parameter": labels}), convergence(values)], axis=1)
 
@@ -176,24 +129,6 @@ def verdict(
     """Say in plain sentences whether the draws can be used, and what to do where they cannot.
 
     Sentences that report a failed check are instances of ``Problem``.
-
-    Parameters
-    ----------
-    quantities : DataFrame
-        ``rhat, ess_bulk, ess_tail`` of everything that is reported.
-    state : SamplerState
-    name : str or sequence of str, optional
-        Columns that name a quantity; by default the first column.
-
-    Examples
-    --------
-    >>> state = SamplerState(2, 1000, 0, 0, 0.9, 12.0, "nutpie")
-    >>> table = pd.DataFrame({"quantity": ["rho"], "rhat": [1.001], "ess_bulk": [900.0], "ess_tail": [800.0]})
-    >>> for sentence in verdict(table, state):
-    ...     print(sentence)
-    2 chains of 1,000 draws agree: R-hat is at most 1.001.
-    There are enough draws: bulk effective sample sizes of 900 or more, in the tails 800 or more.
-    No draw diverged, and no trajectory was cut short.
     """
     columns = [quantities.columns[0]] if name is None else [name] if isinstance(name, str) else list(name)
     told = quantities[columns].astype("string").fillna("").agg(" ".join, axis=1).str.strip()
@@ -281,33 +216,7 @@ def frequency_check(
     keys: pd.DataFrame | None = None,
     alpha: float = 0.05,
 ) -> pd.DataFrame:
-    """Compare how often each category occurs with how often the model makes it.
-
-    Parameters
-    ----------
-    observed : ndarray, shape (n,)
-        Position of each rating in ``categories``.
-    replicated : ndarray, shape (draws, n)
-        The same ratings made by the model, from prior or posterior draws.
-    categories : sequence, length K
-    keys : DataFrame of n rows, optional
-        What to tell apart, such as judges or groups.
-    alpha : float
-        One minus the mass of the interval of replicated shares.
-
-    Returns
-    -------
-    DataFrame
-        The keys, ``category, observed, expected, lower, upper`` (shares), ``tail`` (share of replications
-        with at least as many, ties by half: near 0 or 1 the model does not make what was seen) and
-        ``n_ratings``.
-
-    Examples
-    --------
-    >>> made = np.array([[0, 0, 1, 1], [0, 1, 1, 1]])
-    >>> frequency_check(np.array([0, 0, 0, 1]), made, (0, 1))["expected"].tolist()
-    [0.375, 0.625]
-    """
+    """Compare how often each category occurs with how often the model makes it."""
     if keys is None:
         group, index = np.zeros(len(observed), dtype=int), None
     else:
@@ -338,20 +247,7 @@ def frequency_check(
 def statistic_check(
     observed: Mapping[str, float], replicated: Mapping[str, Floats], alpha: float = 0.05
 ) -> pd.DataFrame:
-    """Compare statistics of the data with those of replicated data.
-
-    Parameters
-    ----------
-    observed : mapping
-        Name to number.
-    replicated : mapping
-        Name to an array of shape (draws,).
-
-    Returns
-    -------
-    DataFrame
-        ``statistic, observed, expected, lower, upper, tail``; statistics as named.
-    """
+    """Compare statistics of the data with those of replicated data."""
     rows = []
     for name, seen in observed.items():
         made = np.asarray(replicated[name], dtype=float)
@@ -366,12 +262,6 @@ def fit_in_words(check: pd.DataFrame, what: str, alpha: float = 0.05) -> str:
     """Say in one sentence how many observed numbers lie outside what the model makes.
 
     It is a ``Problem`` where so many would hardly lie outside by chance.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"judge": ["a", "b"], "observed": [0.2, 0.9], "lower": 0.1, "upper": 0.3})
-    >>> fit_in_words(table, "shares of categories")
-    'Of 2 shares of categories, 1 lies outside the 95% of the replications (about 0 expected): b.'
     """
     outside = (check["observed"] < check["lower"]) | (check["observed"] > check["upper"])
     expected = round(alpha * len(check))

@@ -9,14 +9,14 @@ from typing import Any
 
 import pandas as pd
 
-from ..result import RaterResult
+from ...results import Result
 from .checks import Problem
 from .priors import Prior, prior_table
 from .sampling import save
 
 
 @dataclass(frozen=True, repr=False)
-class ModelFit(RaterResult):
+class ModelFit(Result):
     """Result of a Bayesian model.
 
     Attributes

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
+import zlib
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from types import ModuleType
+from typing import Any
+
+import numpy as np
+from pytensor.gradient import disconnected_type
+from pytensor.graph.basic import Apply
+from pytensor.graph.op import Op
+from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_default_op_cache_key
+from pytensor.tensor import as_tensor_variable, dscalar
 
 from conjury.inference.errors import MissingDependency
 
 
 def library(name: str) -> ModuleType:
-    """Import ``pymc``, ``pytensor``, ``nutpie``, ``arviz``, ``numba`` or a module of theirs.
-
-    Examples
-    --------
-    >>> library("no_such_sampler")
-    Traceback (most recent call last):
-        ...
-    conjury.inference.errors.MissingDependency: Bayesian models need no_such_sampler (Python 3.12 or \
-later); install it with: pip install 'conjury[bayes]'.
-    """
+    """Import ``pymc``, ``pytensor``, ``nutpie``, ``arviz``, ``numba`` or a module of theirs."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -35,3 +38,49 @@ def has(name: str) -> bool:
     except MissingDependency:
         return False
     return True
+
+
+class LogLikelihood(Op):  # type: ignore[misc]
+    """Arrays that a kernel takes to the kernel's results; only the value can be differentiated."""
+
+    __props__ = ("name", "source", "n_parameters", "constants")
+
+    def __init__(
+        self, kernel: Callable[..., Any], n_parameters: int, constants: tuple[float, ...] = ()
+    ) -> None:
+        self.kernel, self.n_parameters, self.constants = kernel, n_parameters, constants
+        self.name = f"{kernel.__module__}.{kernel.__name__}"
+        # PyTensor finds compiled graphs by these properties; without the source, also those of older kernels.
+        self.source = zlib.crc32(inspect.getsource(sys.modules[kernel.__module__]).encode())
+
+    def make_node(self, *arguments: Any) -> Any:
+        """The node of these arguments."""
+        inputs = [as_tensor_variable(argument) for argument in arguments]
+        return Apply(self, inputs, [dscalar(), *(given.type() for given in inputs[: self.n_parameters])])
+
+    def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any) -> None:
+        """Fill the outputs outside of compiled graphs."""
+        for storage, found in zip(output_storage, self.kernel(*inputs, *self.constants), strict=True):
+            storage[0] = np.asarray(found)
+
+    def pullback(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        """Gradients by the parameters: the other outputs, scaled."""
+        known = [cotangents[0] * gradient for gradient in outputs[1:]]
+        return known + [disconnected_type() for _ in inputs[self.n_parameters :]]
+
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
+        """Which outputs depend on which inputs, for differentiation."""
+        first = [[True] + [False] * self.n_parameters] * self.n_parameters
+        return first + [[False] * (self.n_parameters + 1)] * (len(node.inputs) - self.n_parameters)
+
+
+@register_funcify_default_op_cache_key(LogLikelihood)  # type: ignore[untyped-decorator]
+def _compiled(op: LogLikelihood, **_: Any) -> Any:
+    kernel, constants = op.kernel, op.constants
+
+    @numba_njit  # type: ignore[untyped-decorator]
+    def likelihood(*arguments: Any) -> Any:
+        found = kernel(*arguments, *constants)
+        return (np.asarray(found[0]), *found[1:])
+
+    return likelihood

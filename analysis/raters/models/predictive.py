@@ -20,25 +20,7 @@ def with_predictive(
     coords: Mapping[str, Any],
     attributes: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Add ``posterior_predictive``, ``prior_predictive`` and ``observed_data`` to draws, each a ``value``.
-
-    Parameters
-    ----------
-    draws : xarray.DataTree
-    observed : ndarray, shape (n, ...)
-    fitted, prior : ndarray, shape (R, n, ...)
-        Data made at draws of the posterior, and of the priors.
-    dims : sequence of str
-        Names of the axes of ``observed``.
-    coords : mapping
-        As of an xarray Dataset.
-    attributes : mapping, optional
-        Of the values.
-
-    Returns
-    -------
-    xarray.DataTree
-    """
+    """Add ``posterior_predictive``, ``prior_predictive`` and ``observed_data`` to draws, each a ``value``."""
     xarray = library("xarray")
     repeated = ("chain", "draw", *dims)
     groups = {

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import did_you_mean, listed
 
-from ..ratings import Floats
+from ...numerics.types import Floats
 from .libraries import library
 
 FAMILIES: dict[str, tuple[str, ...]] = {
@@ -42,11 +42,6 @@ class Prior:
         Its parameters, in the order of ``FAMILIES``.
     meaning : str
         What the parameter is, for readers.
-
-    Examples
-    --------
-    >>> Prior("half_normal", (1.0,), "SD of severities").in_words()
-    'SD of severities: half-normal with sd 1'
     """
 
     family: str
@@ -125,26 +120,7 @@ Priors = Mapping[str, Prior]
 
 
 def changed(defaults: Priors, changes: Mapping[str, Any] | None) -> dict[str, Prior]:
-    """Defaults with some replaced.
-
-    Parameters
-    ----------
-    defaults : mapping of str to Prior
-    changes : mapping, optional
-        Name to a Prior, to its numbers (the family stays), or to one number, which is the median of a
-        log-normal prior.
-
-    Raises
-    ------
-    InputError
-        For a name that the model does not have, or numbers that cannot be.
-
-    Examples
-    --------
-    >>> defaults = {"severity_sd": Prior("half_normal", (1.0,), "SD of severities")}
-    >>> changed(defaults, {"severity_sd": 0.5})["severity_sd"].in_words()
-    'SD of severities: half-normal with sd 0.5'
-    """
+    """Defaults with some replaced."""
     made = dict(defaults)
     for name, given in (changes or {}).items():
         if name not in defaults:

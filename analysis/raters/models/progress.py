@@ -11,15 +11,7 @@ Progress = bool | Report
 
 @contextmanager
 def reporting(progress: Progress, what: str) -> Iterator[Report]:
-    """Yield a function of draws done, draws in all, and divergent draws so far.
-
-    Parameters
-    ----------
-    progress : bool or callable
-        True shows a bar on the terminal's error stream, False nothing; a callable is called instead.
-    what : str
-        Words beside the bar.
-    """
+    """Yield a function of draws done, draws in all, and divergent draws so far."""
     if callable(progress):
         yield progress
         return

@@ -36,48 +36,7 @@ def sample(
     target_accept: float = TARGET_ACCEPT,
     **options: Any,
 ) -> Any:
-    """Sample the posterior of a model by the No-U-Turn sampler.
-
-    Parameters
-    ----------
-    model : pymc.Model or callable
-        A model, or a function that builds it, which is called where it is needed.
-    draws, tune, chains : int
-        Draws to keep and to adapt in, per chain; chains run side by side, as many as there are cores.
-    seed : int
-        The same seed and sampler give the same draws, whatever the number of cores.
-    sampler : {"nutpie", "pymc"}
-        nutpie compiles the model with numba; PyMC's own sampler takes its place where nutpie is missing.
-    progress : bool or callable
-        Show a bar, or call ``progress(done, total, divergent)``.
-    what : str
-        What the bar says.
-    keep : list of str, optional
-        Variables to keep; by default all.
-    compiled : callable, optional
-        Makes a compiled model for nutpie, where there is a faster one than that of nutpie.
-    target_accept : float
-        Acceptance rate to adapt the steps to; with more, steps are shorter, and draws diverge less.
-    **options
-        To nutpie (``maxdepth``, ``adaptation``) or, by PyMC's names, to its NUTS.
-
-    Returns
-    -------
-    xarray.DataTree
-        Groups ``posterior`` and ``sample_stats``; the attributes of ``posterior`` hold what was run
-        (``conjury_sampler``, ``conjury_seed``, ``conjury_tune``, ``conjury_seconds``).
-
-    Raises
-    ------
-    InputError
-        For numbers of draws that cannot be, or an unknown sampler.
-    MissingDependency
-        Without PyMC.
-
-    Notes
-    -----
-    Interrupted from the keyboard, it stops the chains and raises KeyboardInterrupt with one sentence.
-    """
+    """Sample the posterior of a model by the No-U-Turn sampler."""
     check_sampling(draws, tune, chains, sampler)
     if not 0.5 <= target_accept < 1:
         raise InputError(f"target_accept must be from 0.5 to below 1, such as 0.95, not {target_accept:g}.")

@@ -1,7 +1,7 @@
 """Whether a model may replace a person of the panel: the alternative annotator test and its power."""
 
-from .alternative import alt_test
-from .curve import epsilon_curve
+from .alt_test import alt_test
+from .epsilon_curve import epsilon_curve
 from .outcome import AltTest
 from .power import alt_test_power
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..ratings import Codes, Floats
+from ...numerics.types import Codes, Floats
 from .panel import NONE, Panel
 from .scoring import Mask, PairScore
 
@@ -113,12 +113,7 @@ def units_of(panel: Panel, made: Comparisons) -> Units:
 
 
 def weighted_sums(units: Units, weights: Floats) -> Floats:
-    """Sum the fields of units over clusters that count ``weights``, shape (B, clusters), times.
-
-    Returns
-    -------
-    ndarray, shape (B, M, J, 7)
-    """
+    """Sum the fields of units over clusters that count ``weights``, shape (B, clusters), times."""
     n_models = units.fields.shape[1]
     sums = np.zeros((len(weights), n_models, units.n_annotators, FIELDS))
     for annotator in range(units.n_annotators):

@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from ...results import vary
-from ..ratings import Floats
+from ...numerics.intervals import vary
+from ...numerics.types import Floats
 from .comparisons import Units, weighted_sums
 from .decide import PASSING, Evidence, Multiplicity, adjust, evidence, only, p_values
 from .scoring import Mask
@@ -36,24 +36,7 @@ def draw(
     resample: Resample,
     seed: int,
 ) -> Drawn:
-    """Draw clusters of items with replacement and test anew, the annotators of each model fixed or drawn.
-
-    Parameters
-    ----------
-    units : Units
-    kept : ndarray, shape (M, J)
-        Annotators that take part in the test of each model.
-    epsilon, q_fdr, multiplicity
-        As in the test itself.
-    draws : int
-    resample : {"items", "both"}
-        ``both`` draws annotators with replacement as well; each keeps the panel it was compared with.
-    seed : int
-
-    Returns
-    -------
-    Drawn
-    """
+    """Draw clusters of items with replacement and test anew, the annotators of each model fixed or drawn."""
     rng = np.random.default_rng(seed)
     even = np.full(units.n_clusters, 1 / units.n_clusters)
     parts = []

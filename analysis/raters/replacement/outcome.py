@@ -11,16 +11,16 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...results import inference
-from ..ratings import Floats
-from ..result import RaterResult
+from ...numerics.intervals import inference
+from ...numerics.types import Floats
+from ...results import Result
 from .decide import PASSING, Evidence, Verdict
 from .intervals import Bounds
 from .scoring import Mask
 
 
 @dataclass(frozen=True, repr=False)
-class AltTest(RaterResult):
+class AltTest(Result):
     """The alternative annotator test of one or several models.
 
     ``frame`` has one row a dimension, scoring and model; ``extra["annotators"]`` one row a dimension,

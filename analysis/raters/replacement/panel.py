@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import did_you_mean
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import did_you_mean
 
+from ...numerics.types import Codes
 from ..items import clusters_of
-from ..ratings import Codes, Ratings
+from ..ratings import Ratings
 
 NONE = -1
 
@@ -63,11 +64,6 @@ def panel_of(
 
     Of a person's repeated ratings of an item the first counts; of a model's samples all, or the first. People
     are in alphabetical order, so that draws of them do not depend on the order of rows.
-
-    Raises
-    ------
-    InputError
-        Where fewer than two people rate, or an item has no cluster or two.
     """
     people = sorted(ratings.humans)
     if len(people) < 2:

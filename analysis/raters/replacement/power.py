@@ -9,13 +9,12 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
-from conjury.inference.columns import listed
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import listed
 
-from ...conjoint.reliability.agreement import wilson
-from ...results import check_alpha
-from ..ratings import Floats
-from ..result import RaterResult
+from ...numerics.intervals import check_alpha, wilson
+from ...numerics.types import Floats
+from ...results import Result
 from .decide import PASSING, Multiplicity, check_multiplicity, evidence, verdict
 from .scoring import ACCURACY, NAMED, NEG_RMSE
 from .simulate import Kind, Outcomes, World, meet, studies
@@ -44,7 +43,7 @@ def alt_test_power(
     simulations: int = 1000,
     alpha: float = 0.05,
     seed: int = 1,
-) -> RaterResult:
+) -> Result:
     """Simulate how often a model passes the alternative annotator test.
 
     Parameters
@@ -82,7 +81,7 @@ def alt_test_power(
 
     Returns
     -------
-    RaterResult
+    Result
         ``frame``: ``scenario`` ("as stated" or "at the margin"), ``annotators, per_item, instances,
         epsilon, human_agreement, model_agreement, difference`` (of a person's and the model's probability
         to be at least as close to the others), ``pass_rate, std_error, lower, upper, winning_rate,
@@ -127,7 +126,7 @@ def alt_test_power(
         "kind": kind, "categories": shares.tolist(), "scoring": scored, "q_fdr": q_fdr, "target": target,
         "multiplicity": multiplicity, "simulations": simulations, "alpha": alpha, "seed": seed,
     }  # fmt: skip
-    return RaterResult(frame, "alt_power", tuple(notes), settings, {"needed": _needed(frame, target)})
+    return Result(frame, "alt_power", tuple(notes), settings, {"needed": _needed(frame, target)})
 
 
 def _scenarios(

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conjury.inference.columns import did_you_mean, listed
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import did_you_mean, listed
 
-from ..ratings import Codes, Floats, Ratings
+from ...numerics.types import Codes, Floats
+from ..ratings import Ratings
 
 Mask = NDArray[np.bool_]
 Similarity = Callable[[Any, Any], float]
@@ -25,13 +26,7 @@ MANY = 20  # numbers with more distinct values hardly ever match exactly
 
 
 def scorings_of(scoring: Scoring | Sequence[Scoring] | None, ratings: Ratings) -> list[Scoring]:
-    """Scorings to run: those asked for, else accuracy for labels and negative RMSE for numbers.
-
-    Raises
-    ------
-    InputError
-        For an unknown name, a scoring of numbers asked of labels, or the same scoring twice.
-    """
+    """Scorings to run: those asked for, else accuracy for labels and negative RMSE for numbers."""
     if scoring is None:
         return [NEG_RMSE if ratings.numeric else ACCURACY]
     asked = [scoring] if isinstance(scoring, str) or callable(scoring) else list(scoring)
@@ -53,13 +48,7 @@ def scorings_of(scoring: Scoring | Sequence[Scoring] | None, ratings: Ratings) -
 
 
 def name_of(scoring: Scoring) -> str:
-    """Name of a scoring, for functions their own.
-
-    Examples
-    --------
-    >>> name_of("accuracy"), name_of(min)
-    ('accuracy', 'min')
-    """
+    """Name of a scoring, for functions their own."""
     return scoring if isinstance(scoring, str) else str(getattr(scoring, "__name__", type(scoring).__name__))
 
 

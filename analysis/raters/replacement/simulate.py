@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtri
 
-from ..ratings import Codes, Floats
+from ...numerics.types import Codes, Floats
 from .scoring import ACCURACY, NEG_RMSE, Mask
 
 Kind = Literal["labels", "ratings"]

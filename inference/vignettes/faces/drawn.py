@@ -12,12 +12,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ...columns import did_you_mean
-from ...marked_yaml import Location, MarkedYaml
-from ...stimuli.source import read_checked, stimulus_counts
-from ...streams import stream
-from ...study_base import Part, Text
-from ...study_checks import suggestion
+from ...design.stimuli.source import read_checked, stimulus_counts
+from ...study.base import Part, Text
+from ...study.checks import suggestion
+from ...study.yaml import Location, MarkedYaml
+from ...tables.columns import did_you_mean
+from ...tables.streams import stream
 from .beards import BEARDS
 from .clothing import CLOTHES
 from .hair import HAIR

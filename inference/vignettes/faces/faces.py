@@ -9,10 +9,10 @@ from pathlib import Path
 
 from PIL import Image
 
-from ...columns import did_you_mean
+from ...design.stimuli.posts import REPLIER
+from ...design.stimuli.wording import fill
 from ...errors import InputError
-from ...stimuli.posts import REPLIER
-from ...stimuli.wording import fill
+from ...tables.columns import did_you_mean
 from .drawn import read_drawn_faces
 from .folder import Photo, read_folder
 from .portraits import Portrait
@@ -88,7 +88,7 @@ def load_faces(
 
     Examples
     --------
-    >>> from conjury.inference.study import STUDIES
+    >>> from conjury.inference.study.models import STUDIES
     >>> stimuli = STUDIES / "moderation" / "stimuli"
     >>> groups = ["anonymous", "black_male", "black_female", "white_male", "white_female"]
     >>> authors = [f"{group}_{number:02d}" for group in groups for number in range(10)]

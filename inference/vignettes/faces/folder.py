@@ -8,9 +8,9 @@ from pathlib import Path
 
 from PIL import Image, ImageOps
 
-from ...columns import did_you_mean, listed
+from ...design.stimuli.source import stimulus_counts
 from ...errors import InputError
-from ...stimuli.source import stimulus_counts
+from ...tables.columns import did_you_mean, listed
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 FORMATS = ("PNG", "JPEG", "WEBP")

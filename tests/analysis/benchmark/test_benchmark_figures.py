@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.benchmark_layouts import lay_out
-from conjury.analysis.figures.benchmark import DRAWN, alt_of, figure_of, further_figures, is_drawn
+from conjury.analysis.figures import figure_of, save
+from conjury.analysis.figures import figure_of as raters_figure
+from conjury.analysis.figures.benchmark import DRAWN, alt_of, further_figures, is_drawn
 from conjury.analysis.figures.benchmark.differences import beside_the_best
-from conjury.analysis.figures.raters import figure_of as raters_figure
 from conjury.analysis.figures.raters.naming import Names
-from conjury.analysis.figures.theme import LIGHT, save
-from conjury.analysis.raters.result import RaterResult
+from conjury.analysis.figures.theme import LIGHT
+from conjury.analysis.raters import Result
+from conjury.analysis.report.exhibits.benchmark_layouts import lay_out
 from conjury.inference.errors import InputError
 
 
@@ -50,7 +51,7 @@ def test_baselines_are_lines_at_their_score_and_no_rows() -> None:
 def test_judges_are_told_apart_by_prompt_only_where_they_have_several_in_a_panel() -> None:
     result = made.scores(by=())
     twice = pd.concat([result.frame, result.frame.assign(prompt="other")], ignore_index=True)
-    rows = [t.get_text() for t in figure_of(RaterResult(twice, "scores")).axes[0].get_yticklabels()]
+    rows = [t.get_text() for t in figure_of(Result(twice, "scores")).axes[0].get_yticklabels()]
     assert "Qwen3 8b, Joke" in rows
     assert "Qwen3 8b, Other" in rows
 
@@ -60,7 +61,7 @@ def test_missing_answers_are_drawn_under_each_rule_only_where_rules_differ() -> 
     assert further_figures(result) == ["policies"]
     same = result.frame[result.frame["missing"] == "wrong"]
     both = pd.concat([same, same.assign(missing="missing")], ignore_index=True)
-    assert further_figures(RaterResult(both, "scores", settings=result.settings)) == []
+    assert further_figures(Result(both, "scores", settings=result.settings)) == []
     legend = figure_of(made.harm(), part="policies").legends[0].get_texts()
     assert len(legend) == 3
 
@@ -95,7 +96,7 @@ def test_answers_that_cover_a_gold_label_are_right() -> None:
          "predicted": ["harmful", "safe", "safe"], "n": [6, 4, 10], "share": 0.0}
     )  # fmt: skip
     covers = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
-    result = RaterResult(frame, "confusion", settings={"covers": covers})
+    result = Result(frame, "confusion", settings={"covers": covers})
     assert "Implicit 60%, Safe 100%; most frequent mistake: Implicit called Safe" in alt_of(result)
     mistakes = lay_out(result, "confusion", {})[0].as_raw_html()
     assert "40%" in mistakes
@@ -105,7 +106,7 @@ def test_answers_that_cover_a_gold_label_are_right() -> None:
 def test_answers_that_nobody_gave_have_no_column() -> None:
     frame = made.confusion(labels=["safe", "harmful"], judges=["gpt"]).frame
     frame = frame.assign(n=frame["n"].where(frame["predicted"] != "no answer", 0))
-    figure = figure_of(RaterResult(frame, "confusion"))
+    figure = figure_of(Result(frame, "confusion"))
     assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["Safe", "Harmful"]
 
 
@@ -114,7 +115,7 @@ def test_labels_that_are_never_given_stand_at_the_edge() -> None:
         {"judge": "gpt", "task": "harm", "label": ["a", "b"], "n_gold": 10, "n_predicted": [0, 40],
          "ratio": [0.0, 4.0], "ratio_lower": [0.0, 3.0], "ratio_upper": [0.0, 5.0]}
     )  # fmt: skip
-    axes = figure_of(RaterResult(frame, "by_label")).axes[0]
+    axes = figure_of(Result(frame, "by_label")).axes[0]
     points = [line.get_xdata() for line in axes.get_lines() if line.get_marker() == "o"]
     assert sorted(float(x) for x in np.concatenate(points)) == [-4.0, 2.0]
 
@@ -122,7 +123,7 @@ def test_labels_that_are_never_given_stand_at_the_edge() -> None:
 def test_passes_have_a_row_of_panels_for_each_score_and_draw_baselines_without_markers() -> None:
     result = made.passes(by=())
     random = result.frame[result.frame["judge"] == made.JUDGES[0]].assign(judge="random")
-    both = RaterResult(pd.concat([result.frame, random], ignore_index=True), "passes")
+    both = Result(pd.concat([result.frame, random], ignore_index=True), "passes")
     figure = figure_of(both, labels=made.WORDS)
     assert len(figure.axes) == 3 * 2
     bare = [line for line in figure.axes[0].get_lines() if line.get_marker() in ("None", "", None)]
@@ -133,14 +134,14 @@ def test_passes_have_a_row_of_panels_for_each_score_and_draw_baselines_without_m
 def test_differences_are_marked_where_the_adjusted_p_is_small() -> None:
     result = made.differences()
     half = result.frame.assign(p_adjusted=[0.01, 0.9] * 3)
-    legend = figure_of(RaterResult(half, "differences", settings=result.settings)).legends[0]
+    legend = figure_of(Result(half, "differences", settings=result.settings)).legends[0]
     assert len(legend.get_texts()) == 2
 
 
 def test_prompts_get_panels_where_pairs_were_compared_under_several() -> None:
     frame = pd.concat([made.differences(made.JUDGES[:2]).frame.assign(prompt=name, task="harm").iloc[:1]
                        for name in ("text", "image")], ignore_index=True)  # fmt: skip
-    assert titles(figure_of(RaterResult(frame, "differences"))) == ["Text", "Image"]
+    assert titles(figure_of(Result(frame, "differences"))) == ["Text", "Image"]
 
 
 def test_readings_show_shares_that_add_up() -> None:
@@ -154,7 +155,7 @@ def test_readings_show_shares_that_add_up() -> None:
 
 def test_printed_numbers_lie_on_the_diagonal_where_ours_are_the_same() -> None:
     frame = pd.DataFrame({"metric": "accuracy", "printed": [0.1, 0.4], "recomputed": [0.1, 0.4]})
-    axes = figure_of(RaterResult(frame, "beside_print")).axes[0]
+    axes = figure_of(Result(frame, "beside_print")).axes[0]
     points = next(line for line in axes.get_lines() if line.get_marker() == "o")
     assert points.get_xdata().tolist() == points.get_ydata().tolist()
     assert axes.get_xlim() == axes.get_ylim()
@@ -181,7 +182,7 @@ def test_what_is_not_there_is_refused_with_what_there_is() -> None:
     with pytest.raises(InputError, match="no metric 'auc'"):
         figure_of(made.scores(), metrics=["auc"])
     with pytest.raises(InputError, match="have no figure"):
-        figure_of(RaterResult(pd.DataFrame(), "cards"))
+        figure_of(Result(pd.DataFrame(), "cards"))
     assert "cards" not in DRAWN
 
 
@@ -206,7 +207,7 @@ def test_many_judges_make_a_matrix_with_the_best_first_and_marks_where_differenc
         for j, right in enumerate(names)
         if i < j
     ]
-    result = RaterResult(pd.DataFrame(rows), "differences")
+    result = Result(pd.DataFrame(rows), "differences")
     figure = figure_of(result, title="Judges")
     matrix = figure.axes[0]
     assert matrix.get_yticklabels()[0].get_text() == "Judge 9 1"
@@ -219,7 +220,7 @@ def test_many_judges_make_a_matrix_with_the_best_first_and_marks_where_differenc
     assert "+0.90" in table
     assert "compared with the judge who is best there" in table
     few = pd.DataFrame([row for row in rows if {row["left"], row["right"]} <= set(names[:8])])
-    assert not figure_of(RaterResult(few, "differences")).axes[0].images
+    assert not figure_of(Result(few, "differences")).axes[0].images
 
 
 @pytest.mark.parametrize("best", ["left", "right"])
@@ -240,7 +241,7 @@ def test_pairs_of_the_best_judge_put_it_first_on_whichever_side_it_was(best: str
 def test_differences_of_many_judges_are_laid_out_where_the_first_listed_judge_is_the_best() -> None:
     result = made.differences([f"judge{k}" for k in range(10)])
     left = result.frame["left"].str[5:].astype(int)
-    ahead = RaterResult(
+    ahead = Result(
         result.frame.assign(estimate=0.2 - left / 100, lower=0.01, upper=0.3),
         "differences",
         settings=result.settings,
@@ -251,7 +252,7 @@ def test_differences_of_many_judges_are_laid_out_where_the_first_listed_judge_is
 
 def test_statuses_have_one_colour_whichever_of_them_occur() -> None:
     result = made.readings()
-    few = RaterResult(result.frame[result.frame["status"] != "refused"], "readings")
+    few = Result(result.frame[result.frame["status"] != "refused"], "readings")
     colors = []
     for one in (result, few):
         legend = figure_of(one).legends[0]
@@ -271,7 +272,7 @@ def test_a_judge_has_the_colour_of_its_label_in_curves_and_beside_the_truth() ->
         {"quantity": "accuracy", "judge": [last], "truth": 0.5, "estimate": 0.5, "lower": 0.4, "upper": 0.6,
          "inside": True}
     )  # fmt: skip
-    axes = raters_figure(RaterResult(truth, "recovery"), labels=words).axes[0]
+    axes = raters_figure(Result(truth, "recovery"), labels=words).axes[0]
     assert LIGHT.color(place) in {line.get_color() for line in axes.get_lines()}
 
 
@@ -297,7 +298,7 @@ def test_heads_of_matrices_break_between_words_and_spare_places_are_at_the_end()
     labels: dict[Any, str] = {("judges", key): name for key, name in zip(judges, names, strict=True)}
     result = made.confusion(labels=["safe", "harmful"], judges=judges)
     twice = pd.concat([result.frame, result.frame.assign(prompt="image")], ignore_index=True)
-    figure = figure_of(RaterResult(twice, "confusion"), labels=labels)
+    figure = figure_of(Result(twice, "confusion"), labels=labels)
     shown = [axes for axes in figure.axes if axes.get_title(loc="left")]
     assert len(shown) == 14
     for axes in shown:
@@ -325,7 +326,7 @@ def test_panels_of_few_judges_have_rows_of_their_own() -> None:
     baseline = result.frame["judge_kind"] == "baseline"
     english, first = result.frame["language"] == "en", result.frame["judge"].isin(made.JUDGES[:3])
     frame = result.frame[baseline | (english & first) | (~english & ~first)]
-    figure = figure_of(RaterResult(frame, "scores", settings=result.settings), labels=made.WORDS)
+    figure = figure_of(Result(frame, "scores", settings=result.settings), labels=made.WORDS)
     shown = [axes for axes in figure.axes if axes.get_title(loc="left")]
     assert len(shown) == 8
     for axes in shown:
@@ -342,9 +343,9 @@ def test_labels_that_are_hardly_ever_gold_are_not_drawn() -> None:
         {"judge": "gpt", "task": "harm", "label": ["common", "irony"], "n_gold": [40, 2],
          "n_predicted": [40, 12], "ratio": [1.0, 5.8], "ratio_lower": [0.8, 1.0], "ratio_upper": [1.2, 9.0]}
     )  # fmt: skip
-    axes = figure_of(RaterResult(frame, "by_label")).axes[0]
+    axes = figure_of(Result(frame, "by_label")).axes[0]
     assert [text.get_text() for text in axes.get_yticklabels()] == ["Common"]
-    assert "Irony" not in alt_of(RaterResult(frame, "by_label"))
+    assert "Irony" not in alt_of(Result(frame, "by_label"))
 
 
 def test_estimates_of_many_judges_are_told_apart_by_kind_on_equal_axes() -> None:
@@ -353,7 +354,7 @@ def test_estimates_of_many_judges_are_told_apart_by_kind_on_equal_axes() -> None
         {"quantity": "accuracy", "judge": judges, "truth": np.linspace(0.2, 0.6, 13), "estimate": 0.5,
          "lower": 0.1, "upper": 0.9, "inside": True}
     )  # fmt: skip
-    figure = raters_figure(RaterResult(truth, "recovery"))
+    figure = raters_figure(Result(truth, "recovery"))
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["People", "Models"]
     assert figure.axes[0].get_xlim() == figure.axes[0].get_ylim()
     assert figure.axes[0].get_aspect() == 1

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.benchmark import score
+from conjury.analysis.benchmark import score, scores
 from conjury.analysis.benchmark.annotators import annotators, distinctions
+from conjury.analysis.benchmark.by_length import length_effects
 from conjury.analysis.benchmark.cards import cards
-from conjury.analysis.benchmark.errors import length_effects
-from conjury.analysis.benchmark.fit import (
+from conjury.analysis.pipeline.labels import (
     Answered,
     BenchmarkOptions,
     fit_benchmark,
@@ -23,11 +23,10 @@ from conjury.analysis.benchmark.fit import (
     score_study,
     task_in_words,
 )
-from conjury.analysis.benchmark.scores import scores
 from conjury.inference.errors import InputError
-from conjury.inference.files import read_table, write_table
-from conjury.inference.labels import read_labels
+from conjury.inference.readers.labels import read_labels
 from conjury.inference.study import ItemStudy, load_any_study
+from conjury.inference.tables import read_table, write_table
 
 OPTIONS = BenchmarkOptions(draws=0)
 

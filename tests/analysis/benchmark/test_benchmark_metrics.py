@@ -8,8 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conjury.analysis.benchmark.baselines import random_expectation
-from conjury.analysis.benchmark.metrics import OVERALL, Margins, cluster_margins, is_share, margins_of, metric
+from conjury.analysis.benchmark.metrics import (
+    OVERALL,
+    Margins,
+    cluster_margins,
+    is_share,
+    margins_of,
+    metric,
+    random_expectation,
+)
 from conjury.inference.errors import InputError
 
 NAMES = ("a", "b", "c", "d")

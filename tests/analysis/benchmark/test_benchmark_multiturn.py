@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from multiturn_tables import FOLDER, judgments, labels, scored
 
-from conjury.analysis.benchmark import passes, published, scores
+from conjury.analysis.audit.multiturn import published
+from conjury.analysis.benchmark import passes, scores
 from conjury.analysis.raters import agreement
 
 pytestmark = pytest.mark.shared

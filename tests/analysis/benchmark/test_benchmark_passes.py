@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.benchmark import passes, score
-from conjury.analysis.benchmark.passes import (
+from conjury.analysis.benchmark.pass_at_k import (
     LEFT_OUT,
     Answers,
     best_of_k,

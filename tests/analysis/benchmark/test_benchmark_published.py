@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.benchmark import published
-from conjury.analysis.benchmark.published import accuracy_of_k, gold_string, hard_label_auc, union_f1
+from conjury.analysis.audit.multiturn import accuracy_of_k, gold_string, hard_label_auc, published, union_f1
 from conjury.inference.errors import InputError
 
 ENGLISH, SPANISH = ["en1", "en2", "en3"], ["es1", "es2", "es3"]

@@ -9,11 +9,11 @@ import pytest
 
 from conjury.analysis.benchmark import passes, scores
 from conjury.analysis.benchmark.annotators import annotators
-from conjury.analysis.benchmark.fit import Answered, score_study
-from conjury.analysis.benchmark.recovery import label_recovery
 from conjury.analysis.figures.benchmark import alt_of
-from conjury.analysis.raters.result import RaterResult
-from conjury.inference.label_simulation import simulate_labels
+from conjury.analysis.pipeline.labels import Answered, score_study
+from conjury.analysis.raters import Result
+from conjury.analysis.recovery.labels import label_recovery
+from conjury.inference.simulation import simulate_labels
 from conjury.inference.study import ItemStudy, load_any_study
 
 
@@ -50,7 +50,7 @@ def test_scores_of_all_items_cells_and_gold_labels_stand_beside_their_truth() ->
     assert set(people["quantity"]) == {"percent_agreement", "fleiss_kappa"}
     assert (people["truth"] - people["estimate"]).abs().max() < 0.15
     assert found["inside"].mean() > 0.8
-    told = alt_of(RaterResult(found, "recovery"))
+    told = alt_of(Result(found, "recovery"))
     assert "Accuracy of the answers given" in told
 
 
@@ -75,6 +75,6 @@ def test_a_share_of_missing_answers_stands_once() -> None:
         {"quantity": ["missing"], "judge": "gpt", "prompt": "text", "task": "harm", "condition": "none",
          "gold": "", "k": pd.NA, "value": 0.3}
     )  # fmt: skip
-    found = label_recovery({"scores": RaterResult(frame, "scores", settings={"by": []})}, truth)
+    found = label_recovery({"scores": Result(frame, "scores", settings={"by": []})}, truth)
     assert found["inside"].tolist() == [False]
     assert found["truth"].tolist() == pytest.approx([0.3])

@@ -11,19 +11,19 @@ import made_up_benchmark as made
 import pandas as pd
 import pytest
 
-from conjury.analysis.benchmark.beside import harm_beside, jokes_beside, printed_numbers
-from conjury.analysis.benchmark.harm_checks import harm_checks, implied
-from conjury.analysis.benchmark_cards import LONGEST_ANSWER, card_markdown, shown
-from conjury.analysis.benchmark_layouts import lay_out
-from conjury.analysis.benchmark_sections import LEADS, reading, section
-from conjury.analysis.figures.benchmark import figure_of
+from conjury.analysis.audit.compare import harm_beside, jokes_beside, printed_numbers
+from conjury.analysis.audit.harm_or_humor import harm_checks, implied
+from conjury.analysis.figures import figure_of
 from conjury.analysis.figures.raters.naming import Names
-from conjury.analysis.markup import to_html
-from conjury.analysis.raters.result import RaterResult
-from conjury.analysis.raters.saved import record_of, tables_of
-from conjury.analysis.report_benchmark import BenchmarkReport
+from conjury.analysis.pipeline.saved import record_of, tables_of
+from conjury.analysis.raters import Result
+from conjury.analysis.report import BenchmarkReport
+from conjury.analysis.report.exhibits.benchmark import LEADS, reading, section
+from conjury.analysis.report.exhibits.benchmark_layouts import lay_out
+from conjury.analysis.report.exhibits.cards import LONGEST_ANSWER, card_markdown, shown
+from conjury.analysis.report.markup import to_html
 from conjury.inference.errors import InputError
-from conjury.inference.files import write_table
+from conjury.inference.tables import write_table
 
 HOSTILE = [
     made.MARKUP,
@@ -141,7 +141,7 @@ def test_the_dashed_line_of_pooled_scores_is_the_most_frequent_label_of_each_str
     by_stratum = frame[frame["judge"] == "majority class"].assign(
         judge="majority class by stratum", estimate=0.45
     )
-    figure = figure_of(RaterResult(pd.concat([frame, by_stratum]), "scores", settings={"by": []}))
+    figure = figure_of(Result(pd.concat([frame, by_stratum]), "scores", settings={"by": []}))
     drawn = {text.get_text() for text in figure.legends[0].get_texts()}
     assert drawn == {"Always the most frequent label of each stratum", "Random label"}
 
@@ -172,7 +172,7 @@ def test_lengths_are_read_once_a_task_with_what_cannot_be_computed() -> None:
     ends = pd.DataFrame({"judge": list("abcd") * 2, "prompt": "p", "task": ["joke_type"] * 4 + ["line"] * 4,
                          "metric": "accuracy", "estimate": [-0.2, -0.2, 0.3, 0.1] * 2,
                          "p_adjusted": [0.01, 0.2, 0.01, float("nan")] + [0.5] * 4})  # fmt: skip
-    told = reading(RaterResult(ends, "errors", extra={"ends": ends}), Names(made.WORDS))
+    told = reading(Result(ends, "errors", extra={"ends": ends}), Names(made.WORDS))
     first, second = told.split(". ")
     assert "in 1 of 4 judges, more often in 1" in first
     assert "1 cannot be computed" in first
@@ -191,7 +191,7 @@ def test_copies_among_answers_are_said_in_bold() -> None:
             "groups": ["ABCDE", "ABCDE", "AAAA-"],
         }
     )
-    result = RaterResult(made.passes().frame, "passes", extra={"samples": samples})
+    result = Result(made.passes().frame, "passes", extra={"samples": samples})
     assert "**Some answers are copies of each other**: in 1 of 2 cells" in reading(result, Names(None))
     assert reading(made.passes(), Names(None)) == ""
 
@@ -214,7 +214,7 @@ def test_checks_say_that_printed_agreement_cannot_be_that_of_pairs() -> None:
 
 def test_numbers_of_judges_who_were_printed_stand_beside_print() -> None:
     frame = made.harm().frame.assign(judge=lambda rows: rows["judge"].replace("qwen3_8b", "gpt_5_2"))
-    results = {"scores_modality_language": RaterResult(frame, "scores")}
+    results = {"scores_modality_language": Result(frame, "scores")}
     found = harm_beside(results, {"gpt_5_2": "GPT-5.2"}).frame
     assert set(found["judge"]) == {"gpt_5_2"}
     text = found[(found["set"] == "text en") & (found["metric"] == "accuracy")]
@@ -264,7 +264,7 @@ def folder(tmp_path: Path) -> Path:
     results = {
         "scores": made.scores(by=()),
         "scores_language": made.scores(),
-        "cards": RaterResult(card(made.MARKUP, made.MARKUP), "cards"),
+        "cards": Result(card(made.MARKUP, made.MARKUP), "cards"),
     }
     records = []
     for name, result in results.items():
@@ -282,7 +282,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_report_shows_every_result_of_a_kind_and_the_rules_for_missing_answers_once(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("conjury.analysis.benchmark_sections.picture", lambda *_: "drawn")
+    monkeypatch.setattr("conjury.analysis.report.exhibits.benchmark.picture", lambda *_: "drawn")
     report = BenchmarkReport(folder)
     report.show("scores")
     told = capsys.readouterr().out

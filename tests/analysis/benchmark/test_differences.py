@@ -14,8 +14,8 @@ from scipy.stats import ttest_rel
 from statsmodels.stats.contingency_tables import mcnemar
 
 from conjury.analysis.benchmark import differences, score, scores
-from conjury.analysis.benchmark.comparisons import TESTS
-from conjury.analysis.benchmark.mcnemar import (
+from conjury.analysis.benchmark.differences import TESTS
+from conjury.analysis.benchmark.pairing import (
     Discordance,
     bonett_price,
     clustered_p,

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.benchmark import score
-from conjury.analysis.benchmark.errors import length_effects
-from conjury.analysis.benchmark.scoring import Scored
+from conjury.analysis.benchmark import Scored, score
+from conjury.analysis.benchmark.by_length import length_effects
 
 
 def in_two_languages() -> tuple[Scored, pd.DataFrame]:

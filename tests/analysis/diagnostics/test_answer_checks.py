@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.conjoint.reliability.estimate import reliability
+from conjury.analysis.conjoint import reliability
+from conjury.analysis.diagnostics import diagnose
 from conjury.analysis.diagnostics.answers import answers
 from conjury.analysis.diagnostics.attention_filters import attention_filters
 from conjury.analysis.diagnostics.carry_over import carry_over, repeated_sides
 from conjury.analysis.diagnostics.check import Question
-from conjury.analysis.diagnostics.diagnose import NAMES, diagnose
+from conjury.analysis.diagnostics.diagnose import NAMES
 from conjury.analysis.diagnostics.group_effects import hotelling_test
 from conjury.analysis.diagnostics.judged import split
 from conjury.analysis.diagnostics.missing_choices import missing_at_random, missing_choices
@@ -22,7 +23,7 @@ from conjury.analysis.diagnostics.response_times import response_times
 from conjury.analysis.diagnostics.straight_lining import longest_run_distribution, straight_lining
 from conjury.analysis.diagnostics.task_order import task_order
 from conjury.inference.errors import InputError
-from conjury.inference.simulate import simulate
+from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study
 
 

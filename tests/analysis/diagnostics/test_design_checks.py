@@ -16,7 +16,7 @@ from conjury.analysis.diagnostics.position_balance import marginal_homogeneity, 
 from conjury.analysis.diagnostics.randomness import Draw, draw_counts, how_drawn, misfit
 from conjury.analysis.diagnostics.respondent_balance import respondent_balance, spread_over_units
 from conjury.analysis.diagnostics.stimuli import effective_number, stimuli
-from conjury.inference.simulate import simulate
+from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study
 
 

@@ -8,13 +8,13 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from conjury.analysis.diagnostics.check import Check
-from conjury.analysis.diagnostics.diagnose import NAMES, diagnose
-from conjury.analysis.figures.diagnostics import draw
-from conjury.analysis.figures.diagnostics_captions import CAPTIONS, caption
+from conjury.analysis.diagnostics import Check, diagnose
+from conjury.analysis.diagnostics.diagnose import NAMES
+from conjury.analysis.figures.diagnostics.captions import CAPTIONS, caption
+from conjury.analysis.figures.diagnostics.checks import draw
 from conjury.analysis.figures.theme import DARK
 from conjury.inference.errors import InputError
-from conjury.inference.simulate import simulate
+from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 
 APPLICABLE = 18

@@ -15,11 +15,10 @@ from conjury.analysis.diagnostics.design_probabilities import design_probabiliti
 from conjury.analysis.diagnostics.impossible_profiles import SAME, impossible_profiles
 from conjury.analysis.diagnostics.judged import split
 from conjury.analysis.diagnostics.randomness import how_drawn
-from conjury.inference.files import write_table
-from conjury.inference.humans.draft import draft_study
-from conjury.inference.humans.qualtrics import Survey, read_qualtrics
-from conjury.inference.prepare import load_choices
+from conjury.inference.humans import Survey, draft_study, read_qualtrics
+from conjury.inference.readers.prepare import load_choices
 from conjury.inference.study import Study, load_study
+from conjury.inference.tables import write_table
 
 EXPORT = SHARED / "peers" / "projoint_example1_qualtrics.csv.gz"
 LEVELS = {"price": ["low", "high"], "colour": ["red", "blue", "green"]}

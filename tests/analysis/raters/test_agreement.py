@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters.coefficients import agreement
-from conjury.analysis.raters.result import RaterResult
+from conjury.analysis.raters import Result, agreement
 from conjury.inference.errors import InputError
 
 MODELS = ["gpt", "claude"]
@@ -31,7 +30,7 @@ def judged(n: int = 40, people: int = 6, per_item: int = 3, seed: int = 4, **col
     return pd.DataFrame(rows, columns=names).assign(**columns)
 
 
-def value(result: RaterResult, coefficient: str, column: str = "estimate", **keys: str) -> float:
+def value(result: Result, coefficient: str, column: str = "estimate", **keys: str) -> float:
     """The number of one row, by default within a group."""
     frame = result.frame[result.frame["coefficient"] == coefficient]
     for name, wanted in {"against": "", **keys}.items():

@@ -8,16 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from conjury.analysis.figures import save
 from conjury.analysis.figures.raters import agreement_pairs, alt_of
 from conjury.analysis.figures.raters.agreement import compared_in_words
 from conjury.analysis.figures.raters.naming import Names
-from conjury.analysis.figures.theme import save
-from conjury.analysis.raters.coefficients import agreement
-from conjury.analysis.raters.result import RaterResult
+from conjury.analysis.raters import Result, agreement
 from conjury.inference.errors import InputError
 
 
-def result(people: int = 4, dimensions: int = 2, draws: int = 10) -> RaterResult:
+def result(people: int = 4, dimensions: int = 2, draws: int = 10) -> Result:
     rng = np.random.default_rng(3)
     rows = [
         (
@@ -76,10 +75,10 @@ def test_few_raters_have_numbers_and_all_dimensions_and_gaps_are_explained() -> 
         agreement_pairs.draw(made, least=50)
 
 
-def _with_gap(made: RaterResult) -> RaterResult:
+def _with_gap(made: Result) -> Result:
     pairs = made.extra["pairs"].copy()
     pairs.loc[pairs["judge"] == "p0", "n_items"] = 3
-    return RaterResult(pairs, "agreement_pairs")
+    return Result(pairs, "agreement_pairs")
 
 
 def test_figures_are_described_in_words() -> None:
@@ -87,7 +86,7 @@ def test_figures_are_described_in_words() -> None:
     assert alt_of(made).startswith(
         "Krippendorff's \N{GREEK SMALL LETTER ALPHA} (ordinal weights). Trait 0: People"
     )
-    assert "of pairs of raters. Trait 0: from" in alt_of(RaterResult(made.extra["pairs"], "agreement_pairs"))
+    assert "of pairs of raters. Trait 0: from" in alt_of(Result(made.extra["pairs"], "agreement_pairs"))
 
 
 def test_tables_read_back_from_text_are_drawn(tmp_path: Path) -> None:
@@ -95,7 +94,7 @@ def test_tables_read_back_from_text_are_drawn(tmp_path: Path) -> None:
     tables = [made.frame.assign(dimension=""), made.extra["pairs"].assign(dimension="")]
     for table, kind in zip(tables, ["agreement", "agreement_pairs"], strict=True):
         table.to_csv(tmp_path / "table.csv", index=False)
-        figure = RaterResult(pd.read_csv(tmp_path / "table.csv"), kind).plot()
+        figure = Result(pd.read_csv(tmp_path / "table.csv"), kind).plot()
         assert figure.axes[0].get_title(loc="left") == ""
 
 
@@ -103,7 +102,7 @@ def test_what_is_not_there_is_refused() -> None:
     with pytest.raises(InputError, match="no coefficient 'icc1'"):
         result().plot(coefficients=["icc1"])
     with pytest.raises(InputError, match="no table of pairs"):
-        agreement_pairs.draw(RaterResult(result().frame, "agreement"))
+        agreement_pairs.draw(Result(result().frame, "agreement"))
 
 
 def test_people_compared_with_themselves_are_named() -> None:

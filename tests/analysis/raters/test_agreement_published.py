@@ -8,15 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters.coefficients import chance_corrected as corrected
-from conjury.analysis.raters.coefficients import icc, pairs
-from conjury.analysis.raters.coefficients import restricted_likelihood as likelihood
-from conjury.analysis.raters.coefficients.alpha import krippendorff, krippendorff_influence
-from conjury.analysis.raters.coefficients.concordance import kendall_w
-from conjury.analysis.raters.coefficients.panel import Panel, panel_from
-from conjury.analysis.raters.coefficients.resampling import clustered_errors
-from conjury.analysis.raters.coefficients.variance_components import restricted
-from conjury.analysis.raters.coefficients.weights import weight_matrix
+from conjury.analysis.numerics import restricted_likelihood as likelihood
+from conjury.analysis.numerics.item_draws import clustered_errors
+from conjury.analysis.raters.agreement import chance_corrected as corrected
+from conjury.analysis.raters.agreement import icc, pairs
+from conjury.analysis.raters.agreement.chance_corrected import (
+    krippendorff,
+    krippendorff_influence,
+    weight_matrix,
+)
+from conjury.analysis.raters.agreement.icc import kendall_w, restricted
+from conjury.analysis.raters.agreement.panel import Panel, panel_from
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "raters"
 M = np.nan

@@ -13,7 +13,7 @@ import statsmodels.api as sm
 from scipy.stats import false_discovery_control, ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
-from conjury.analysis.raters.replacement import alt_test, epsilon_curve
+from conjury.analysis.raters import alt_test, epsilon_curve
 from conjury.analysis.raters.replacement.decide import adjust
 from conjury.inference.errors import InputError
 

@@ -10,7 +10,7 @@ import pytest
 
 from conjury.analysis.figures.labels import words
 from conjury.analysis.figures.raters import alt_of
-from conjury.analysis.raters.replacement import AltTest, alt_test, alt_test_power, epsilon_curve
+from conjury.analysis.raters import AltTest, alt_test, alt_test_power, epsilon_curve
 from conjury.inference.errors import InputError
 
 LONG = "a_model_with_a_name_that_goes_on_and_on_and_on_instruct_preview"

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters.ratings import Codes, read_ratings
-from conjury.analysis.raters.replacement import alt_test
+from conjury.analysis.numerics.types import Codes
+from conjury.analysis.raters import alt_test, read_ratings
 from conjury.analysis.raters.replacement.comparisons import Units, compare, units_of, weighted_sums
 from conjury.analysis.raters.replacement.decide import Evidence, evidence, verdict
 from conjury.analysis.raters.replacement.intervals import draw

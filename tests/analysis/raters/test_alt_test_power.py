@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters.replacement import alt_test, alt_test_power
+from conjury.analysis.raters import alt_test, alt_test_power
 from conjury.analysis.raters.replacement.power import margins
 from conjury.analysis.raters.replacement.simulate import Kind, World, answers, meet, studies
 from conjury.inference.errors import InputError

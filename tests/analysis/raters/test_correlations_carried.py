@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from conjury.analysis.raters.descriptive import correlations
+from conjury.analysis.raters import correlations
 
 
 def table(off: int) -> pd.DataFrame:

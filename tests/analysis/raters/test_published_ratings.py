@@ -6,9 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters.descriptive import correlations, distributions, means
-from conjury.analysis.raters.published import printed, published_correlations, published_means, whole_counts
-from conjury.analysis.raters.published_checks import fits_deviation, most_in_order, published_checks
+from conjury.analysis.audit.oogiri import (
+    fits_deviation,
+    most_in_order,
+    printed,
+    published_checks,
+    published_correlations,
+    published_means,
+    whole_counts,
+)
+from conjury.analysis.raters import correlations, distributions, means
 from conjury.inference.errors import InputError
 
 

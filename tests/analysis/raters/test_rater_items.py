@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters.items import item_clusters, with_items
-from conjury.analysis.raters.models import rater_model
+from conjury.analysis.raters import rater_model, with_items
+from conjury.analysis.raters.items import item_clusters
 from conjury.inference.errors import InputError
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.figures.raters import alt_of, figure_of
+from conjury.analysis.figures import figure_of
+from conjury.analysis.figures.raters import alt_of
 from conjury.analysis.figures.raters.rater_model import MOST_PEOPLE
-from conjury.analysis.raters.result import RaterResult
+from conjury.analysis.raters import Result
 from conjury.inference.errors import InputError
 
 LABELS = {("judges", f"person_{k:03d}"): f"Person {k}" for k in range(100)} | {
@@ -19,7 +20,7 @@ LABELS = {("judges", f"person_{k:03d}"): f"Person {k}" for k in range(100)} | {
 MODELS = ("gpt_4_1", "gemini_2_5_pro", "claude_sonnet_4")
 
 
-def made_up(n_people: int = 100, seed: int = 1) -> RaterResult:
+def made_up(n_people: int = 100, seed: int = 1) -> Result:
     """Tables like those of ``rater_model``, with numbers of no fit."""
     rng = np.random.default_rng(seed)
 
@@ -45,7 +46,7 @@ def made_up(n_people: int = 100, seed: int = 1) -> RaterResult:
     shares = [{"group": group, "category": float(k), "observed": 0.2 + 0.01 * (k - 2), "expected": 0.2,
                "lower": 0.18, "upper": 0.22} for group in ("human", *MODELS) for k in range(5)]  # fmt: skip
     extra = {"judges": pd.DataFrame(judges), "frequencies": pd.DataFrame(shares)}
-    return RaterResult(pd.DataFrame(groups), "rater_model", extra=extra)
+    return Result(pd.DataFrame(groups), "rater_model", extra=extra)
 
 
 @pytest.mark.parametrize("part", ["agreement", "judges", "check"])

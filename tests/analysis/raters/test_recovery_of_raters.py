@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters.recovery import recovery, recovery_summary
-from conjury.analysis.raters.result import RaterResult
-from conjury.inference.ratings import simulate_ratings
+from conjury.analysis.raters import Result
+from conjury.analysis.recovery.ratings import recovery, recovery_summary
+from conjury.inference.simulation import simulate_ratings
 from conjury.inference.study import ItemStudy, load_any_study
 
 LASTING, SINGLE = "latent_correlation", "latent_correlation_rating"
@@ -23,11 +23,11 @@ def known(*quantities: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["quantity", "judge", "dimension", "other", "response_type", "value"])
 
 
-def fitted(rows: dict[str, list[str]], covariates: list[str]) -> RaterResult:
+def fitted(rows: dict[str, list[str]], covariates: list[str]) -> Result:
     frame = pd.DataFrame(
         [{"group": group, "quantity": name, **BOUNDS} for group, names in rows.items() for name in names]
     )
-    return RaterResult(frame, "rater_model", settings={"dimension": "fun", "covariates": covariates})
+    return Result(frame, "rater_model", settings={"dimension": "fun", "covariates": covariates})
 
 
 def compared(made: pd.DataFrame) -> list[list[object]]:
@@ -68,7 +68,7 @@ def test_latent_correlations_at_the_end_of_the_scale_are_left_out() -> None:
 def test_the_rater_model_finds_the_truth_where_models_share_errors() -> None:
     """A world that the model describes: qualities are normal, and errors of two models correlate by 0.6."""
     pytest.importorskip("pymc")
-    from conjury.analysis.raters.models.ordinal import rater_model
+    from conjury.analysis.raters import rater_model
 
     study = load_any_study("oogiri")
     assert isinstance(study, ItemStudy)

@@ -7,17 +7,17 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters import fit
-from conjury.analysis.raters.result import RaterResult
+from conjury.analysis.pipeline import ratings as fit
+from conjury.analysis.raters import Result
 from conjury.inference.study import ItemStudy, load_any_study
 
 
 def test_agreement_is_told_the_scale_of_each_dimension(monkeypatch: pytest.MonkeyPatch) -> None:
     told: dict[str, Any] = {}
 
-    def instead(*_: Any, **options: Any) -> RaterResult:
+    def instead(*_: Any, **options: Any) -> Result:
         told.update(options)
-        return RaterResult(pd.DataFrame(), "agreement")
+        return Result(pd.DataFrame(), "agreement")
 
     monkeypatch.setattr(fit, "agreement", instead)
     study = load_any_study("oogiri")

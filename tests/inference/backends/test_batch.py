@@ -26,7 +26,7 @@ from conjury.inference.backends.run_batch import export, read_results
 from conjury.inference.backends.shards import Limits, open_lines
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
-from conjury.inference.requests import Outcome
+from conjury.inference.ledger.exchanges import Outcome
 
 ENQUEUED = "Enqueued token limit reached"
 

@@ -14,7 +14,7 @@ from fakes.server import FakeServer
 from fakes.state import LASTING, PASSING
 
 from conjury.inference.backends.openai import OpenAIBackend
-from conjury.inference.requests import FINAL, Outcome, Request
+from conjury.inference.ledger.exchanges import FINAL, Outcome, Request
 
 TIMEOUT = 2.0
 

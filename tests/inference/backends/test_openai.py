@@ -20,7 +20,7 @@ from fakes.server import FakeServer
 from conjury.inference.backends import openai as openai_backend
 from conjury.inference.backends.openai import OpenAIBackend
 from conjury.inference.errors import InputError
-from conjury.inference.requests import Request
+from conjury.inference.ledger.exchanges import Request
 
 SENTINEL = "sentinel-0123456789abcdef"  # of no form that is known for keys
 

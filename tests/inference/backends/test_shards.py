@@ -24,7 +24,7 @@ from conjury.inference.backends.shards import (
     write_shards,
 )
 from conjury.inference.errors import InputError
-from conjury.inference.requests import Outcome, Request, request_key
+from conjury.inference.ledger.exchanges import Outcome, Request, request_key
 
 ANSWER = {"choices": [{"message": {"content": "A"}}]}
 

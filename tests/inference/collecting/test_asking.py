@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from fakes.studies import LABELS, RATINGS, collect, items, towns, write_study
 
+from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.errors import InputError
-from conjury.inference.runs import RunFolder
 from conjury.inference.study import load_any_study, load_study
-from conjury.inference.study_asking_checks import OWN_SETTINGS
+from conjury.inference.study.checks_asking import OWN_SETTINGS
 
 LABEL = {"form": "label", "labels": LABELS}
 

@@ -10,7 +10,7 @@ from fakes.studies import change_study, collect, table, towns, write_study
 
 from conjury.cli.runs import parse
 from conjury.cli.runs import retry as mark
-from conjury.inference.engines import engines
+from conjury.inference.collecting.served import engines
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.ledger import Ledger
 

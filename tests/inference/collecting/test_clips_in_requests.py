@@ -17,15 +17,15 @@ from fakes.server import FakeServer
 from fakes.studies import LABELS, change_study, collect, items, table, write_study
 from PIL import Image
 
-from conjury.inference import media_parts
 from conjury.inference.backends.shards import request_line
-from conjury.inference.building import Builder
+from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
+from conjury.inference.ledger.exchanges import Request
 from conjury.inference.ledger.verify import find_problems
-from conjury.inference.media import resolve
-from conjury.inference.requests import Request
-from conjury.inference.runs import RunFolder
+from conjury.inference.requests import media_parts
+from conjury.inference.requests.building import Builder
+from conjury.inference.requests.media import resolve
 from conjury.inference.study import load_any_study
 
 FRAMES = [int(2.5 * n) for n in range(8)]  # of a clip of 0.8 s with 25 frames a second

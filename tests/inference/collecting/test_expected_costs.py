@@ -10,12 +10,12 @@ import pytest
 from fakes.studies import towns, write_study
 
 from conjury.cli.asking import Asking, find_judge, find_prompts
-from conjury.inference.collect import Order, plan
-from conjury.inference.designing import DrawnDesign, draw_design
-from conjury.inference.expected_costs import BUILT, expected_costs
-from conjury.inference.prices import TOKENS_PER_PART, Prices, read_prices
-from conjury.inference.runs import RunFolder
-from conjury.inference.spending import Budget
+from conjury.inference.collecting.collect import Order, plan
+from conjury.inference.collecting.expected_costs import BUILT, expected_costs
+from conjury.inference.collecting.prices import TOKENS_PER_PART, Prices, read_prices
+from conjury.inference.collecting.runs import RunFolder
+from conjury.inference.collecting.spending import Budget
+from conjury.inference.design.drawn import DrawnDesign, draw_design
 from conjury.inference.study import Study, load_study
 
 

@@ -11,8 +11,8 @@ import pytest
 from fakes.studies import collect, table
 from PIL import Image
 
-from conjury.inference.labels import majority_labels, read_labels
 from conjury.inference.ledger import Ledger
+from conjury.inference.readers.labels import majority_labels, read_labels
 from conjury.inference.study import ItemStudy, load_any_study
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "fixtures" / "harm_or_humor"
@@ -116,7 +116,7 @@ def test_clips_are_made_to_the_same_bytes_and_look_like_the_ones_that_ship(
     study: ItemStudy, tmp_path: Path
 ) -> None:
     pytest.importorskip("av", reason="needs PyAV (the extra media)")
-    from conjury.inference.video import cut_frames, read_clip
+    from conjury.inference.requests.video import cut_frames, read_clip
 
     if not script("drawing.py")["can_shape"]():
         pytest.skip("needs a Pillow with libraqm")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from interrupts import interruptible_process
 
-from conjury.inference.collect import interruptible
+from conjury.inference.collecting.collect import interruptible
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from PIL import Image
 
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
-from conjury.inference.media import resolve
+from conjury.inference.requests.media import resolve
 from conjury.inference.study import load_any_study
 from conjury.inference.tables import validate
 

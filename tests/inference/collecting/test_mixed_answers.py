@@ -12,10 +12,10 @@ from fakes.server import FakeServer
 from fakes.studies import LABELS, RATINGS, change_study, collect, items, table, towns, write_study
 
 from conjury.cli.runs import parse
-from conjury.inference.answer_forms import full_rules
-from conjury.inference.building import Builder
+from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.errors import InputError
-from conjury.inference.runs import RunFolder
+from conjury.inference.parsing.reader import full_rules
+from conjury.inference.requests.building import Builder
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import validate
 

@@ -12,16 +12,16 @@ import pandas as pd
 import pytest
 from fakes.studies import LABELS, change_study, items, towns, write_study
 
-from conjury.inference.building import Builder
-from conjury.inference.designing import save_design
+from conjury.inference.collecting.run_inputs import merged_facts, run_facts
+from conjury.inference.collecting.runs import RunFolder
+from conjury.inference.design.drawn import save_design
 from conjury.inference.errors import InputError
-from conjury.inference.facts import merged_facts, run_facts
-from conjury.inference.files import write_table
 from conjury.inference.ledger import Ledger
+from conjury.inference.ledger.exchanges import Request
 from conjury.inference.pictures import Pictures, find_pictures
-from conjury.inference.requests import Request
-from conjury.inference.runs import RunFolder
+from conjury.inference.requests.building import Builder
 from conjury.inference.study import Study, load_any_study, load_study
+from conjury.inference.tables import write_table
 from conjury.inference.vignettes.encoding import encode
 
 HOST = "pictures.example.org"

@@ -9,8 +9,8 @@ import pytest
 from fakes.studies import LABELS, collect, items, write_study
 
 from conjury.cli.collecting import draw
-from conjury.inference.building import Builder
-from conjury.inference.runs import RunFolder
+from conjury.inference.collecting.runs import RunFolder
+from conjury.inference.requests.building import Builder
 from conjury.inference.study import load_any_study
 
 PAGE = (Path(__file__).parents[3] / "docs" / "study-file.md").read_text(encoding="utf-8")

@@ -14,15 +14,14 @@ from fakes.studies import LABELS, RATINGS, TEXTS, items, towns, write_study
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conjury.inference.answer_forms import response_spec
-from conjury.inference.building import Builder
+from conjury.inference.collecting.runs import RunFolder
+from conjury.inference.design.subjects import Shown, Subject, write_fields
 from conjury.inference.errors import InputError
+from conjury.inference.ledger.exchanges import Request
 from conjury.inference.parsing import read_answer, read_completion
-from conjury.inference.requests import Request
-from conjury.inference.runs import RunFolder
-from conjury.inference.schemas import answer_schema
+from conjury.inference.parsing.reader import response_spec
+from conjury.inference.requests.building import Builder, answer_schema
 from conjury.inference.study import load_any_study
-from conjury.inference.subjects import Shown, Subject, write_fields
 
 HOSTILE = [
     'quote " and \\" and \\\\',

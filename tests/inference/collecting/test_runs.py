@@ -19,7 +19,7 @@ from conjury.cli.runs import parse, retry, show_status, verify
 from conjury.inference.backends.simulated import SimulatedBackend
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
-from conjury.inference.simulate import simulate
+from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 from conjury.inference.tables import validate
 

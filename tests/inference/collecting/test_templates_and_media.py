@@ -11,15 +11,15 @@ import pytest
 from fakes.studies import LABELS, items, write_study
 from PIL import Image
 
-from conjury.inference import media
-from conjury.inference.building import Builder
+from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
-from conjury.inference.media import check_address, read_medium, resolve
-from conjury.inference.requests import Request
-from conjury.inference.runs import RunFolder
+from conjury.inference.ledger.exchanges import Request
+from conjury.inference.requests import media
+from conjury.inference.requests.building import Builder
+from conjury.inference.requests.media import check_address, read_medium, resolve
+from conjury.inference.requests.templates import Templates
 from conjury.inference.study import load_any_study
-from conjury.inference.templates import Templates
 
 
 def picture(colour: str = "red", kind: str = "PNG") -> bytes:

@@ -9,7 +9,7 @@ import pytest
 
 from conjury.inference.errors import InputError
 from conjury.inference.humans import Imported, Layout, anonymise, read_crowd
-from conjury.inference.model_names import like_models
+from conjury.inference.readers.judgments import like_models
 
 Write = Callable[..., Path]
 LONG = Layout(value={"wit": "rating"})

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters.ratings import read_ratings
+from conjury.analysis.raters import read_ratings
 from conjury.inference.errors import InputError
 from conjury.inference.humans import Imported, Layout, Rules, anonymise, read_qualtrics_ratings
 from conjury.inference.humans.checks import read_checks

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from conjury.inference.errors import InputError
-from conjury.inference.humans.layout import Layout, find_places, read_names
+from conjury.inference.humans import Layout
+from conjury.inference.humans.layout import find_places, read_names
 from conjury.inference.humans.scales import read_scale, to_values
 from conjury.inference.humans.texts import read_text_table, to_number
 from conjury.inference.humans.times import seconds_between, to_utc

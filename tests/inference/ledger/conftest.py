@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conjury.inference.ledger import Ledger
-from conjury.inference.requests import Request, request_key
+from conjury.inference.ledger.exchanges import Request, request_key
 
 MakeRequests = Callable[..., list[Request]]
 

@@ -15,9 +15,9 @@ import pytest
 
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
+from conjury.inference.ledger.exchanges import Outcome
 from conjury.inference.ledger.schema import VERSION
 from conjury.inference.ledger.writer import Desk
-from conjury.inference.requests import Outcome
 
 HOLD = """
 import sys
@@ -33,7 +33,7 @@ import resource, signal, sys
 from pathlib import Path
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
-from conjury.inference.requests import Outcome
+from conjury.inference.ledger.exchanges import Outcome
 ledger = Ledger.open(Path(sys.argv[1]))
 counted = []
 ledger.on_commit.append(lambda outcomes: counted.extend(outcome.key for outcome in outcomes))

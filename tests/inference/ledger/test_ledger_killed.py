@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from conjury.inference.ledger import Ledger
-from conjury.inference.requests import Outcome
+from conjury.inference.ledger.exchanges import Outcome
 
 WORK = """
 import itertools, os, sys
@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from conftest import make_request
 from conjury.inference.ledger import Ledger
-from conjury.inference.requests import Attempt, Outcome
+from conjury.inference.ledger.exchanges import Attempt, Outcome
 
 def tell(outcomes):
     lines = "".join(f"{one.key}\\n" for one in outcomes if one.body is not None)

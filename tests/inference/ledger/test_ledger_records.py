@@ -9,7 +9,7 @@ import pytest
 
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Answered, Ledger
-from conjury.inference.requests import Attempt, Outcome, Request
+from conjury.inference.ledger.exchanges import Attempt, Outcome, Request
 
 
 def states(ledger: Ledger) -> dict[str, int]:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from conjury.inference.ledger import Ledger
-from conjury.inference.requests import Outcome
+from conjury.inference.ledger.exchanges import Outcome
 
 
 def test_what_is_read_before_the_first_write_of_a_process_hides_nothing_written_later(

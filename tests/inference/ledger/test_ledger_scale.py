@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from conjury.inference.ledger import Ledger
-from conjury.inference.requests import Outcome, Request, request_key
+from conjury.inference.ledger.exchanges import Outcome, Request, request_key
 
 SYSTEM = " ".join(
     f"Rule {number} of this platform says that posts must not break rule {number}." for number in range(18)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conjury.inference.ledger import Ledger
-from conjury.inference.requests import Attempt, Outcome
+from conjury.inference.ledger.exchanges import Attempt, Outcome
 
 IMAGE = b"\x89PNG" * 100
 

@@ -8,7 +8,7 @@ import pytest
 
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger, writer
-from conjury.inference.requests import Outcome
+from conjury.inference.ledger.exchanges import Outcome
 
 
 def test_an_outcome_counts_only_when_it_is_on_disk(ledger, path, make_requests, answer):

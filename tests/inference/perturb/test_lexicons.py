@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from conjury.inference.errors import InputError
-from conjury.inference.perturb import load_lexicon, perturb_text, read_lexicon
+from conjury.inference.perturb import Segment, load_lexicon, perturb_text, read_lexicon
 from conjury.inference.perturb.typos import neighbours, slips
-from conjury.inference.perturb.words import Segment, like
+from conjury.inference.perturb.words import like
 
 
 def changed(text: str, kind: str, language: str, variety: str | None = None) -> str:

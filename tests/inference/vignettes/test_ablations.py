@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 import yaml
 
-from conjury.inference.collecting_parts import Cues
-from conjury.inference.design import enumerate_profiles
+from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.errors import InputError
-from conjury.inference.paths import LAYOUTS
 from conjury.inference.study import Study, load_study
+from conjury.inference.study.asking import Cues
+from conjury.inference.tables.files import LAYOUTS
 from conjury.inference.vignettes.ablations import check_ablation
 from conjury.inference.vignettes.fonts import Fonts
 from conjury.inference.vignettes.jobs import Desk, Job, open_desk

@@ -11,7 +11,7 @@ import pytest
 from fakes.studies import towns, write_study
 from PIL import Image
 
-from conjury.inference.design import enumerate_profiles
+from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.study import Study, load_study
 from conjury.inference.vignettes.gallery import (
     COLUMN,

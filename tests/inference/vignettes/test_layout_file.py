@@ -7,7 +7,7 @@ import pytest
 from made_up_vignettes import RECORDS
 
 from conjury.inference.errors import InputError
-from conjury.inference.paths import LAYOUTS
+from conjury.inference.tables.files import LAYOUTS
 from conjury.inference.vignettes.icons import ICONS
 from conjury.inference.vignettes.layout_file import load_layout
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conjury.inference.media import LARGEST
+from conjury.inference.requests.media import LARGEST
 from conjury.inference.vignettes.limits import LIMITS, Limit, told
 
 

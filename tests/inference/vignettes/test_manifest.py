@@ -14,7 +14,7 @@ from fakes.vignettes import FACTS, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conjury.inference.design import enumerate_profiles
+from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.errors import InputError
 from conjury.inference.study import load_study
 from conjury.inference.vignettes import manifest

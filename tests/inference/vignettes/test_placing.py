@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_vignettes import ARABIC, ARABIC_POST, POST, PROFILE, RECORDS, TABLE
 
+from conjury.inference.design.stimuli import load_posts, profile_values
+from conjury.inference.design.stimuli.wording import fill
 from conjury.inference.errors import InputError
-from conjury.inference.stimuli import load_posts, profile_values
-from conjury.inference.stimuli.wording import fill
 from conjury.inference.study import load_study
 from conjury.inference.vignettes.arranging import SetText, fair_shares
 from conjury.inference.vignettes.layout_file import Layout, load_layout

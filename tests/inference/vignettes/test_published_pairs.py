@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from conjury.inference.design import enumerate_profiles
-from conjury.inference.prepare import load_choices
+from conjury.inference.design.profiles import enumerate_profiles
+from conjury.inference.readers.prepare import load_choices
 from conjury.inference.study import load_study
 from conjury.inference.vignettes.fonts import Fonts
 from conjury.inference.vignettes.jobs import Job, open_desk

@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from conjury.inference.collecting_parts import Content
-from conjury.inference.design import enumerate_profiles
+from conjury.inference.design.profiles import enumerate_profiles
+from conjury.inference.design.stimuli import load_posts, profile_values
+from conjury.inference.design.stimuli.people import People
 from conjury.inference.errors import InputError
-from conjury.inference.stimuli import load_posts, profile_values
-from conjury.inference.stimuli.people import People
 from conjury.inference.study import Study, load_study
+from conjury.inference.study.asking import Content
 from conjury.inference.vignettes.faces import Faces
 from conjury.inference.vignettes.records import study_faces, vignette_records
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from conjury.analysis.numerics.cluster_draws import Draws, draw_clusters, intervals
 from conjury.analysis.raters.descriptive.association import COEFFICIENTS, cells_of, correlation, t_test
-from conjury.analysis.raters.descriptive.resample import Draws, draw_clusters, intervals
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 

@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from conjury.analysis.raters.descriptive import biases
-from conjury.analysis.raters.descriptive.matching import adjusted_differences, one_person, quality_of
-from conjury.analysis.raters.descriptive.resample import Draws
-from conjury.analysis.raters.result import RaterResult
+from conjury.analysis.numerics.cluster_draws import Draws
+from conjury.analysis.raters import Result, biases
+from conjury.analysis.raters.descriptive.self_preference import adjusted_differences, one_person, quality_of
 from conjury.inference.errors import InputError
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
@@ -35,11 +34,11 @@ UNRELIABLE: dict[str, object] = {
 }
 
 
-def run(tables: Tables, draws: int = 100) -> RaterResult:
+def run(tables: Tables, draws: int = 100) -> Result:
     return biases(*tables, cluster="topic_id", draws=draws, **OPTIONS)  # type: ignore[arg-type]
 
 
-def values_of(made: RaterResult, quantity: str) -> pd.DataFrame:
+def values_of(made: Result, quantity: str) -> pd.DataFrame:
     return made.frame[made.frame["quantity"] == quantity].set_index("judge")
 
 

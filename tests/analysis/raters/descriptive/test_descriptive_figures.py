@@ -9,10 +9,12 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from conjury.analysis.figures.raters import DRAWN, alt_of, dimension_maps, figure_of, radar
+from conjury.analysis.figures import figure_of
+from conjury.analysis.figures.raters import DRAWN, alt_of, dimension_maps, radar
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.figures.theme import LIGHT, THEMES
-from conjury.analysis.raters.descriptive import (
+from conjury.analysis.raters import (
+    Result,
     biases,
     correlations,
     dimension_correlations,
@@ -21,7 +23,6 @@ from conjury.analysis.raters.descriptive import (
     rating_lines,
     tier_accuracy,
 )
-from conjury.analysis.raters.result import RaterResult
 from conjury.inference.errors import InputError
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
@@ -33,7 +34,7 @@ LABELS = {
 
 
 @pytest.fixture(scope="module")
-def results(simulate: Callable[..., Tables]) -> dict[str, RaterResult]:
+def results(simulate: Callable[..., Tables]) -> dict[str, Result]:
     tables = simulate(12)
     made = [
         means(*tables, by="response_type", cluster="topic_id", draws=8),
@@ -80,9 +81,7 @@ QUICK = ["correlations", "dimension_correlations", "tier_accuracy"]
 @pytest.mark.parametrize(
     "kind", [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
 )
-def test_each_result_is_drawn_in_words_and_nothing_is_cut_off(
-    results: dict[str, RaterResult], kind: str
-) -> None:
+def test_each_result_is_drawn_in_words_and_nothing_is_cut_off(results: dict[str, Result], kind: str) -> None:
     figure = figure_of(results[kind], labels=LABELS, title="A heading")
     shown = texts(figure)
     assert not [text for text in shown if "_" in text]
@@ -93,14 +92,14 @@ def test_each_result_is_drawn_in_words_and_nothing_is_cut_off(
 
 
 @pytest.mark.parametrize("kind", ["tier_accuracy"])
-def test_the_dark_theme_is_dark(results: dict[str, RaterResult], kind: str) -> None:
+def test_the_dark_theme_is_dark(results: dict[str, Result], kind: str) -> None:
     figure = figure_of(results[kind], theme="dark")
     assert figure.get_facecolor()[:3] != (1, 1, 1)
     assert set(THEMES) == {"light", "dark"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_alternative_texts_tell_numbers(results: dict[str, RaterResult], kind: str) -> None:
+def test_alternative_texts_tell_numbers(results: dict[str, Result], kind: str) -> None:
     told = alt_of(results[kind])
     assert any(character.isdigit() for character in told)
     assert "_" not in told
@@ -129,7 +128,7 @@ def test_a_judge_has_one_name_in_every_column() -> None:
     assert Names({("judges", "human"): "Readers"}).of("group", "human") == "Readers"
 
 
-def test_the_map_holds_people_below_and_the_model_above_the_diagonal(results: dict[str, RaterResult]) -> None:
+def test_the_map_holds_people_below_and_the_model_above_the_diagonal(results: dict[str, Result]) -> None:
     result = results["dimension_correlations"]
     figure = dimension_maps.draw(result, above=["gemini"])
     image = np.ma.filled(figure.axes[0].images[0].get_array(), np.nan)  # type: ignore[union-attr]
@@ -139,7 +138,7 @@ def test_the_map_holds_people_below_and_the_model_above_the_diagonal(results: di
     assert np.isnan(image.diagonal()).all()
 
 
-def test_points_of_forests_stand_at_their_estimates(results: dict[str, RaterResult]) -> None:
+def test_points_of_forests_stand_at_their_estimates(results: dict[str, Result]) -> None:
     result = results["correlations"]
     figure = figure_of(result, dimensions=["empathy"], coefficient="pearson")
     frame = result.frame[
@@ -155,7 +154,7 @@ def test_points_of_forests_stand_at_their_estimates(results: dict[str, RaterResu
 
 
 def test_radars_need_three_dimensions_and_one_column(
-    results: dict[str, RaterResult], simulate: Callable[..., Tables]
+    results: dict[str, Result], simulate: Callable[..., Tables]
 ) -> None:
     assert len(radar.draw(results["means"], strata=["high", "low"]).axes) == 2
     assert len(radar.draw(results["means"], lines="stratum").axes) == 4
@@ -167,12 +166,12 @@ def test_radars_need_three_dimensions_and_one_column(
 
 
 @pytest.mark.slow
-def test_radars_with_long_labels_are_whole(results: dict[str, RaterResult]) -> None:
+def test_radars_with_long_labels_are_whole(results: dict[str, Result]) -> None:
     for lines in ("group", "stratum"):
         assert is_whole(radar.draw(results["means"], labels=LABELS, lines=lines))  # type: ignore[arg-type]
 
 
-def test_what_is_not_there_cannot_be_chosen(results: dict[str, RaterResult]) -> None:
+def test_what_is_not_there_cannot_be_chosen(results: dict[str, Result]) -> None:
     with pytest.raises(InputError, match=r"no dimension 'funnines' \(did you mean 'funniness'"):
         figure_of(results["tier_accuracy"], dimension="funnines")
     with pytest.raises(InputError, match="no quantity 'owner'"):

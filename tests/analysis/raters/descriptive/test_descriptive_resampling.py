@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters.descriptive import (
+from conjury.analysis.raters import (
+    Result,
     biases,
     correlations,
     dimension_correlations,
     means,
     rating_lines,
 )
-from conjury.analysis.raters.result import RaterResult
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
-Analysis = Callable[..., RaterResult]
+Analysis = Callable[..., Result]
 EVERY = [means, correlations, dimension_correlations, rating_lines, biases]
 
 

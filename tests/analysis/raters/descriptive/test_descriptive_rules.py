@@ -9,20 +9,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters import agreement, alt_test, coverage
-from conjury.analysis.raters.descriptive import (
+from conjury.analysis.pipeline.ratings import RatingOptions
+from conjury.analysis.raters import (
+    Result,
+    agreement,
+    alt_test,
     biases,
     correlations,
+    coverage,
     dimension_correlations,
     means,
     rating_lines,
+    read_ratings,
     tier_accuracy,
 )
-from conjury.analysis.raters.descriptive.order_of_tiers import picked_ratings
 from conjury.analysis.raters.descriptive.scores import averaged
-from conjury.analysis.raters.fit import RatingOptions
-from conjury.analysis.raters.ratings import read_ratings
-from conjury.analysis.raters.result import RaterResult
+from conjury.analysis.raters.descriptive.tier_accuracy import picked_ratings
 from conjury.inference.errors import InputError
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
@@ -87,7 +89,7 @@ def test_without_draws_there_are_estimates_and_no_errors(tables: Tables) -> None
 )
 @pytest.mark.parametrize("verb", [means, correlations, rating_lines, biases, agreement, alt_test])
 def test_draws_and_seeds_that_cannot_be_are_refused(
-    tables: Tables, verb: Callable[..., RaterResult], options: dict[str, int], sentence: str
+    tables: Tables, verb: Callable[..., Result], options: dict[str, int], sentence: str
 ) -> None:
     with pytest.raises(InputError, match=sentence):
         verb(tables[0], **options)

@@ -10,14 +10,14 @@ import pytest
 from scipy import stats
 
 from conjury.analysis.conjoint.comparisons.multiplicity import holm
-from conjury.analysis.raters.descriptive import (
+from conjury.analysis.raters import (
     correlations,
     dimension_correlations,
     distributions,
     means,
     rating_lines,
+    with_items,
 )
-from conjury.analysis.raters.items import with_items
 from conjury.inference.errors import InputError
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from conjury.analysis.raters.descriptive import tier_accuracy
-from conjury.analysis.raters.descriptive.order_of_tiers import score_order
+from conjury.analysis.raters import tier_accuracy
 from conjury.analysis.raters.descriptive.scores import item_scores, with_ties
+from conjury.analysis.raters.descriptive.tier_accuracy import score_order
 from conjury.inference.errors import InputError
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]

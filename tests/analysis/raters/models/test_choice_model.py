@@ -12,12 +12,12 @@ from scipy import stats
 from scipy.special import expit
 
 from conjury.analysis.conjoint import amce, amce_diffs, cj, mm
-from conjury.analysis.conjoint.engines.paired import find_pairs, rater_codes, raters_of
-from conjury.analysis.fit import Options
-from conjury.analysis.raters.models.choice_model import ChoiceFit, choice_model
-from conjury.analysis.results import Estimates
+from conjury.analysis.conjoint.bayes.choice_model import ChoiceFit, choice_model
+from conjury.analysis.conjoint.bayes.paired import find_pairs, rater_codes, raters_of
+from conjury.analysis.conjoint.estimates import Estimates
+from conjury.analysis.pipeline.conjoint import Options
 from conjury.inference.errors import InputError
-from conjury.inference.simulate import Simulation, simulate
+from conjury.inference.simulation import Simulation, simulate
 from conjury.inference.study import load_study
 
 FORMULA = "chosen ~ slur + identity + topic + reply + curse + engagement"

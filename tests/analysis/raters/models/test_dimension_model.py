@@ -11,20 +11,18 @@ from scipy import stats
 
 from conjury.analysis.figures.raters import alt_of
 from conjury.analysis.figures.raters.predictive import predicted_shares
-from conjury.analysis.raters.models.dimension_checks import simulate_ratings_of
-from conjury.analysis.raters.models.dimension_data import GroupRatings, dimension_data
-from conjury.analysis.raters.models.dimension_model import dimension_model
-from conjury.analysis.raters.models.dimension_priors import default_priors
-from conjury.analysis.raters.models.dimension_sampler import GroupDraws
-from conjury.analysis.raters.models.dimension_tables import (
+from conjury.analysis.raters import ModelFit, correlations, dimension_model
+from conjury.analysis.raters.models.dimensions.checks import simulate_ratings_of
+from conjury.analysis.raters.models.dimensions.data import GroupRatings, dimension_data
+from conjury.analysis.raters.models.dimensions.priors import default_priors
+from conjury.analysis.raters.models.dimensions.sampler import GroupDraws
+from conjury.analysis.raters.models.dimensions.tables import (
     correlation_table,
-    correlations,
     difference_table,
     levels_of,
     pair_table,
     strongest_table,
 )
-from conjury.analysis.raters.models.fitted import ModelFit
 from conjury.inference.errors import InputError
 
 pytestmark = pytest.mark.timeout(900)  # the first fit on a machine compiles the sampler
@@ -415,7 +413,7 @@ def test_missing_ratings_and_covariates_leave_recovery_as_it_is() -> None:
 
 @pytest.mark.bayes
 def test_the_pass_over_ratings_has_the_derivatives_that_it_says() -> None:
-    from conjury.analysis.raters.models.dimension_sweeps import normal_quantile, probit_pass
+    from conjury.analysis.raters.models.dimensions.sweeps import normal_quantile, probit_pass
 
     rng = np.random.default_rng(2)
     x, offset = rng.normal(size=(50, 2)), rng.normal(size=50)

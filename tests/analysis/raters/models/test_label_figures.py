@@ -7,19 +7,19 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.figures.raters import alt_of
-from conjury.analysis.raters.result import RaterResult
+from conjury.analysis.raters import Result
 
 LONG = "cannot be decided from this text alone"
 
 
-def _confusion(groups: list[str], classes: list[str]) -> RaterResult:
+def _confusion(groups: list[str], classes: list[str]) -> Result:
     cells = pd.DataFrame(
         [(g, t, w) for g in groups for t in classes for w in classes], columns=["group", "truth", "label"]
     )
     right = cells["truth"] == cells["label"]
     estimate = np.where(right, 0.8, 0.2 / (len(classes) - 1))
     cells = cells.assign(estimate=estimate, lower=estimate - 0.02, upper=estimate + 0.02)
-    return RaterResult(pd.DataFrame(), "label_model", extra={"confusion": cells})
+    return Result(pd.DataFrame(), "label_model", extra={"confusion": cells})
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -65,7 +65,7 @@ def test_bars_of_certainty_add_up_to_all_items() -> None:
             "most_probable": True,
         }
     )
-    result = RaterResult(pd.DataFrame(), "label_certainty", extra={"items": items})
+    result = Result(pd.DataFrame(), "label_certainty", extra={"items": items})
     (axes,) = result.plot(theme="dark").axes
     assert sum(bar.get_height() for bar in axes.patches) == 200
     sure = int((items["probability"] > 0.95).sum())
@@ -85,12 +85,12 @@ def test_part_worths_stand_beside_single_raters(theme: str) -> None:
         ignore_index=True,
     )
     both = pd.concat([frame, spread], ignore_index=True)
-    result = RaterResult(both, "choice_model", extra={"raters": raters})
+    result = Result(both, "choice_model", extra={"raters": raters})
     (axes,) = result.plot(theme=theme, labels={"tone": "Tone of voice"}).axes
     names = [text.get_text().replace("\n", " ") for text in axes.get_yticklabels()]
     assert names == ["Tone of voice: Loud", "Tone of voice: Cannot be decided from this text alone"]
     assert len(axes.collections[0].get_offsets()) == 22
     assert "Raters differ most in Tone: Cannot be decided" in alt_of(result)
-    (alone,) = RaterResult(frame, "choice_model").plot().axes
+    (alone,) = Result(frame, "choice_model").plot().axes
     np.testing.assert_array_equal(alone.lines[0].get_xydata(), [[0.5, 0], [-1.0, 1]])
     assert len(alone.collections) == 1  # the intervals, and no cloud

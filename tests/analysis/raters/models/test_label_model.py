@@ -9,11 +9,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from conjury.analysis.raters.models.fitted import ModelFit
-from conjury.analysis.raters.models.label_classes import class_posterior, confusion_of
-from conjury.analysis.raters.models.label_data import read_labels
-from conjury.analysis.raters.models.label_model import label_model
-from conjury.analysis.raters.models.label_tables import FRESH, LabelDraws, told_of
+from conjury.analysis.raters import ModelFit, label_model
+from conjury.analysis.raters.models.labels.classes import class_posterior, confusion_of
+from conjury.analysis.raters.models.labels.data import read_labels
+from conjury.analysis.raters.models.labels.tables import FRESH, LabelDraws, told_of
 from conjury.inference.errors import InputError
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "raters"

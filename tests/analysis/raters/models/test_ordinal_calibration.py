@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from scipy.stats import chisquare
 
-from conjury.analysis.raters.models.ordinal_data import OrdinalData, cells, ordinal_data
-from conjury.analysis.raters.models.ordinal_draws import draws_of, replicate
-from conjury.analysis.raters.models.ordinal_grid import grid, grid_step
-from conjury.analysis.raters.models.ordinal_priors import PRIORS
+from conjury.analysis.raters import read_ratings
+from conjury.analysis.raters.models.ordinal.data import OrdinalData, cells, ordinal_data
+from conjury.analysis.raters.models.ordinal.draws import draws_of, replicate
+from conjury.analysis.raters.models.ordinal.grid import grid, grid_step
+from conjury.analysis.raters.models.ordinal.priors import PRIORS
 from conjury.analysis.raters.models.priors import Priors, changed
 from conjury.analysis.raters.models.sampling import sample
-from conjury.analysis.raters.ratings import read_ratings
 
 pytestmark = [pytest.mark.bayes, pytest.mark.slow, pytest.mark.timeout(3600)]
 
@@ -36,8 +36,8 @@ def design(n_items: int = 60, n_people: int = 6) -> pd.DataFrame:
 
 def one_round(data: OrdinalData, priors: Priors, seed: int) -> dict[str, int]:
     """Rank of each true parameter among thinned draws of its posterior."""
-    from conjury.analysis.raters.models.ordinal_density import Density
-    from conjury.analysis.raters.models.ordinal_nutpie import for_nutpie
+    from conjury.analysis.raters.models.ordinal.density import Density
+    from conjury.analysis.raters.models.ordinal.nutpie import for_nutpie
 
     rng = np.random.default_rng(seed)
     at = grid(grid_step(data))

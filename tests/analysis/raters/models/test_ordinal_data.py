@@ -2,13 +2,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters.models.ordinal import FEW, MANY, rater_model, usual_numbers
-from conjury.analysis.raters.models.ordinal_data import cells, ordinal_data
-from conjury.analysis.raters.models.ordinal_density import Density
-from conjury.analysis.raters.models.ordinal_grid import grid, grid_step
-from conjury.analysis.raters.models.ordinal_priors import PRIORS
-from conjury.analysis.raters.models.ordinal_summary import at_the_end, end_notes, equal_shares
-from conjury.analysis.raters.ratings import read_ratings
+from conjury.analysis.raters import rater_model, read_ratings
+from conjury.analysis.raters.models.ordinal.data import cells, ordinal_data
+from conjury.analysis.raters.models.ordinal.density import Density
+from conjury.analysis.raters.models.ordinal.grid import grid, grid_step
+from conjury.analysis.raters.models.ordinal.model import FEW, MANY, usual_numbers
+from conjury.analysis.raters.models.ordinal.priors import PRIORS
+from conjury.analysis.raters.models.ordinal.summary import at_the_end, end_notes, equal_shares
 from conjury.inference.errors import InputError
 
 

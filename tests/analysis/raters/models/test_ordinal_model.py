@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters.models.ordinal import build, rater_model
-from conjury.analysis.raters.models.ordinal_data import cells, ordinal_data
-from conjury.analysis.raters.models.ordinal_grid import LINK_SD, grid, grid_step
-from conjury.analysis.raters.models.ordinal_priors import PRIORS
-from conjury.analysis.raters.models.ordinal_shape import moments
+from conjury.analysis.raters import rater_model, read_ratings
+from conjury.analysis.raters.models.ordinal.data import cells, ordinal_data
+from conjury.analysis.raters.models.ordinal.grid import LINK_SD, grid, grid_step
+from conjury.analysis.raters.models.ordinal.model import build
+from conjury.analysis.raters.models.ordinal.priors import PRIORS
+from conjury.analysis.raters.models.ordinal.shape import moments
 from conjury.analysis.raters.models.priors import Prior, changed
-from conjury.analysis.raters.ratings import read_ratings
 
 pytestmark = pytest.mark.bayes
 
@@ -62,7 +62,7 @@ def fitted():
 
 
 def densities(link, samples):
-    from conjury.analysis.raters.models.ordinal_density import Density
+    from conjury.analysis.raters.models.ordinal.density import Density
 
     table, _ = made_up(n_items=60, n_people=5, samples=samples)
     data = ordinal_data(read_ratings(table), ["response_type"])
@@ -82,7 +82,7 @@ def test_the_gradient_is_that_of_the_density(link, samples):
 
 @pytest.mark.parametrize("case", ["one panel", "two panels, other priors"])
 def test_the_compiled_density_is_that_of_the_pymc_model(case):
-    from conjury.analysis.raters.models.ordinal_density import Density
+    from conjury.analysis.raters.models.ordinal.density import Density
 
     table, _ = made_up(n_items=60, n_people=7, samples=2)
     priors = PRIORS
@@ -114,7 +114,7 @@ def test_the_compiled_density_is_that_of_the_pymc_model(case):
 
 
 def test_what_is_stored_of_a_draw_is_what_the_density_uses():
-    from conjury.analysis.raters.models.ordinal_target import unpacked
+    from conjury.analysis.raters.models.ordinal.target import unpacked
 
     data, density = densities("logit", 2)
     at = np.random.default_rng(6).normal(0, 0.6, density.size)
@@ -132,7 +132,7 @@ def test_what_is_stored_of_a_draw_is_what_the_density_uses():
 
 
 def test_quadrature_is_exact_to_many_digits():
-    from conjury.analysis.raters.models.ordinal_density import Density
+    from conjury.analysis.raters.models.ordinal.density import Density
 
     data, density = densities("logit", 1)
     fine = Density(data, cells(data), PRIORS, "logit", grid(grid_step(data) / 3))
@@ -216,7 +216,7 @@ def assert_like_clmm(fit, expected, link):
 @pytest.fixture
 def nobody_careless(monkeypatch):
     """As clmm has it: all people discriminate alike."""
-    monkeypatch.setattr("conjury.analysis.raters.models.ordinal_density.CARELESS_SD", 1e-3)
+    monkeypatch.setattr("conjury.analysis.raters.models.ordinal.density.CARELESS_SD", 1e-3)
 
 
 @pytest.mark.r

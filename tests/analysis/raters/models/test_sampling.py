@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from conjury.analysis.raters import ModelFit
 from conjury.analysis.raters.models.checks import (
     Problem,
     SamplerState,
@@ -15,7 +16,6 @@ from conjury.analysis.raters.models.checks import (
     statistic_check,
     verdict,
 )
-from conjury.analysis.raters.models.fitted import ModelFit
 from conjury.analysis.raters.models.priors import Prior, changed, prior_table
 from conjury.analysis.raters.models.sampling import check_sampling, load, sample, save
 from conjury.inference.errors import InputError

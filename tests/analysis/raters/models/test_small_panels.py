@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-
-from conjury.analysis.raters.models.checks import ESS, RHAT, sampler_state
-from conjury.analysis.raters.models.ordinal import FEW, RaterFit, rater_model
 from tests.made_up_panels import Panel, made_up_panel, panel_grid
+
+from conjury.analysis.raters import rater_model
+from conjury.analysis.raters.models import RaterFit
+from conjury.analysis.raters.models.checks import ESS, RHAT, sampler_state
+from conjury.analysis.raters.models.ordinal.model import FEW
 
 pytestmark = pytest.mark.bayes
 

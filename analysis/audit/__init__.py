@@ -1,0 +1,1 @@
+"""Published numbers, compared with ours."""

@@ -1,0 +1,283 @@
+"""The scores of the multi-turn joke paper as they were computed, errors included.
+
+What differs from `scores`: every answer is scored against the item after its own, since an empty answer is
+put in front of the list and the last one falls off; in the set of all languages the lists with their empty
+answers are joined, so that the second language is two items late. Answers of k samples are pooled into one
+table, F1 is averaged over all strings that occur in gold or answers, and a hard label counts as an AUC. Gold
+labels that are no class are a class of their own, which an unread line meets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+from conjury.inference.parsing.published import joke_type, line_purpose
+from conjury.inference.tables.columns import as_text, did_you_mean, listed
+from conjury.inference.tables.schema import require_columns
+
+from ..benchmark.metrics import Codes, Floats
+from ..benchmark.units import LINE, answers_table, gold_table
+from ..results import Result
+
+ALL = "full"  # set of all languages
+NOT_A_CLASS = "NA"
+RAW = "raw"  # column of labels with the label as the table had it
+JUDGE = ("judge", "judge_kind", "prompt")
+VERSIONS = {"v1": 1, "v2": 2}
+JOKE_TYPES = (
+    *(
+        "satire/parody/irony",
+        "aggressive",
+        "dry",
+        "self-deprecating",
+        "surreal/absurdism",
+        "wordplay",
+        "witty",
+    ),
+    *("topical", "observational/anecdotal", "dark"),
+)
+APART = ("satire", "parody", "irony")  # one type in version 2, three in version 1
+LINE_PURPOSES = (
+    *("establishing context", "setup", "escalation", "subversion", "callback", "misdirection", "timing"),
+    *("meta-humor", "punchline", "redirection", "non-line", "wrap-up", "repetition"),
+)
+CONTAINED = (  # a gold purpose that contains a word is the purpose beside it; the first of these counts
+    (("escalation",), "escalation"),
+    (("context", "establishing"), "establishing context"),
+    (("setup", "continuation"), "setup"),
+    (("reaction", "interruption", "interaction"), "timing"),
+    (("punchline",), "punchline"),
+    (("transition", "reflection"), "redirection"),
+)
+
+
+def published(
+    judgments: pd.DataFrame,
+    labels: pd.DataFrame,
+    *,
+    items: pd.DataFrame | None = None,
+    rules: str = "v2",
+    shifted: bool = True,
+    k: Sequence[int] = (1, 5),
+    parts: Sequence[str] | None = None,
+) -> Result:
+    """Score answers by the protocol of the multi-turn joke paper.
+
+    Parameters
+    ----------
+    judgments : DataFrame
+        Read by the rules ``label/published`` and ``line_labels/published``: the strings of the answers,
+        unread ones without a value. ``position`` is the place of the item among those asked; without it the
+        order is that of ``labels``. All dimensions but ``line_1, line_2, ...`` are types of jokes.
+    labels : DataFrame
+        Gold labels as they were written, in ``raw`` where there is that column, else in ``label``; lines
+        without one may be left out.
+    items : DataFrame, optional
+        With ``language``, unless the judgments have that column.
+    rules : "v2" or "v1"
+        Which version of the names: v2 folds case and takes satire, parody and irony for one type, v1 neither.
+    shifted : bool
+        False puts the answers where they belong, and leaves everything else as published.
+    k : sequence of int
+        Numbers of samples.
+    parts : sequence of str, optional
+        Languages in the order in which they are joined; by default that of the labels.
+
+    Returns
+    -------
+    Result
+        Kind "printed": ``judge, judge_kind, prompt, task, set`` (a language, or "full"), ``rules, metric``
+        (accuracy, macro_f1, auc), ``k, estimate, n_units``.
+
+    Raises
+    ------
+    InputError
+        For unknown rules, or items without a language.
+
+    Examples
+    --------
+    >>> judged = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": ["j1", "j2"],
+    ...     "dimension": "joke_type", "value": ["dry", "dark"], "language": "en"})
+    >>> gold = pd.DataFrame({"item_id": ["j1", "j2"], "label_set": "joke_type", "label": ["Dry", "Dry"]})
+    >>> table = published(judged, gold, k=[1]).frame  # the first answer meets the second joke
+    >>> table.set_index("metric")["estimate"].to_dict()
+    {'accuracy': 0.5, 'macro_f1': 0.3333333333333333, 'auc': nan}
+    """
+    if rules not in VERSIONS:
+        raise InputError(f"rules are '{rules}'{did_you_mean(rules, VERSIONS)}; use {listed(VERSIONS)}.")
+    version = VERSIONS[rules]
+    answers = answers_table(judgments)
+    gold = gold_table(labels.assign(label=labels[RAW]) if RAW in labels else labels, {})
+    language = _languages(judgments, items, answers)
+    rows: list[dict[str, Any]] = []
+    for task in answers["task"].unique():
+        asked, own = answers[answers["task"] == task], gold[gold["task"] == task]
+        ordered = _in_order(asked, own, language, parts)
+        given, strings = _wide(asked, task, version)
+        sets = dict(ordered)
+        if len(ordered) > 1:
+            sets[ALL] = [item for each in ordered.values() for item in each]
+        for name, order in sets.items():
+            source = _sources(ordered if name == ALL else {name: order}, shifted)
+            units = _gold_units(own, order, task, version)
+            index = pd.MultiIndex.from_arrays([units["item_id"].map(source), units["line"]])
+            moved = given.reindex(index, fill_value=0)
+            codes = strings.get_indexer(pd.Index(units["gold"]))
+            codes = np.where(codes < 0, len(strings) + pd.factorize(units["gold"])[0], codes)
+            for keys in asked[list(JUDGE)].drop_duplicates().to_dict("records"):
+                of_judge = moved[tuple(keys.values())].to_numpy()
+                told = {**keys, "task": task, "set": name, "rules": rules}
+                rows += [{**told, **row} for row in _scores(codes, of_judge, k)]
+    settings = {"rules": rules, "shifted": shifted, "k": list(k)}
+    return Result(pd.DataFrame(rows), "printed", (_NOTE if shifted else _UNSHIFTED,), settings)
+
+
+_NOTE = (
+    "Scored as published: each answer against the item after its own, all samples pooled, F1 over all "
+    "strings, and a hard label as an AUC."
+)
+_UNSHIFTED = "Scored as published, but each answer against its own item."
+
+
+def accuracy_of_k(gold: Codes, given: Codes) -> float:
+    """Share of n units that any of k answers meets; ``gold`` has shape (n,), ``given`` (n, k)."""
+    return float((given == gold[:, None]).any(axis=1).mean())
+
+
+def union_f1(gold: Codes, given: Codes) -> float:
+    """F1 of k n pairs, averaged over all strings that occur in gold or answers; shapes as above.
+
+    Examples
+    --------
+    >>> union_f1(np.array([0, 1]), np.array([[0], [2]]))
+    0.3333333333333333
+    """
+    hits, in_gold, in_given = _counts(gold, given)
+    held = in_gold + in_given > 0
+    return float((2 * hits[held] / (in_gold + in_given)[held]).mean())
+
+
+def hard_label_auc(gold: Codes, given: Codes) -> float:
+    """Half of one plus hit rate minus false alarm rate of k n pairs, averaged over the strings in gold.
+
+    It is the area under a curve of one point: the balanced accuracy of each class against the others.
+    """
+    hits, in_gold, in_given = _counts(gold, given)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = (1 + hits / in_gold - (in_given - hits) / (given.size - in_gold)) / 2
+    return float(each[in_gold > 0].mean())
+
+
+def _counts(gold: Codes, given: Codes) -> tuple[Floats, Floats, Floats]:
+    """How often each string is right, in gold, and given, over all pairs."""
+    pairs = np.broadcast_to(gold[:, None], given.shape)
+    n = int(max(gold.max(), given.max())) + 1
+    hits, in_gold, in_given = (
+        np.bincount(codes.ravel(), minlength=n).astype(float)
+        for codes in (pairs[pairs == given], pairs, given)
+    )
+    return hits, in_gold, in_given
+
+
+def gold_string(label: str, task: str, version: int) -> str:
+    """Class of a gold label as written; "NA" for what is none.
+
+    Examples
+    --------
+    >>> gold_string("Restablishing context", "line", 2), gold_string("Witty", "joke_type", 1)
+    ('establishing context', 'NA')
+    """
+    if task == LINE:
+        name = line_purpose(label, version)
+        name = next((purpose for words, purpose in CONTAINED if any(word in name for word in words)), name)
+        return name if name in LINE_PURPOSES else NOT_A_CLASS
+    name = joke_type(label, version)
+    types = JOKE_TYPES if version > 1 else (*JOKE_TYPES[1:], *APART)
+    return name if name in types else NOT_A_CLASS
+
+
+def _scores(gold: Codes, given: Codes, k: Sequence[int]) -> list[dict[str, Any]]:
+    rows = []
+    for size in (size for size in k if size <= given.shape[1]):
+        first = given[:, :size]
+        found = {
+            "accuracy": accuracy_of_k(gold, first),
+            "macro_f1": union_f1(gold, first),
+            "auc": hard_label_auc(gold, first),
+        }
+        rows += [
+            {"metric": name, "k": size, "estimate": value, "n_units": len(gold)}
+            for name, value in found.items()
+        ]
+    return rows
+
+
+def _languages(judgments: pd.DataFrame, items: pd.DataFrame | None, answers: pd.DataFrame) -> dict[str, str]:
+    """Language of each judged item, of items that tell it, else of judgments."""
+    sources = [table for table in (judgments, items) if table is not None and "language" in table]
+    if not sources:
+        require_columns(judgments, ["language"], "judgments")
+    known: dict[str, str] = {}
+    for source in sources:
+        each = source[["item_id", "language"]].dropna().drop_duplicates()
+        known |= dict(zip(as_text(each["item_id"]), as_text(each["language"]), strict=True))
+    lacking = [item for item in answers["item_id"].unique() if pd.isna(known.get(item))]
+    if lacking:
+        raise InputError(f"items: item '{lacking[0]}' has no language; the published sets are made of them.")
+    return known
+
+
+def _in_order(
+    asked: pd.DataFrame, gold: pd.DataFrame, language: Mapping[str, str], parts: Sequence[str] | None
+) -> dict[str, list[str]]:
+    """Judged items by language, in the order in which they were asked."""
+    known = {item: place for place, item in enumerate(gold["item_id"].unique())}
+    judged = asked.drop_duplicates("item_id")
+    place = judged["item_id"].map(known)
+    judged = judged.assign(place=place, part=judged["item_id"].map(language)).sort_values(
+        "place", kind="stable"
+    )
+    names = list(parts) if parts is not None else list(judged["part"].unique())
+    if "position" in judged:
+        judged = judged.sort_values("position", kind="stable")
+    return {name: judged["item_id"][judged["part"] == name].tolist() for name in names}
+
+
+def _sources(ordered: Mapping[str, Sequence[str]], shifted: bool) -> dict[str, str | None]:
+    """Whose answer each item is scored with: the lists of answers, shifted by an empty one each, joined."""
+    items = [item for each in ordered.values() for item in each]
+    answers = [item for each in ordered.values() for item in ((None, *each) if shifted else each)]
+    return dict(zip(items, answers, strict=False))
+
+
+def _gold_units(gold: pd.DataFrame, order: Sequence[str], task: str, version: int) -> pd.DataFrame:
+    """Units of items in their order, with their class; lines up to the last that is labelled."""
+    labelled = gold.set_index(["item_id", "line"])["label"]
+    if task == LINE:
+        last = gold.groupby("item_id")["line"].max()
+        units = [(item, line) for item in order for line in range(1, int(last.get(item, 0)) + 1)]
+    else:
+        units = [(item, 0) for item in order]
+    labels = labelled.reindex(pd.MultiIndex.from_tuples(units, names=["item_id", "line"])).fillna("")
+    classes = {label: gold_string(label, task, version) for label in labels.unique()}
+    return labels.map(classes).rename("gold").reset_index()
+
+
+def _wide(asked: pd.DataFrame, task: str, version: int) -> tuple[pd.DataFrame, pd.Index[str]]:
+    """Answers in codes, units by judge and sample, and the strings; code 0 stands for no answer."""
+    name: Callable[[str, int], str] = line_purpose if task == LINE else joke_type
+    raw, found = pd.factorize(asked["value"].fillna(""))
+    names = [name(str(value), version) for value in found]
+    if task == LINE:
+        names = [each if each in LINE_PURPOSES else NOT_A_CLASS for each in names]
+    strings = pd.Index(list(dict.fromkeys([NOT_A_CLASS if task == LINE else "", *names])))
+    codes = strings.get_indexer(pd.Index(names))[raw]
+    wide = asked.assign(code=codes).pivot(
+        index=["item_id", "line"], columns=[*JUDGE, "sample"], values="code"
+    )
+    return wide.fillna(0).astype(np.int64).sort_index(axis=1), strings

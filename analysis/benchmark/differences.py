@@ -1,0 +1,336 @@
+"""Paired differences between judges, prompts or conditions: bootstrap, McNemar's tests, mixed logit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import did_you_mean, listed
+
+from ..numerics.cluster_draws import few_clusters
+from ..numerics.intervals import inference
+from ..results import Result
+from .adjusting import Multiplicity, check_adjust, with_adjusted
+from .metrics import Floats, Margins, cluster_margins, margins_of, metric
+from .mixed import pair_of
+from .pairing import (
+    ACCURACY,
+    JUDGE,
+    LOG_ODDS,
+    Discordance,
+    Matched,
+    bonett_price,
+    clustered_p,
+    comparable,
+    discordance,
+    exact_p,
+    matched_pairs,
+    mid_p,
+)
+from .parse_status import WRONG, check_policies
+from .scoring import Scored
+from .units import NONE, Bounds, Plan, bounds_of
+
+BOOTSTRAP = "bootstrap"
+EXACT, MID_P, CLUSTERED = "mcnemar exact", "mcnemar mid-p", "mcnemar clustered"
+MIXED = "mixed logit"
+MISSING_RATE = "missing_rate"
+BY_UNIT = (
+    "Conditions are compared unit by unit: where a unit has several answers, each counts one over their "
+    "number on its side, and pairs are units."
+)
+TESTS = (BOOTSTRAP, EXACT, MID_P, CLUSTERED, MIXED)
+_COUNTED = {
+    "n_left_only": "answers of {left} have no partner and are left out",
+    "n_right_only": "answers of {right} have no partner and are left out",
+    "n_missing": "pairs are left out because an answer is missing",
+}
+
+
+def differences(
+    scored: Scored,
+    *,
+    between: str = JUDGE,
+    against: str | None = None,
+    by: Sequence[str] = (),
+    metrics: Sequence[str] = (ACCURACY, "macro_f1"),
+    tests: Sequence[str] = (BOOTSTRAP, MID_P),
+    missing: str = WRONG,
+    adjust: Multiplicity = "holm",
+    draws: int = 2_000,
+    seed: int = 1,
+    alpha: float = 0.05,
+    cluster: str = "item_id",
+) -> Result:
+    """Compare judges, or what they were shown, on the same units.
+
+    Parameters
+    ----------
+    scored : Scored
+    between : str
+        What is compared: "judge", "prompt", "condition" (copies of an item are that item) or another column
+        that differs between answers to one unit. Answers pair by unit and sample; those of conditions by
+        unit, each side with the mean of its samples (see `robustness`), and ``n_pairs`` are units.
+    against : str, optional
+        Compare all with this one; by default, every two.
+    by : sequence of str
+        Columns to compare within, such as language.
+    metrics : sequence of str
+        See `scores`.
+    tests : sequence of str
+        "bootstrap" (of clusters, both sides drawn together; for every metric; its p is that of the estimate
+        over its bootstrap error, by Student's t); of accuracy "mcnemar exact" and "mcnemar mid-p" (pairs as
+        independent) and "mcnemar clustered"; "mixed logit" (log-odds with a random intercept an item and
+        robust errors, see `mixed_logit`). McNemar's exact and mid-p take the first sample of a unit that both
+        sides have; between conditions with several samples McNemar's tests are left out.
+    missing : "wrong", "missing" or "study"
+        What missing answers count as; "missing" leaves out pairs that lack either.
+    adjust : "holm", "bh" or "none"
+        Over all p values of one test and metric.
+    draws, seed, alpha, cluster
+        As in `scores`; ``cluster`` is a column of the left side.
+
+    Returns
+    -------
+    Result
+        Kind "differences": ``judge, prompt, task, [by]`` without what is compared, ``left, right, metric,
+        test, estimate`` (left minus right)``, std_error, lower, upper, p, p_adjusted, n_pairs, n_units,
+        n_items, n_clusters, n_left_only, n_right_only`` (answers without a partner)``, n_missing,
+        only_left, only_right`` (pairs in which only that side is right, or is so more often). Intervals
+        beside McNemar's exact and mid-p tests are Bonett and Price's. Where a metric is always 0, or always
+        1, on both sides, as of judges who never answer, there is no p, and none to adjust for.
+
+    Raises
+    ------
+    InputError
+        For columns, metrics or tests that there are not, or where no two sides share a unit.
+
+    Examples
+    --------
+    >>> from conjury.analysis.benchmark import score
+    >>> judged = pd.DataFrame({"judge_id": ["a"] * 3 + ["b"] * 3, "judge_kind": "model",
+    ...     "item_id": ["j1", "j2", "j3"] * 2, "dimension": "harm",
+    ...     "value": ["yes", "no", "no", "yes", "yes", "no"]})
+    >>> gold = pd.DataFrame({"item_id": ["j1", "j2", "j3"], "label_set": "harm",
+    ...     "label": ["yes", "no", "no"]})
+    >>> found = differences(score(judged, gold), metrics=["accuracy"], tests=["mcnemar exact"], draws=0)
+    >>> found.frame[["left", "right", "estimate", "p"]].round(3).values.tolist()
+    [['a', 'b', 0.333, 1.0]]
+    """
+    plan = Plan(draws, seed, alpha, cluster)
+    policy = check_one(missing, metrics)
+    check_tests(tests, adjust)
+    strata = [name for name in by if name != between]
+    prepared, left_out = comparable(scored, between, strata)
+    rows: list[dict[str, Any]] = []
+    apart: list[str] = []
+    notes: list[str] = []
+    for pair in matched_pairs(prepared, between, strata, against, policy):
+        if not pair.counts["n_pairs"]:
+            apart.append(f"{pair.left} and {pair.right}")
+            continue
+        rows += rows_of(pair, metrics, tests, plan, notes)
+        notes += [] if pair.single else [BY_UNIT]
+    if not rows and notes:
+        raise InputError(
+            "scored judgments: McNemar's tests compare one answer with one, and samples of two conditions do "
+            "not pair; ask for bootstrap."
+        )
+    if not rows:
+        raise InputError(
+            f"scored judgments: no two values of column '{between}' have an answer to the same unit; "
+            "nothing can be compared in pairs."
+        )
+    frame = _with_certain(with_adjusted(pd.DataFrame(rows), ["test", "metric"], adjust))
+    if apart:
+        notes.append(f"No answers to the same units, so not compared: {listed(dict.fromkeys(apart))}.")
+    notes += [*unbalanced(frame), *notes_of_tests(frame, plan)]
+    return Result(
+        frame,
+        "differences",
+        (*scored.notes, *left_out, *dict.fromkeys(notes)),
+        {
+            "between": between, "against": against, "by": strata, "missing": policy, "tests": list(tests),
+            "adjust": adjust, **vars(plan),
+        },
+    )  # fmt: skip
+
+
+def check_one(missing: str, metrics: Sequence[str]) -> str:
+    """Return the one policy for missing answers; it must leave those that a metric counts."""
+    policy = check_policies(missing)[0]
+    if policy != WRONG and MISSING_RATE in metrics:
+        raise InputError(f"{MISSING_RATE} counts missing answers; leave it out, or take missing='{WRONG}'.")
+    return policy
+
+
+def check_tests(tests: Sequence[str], adjust: str) -> None:
+    """Refuse tests and adjustments that there are not."""
+    if isinstance(tests, str) or not tests:
+        raise InputError(f"tests is {tests!r}; give a list of some of: {listed(TESTS)}.")
+    for name in tests:
+        if name not in TESTS:
+            raise InputError(f"There is no test '{name}'{did_you_mean(name, TESTS)}; use {listed(TESTS)}.")
+    check_adjust(adjust)
+
+
+def rows_of(
+    pair: Matched, metrics: Sequence[str], tests: Sequence[str], plan: Plan, notes: list[str]
+) -> Iterator[dict[str, Any]]:
+    """Rows of one pair: every metric by the bootstrap, then the tests of right and wrong answers."""
+    _, n_clusters = pair.clusters(plan.cluster)
+    parted = discordance(*pair.correct)
+    told = {"only_left": parted.only_left, "only_right": parted.only_right}
+
+    def row(name: str, test: str, numbers: Mapping[str, float], of: Matched = pair) -> dict[str, Any]:
+        keys = {**pair.keys, "left": pair.left, "right": pair.right, "metric": name, "test": test}
+        return {**keys, **numbers, **of.counts, "n_clusters": n_clusters, **told}
+
+    if BOOTSTRAP in tests:
+        margins = margins_of_sides(pair, plan)
+        for name in metrics:
+            yield row(name, BOOTSTRAP, difference_in(pair, name, margins, plan).numbers)
+    for test in (EXACT, MID_P, CLUSTERED):
+        if test in tests and not pair.single:
+            notes.append(
+                f"{pair.left} and {pair.right}: McNemar's tests are left out: units have several samples."
+            )
+        elif test in tests:
+            single = pair if test == CLUSTERED else pair.first_samples()
+            yield row(ACCURACY, test, _mcnemar(single, test, plan), single)
+    if MIXED in tests:
+        yield row(LOG_ODDS, MIXED, pair_of(pair, plan.alpha, notes))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A metric on both sides, and the numbers of the difference: estimate, error, interval, p."""
+
+    left: float
+    right: float
+    numbers: dict[str, float]
+
+
+def margins_of_sides(pair: Matched, plan: Plan) -> tuple[Margins, Margins]:
+    """Margins of both sides in the sample and every draw, with the same clusters drawn for both."""
+    codes, n_clusters = pair.clusters(plan.cluster)
+    weights, cell = plan.weights(n_clusters), pair.cell
+
+    def margins(side: int, frame: pd.DataFrame) -> Margins:
+        own = codes[pair.pair[side]]
+        weight = None if pair.single else pair.weights[side]
+        level, predicted = frame["level"].to_numpy(dtype=np.int64), pair.predicted[side]
+        n_classes = len(cell.classes)
+        sums = cluster_margins(level, predicted, cell.class_of, n_classes, own, n_clusters, weight)
+        return margins_of(weights @ sums, cell.class_of)
+
+    return margins(0, pair.left_frame), margins(1, pair.right_frame)
+
+
+def difference_in(pair: Matched, name: str, margins: tuple[Margins, Margins], plan: Plan) -> Difference:
+    """Difference in one metric, left minus right."""
+    left, right = (metric(name, side, pair.cell.classes, pair.cell.levels) for side in margins)
+    drawn = left - right
+    _, n_clusters = pair.clusters(plan.cluster)
+    bounds = bounds_of(drawn, plan.alpha, share=False, n_clusters=n_clusters)
+    p = p_of(bounds, n_clusters) if plan.draws and not (constant(left) and constant(right)) else np.nan
+    return Difference(float(left[0]), float(right[0]), numbers_of(bounds, p))
+
+
+def constant(drawn: Floats) -> bool:
+    """Whether a metric is 0 in the sample and every draw, or 1: a judge who never answers, or never errs."""
+    return bool(drawn[0] in (0, 1) and (drawn == drawn[0]).all())
+
+
+def p_of(bounds: Bounds, n_clusters: int) -> float:
+    """Two-sided p of an estimate over its bootstrap error, by Student's t with a cluster less one.
+
+    One where the estimate and all draws are zero. Shares of draws beyond zero would do for one comparison;
+    they never come below 2 / (B + 1), which no adjustment for many comparisons survives.
+    """
+    if n_clusters > 1 and bounds.std_error > 0:
+        estimate, std_error = np.array([bounds.estimate]), np.array([bounds.std_error])
+        return float(inference(estimate, std_error, df=np.array([n_clusters - 1.0])).p[0])
+    return 1.0 if n_clusters > 1 and bounds.estimate == 0 else np.nan
+
+
+def numbers_of(bounds: Bounds, p: float) -> dict[str, float]:
+    """Estimate, error, interval and p as columns."""
+    return {
+        "estimate": bounds.estimate,
+        "std_error": bounds.std_error,
+        "lower": bounds.lower,
+        "upper": bounds.upper,
+        "p": p,
+    }
+
+
+def _with_certain(frame: pd.DataFrame) -> pd.DataFrame:
+    """Give McNemar's tests of sides that are both never or both always right their p of one.
+
+    They cannot be rejected, so they do not count among the tests that others are adjusted for.
+    """
+    paired = frame["test"].isin([EXACT, MID_P]) | ((frame["test"] == CLUSTERED) & (frame["n_clusters"] > 1))
+    certain = paired & frame["p"].isna() & (frame["n_pairs"] > 0) & (frame["estimate"] == 0)
+    return frame.assign(**{name: frame[name].mask(certain, 1.0) for name in ("p", "p_adjusted")})
+
+
+def _mcnemar(pair: Matched, test: str, plan: Plan) -> dict[str, float]:
+    found = discordance(*pair.correct)
+    idle = all(constant(side) for side in pair.correct) and found.difference == 0
+    if test == CLUSTERED:
+        codes, n_clusters = pair.clusters(plan.cluster)
+        p = clustered_p(*pair.correct, codes) if n_clusters > 1 and not idle else np.nan
+        bounds = Bounds(found.difference, np.nan, np.nan, np.nan, NONE)
+        return numbers_of(bounds, p)
+    exact: Callable[[Discordance], float] = exact_p if test == EXACT else mid_p
+    return numbers_of(
+        Bounds(found.difference, *bonett_price(found, plan.alpha), test), np.nan if idle else exact(found)
+    )
+
+
+def unbalanced(frame: pd.DataFrame, left: str = "the left side", right: str = "the right side") -> list[str]:
+    """Say what could not be paired; ``left`` and ``right`` are what the sides are called."""
+    names = [name for name in ("judge", "prompt", "task", "left", "right") if name in frame]
+    pairs, notes = frame.drop_duplicates(names), []
+    for name, words in _COUNTED.items():
+        n, where = int(pairs[name].sum()), int((pairs[name] > 0).sum())
+        if n:
+            told = words.format(left=left, right=right)
+            notes.append(f"{n:,} {told} ({where} of {len(pairs)} comparisons).")
+    return notes
+
+
+def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:
+    """Say what the tests rest on, and where they can say little."""
+    told = []
+    independent = frame[frame["test"].isin([EXACT, MID_P])]
+    if (independent["n_pairs"] > independent["n_items"]).any():
+        told.append(
+            "McNemar's exact and mid-p tests take the lines of an item as independent; the bootstrap and the "
+            "clustered test do not."
+        )
+    of_right = frame[frame["metric"] == ACCURACY]
+    same = of_right[(of_right["only_left"] == 0) & (of_right["only_right"] == 0)]
+    if len(same):
+        pairs = same.apply(lambda row: f"{row['left']} and {row['right']}", axis=1).drop_duplicates()
+        told.append(f"No pair of answers is discordant, so that nothing is told apart: {listed(pairs)}.")
+    drawn = frame[frame["test"] == BOOTSTRAP]
+    tested = (frame["test"] != BOOTSTRAP) | (plan.draws > 0)
+    idle = frame["p"].isna() & (frame["estimate"] == 0) & (frame["n_clusters"] > 1) & tested
+    if idle.any():
+        told.append(
+            f"{int(idle.sum())} of {len(frame)} comparisons have no p and are not adjusted for: the metric "
+            "is always 0, or always 1, on both sides."
+        )
+    told += few_clusters(drawn["n_clusters"], plan.draws)
+    if plan.draws and len(drawn):
+        told.append(
+            f"Intervals are percentiles of {plan.draws:,} draws of {plan.cluster}, for both sides together."
+        )
+    return told

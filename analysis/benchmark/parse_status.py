@@ -1,0 +1,151 @@
+"""What a missing answer counts as: a wrong answer, nothing at all, or what the study says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import as_text, did_you_mean, listed
+
+from ..results import Result
+from .metrics import Codes
+from .units import answers_table, is_surplus
+
+NO_ANSWER = -1  # predicted code of a unit without an answer
+WRONG, MISSING, STUDY = "wrong", "missing", "study"
+POLICIES = (WRONG, MISSING, STUDY)
+
+
+def check_policy(policy: Mapping[str, str], classes: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return what the statuses of a study count as; InputError for what is no class."""
+    known = [WRONG, MISSING, *dict.fromkeys(name for names in classes.values() for name in names)]
+    for status, meaning in policy.items():
+        if meaning not in known:
+            raise InputError(
+                f"policy: '{status}' counts as '{meaning}'{did_you_mean(meaning, known)}; use "
+                f"{listed(known)}."
+            )
+    return dict(policy)
+
+
+def check_policies(policies: Sequence[str]) -> tuple[str, ...]:
+    """Return the policies that are asked for; InputError for one that does not exist."""
+    asked = (policies,) if isinstance(policies, str) else tuple(policies)
+    for name in asked:
+        if name not in POLICIES:
+            raise InputError(f"missing is '{name}'{did_you_mean(name, POLICIES)}; use {listed(POLICIES)}.")
+    return asked
+
+
+def outcome(
+    predicted: Codes,
+    status: NDArray[np.object_],
+    classes: Sequence[str],
+    policy: str,
+    study: Mapping[str, str],
+) -> tuple[Codes, NDArray[np.bool_]]:
+    """Answers under a policy for missing ones, and which units it keeps."""
+    none = predicted == NO_ANSWER
+    if policy == WRONG or not none.any():
+        return predicted, np.ones(len(predicted), dtype=bool)
+    if policy == MISSING:
+        return predicted, ~none
+    codes, names = pd.factorize(status)
+    meaning = [study.get(str(name), MISSING) for name in names]
+    place = {name: code for code, name in enumerate(classes)}
+    instead = np.array([place.get(name, NO_ANSWER) for name in meaning], dtype=np.int64)[codes]
+    left_out = np.array([name == MISSING for name in meaning])[codes]
+    return np.where(none, instead, predicted), ~(none & left_out)
+
+
+KEYS = ["judge", "prompt", "task"]
+UNIT = ["judge", "prompt", "task", "item_id", "line", "sample"]
+AGREE, DIFFERENT, ONLY_STRICT, ONLY_LENIENT, NEITHER = (
+    "agree",
+    "different",
+    "only_strict",
+    "only_lenient",
+    "neither",
+)
+
+
+def readings(judgments: pd.DataFrame, lenient: pd.DataFrame | None = None) -> Result:
+    """Count the statuses of judgments by judge, prompt, task and rule.
+
+    Parameters
+    ----------
+    judgments : DataFrame
+        The judgments contract, with the column ``rule`` where it is known.
+    lenient : DataFrame, optional
+        The same answers read by another rule, which is compared with the first.
+
+    Returns
+    -------
+    Result
+        Kind "readings": ``judge, prompt, task, rule, status, n, share, n_surplus``. ``n`` and ``share`` are
+        of what was asked for; ``n_surplus``, the same for every status, counts labels of lines beyond those
+        that were shown. With a second table its rows are there too, and ``extra["compared"]`` holds, but for
+        ``n_surplus``, how many judgments the rules read the same way (``agree``), ``different``, by one of
+        them only (``only_strict``: the first, ``only_lenient``: the second) or not at all (``neither``).
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": ["j1", "j2"],
+    ...     "dimension": "harm", "value": ["safe", None], "status": ["ok", "empty"]})
+    >>> other = table.assign(value="safe", status="ok")
+    >>> found = readings(table, other)
+    >>> found.extra["compared"][["status", "n", "share"]].to_numpy().tolist()
+    [['agree', 1, 0.5], ['only_lenient', 1, 0.5]]
+    """
+    tables = [_shown(answers_table(table)) for table in (judgments, lenient) if table is not None]
+    frames = [_shares(table, "status").merge(surplus, on=[*KEYS, "rule"]) for table, surplus in tables]
+    extra: dict[str, pd.DataFrame] = {}
+    notes: tuple[str, ...] = ()
+    if len(tables) == 2:
+        compared, notes = _compared(*(table for table, _ in tables))
+        extra["compared"] = _shares(compared, "status")
+    return Result(pd.concat(frames, ignore_index=True), "readings", notes, {}, extra)
+
+
+def _rule(table: pd.DataFrame) -> pd.Series[Any]:
+    return as_text(table["rule"]).fillna("") if "rule" in table else pd.Series("", index=table.index)
+
+
+def _shown(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Judgments of what was asked for, and by judge, prompt, task and rule the number of further labels."""
+    ruled = table.assign(rule=_rule(table), n_surplus=is_surplus(table))
+    counted = ruled.groupby([*KEYS, "rule"], sort=False, observed=True)["n_surplus"].sum().reset_index()
+    return ruled[~ruled["n_surplus"]], counted
+
+
+def _compared(strict: pd.DataFrame, lenient: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Each judgment that is in both tables, and how its readings compare."""
+    left, right = (table[[*UNIT, "value", "rule"]] for table in (strict, lenient))
+    both = left.merge(right, on=UNIT, suffixes=("", "_lenient"))
+    if both.empty:
+        raise InputError(
+            "judgments: the two tables have no judgment in common; give the same answers read twice."
+        )
+    first, second = both["value"].notna().to_numpy(), both["value_lenient"].notna().to_numpy()
+    same = (both["value"] == both["value_lenient"]).fillna(False).to_numpy(dtype=bool)
+    status = np.select(
+        [first & second & same, first & second, first, second],
+        [AGREE, DIFFERENT, ONLY_STRICT, ONLY_LENIENT],
+        NEITHER,
+    )
+    lost = len(left) + len(right) - 2 * len(both)
+    notes = (f"{lost:,} judgments are in one of the two tables only; they are not compared.",) if lost else ()
+    rules = [name for name in (both["rule"].iloc[0], both["rule_lenient"].iloc[0]) if name]
+    return both.assign(status=status, rule=" and ".join(rules)), notes
+
+
+def _shares(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    keys = [*KEYS, "rule"]
+    counted = frame.groupby([*keys, column], sort=False, observed=True).size().rename("n").reset_index()
+    total = counted.groupby(keys, sort=False, observed=True)["n"].transform("sum")
+    return counted.assign(share=counted["n"] / total)

@@ -1,0 +1,336 @@
+"""Several answers of a judge to the same unit: at least one right, all right, the most frequent one right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from string import ascii_uppercase
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import did_you_mean, listed
+from conjury.inference.tables.schema import require_columns
+
+from ..results import Result
+from .adjusting import pooled_notes
+from .metrics import BASELINE, MAJORITY, RANDOM, Codes, Floats, majority_class
+from .parse_status import NO_ANSWER, WRONG, check_policies, outcome
+from .scores import counts_of, interval_notes
+from .scoring import Cell, Scored
+from .units import NONE, Bounds, Plan, bounds_of, cluster_codes, cluster_sums
+
+MOST = 10  # so many k are shown one by one; beyond, powers of two
+PASS_AT, PASS_ALL, MAJORITY_OF, BEST_OF = "pass_at_k", "pass_all_k", "majority_of_k", "best_of_k"
+STRATA = ("language", "modality")
+LEFT_OUT = -2  # answer of a sample that was not drawn, or that a policy leaves out
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Answers of S samples to n units.
+
+    Attributes
+    ----------
+    gold : ndarray, shape (n,)
+    predicted : ndarray, shape (n, S)
+        Codes in the order of the samples; -1 for no answer, `LEFT_OUT` for none to count.
+    """
+
+    gold: Codes
+    predicted: Codes
+
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        """Whether each answer is right, shape (n, S)."""
+        return np.asarray(self.predicted == self.gold[:, None])
+
+    @property
+    def there(self) -> NDArray[np.bool_]:
+        """Whether each answer counts, shape (n, S)."""
+        return np.asarray(self.predicted != LEFT_OUT)
+
+
+def pass_at_k(answers: Answers, k: int) -> Floats:
+    """Probability that at least one of k samples, drawn without replacement, is right, shape (n,).
+
+    Of units with fewer than k samples it is missing.
+    """
+    n, wrong = answers.there.sum(axis=1), (answers.there & ~answers.right).sum(axis=1)
+    return np.where(n >= k, 1 - _draws(wrong, n, k), np.nan)
+
+
+def pass_all_k(answers: Answers, k: int) -> Floats:
+    """Probability that k samples, drawn without replacement, are all right, shape (n,): pass^k."""
+    n = answers.there.sum(axis=1)
+    return np.where(n >= k, _draws(answers.right.sum(axis=1), n, k), np.nan)
+
+
+def majority_of_k(answers: Answers, k: int) -> Floats:
+    """Whether the most frequent of the first k answers is right, shape (n,).
+
+    Of several that are as frequent each is taken with the same probability. No answer has no vote; a unit
+    without any vote is wrong.
+    """
+    first = answers.predicted[:, :k]
+    n_labels = int(first.max(initial=0)) + 1
+    votes = np.stack([(first == label).sum(axis=1) for label in range(n_labels)], axis=1)
+    most = votes.max(axis=1, initial=0)
+    leading = (votes == most[:, None]) & (most[:, None] > 0)
+    known = np.minimum(answers.gold, n_labels - 1)
+    won = leading[np.arange(len(first)), known] & (answers.gold < n_labels)
+    share = won / np.maximum(leading.sum(axis=1), 1)
+    return np.where(answers.there[:, :k].any(axis=1), share, np.nan)
+
+
+def best_of_k(answers: Answers, k: int) -> Floats:
+    """Whether any of the first k answers is right, shape (n,): what is often printed as pass@k."""
+    return np.where(answers.there[:, :k].any(axis=1), answers.right[:, :k].any(axis=1), np.nan)
+
+
+RULES: dict[str, Callable[[Answers, int], Floats]] = {
+    PASS_AT: pass_at_k,
+    PASS_ALL: pass_all_k,
+    MAJORITY_OF: majority_of_k,
+    BEST_OF: best_of_k,
+}
+
+
+def passes(
+    scored: Scored,
+    *,
+    by: Sequence[str] = (),
+    k: Sequence[int] | None = None,
+    metrics: Sequence[str] = tuple(RULES),
+    missing: Sequence[str] = (WRONG,),
+    draws: int = 2_000,
+    seed: int = 1,
+    alpha: float = 0.05,
+    cluster: str = "item_id",
+    strata: Sequence[str] | None = None,
+) -> Result:
+    """Score k answers of a judge to each unit.
+
+    Parameters
+    ----------
+    scored : Scored
+        With several samples.
+    by, missing, draws, seed, alpha, cluster
+        As in `scores`.
+    k : sequence of int, optional
+        By default 1 to the number of samples; beyond ten samples powers of two and the number.
+    metrics : sequence of str
+        ``pass_at_k`` (unbiased: the mean over all subsets of k samples), ``pass_all_k`` (pass^k, likewise),
+        ``majority_of_k`` (of the first k), ``best_of_k`` (any of the first k).
+    strata : sequence of str, optional
+        Columns in whose values copies of samples are looked for too; by default language and modality where
+        they are there.
+
+    Returns
+    -------
+    Result
+        Kind "passes": ``judge, judge_kind, prompt, task, [by], missing, metric, k, estimate, std_error,
+        lower, upper, interval, n_answers, n_units, n_items, n_clusters``. ``extra["samples"]`` says of each
+        cell, and of each ``stratum`` of it ("" for the cell), how many samples there are, and which of them
+        are the same answer by answer: see `samples_alike`.
+
+    Raises
+    ------
+    InputError
+        For unknown metrics, or where no judge has as many samples as are asked for.
+
+    Examples
+    --------
+    >>> from conjury.analysis.benchmark import score
+    >>> judged = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": ["j1", "j1", "j2", "j2"],
+    ...     "sample": [1, 2, 1, 2], "dimension": "harm", "value": ["safe", "harmful", "safe", "safe"]})
+    >>> gold = pd.DataFrame({"item_id": ["j1", "j2"], "label_set": "harm", "label": ["harmful", "safe"]})
+    >>> table = passes(score(judged, gold), metrics=["pass_at_k"], draws=0).frame
+    >>> table.loc[table["judge"] == "gpt", ["k", "estimate"]].to_numpy().tolist()
+    [[1.0, 0.75], [2.0, 1.0]]
+    """
+    plan, policies = Plan(draws, seed, alpha, cluster), check_policies(missing)
+    for name in metrics:
+        if name not in RULES:
+            raise InputError(f"There is no metric '{name}'{did_you_mean(name, RULES)}; use {listed(RULES)}.")
+    looked = [name for name in STRATA if name in scored.frame] if strata is None else strata
+    require_columns(scored.frame, list(looked), "scored judgments")
+    within = [name for name in looked if name not in by]
+    rows: list[dict[str, Any]] = []
+    copies: list[dict[str, Any]] = []
+    for cell in scored.cells(by):
+        alike = list(_alike(cell, within, scored.policy))
+        copies += alike
+        for policy in policies:
+            units, answers = unit_answers(cell, policy, scored.policy)
+            asked = _asked(k, alike[0]["n_samples"])
+            rows += _rows(cell.keys, policy, units, answers, asked, metrics, plan)
+    most = max(copy["n_samples"] for copy in copies)
+    if not rows:
+        raise InputError(f"There are up to {most} samples; name metrics, and a k of at most {most}.")
+    for cell in scored.cells(by, judges=False):
+        rows += _baselines(cell, policies, _asked(k, most), metrics, plan)
+    frame, samples = pd.DataFrame(rows), pd.DataFrame(copies)
+    return Result(
+        frame,
+        "passes",
+        (*scored.notes, *_notes(samples, by), *pooled_notes(scored, by), *interval_notes(frame, plan)),
+        {"by": list(by), "missing": list(policies), **vars(plan)},
+        {"samples": samples},
+    )
+
+
+def unit_answers(cell: Cell, policy: str, study: Mapping[str, str]) -> tuple[pd.DataFrame, Answers]:
+    """Units of a cell, one row each, and their answers by sample under a policy for missing ones."""
+    frame = cell.frame
+    predicted, kept = outcome(
+        cell.codes("predicted"), frame["status"].astype(object).to_numpy(), cell.classes, policy, study
+    )
+    samples = np.sort(frame["sample"].unique())
+    unit, _ = pd.factorize(frame["unit"])
+    units = frame[~frame["unit"].duplicated().to_numpy()]
+    drawn = np.full((len(units), len(samples)), LEFT_OUT, dtype=np.int64)
+    drawn[unit, np.searchsorted(samples, frame["sample"].to_numpy())] = np.where(kept, predicted, LEFT_OUT)
+    return units, Answers(units["gold"].to_numpy(dtype=np.int64), drawn)
+
+
+def samples_alike(answers: Answers) -> dict[str, Any]:
+    """How many samples there are, how many answered nothing, and which of the others are copies.
+
+    ``groups`` has letters for each sample, the same for copies: samples that answered the same units in the
+    same way. A sample without any answer is no copy, and has a dash.
+    """
+    given = np.maximum(answers.predicted, NO_ANSWER)
+    spoke = (given != NO_ANSWER).any(axis=0)
+    each = [column.tobytes() for column in given.T]
+    heard = dict.fromkeys(column for column, any_answer in zip(each, spoke, strict=True) if any_answer)
+    names = {column: _letters(at) for at, column in enumerate(heard)}
+    told = [names[column] if any_answer else "-" for column, any_answer in zip(each, spoke, strict=True)]
+    return {
+        "n_samples": len(each),
+        "n_silent": int((~spoke).sum()),
+        "n_distinct": len(names),
+        "n_answered": int((given != NO_ANSWER).any(axis=1).sum()),
+        "groups": ("" if len(names) <= len(ascii_uppercase) else " ").join(told),
+    }
+
+
+def with_copies(samples: pd.DataFrame) -> NDArray[np.bool_]:
+    """Where at least two samples are copies of each other, by row of `samples_alike`, shape (n,)."""
+    return np.asarray(samples["n_distinct"] < samples["n_samples"] - samples["n_silent"], dtype=bool)
+
+
+def _letters(at: int) -> str:
+    """Letters of a number from 0: A to Z, then AA, AB and so on."""
+    last = ascii_uppercase[at % len(ascii_uppercase)]
+    return (_letters(at // len(ascii_uppercase) - 1) if at >= len(ascii_uppercase) else "") + last
+
+
+def _alike(cell: Cell, strata: Sequence[str], study: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Which samples of a cell are copies, and which are in each stratum of it."""
+    yield {**cell.keys, "stratum": "", **samples_alike(unit_answers(cell, WRONG, study)[1])}
+    for name in strata:
+        for level, rows in cell.frame.groupby(name, sort=False, observed=True):
+            own = samples_alike(unit_answers(replace(cell, frame=rows), WRONG, study)[1])
+            yield {**cell.keys, "stratum": f"{name} {level}", **own}
+
+
+def _draws(good: Codes, n: Codes, k: int) -> Floats:
+    """Probability that k of n samples, drawn without replacement, are all among ``good``, shape (n,)."""
+    chance = np.ones(len(good))
+    for drawn in range(k):
+        chance *= np.maximum(good - drawn, 0) / np.maximum(n - drawn, 1)
+    return chance
+
+
+def _asked(k: Sequence[int] | None, n_samples: int) -> list[int]:
+    if k is None:
+        if n_samples <= MOST:
+            return list(range(1, n_samples + 1))
+        return sorted(
+            {2**power for power in range(n_samples.bit_length()) if 2**power <= n_samples} | {n_samples}
+        )
+    if any(size < 1 for size in k):
+        raise InputError(f"k is {listed(k)}; give whole numbers of 1 and more.")
+    return [size for size in k if size <= n_samples]
+
+
+def _rows(
+    keys: Mapping[str, str],
+    policy: str,
+    units: pd.DataFrame,
+    answers: Answers,
+    asked: Sequence[int],
+    metrics: Sequence[str],
+    plan: Plan,
+) -> Iterator[dict[str, Any]]:
+    names = [(name, k) for name in metrics for k in asked]
+    if not names:
+        return
+    values = np.stack([RULES[name](answers, k) for name, k in names], axis=1)
+    held = np.isfinite(values)
+    codes, n_clusters = cluster_codes(units, plan.cluster)
+    sums = cluster_sums(np.hstack([np.where(held, values, 0.0), held]), codes, n_clusters)
+    total, n = np.split(plan.weights(n_clusters) @ sums, 2, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        drawn = total / n
+    for column, (name, k) in enumerate(names):
+        kept = held[:, column]
+        counts = counts_of(units, kept, codes) | {"n_answers": int(answers.there[kept].sum())}
+        bounds = bounds_of(drawn[:, column], plan.alpha, share=True, n_clusters=counts["n_clusters"])
+        yield _row(keys, policy, name, k, bounds, counts)
+
+
+def _baselines(
+    cell: Cell, policies: Sequence[str], asked: Sequence[int], metrics: Sequence[str], plan: Plan
+) -> Iterator[dict[str, Any]]:
+    """Both baselines on the units of a cell: a constant answer, and independent draws of a class."""
+    units = cell.frame.drop_duplicates("unit")
+    level, gold = units["level"].to_numpy(dtype=np.int64), units["gold"].to_numpy(dtype=np.int64)
+    always = majority_class(level, cell.class_of, len(cell.classes))
+    answers = Answers(gold, np.full((len(gold), max(asked, default=1)), always))
+    miss = 1 - 1 / len(cell.classes)
+    counts = counts_of(units, np.ones(len(units), dtype=bool), cluster_codes(units, plan.cluster)[0])
+    for policy in policies:
+        yield from _rows(_baseline(cell, MAJORITY), policy, units, answers, asked, metrics, plan)
+        for name in metrics:
+            for k in asked:
+                any_right = 1 - miss**k
+                expected = {PASS_ALL: (1 - miss) ** k, MAJORITY_OF: 1 - miss}.get(name, any_right)
+                bounds = Bounds(expected, np.nan, np.nan, np.nan, NONE)
+                yield _row(_baseline(cell, RANDOM), policy, name, k, bounds, counts)
+
+
+def _baseline(cell: Cell, judge: str) -> dict[str, str]:
+    return {**cell.keys, "judge": judge, "judge_kind": BASELINE}
+
+
+def _row(
+    keys: Mapping[str, str], policy: str, name: str, k: int, bounds: Bounds, counts: Mapping[str, int]
+) -> dict[str, Any]:
+    return {**keys, "missing": policy, "metric": name, "k": k, **vars(bounds), **counts}
+
+
+def _notes(alike: pd.DataFrame, by: Sequence[str]) -> list[str]:
+    of_cell = alike["groups"].where(alike["stratum"] == "").ffill()
+    said = (alike["stratum"] != "") & (alike["groups"] == of_cell)
+    copied = alike[with_copies(alike) & ~said]
+    if copied.empty:
+        return []
+    told = [
+        f"{_place(row, by)} ({row['groups']}; {row['n_answered']:,} answered units)"
+        for row in copied.to_dict("records")
+    ]
+    return [
+        "Samples that are copies of each other add nothing to k (the same letters for the same answers): "
+        f"{listed(told, 30)}."
+    ]
+
+
+def _place(row: Mapping[Any, Any], by: Sequence[str]) -> str:
+    """Judge, task and strata of a row that says which samples are alike."""
+    parts = [row["judge"], row["task"], *(f"{name} {row[name]}" for name in by), row["stratum"]]
+    return ", ".join(str(part) for part in parts if part)

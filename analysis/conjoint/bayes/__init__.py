@@ -1,0 +1,1 @@
+"""Bayesian choice models."""

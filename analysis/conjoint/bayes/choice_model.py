@@ -1,0 +1,283 @@
+"""The choice model: a hierarchical logit of forced choices, with part-worths that differ between raters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...frames.formula import Formula
+from ...numerics.intervals import check_alpha
+from ...raters.models.checks import (
+    convergence,
+    diagnostics,
+    fit_in_words,
+    posterior_table,
+    sampler_state,
+    verdict,
+)
+from ...raters.models.fitted import ModelFit
+from ...raters.models.progress import Progress
+from ..estimates import Estimates
+from ..request import make_request
+from ..run import Data, frame_of
+from .choice_checks import REPLICATIONS, ChoiceCheck, check_choices, some_draws, with_checks
+from .choice_fit import draw_population, own_part_worths
+from .engine import Sampled, Sampling, estimates_of, fit
+from .paired import PAIR, raters_of
+
+RATER_DRAWS = 500  # draws at which part-worths of single raters are summarised
+AUTO = "auto"
+
+
+@dataclass(frozen=True, repr=False)
+class ChoiceFit(ModelFit):
+    """A fitted choice model.
+
+    Attributes
+    ----------
+    amce, mm : Estimates
+        Effects and marginal means on the probability of being chosen, as `conjoint.amce` and `conjoint.mm`
+        return them.
+    """
+
+    amce: Estimates | None = None
+    mm: Estimates | None = None
+
+
+def choice_model(
+    choices: Data,
+    formula: str | Formula,
+    *,
+    raters: str | None = AUTO,
+    pair: str = PAIR,
+    correlated: bool = False,
+    reference: Mapping[str, Any] | None = None,
+    priors: Mapping[str, Any] | None = None,
+    draws: int = 1000,
+    tune: int = 1000,
+    chains: int = 2,
+    seed: int = 0,
+    sampler: str = "nutpie",
+    progress: Progress = False,
+    alpha: float = 0.05,
+    target_accept: float = 0.9,
+) -> ChoiceFit:
+    """Fit a hierarchical logit to forced choices between two profiles.
+
+    A rater chooses the profile in position A with probability ``1 / (1 + exp(-(b + u_A - u_B)))``, where a
+    profile's utility u is the sum of the rater's part-worths of its levels. Part-worths of raters are normal
+    around those of the population. One model under one prompt is one rater, whose part-worths are the
+    population's.
+
+    Parameters
+    ----------
+    choices : DataFrame or path of a Parquet file
+        One row a profile; the two rows of a pair share ``pair_id`` (and judge, prompt and sample, where
+        there are such columns). ``position`` tells A from B.
+    formula : str
+        ``chosen ~ slur + identity``; ``a * b`` adds part-worths of combinations, and restricts each to the
+        other as in `conjoint.amce`.
+    raters : str, optional
+        Column of those whose part-worths differ. By default people (``judge_id``) do, and a table of models
+        must hold one model under one prompt; None means that all choices are by one rater.
+    pair : str
+        Column that the two rows of a choice share.
+    correlated : bool
+        Whether part-worths of a rater may be correlated (LKJ prior).
+    reference : mapping, optional
+        Reference level of a feature, in place of its first one.
+    priors : mapping, optional
+        In place of the defaults, on the logit scale: ``position``, ``mean`` (normal), ``spread``
+        (half-normal), ``correlation`` (lkj).
+    draws, tune, chains, seed, sampler, progress
+        As in `sampling.sample`.
+    alpha : float
+        One minus the mass of the intervals.
+    target_accept : float
+        Acceptance rate to adapt the sampler's steps to: raise it to 0.95 or 0.99 where draws diverge.
+
+    Returns
+    -------
+    ChoiceFit
+        ``frame`` has a row for each part-worth in the population, its standard deviation between raters, and
+        the advantage of position A: ``quantity, feature, level, estimate, std_error, lower, upper, rhat,
+        ess_bulk, ess_tail``. ``amce`` and ``mm`` are estimates on the probability scale: the posterior of
+        mean changes in the choice probability over the observed profiles on both sides of every pair and
+        over raters drawn anew. ``extra`` holds ``amce`` and ``mm`` as tables with diagnostics, ``raters``
+        (``judge, feature, level, estimate, std_error, lower, upper``), ``correlation``, and ``check`` and
+        ``prior_check``: shares of choices of each level among pairs that show it on one side only, and how
+        much raters differ in them, beside what the fitted model and its priors alone make.
+
+    Raises
+    ------
+    InputError
+        Where pairs, choices or raters cannot be told, or the table mixes people and models.
+    MissingDependency
+        Without the extra ``bayes``.
+
+    References
+    ----------
+    Train, K. E. (2009). Discrete choice methods with simulation, 2nd edition, chapter 12. Cambridge
+    University Press. doi:10.1017/CBO9780511805271
+
+    Lenk, P. J., DeSarbo, W. S., Green, P. E. and Young, M. R. (1996). Hierarchical Bayes conjoint analysis:
+    Recovery of partworth heterogeneity from reduced experimental designs. Marketing Science 15(2), 173-191.
+    doi:10.1287/mksc.15.2.173
+
+    Hainmueller, J., Hopkins, D. J., Yamamoto, T. (2014). Causal inference in conjoint analysis. Political
+    Analysis 22(1), 1-30. doi:10.1093/pan/mpt024
+
+    Examples
+    --------
+    >>> choices = pd.DataFrame({
+    ...     "judge_id": "gpt", "judge_kind": "model", "pair_id": np.repeat(np.arange(40), 2).astype(str),
+    ...     "position": ["A", "B"] * 40, "tone": pd.Categorical(["calm", "loud", "loud", "calm"] * 20),
+    ...     "chosen": [1, 0, 0, 1, 0, 1, 0, 1] * 10})
+    >>> fit = choice_model(choices, "chosen ~ tone", draws=20, tune=20, seed=1)
+    >>> loud = fit.amce.frame.set_index("level").loc["loud"]
+    >>> bool(loud["upper"] < 0)
+    True
+    """
+    check_alpha(alpha)
+    request = make_request("amce", formula, engine="bayes", alpha=alpha, reference=reference)
+    data = frame_of(request, choices, whole=True)
+    who = raters_of(data) if raters == AUTO else raters
+    asked = Sampling(draws, tune, chains, seed, sampler, progress, priors, correlated, True, target_accept)
+    found = fit(request, data, who, asked, pair)
+    frame = _summary(found, alpha)
+    effects, effect_draws = estimates_of(found, request)
+    means, mean_draws = estimates_of(found, replace(request, verb="mm"))
+    extra = {"amce": _with_checks(effects, effect_draws), "mm": _with_checks(means, mean_draws)}
+    notes = [f"The model was fitted to {len(found.pairs.chosen):,} answered pairs."]
+    notes += _rater_notes(found)
+    if "noise" in found.draws["posterior"]:
+        extra["raters"] = _rater_table(found, alpha)
+    if correlated and found.pairs.raters:
+        extra["correlation"] = _correlation_table(found, alpha)
+    fitted, prior = _checks(found, seed, alpha)
+    extra |= {"check": fitted.table, "prior_check": prior.table}
+    notes.append(fit_in_words(fitted.table, "statistics of the choices", alpha))
+    state = sampler_state(found.draws)
+    settings = {
+        "model": "choice_model",
+        "formula": str(request.formula),
+        "raters": who,
+        "correlated": correlated,
+        "draws": draws,
+        "tune": tune,
+        "chains": chains,
+        "seed": seed,
+        "sampler": state.sampler,
+        "alpha": alpha,
+        "target_accept": target_accept,
+        "seconds": state.seconds,
+        "priors": {name: prior.in_words() for name, prior in found.priors.items()},
+    }
+    quantities = pd.concat([frame, extra["amce"].assign(quantity="AMCE").dropna(subset=["rhat"])])
+    return ChoiceFit(
+        frame,
+        "choice_model",
+        tuple(notes),
+        settings,
+        extra,
+        data=with_checks(found.draws, found.pairs, fitted, prior),
+        diagnostics=diagnostics(found.draws, [n for n in found.draws["posterior"].data_vars if n != "noise"]),
+        verdict=verdict(quantities, state, name=("quantity", "feature", "level")),
+        priors=found.priors,
+        amce=effects,
+        mm=means,
+    )
+
+
+def _checks(found: Sampled, seed: int, alpha: float) -> tuple[ChoiceCheck, ChoiceCheck]:
+    """Posterior and prior predictive checks."""
+    pairs, terms = found.pairs, _terms(found)
+    rng, alone = np.random.default_rng([seed, 2]), np.random.default_rng([seed, 3])
+    prior = draw_population(pairs, found.priors, alone, REPLICATIONS)
+    return (
+        check_choices(pairs, terms, some_draws(found.population, rng), rng, alpha),
+        check_choices(pairs, terms, prior, alone, alpha),
+    )
+
+
+def _summary(found: Sampled, alpha: float) -> pd.DataFrame:
+    """Part-worths in the population, their spread between raters, the advantage of position A."""
+    terms = _terms(found)
+    drawn = found.population
+    keys, parts = [terms.assign(quantity="part-worth")], [drawn.mean]
+    if drawn.factor is not None:
+        keys.append(terms.assign(quantity="SD between raters"))
+        parts.append(_spread(drawn.factor))
+    if found.pairs.positioned:
+        keys.append(pd.DataFrame({"feature": ["position"], "level": ["A"], "quantity": ["part-worth"]}))
+        parts.append(drawn.position[..., None])
+    named = pd.concat(keys, ignore_index=True)[["quantity", "feature", "level"]]
+    return posterior_table(named, np.concatenate(parts, axis=2), alpha)
+
+
+def _terms(found: Sampled) -> pd.DataFrame:
+    plan = found.plan
+    rows = [
+        (
+            ":".join(name for name, _ in term),
+            ":".join(str(plan.cells.levels[name][level]) for name, level in term),
+        )
+        for term in plan.blocks[0].terms[1:]
+    ]
+    return pd.DataFrame(rows, columns=["feature", "level"])
+
+
+def _spread(factor: np.ndarray) -> np.ndarray:
+    """Standard deviations between raters, shape (C, D, p)."""
+    return factor if factor.ndim == 3 else np.sqrt(np.square(factor).sum(axis=-1))
+
+
+def _with_checks(estimates: Estimates, values: np.ndarray) -> pd.DataFrame:
+    """Estimates with the diagnostics of their draws."""
+    frame = estimates.frame.drop(columns=["z", "p"])
+    checks = convergence(values).set_axis(frame.index[frame["std_error"].notna()])
+    return frame.join(checks)
+
+
+def _rater_notes(found: Sampled) -> list[str]:
+    if not found.pairs.raters:
+        return ["All choices count as those of one rater: part-worths do not differ between raters."]
+    if "noise" not in found.draws["posterior"]:
+        return [
+            f"Part-worths of the {len(found.pairs.raters):,} single raters were not kept, as they would fill "
+            "the memory; ask for fewer draws to see them."
+        ]
+    return []
+
+
+def _rater_table(found: Sampled, alpha: float) -> pd.DataFrame:
+    """Part-worths of single raters."""
+    total = found.population.position.size
+    chosen = np.unique(np.linspace(0, total - 1, min(total, RATER_DRAWS)).astype(int))
+    own = own_part_worths(found.draws["posterior"], chosen)
+    lower, upper = np.quantile(own, [alpha / 2, 1 - alpha / 2], axis=0)
+    names, terms = found.pairs.raters, _terms(found)
+    keys = pd.concat([terms] * len(names), ignore_index=True)
+    keys.insert(0, "judge", np.repeat(names, len(terms)))
+    return keys.assign(
+        estimate=own.mean(axis=0).ravel(),
+        std_error=own.std(axis=0, ddof=1).ravel(),
+        lower=lower.ravel(),
+        upper=upper.ravel(),
+    )
+
+
+def _correlation_table(found: Sampled, alpha: float) -> pd.DataFrame:
+    """Correlations of part-worths between raters, each pair of terms once."""
+    factor = found.population.factor
+    assert factor is not None
+    scaled = factor / _spread(factor)[..., None]
+    correlation = scaled @ np.swapaxes(scaled, -1, -2)
+    one, other = np.tril_indices(factor.shape[-1], -1)
+    names = np.array(found.pairs.terms)
+    keys = pd.DataFrame({"one": names[other], "other": names[one]})
+    return posterior_table(keys, correlation[..., one, other], alpha)

@@ -1,0 +1,271 @@
+"""Engine `bayes`: AMCEs and marginal means from the posterior of a hierarchical logit of the choices.
+
+Other engines regress the outcome of single profiles on cells; this one models the choice within each pair.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ...results import row_labels
+from ..engines.solution import estimable, provenance_of, warn
+from ..estimands import PLANS
+from ..estimates import Estimates
+from ..plan import Plan, level_profiles, level_rows
+from ..request import Request
+from .paired import PAIR, PairRows, find_pairs, rater_codes
+
+if TYPE_CHECKING:
+    from .choice_effects import Part
+    from .choice_fit import ChoiceDraws, Pairs
+
+VERBS = ("amce", "mm")
+EFFECT_DRAWS = 800  # draws of the posterior at which probabilities are averaged
+_TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How to sample: options of `raters.models.choice_model`."""
+
+    draws: int = 1000
+    tune: int = 1000
+    chains: int = 2
+    seed: int = 0
+    sampler: str = "nutpie"
+    progress: Any = False
+    priors: Mapping[str, Any] | None = None
+    correlated: bool = False
+    keep_raters: bool = False
+    target_accept: float = 0.9
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A fitted choice model.
+
+    Attributes
+    ----------
+    plan : Plan
+        Of the AMCEs.
+    data : DataFrame
+    rows : PairRows
+    pairs : Pairs
+    draws : xarray.DataTree
+    population : ChoiceDraws
+    priors : mapping of str to Prior
+    sampling : Sampling
+    """
+
+    plan: Plan
+    data: pd.DataFrame
+    rows: PairRows
+    pairs: Pairs
+    draws: Any
+    population: ChoiceDraws
+    priors: Mapping[str, Any]
+    sampling: Sampling
+
+
+def estimate_with_bayes(request: Request, data: pd.DataFrame) -> Estimates:
+    """Sample the model with its default priors and seed, and report what the request asks for."""
+    check_request(request)
+    found = fit(request, data, request.clusters[0] if request.clusters else None)
+    estimates, values = estimates_of(found, request)
+    _warn_of_draws(found, values)
+    return estimates
+
+
+def check_request(request: Request) -> None:
+    """Refuse what the choice model does not estimate."""
+    if request.verb not in VERBS:
+        raise InputError(f"The engine bayes has no {request.verb}; it has {' and '.join(VERBS)}.")
+    if request.weights:
+        raise InputError("The engine bayes takes no weights; leave them out, or use another engine.")
+    if request.family != "gaussian":
+        raise InputError(
+            "The engine bayes reports effects on probabilities; leave family out, and take part-worths (on "
+            "the logit scale) from choice_model."
+        )
+
+
+def fit(
+    request: Request,
+    data: pd.DataFrame,
+    raters: str | None,
+    sampling: Sampling | None = None,
+    pair: str = PAIR,
+) -> Sampled:
+    """Sample the posterior of the choice model of a request."""
+    from .choice_fit import Pairs, assumed, can_keep, draw, population
+
+    sampling = sampling or Sampling()
+    plan = PLANS["amce"](replace(request, verb="amce", clusters=()), data)
+    (block,), cells = plan.blocks, plan.cells
+    rows = find_pairs(data, request.formula.outcome, block.inside[cells.cell], pair)
+    code, names = rater_codes(data, rows, raters)
+    design = block.design[:, 1:]
+    pairs = Pairs(
+        design[cells.cell[rows.first]],
+        design[cells.cell[rows.second]],
+        rows.chosen,
+        code,
+        tuple(_term(plan, number) for number in range(1, len(block.terms))),
+        names,
+        rows.positioned,
+    )
+    if sampling.correlated and len(pairs.terms) < 2:
+        raise InputError("There is one part-worth, which is correlated with no other; leave correlated out.")
+    priors = assumed(pairs, sampling.correlated, sampling.priors)
+    drawn = draw(
+        pairs,
+        priors,
+        draws=sampling.draws,
+        tune=sampling.tune,
+        chains=sampling.chains,
+        seed=sampling.seed,
+        sampler=sampling.sampler,
+        progress=sampling.progress,
+        target_accept=sampling.target_accept,
+        raters=sampling.keep_raters and can_keep(pairs, sampling.draws, sampling.chains),
+    )
+    return Sampled(plan, data, rows, pairs, drawn, population(drawn["posterior"]), priors, sampling)
+
+
+def estimates_of(found: Sampled, request: Request) -> tuple[Estimates, np.ndarray]:
+    """Tidy AMCEs or marginal means, and their draws, shape (chains, draws, reported rows)."""
+    keys, tested, reference, values = _effects(found) if request.verb == "amce" else _means(found, request)
+    flat = values.reshape(-1, values.shape[-1])
+    numbers = np.full((4, len(keys)), np.nan)
+    numbers[0, reference] = 0.0
+    tail = request.alpha / 2
+    numbers[:, tested] = [flat.mean(0), flat.std(0, ddof=1), *np.quantile(flat, [tail, 1 - tail], axis=0)]
+    estimate, std_error, lower, upper = numbers
+    frame = keys.assign(estimate=estimate, std_error=std_error, z=np.nan, p=np.nan, lower=lower, upper=upper)
+    labels = row_labels(keys[tested])
+    vcov = pd.DataFrame(np.atleast_2d(np.cov(flat.T)), index=labels, columns=labels)
+    clusters = {request.id: len(found.pairs.raters) or len(found.pairs.chosen)} if request.id else {}
+    made = provenance_of(request, len(found.data), 2 * len(found.pairs.chosen), clusters)
+    sampling = found.sampling
+    extra = made.extra | {
+        "pairs": len(found.pairs.chosen),
+        "raters": len(found.pairs.raters),
+        "draws": sampling.draws,
+        "tune": sampling.tune,
+        "chains": sampling.chains,
+        "seed": sampling.seed,
+        "priors": {name: prior.in_words() for name, prior in found.priors.items()},
+    }
+    return Estimates(frame, vcov, replace(made, vcov="posterior", interval="posterior", extra=extra)), values
+
+
+def _effects(found: Sampled) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
+    plan = found.plan
+    tested = ~plan.is_reference & _known(found)
+    warn(plan, ~tested & ~plan.is_reference, "estimate", "no pair tells it from the reference.")
+    return plan.keys, tested, plan.is_reference, _averages(found, _changes(plan), tested)
+
+
+def _means(found: Sampled, request: Request) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
+    plan = PLANS["mm"](replace(request, clusters=()), found.data)
+    parts = _levels(found)
+    tested = np.array([bool(own) for own in parts])
+    warn(plan, ~tested, "estimate", "no answered pair shows it.")
+    return plan.keys, tested, np.zeros(len(tested), dtype=bool), _averages(found, parts, tested)
+
+
+def _averages(found: Sampled, parts: list[list[Part]], tested: np.ndarray) -> np.ndarray:
+    from .choice_effects import averages, thinned
+
+    asked = [own for own, is_asked in zip(parts, tested, strict=True) if is_asked]
+    rng = np.random.default_rng([found.sampling.seed, 1])
+    return averages(thinned(found.population, EFFECT_DRAWS), found.pairs, asked, rng)
+
+
+def _changes(plan: Plan) -> list[list[Part]]:
+    """Parts of each row of a plan of AMCEs: level less reference; none for what cannot be compared."""
+    rows = list(level_rows(plan.request, plan.cells))
+    bases = {name: level for (name, level), base in zip(rows, plan.is_reference, strict=True) if base}
+    partners, found = _partners(plan), []
+    for feature, level in rows:
+        partner = partners.get(feature)
+        compared = level_profiles(plan.cells, plan.blocks[0], feature, level, bases[feature], partner)
+        share = 1 / max(len(compared), 1)
+        found.append(
+            [
+                _part(plan, weight, levels)
+                for one, other in compared
+                for weight, levels in ((share, one), (-share, other))
+            ]
+        )
+    return found
+
+
+def _levels(found: Sampled) -> list[list[Part]]:
+    """Parts of each row of marginal means: the level, with its partner's levels as often as they occur."""
+    plan, partners = found.plan, _partners(found.plan)
+    codes = plan.cells.codes[plan.cells.cell[np.concatenate([found.rows.first, found.rows.second])]]
+    shown = dict(zip(plan.cells.levels, codes.T, strict=True))
+    parts = []
+    for feature, level in level_rows(plan.request, plan.cells):
+        seen, partner = shown[feature] == level, partners.get(feature)
+        if partner is None:
+            parts.append([_part(plan, 1.0, {feature: level})] if seen.any() else [])
+            continue
+        others, times = np.unique(shown[partner][seen], return_counts=True)
+        shares = times / max(times.sum(), 1)
+        parts.append(
+            [
+                _part(plan, float(share), {feature: level, partner: int(other)})
+                for other, share in zip(others, shares, strict=True)
+            ]
+        )
+    return parts
+
+
+def _part(plan: Plan, weight: float, levels: dict[str, int]) -> Part:
+    """Put levels into profiles, with the dummies of all features that they name."""
+    from .choice_effects import Part
+
+    (block,) = plan.blocks
+    columns = [n for n, term in enumerate(block.terms) if set(levels) & {name for name, _ in term}]
+    return Part(weight, tuple(n - 1 for n in columns), tuple(block.row(levels)[columns].tolist()))
+
+
+def _partners(plan: Plan) -> dict[str, str]:
+    return {one: two for pair in plan.request.formula.restrictions for one, two in (pair, pair[::-1])}
+
+
+def _known(found: Sampled) -> np.ndarray:
+    """Flag the AMCEs, shape (m,), that differences within pairs determine."""
+    difference = found.pairs.first - found.pairs.second
+    values, vectors = np.linalg.eigh(difference.T @ difference)
+    null = vectors[:, values < _TOLERANCE * max(1.0, float(values.max()))]
+    return estimable(found.plan.contrasts[:, 1:], null)
+
+
+def _term(plan: Plan, number: int) -> str:
+    parts = plan.blocks[0].terms[number]
+    return ":".join(f"{name}={plan.cells.levels[name][level]}" for name, level in parts)
+
+
+def _warn_of_draws(found: Sampled, values: np.ndarray) -> None:
+    """Pass on what the diagnostics of the draws have to say against the estimates."""
+    from ...raters.models.checks import RHAT, convergence, sampler_state
+
+    worst = float(convergence(values)["rhat"].max())
+    diverged = sampler_state(found.draws).divergences
+    if worst > RHAT or diverged:
+        warnings.warn(
+            f"The draws of the engine bayes are not settled (R-hat up to {worst:.3f}, {diverged:,} "
+            "divergences); use choice_model with more draws.",
+            stacklevel=5,
+        )

@@ -1,0 +1,100 @@
+"""Tidy estimates of a conjoint with the regressions behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from .plan import Plan
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What was really run, for the methods paragraph and the manifest."""
+
+    verb: str
+    formula: str
+    engine: str = "native"
+    id: str | None = None
+    weights: str | None = None
+    by: tuple[str, ...] = ()
+    family: str = "gaussian"
+    vcov: str = "survey"
+    alpha: float = 0.05
+    null: float = 0.0
+    n_rows: int = 0
+    n_used: int = 0
+    n_clusters: int | None = None
+    interval: str = "normal"
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Tidy estimates with what is needed to check, plot and repeat them.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        One row an estimate: ``outcome, statistic, feature, level, [by columns],
+        estimate, std_error, [df], z, p, lower, upper``; ``df`` where ``z`` is a t statistic
+        with so many degrees of freedom. Reference levels have estimate 0
+        and missing errors; levels that never occur have a missing estimate.
+    vcov : DataFrame or None
+        Covariance of the rows of ``frame`` that have a standard error, labelled by
+        their group, if there are any, feature and level; None from the engine cregg.
+    provenance : Provenance
+        Verb, formula, engine, clusters, counts.
+    fitted : Fitted or None
+        The regressions behind the rows, from which further contrasts follow; None from the
+        engine cregg, and for counts and tests.
+    """
+
+    frame: pd.DataFrame
+    vcov: pd.DataFrame | None
+    provenance: Provenance
+    fitted: Fitted | None = field(default=None, repr=False, kw_only=True)
+
+    def plot(self, **options: Any) -> Figure:
+        """Draw the figure that fits the estimates; options as in ``figures.figure_of``."""
+        from .figures.conjoint.choose import figure_of
+
+        return figure_of(self, **options)
+
+    def __repr__(self) -> str:
+        made = self.provenance
+        return f"Estimates({made.verb}, engine={made.engine!r}, {made.formula})\n{self.frame.to_string()}"
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Solved regressions of a plan with K coefficients.
+
+    Attributes
+    ----------
+    coef : ndarray, shape (K,)
+        0 for columns that are linear combinations of earlier ones.
+    vcov : ndarray, shape (K, K)
+        Cluster-robust covariance; NaN between regressions that the engine fits one by one.
+    df : callable or None
+        Degrees of freedom, shape (m,), of contrasts of shape (m, K); None for the normal distribution.
+    """
+
+    coef: np.ndarray
+    vcov: np.ndarray
+    df: Callable[[np.ndarray], np.ndarray] | None = None
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A plan and its solution: all that is needed for any further contrast of its coefficients."""
+
+    plan: Plan
+    solution: Solution

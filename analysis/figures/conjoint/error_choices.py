@@ -1,0 +1,274 @@
+"""Effects under every choice of errors: intervals side by side, and how much wider each choice makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ..arrange import Layout, arrange, set_panel_title
+from ..fitting import HEADING, heading, inches, lines_high, more_lines, wrap
+from ..labels import LabelKey, Labels, display_order, refuse_repeats
+from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.gridspec import SubplotSpec
+
+EDGES = ("estimate", "lower", "upper")
+MARKS = ("o", "s", "^", "D", "v")
+MOST_DRAWN = 4
+STEP = 0.095
+ROW_MARGIN = 0.12
+PANEL_FURNITURE = 0.42
+CELL = 0.21
+DARKEST = 0.6
+LARGE = 4.0
+
+
+@dataclass(frozen=True)
+class _Style:
+    """Colour and marker of a choice."""
+
+    color: str
+    marker: str
+
+
+def errors_plot(
+    frame: pd.DataFrame,
+    *,
+    labels: Mapping[LabelKey, str] | None = None,
+    theme: str = "light",
+    title: str | None = None,
+) -> Figure:
+    """Draw intervals of each effect under up to four choices, and below the ratios of errors under all.
+
+    Intervals are drawn around the estimate of the first choice, whose value stands behind the level, so
+    that effects of very different size can be read alike; a short upright line marks zero where it is near.
+    """
+    if frame.empty:
+        raise InputError("There is nothing to draw: the table of errors has no rows.")
+    refuse_repeats(
+        frame[["feature", "level", "choice"]].astype("string"), "draw one judge and prompt at a time"
+    )
+    look, words = theme_named(theme), Labels(labels)
+    styles = _styles(frame, look)
+    choices = list(styles)
+    features = display_order(frame["feature"])
+    layout = arrange(
+        [words.feature(name) for name in features],
+        {words.feature(name): _tick_labels(frame[_is(frame, name)], words) for name in features},
+        lambda _, texts: len(texts) * _row(choices, texts.values()),
+        furniture=PANEL_FURNITURE,
+        width=TWO_COLUMNS,
+    )
+    body = layout.body + (0.12 * max(map(len, layout.columns)) if layout.is_wrapped else 0.0)
+    ratios, title = ratio_ranges(frame), heading(title, TWO_COLUMNS)
+    cell = (TWO_COLUMNS - 0.3 - max(map(inches, ratios.index), default=0.0)) / len(features)
+    under = [wrap(words.feature(name), cell - 0.04) for name in features]
+    below = 0.55 + CELL * len(ratios) + max(map(more_lines, under))
+    legend = 0.17 * -(-len(choices) // 3) + more_lines(title, HEADING)
+    with styled(look):
+        figure = new_figure(TWO_COLUMNS, body + below + legend + (0.5 if title else 0.25))
+        grid = figure.add_gridspec(2, 1, height_ratios=[body, below])
+        _draw_effects(figure, grid[0], frame, layout, words, styles, look)
+        _draw_ratios(figure.add_subplot(grid[1]), ratios, under, look)
+        _add_legend(figure, styles, look, title)
+    return figure
+
+
+def ratio_ranges(frame: pd.DataFrame) -> pd.DataFrame:
+    """Smallest and largest ratio of errors by choice and feature, for choices that have errors."""
+    known = frame[frame["ratio"].notna()]
+    spread = known.groupby(["choice", "feature"], sort=False, observed=True)["ratio"].agg(["min", "max"])
+    present = [name for name in display_order(frame["choice"]) if name in set(known["choice"].astype(str))]
+    found = spread.rename(index=str, level=0).rename(index=str, level=1).to_dict("index")
+    columns = [(name, edge) for name in display_order(frame["feature"]) for edge in ("min", "max")]
+    cells = [
+        [found.get((choice, name), {}).get(edge, np.nan) for name, edge in columns] for choice in present
+    ]
+    return pd.DataFrame(cells, index=present, columns=pd.MultiIndex.from_tuples(columns), dtype=float)
+
+
+def errors_alt(frame: pd.DataFrame, *, labels: Mapping[LabelKey, str] | None = None) -> str:
+    """Describe the figure in words, with the largest standard errors of each feature."""
+    words, known = Labels(labels), frame[frame["ratio"].notna()]
+    n_effects, n_choices = len(frame[["feature", "level"]].drop_duplicates()), frame["choice"].nunique()
+    some = f"{MOST_DRAWN} of " if n_choices > MOST_DRAWN else ""
+    told = []
+    for feature in display_order(known["feature"]):
+        here = known[_is(known, feature)].reset_index(drop=True)
+        worst = here.iloc[int(here["ratio"].to_numpy(float).argmax())]
+        told.append(f"{words.feature(feature)} {worst['ratio']:.1f}, {worst['choice']}")
+    return (
+        f"Intervals of {n_effects} effect{'s' * (n_effects != 1)} under {some}{n_choices} choices of errors. "
+        f"Largest standard error over that of rows: {'; '.join(told)}."
+    )
+
+
+def _is(frame: pd.DataFrame, feature: str) -> np.ndarray:
+    return (frame["feature"].astype("string") == feature).to_numpy(bool)
+
+
+def _row(choices: Sequence[str], texts: Iterable[str]) -> float:
+    """Inches of one effect."""
+    return max(ROW_MARGIN + STEP * len(choices), 0.05 + max(map(lines_high, texts)))
+
+
+def _tick_labels(here: pd.DataFrame, words: Labels) -> dict[str, str]:
+    """Each level with its estimate in a line of its own."""
+    feature, center = here["feature"].iloc[0], _centers(here)
+    return {
+        level: f"{words.level(feature, level)}\n{_number(center[level])}"
+        for level in display_order(here["level"])
+    }
+
+
+def _centers(here: pd.DataFrame) -> pd.Series[float]:
+    """Estimate of the first choice, by level."""
+    return here.drop_duplicates("level").set_index("level")["estimate"].rename(str).astype(float)
+
+
+def drawn_choices(frame: pd.DataFrame) -> list[str]:
+    """The choices whose intervals are drawn: all of up to four, else one of each kind.
+
+    These are independent rows, the unit of the judge, all stimuli crossed (of one stimulus CR2), and the
+    mixed model. The ratios below the intervals are those of every choice.
+    """
+    known = frame.drop_duplicates("choice").astype({"choice": str, "clusters": str, "method": str})
+    every = display_order(frame["choice"])
+    if len(every) <= MOST_DRAWN:
+        return every
+    unit = set(known.loc[known["method"] == "survey", "clusters"])
+    stimuli = known[known["method"].isin(["CR1", "CR2"])]
+    stimuli = stimuli[[not unit & set(names.split(", ")) for names in stimuli["clusters"]]]
+    crossed = stimuli["clusters"].str.count(", ") + 0.5 * (stimuli["method"] == "CR2")
+    widest = stimuli.loc[crossed == crossed.max(), "choice"]
+    kept = {
+        *known.loc[(known["clusters"] == "") | known["method"].isin(["survey", "mixed"]), "choice"],
+        *widest.iloc[:1],
+    }
+    return [name for name in every if name in kept]
+
+
+def _styles(frame: pd.DataFrame, look: Theme) -> dict[str, _Style]:
+    """Colour and marker of each choice whose intervals are drawn; rows are grey."""
+    rows = set(frame.loc[frame["clusters"].astype(str) == "", "choice"].astype(str))
+    others = (_Style(look.color(k), MARKS[1 + k]) for k in range(MOST_DRAWN))
+    return {
+        name: _Style(look.color(6), MARKS[0]) if name in rows else next(others)
+        for name in drawn_choices(frame)
+    }
+
+
+def _draw_effects(
+    figure: Figure,
+    place: SubplotSpec,
+    frame: pd.DataFrame,
+    layout: Layout,
+    words: Labels,
+    styles: dict[str, _Style],
+    look: Theme,
+) -> None:
+    features = display_order(frame["feature"])
+    outer = place.subgridspec(1, len(layout.columns))
+    heights = layout.rows if layout.is_wrapped else layout.heights
+    for position, column in enumerate(layout.columns):
+        inner = outer[position].subgridspec(len(column), 1, height_ratios=[heights[k] for k in column])
+        for row, index in enumerate(column):
+            axes = figure.add_subplot(inner[row])
+            panel = words.feature(features[index])
+            _draw_panel(axes, frame[_is(frame, features[index])], layout.texts[panel], styles, look)
+            set_panel_title(axes, layout.titles[panel], layout.outdent[position])
+        axes.set_xlabel("Distance from the estimate")
+
+
+def _draw_panel(
+    axes: Axes, here: pd.DataFrame, texts: Mapping[str, str], styles: dict[str, _Style], look: Theme
+) -> None:
+    levels = display_order(here["level"])
+    height = _row(list(styles), texts.values())
+    y_of = {level: (k + 0.5) * height for k, level in enumerate(levels)}
+    center = _centers(here)
+    reach = 1.04 * _reach(here, center)
+    for position, (choice, style) in enumerate(styles.items()):
+        one = here[(here["choice"].astype("string") == choice).to_numpy(bool)]
+        shift = (position - (len(styles) - 1) / 2) * STEP
+        y = one["level"].astype(str).map(y_of).to_numpy(float) + shift
+        around = one["level"].astype(str).map(center).to_numpy(float)
+        estimate, lower, upper = (one[name].to_numpy(float) - around for name in EDGES)
+        lower, upper = np.clip(lower, -2 * reach, 2 * reach), np.clip(upper, -2 * reach, 2 * reach)
+        axes.hlines(y, lower, upper, color=style.color, linewidth=1.3, zorder=3)
+        axes.plot(
+            estimate, y, style.marker, color=style.color, markersize=3.8, markeredgewidth=0, zorder=4,
+            linestyle="none",
+        )  # fmt: skip
+    for k, level in enumerate(levels):
+        if k % 2 == 0:
+            axes.axhspan(k * height, (k + 1) * height, color=look.band, linewidth=0, zorder=0)
+        if abs(center[level]) < reach:
+            axes.vlines(
+                -center[level], k * height, (k + 1) * height, look.foreground, linewidth=1.1, zorder=2
+            )
+    axes.set_yticks(list(y_of.values()), [texts[level] for level in levels])
+    axes.set_xlim(-reach, reach)
+    axes.set_ylim(height * len(levels), 0)
+    axes.locator_params(axis="x", nbins=4)
+    axes.grid(axis="x", zorder=0)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+
+
+def _number(value: float) -> str:
+    return f"{value:z.3f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _reach(here: pd.DataFrame, center: pd.Series[float]) -> float:
+    """Largest distance of a finite limit from the estimate that its row is drawn around."""
+    around = here["level"].astype(str).map(center).to_numpy(float)
+    away = np.abs(here[["lower", "upper"]].to_numpy(float) - around[:, None])
+    return float(away[np.isfinite(away)].max(initial=1e-6))
+
+
+def _draw_ratios(axes: Axes, ratios: pd.DataFrame, names: Sequence[str], look: Theme) -> None:
+    """A grid of choices by features: the range of ratios in digits, the largest as depth of colour."""
+    from matplotlib.patches import Rectangle
+
+    features = list(dict.fromkeys(ratios.columns.get_level_values(0)))
+    for row, choice in enumerate(ratios.index):
+        for column, feature in enumerate(features):
+            low, high = (float(ratios.loc[choice, (feature, edge)]) for edge in ("min", "max"))
+            if not np.isfinite(high):
+                continue
+            depth = DARKEST * float(np.clip((high - 1) / (LARGE - 1), 0, 1))
+            axes.add_patch(Rectangle((column, row), 1, 1, facecolor=look.color(1), alpha=depth, linewidth=0))
+            shown = f"{low:.1f}" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f} to {high:.1f}"
+            axes.text(column + 0.5, row + 0.5, shown, ha="center", va="center", fontsize=7.5)
+    axes.set_xlim(0, len(features))
+    axes.set_ylim(len(ratios), 0)
+    axes.set_xticks(np.arange(len(features)) + 0.5, names)
+    axes.set_yticks(np.arange(len(ratios)) + 0.5, list(ratios.index))
+    axes.tick_params(length=0, labeltop=False)
+    axes.spines[:].set_visible(False)
+    axes.set_title("Standard errors over those of independent rows", loc="left", fontweight="bold", pad=4)
+
+
+def _add_legend(figure: Figure, styles: dict[str, _Style], look: Theme, title: str | None) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=style.color, marker=style.marker, markersize=4.6, linewidth=1.4)
+        for style in styles.values()
+    ]
+    legend = figure.legend(
+        handles, list(styles), loc="outside upper left", ncols=3, frameon=False, handlelength=1.8,
+        columnspacing=1.4, labelcolor=look.foreground, title=title, alignment="left",
+        title_fontproperties={"weight": "bold", "size": 10.5},
+    )  # fmt: skip
+    legend.get_title().set_color(look.foreground)

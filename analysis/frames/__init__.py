@@ -1,0 +1,1 @@
+"""Tables as arrays: variables, formulas and cells."""

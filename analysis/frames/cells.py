@@ -1,0 +1,177 @@
+"""Data to sufficient statistics: attribute cells, and what each cluster put into each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ..numerics.clusters import Clusters, Entries
+from .variables import factor_codes, listed, numeric_column, require_column, unit_codes, weights_column
+
+_DENSE_CODES = 1 << 22
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Attribute cells of n data rows in G clusters.
+
+    Attributes
+    ----------
+    levels : dict of str to tuple
+        Levels of each feature, in order; F features.
+    codes : ndarray of int, shape (C, F)
+        Level of each feature in each cell that occurs, -1 where missing.
+    cell : ndarray of int, shape (n,)
+        Cell of each row.
+    weight, outcome : ndarray of float, shape (n,)
+        Weight and outcome of each row; a row with a missing outcome has weight 0 and outcome 0.
+    clusterings : dict of str to Clusters
+        Cluster of each row by each cluster column; clusters whose outcomes are all missing are counted.
+        Empty where rows are independent.
+    strata : Clusters or None
+        Stratum of each row; every cluster lies in one, and every stratum has two clusters or more.
+    """
+
+    levels: dict[str, tuple[Any, ...]]
+    codes: np.ndarray
+    cell: np.ndarray
+    weight: np.ndarray
+    outcome: np.ndarray
+    clusterings: dict[str, Clusters]
+    strata: Clusters | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of data, n."""
+        return len(self.cell)
+
+    @cached_property
+    def clusters(self) -> Clusters:
+        """Clusters of the first cluster column; without one, every row is a cluster."""
+        return next(iter(self.clusterings.values()), Clusters.of_rows(self.n_rows))
+
+    @property
+    def n_cells(self) -> int:
+        """Cells that occur, C."""
+        return len(self.codes)
+
+    @cached_property
+    def cell_weight(self) -> np.ndarray:
+        """Sum of weights in each cell, shape (C,)."""
+        return np.bincount(self.cell, self.weight, self.n_cells)
+
+    @cached_property
+    def cell_total(self) -> np.ndarray:
+        """Weighted sum of outcomes in each cell, shape (C,)."""
+        return np.bincount(self.cell, self.weight * self.outcome, self.n_cells)
+
+    def entries(self, units: np.ndarray | None = None, n_units: int = 0) -> Entries:
+        """What each unit (cluster, if none are given) put into each cell."""
+        if units is None:
+            units, n_units = self.clusters.code, self.clusters.n
+        order = None if np.all(units[1:] >= units[:-1]) else np.argsort(units, kind="stable")
+        starts = np.zeros(n_units + 1, dtype=np.int32)
+        np.cumsum(np.bincount(units, minlength=n_units), out=starts[1:])
+        cell, weight, total = self.cell, self.weight, self.weight * self.outcome
+        if order is not None:
+            cell, weight, total = cell[order], weight[order], total[order]
+        return Entries(cell.astype(np.int32), weight, total, starts, self.n_cells)
+
+    def code(self, feature: str) -> np.ndarray:
+        """Level code of one feature in each cell, shape (C,)."""
+        return self.codes[:, list(self.levels).index(feature)]
+
+
+def build_cells(
+    data: pd.DataFrame,
+    outcome: str | None,
+    features: Sequence[str],
+    *,
+    clusters: Sequence[str] = (),
+    weights: str | None = None,
+    strata: str | None = None,
+    reference: Mapping[str, Any] | None = None,
+) -> Cells:
+    """Reduce a table of profiles to attribute cells."""
+    if len(data) == 0:
+        raise InputError("The data have no rows; give a table with one row a profile.")
+    wanted = [*features, *(name for name in (outcome, weights, strata) if name is not None), *clusters]
+    for name in wanted:
+        require_column(data, name)
+    known = reference or {}
+    if not isinstance(known, Mapping):
+        raise InputError(f"reference is {known!r}; give a mapping from features to levels.")
+    unknown = [name for name in known if name not in features]
+    if unknown:
+        raise InputError(
+            f"reference names {unknown[0]!r}, which is no feature; the features are {listed(features)}."
+        )
+    factors = {name: factor_codes(data, name, known.get(name)) for name in features}
+    levels = {name: found for name, (_, found) in factors.items()}
+    cell, codes = _number_cells([factors[name][0] for name in features], [len(v) for v in levels.values()])
+    weight = np.ones(len(data)) if weights is None else weights_column(data, weights)
+    values = np.zeros(len(data)) if outcome is None else numeric_column(data, outcome)
+    missing = np.isnan(values)
+    if missing.any():
+        weight, values = np.where(missing, 0.0, weight), np.where(missing, 0.0, values)
+    found = {name: Clusters(*unit_codes(data, name)) for name in clusters}
+    cells = Cells(levels, codes, cell, weight, values, found)
+    return cells if strata is None else replace(cells, strata=_strata(data, strata, cells.clusters))
+
+
+def _strata(data: pd.DataFrame, name: str, clusters: Clusters) -> Clusters:
+    """Number the strata; as in R's survey, no cluster may lie in two, and none may have a single cluster."""
+    strata = Clusters(*unit_codes(data, name))
+    own = np.empty(clusters.n, dtype=np.int64)
+    own[clusters.code] = strata.code
+    astray = own[clusters.code] != strata.code
+    if astray.any():
+        row = int(astray.argmax())
+        raise InputError(
+            f"Row {row + 1} is in stratum {data[name].iloc[row]} of column {name!r}, and other rows of its "
+            "cluster are in another; give every cluster one stratum."
+        )
+    lonely = np.bincount(own, minlength=strata.n) < 2
+    if lonely.any():
+        row = int(lonely[strata.code].argmax())
+        raise InputError(
+            f"Stratum {data[name].iloc[row]} of column {name!r} has a single cluster and so no variance; "
+            "join it with another stratum."
+        )
+    return strata
+
+
+def _number_cells(factors: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Number the combinations of codes that occur: cell (n,) and codes by cell (C, F)."""
+    radix = [size + 1 for size in sizes]
+    n_codes = 1
+    for size in radix:
+        n_codes *= size
+    if n_codes >= 2**62:
+        raise InputError(
+            f"The features have {n_codes:.1e} combinations of levels; name fewer features in one formula."
+        )
+    joint = np.zeros(len(factors[0]) if factors else 0, dtype=np.int64)
+    for codes, size in zip(factors, radix, strict=True):
+        joint *= size
+        joint += codes
+        joint += 1
+    if n_codes <= _DENSE_CODES:
+        present = np.flatnonzero(np.bincount(joint, minlength=1))
+        lookup = np.zeros(n_codes, dtype=np.int64)
+        lookup[present] = np.arange(len(present))
+        cell = lookup[joint]
+    else:
+        present, cell = np.unique(joint, return_inverse=True)
+    columns = []
+    for size in reversed(radix):
+        present, digit = np.divmod(present, size)
+        columns.append(digit - 1)
+    return cell, np.stack(columns[::-1], axis=1)

@@ -1,0 +1,1 @@
+"""Numerical methods: functions of arrays, known to no study and no table."""

@@ -1,0 +1,274 @@
+"""Least squares and logistic regression on attribute cells. Arrays in, arrays out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import csr_array, diags_array
+from scipy.special import expit
+
+_RANK_TOLERANCE = 1e-10
+_LEAST_VARIANCE = 1e-14
+
+
+@dataclass(frozen=True)
+class Regression:
+    """A regression of k columns on C cells.
+
+    Attributes
+    ----------
+    coef : ndarray, shape (k,)
+        Coefficients, 0 for columns that are linear combinations of earlier ones.
+    bread : ndarray, shape (k, k)
+        Inverse of the weighted cross products, 0 for those columns.
+    fitted : ndarray, shape (C,)
+        Fitted mean of each cell.
+    null : ndarray, shape (k, a)
+        A basis of what the data cannot tell apart; a contrast is estimable if it is orthogonal to it.
+    used : ndarray of bool, shape (C,)
+        Cells that determine the coefficients: those with weight, less those that are separated.
+    """
+
+    coef: np.ndarray
+    bread: np.ndarray
+    fitted: np.ndarray
+    null: np.ndarray
+    used: np.ndarray
+
+
+def least_squares(design: np.ndarray, weight: np.ndarray, total: np.ndarray) -> Regression:
+    """Regress cell means on a design by weighted least squares.
+
+    Parameters
+    ----------
+    design : ndarray, shape (C, k)
+        One row a cell.
+    weight : ndarray, shape (C,)
+        Sum of weights in each cell.
+    total : ndarray, shape (C,)
+        Weighted sum of outcomes in each cell.
+    """
+    gram = design.T @ (design * weight[:, None])
+    bread, null = invert_in_order(gram)
+    coef = bread @ (design.T @ total)
+    coef += bread @ (design.T @ (total - weight * (design @ coef)))
+    return Regression(coef, bread, design @ coef, null, weight > 0)
+
+
+def logistic(design: np.ndarray, weight: np.ndarray, total: np.ndarray) -> Regression:
+    """Regress cell shares on a design by logistic regression.
+
+    Parameters are those of `least_squares`; outcomes lie between 0 and 1. Where the data are separated the
+    likelihood has no maximum: in the limit some cells are fitted as 0 or 1. They get that value and are set
+    aside, so that the contrasts that have a finite estimate are those that the other cells determine.
+    """
+    side = sides(weight, total)
+    used = weight > 0
+    while True:
+        fit, step = _newton(design, np.where(used, weight, 0.0), np.where(used, total, 0.0))
+        if not side[used].any() or is_overlapping(side[used], weight[used], fit.fitted[used], step[used]):
+            break
+        lost = separated(design[used], side[used])
+        if not lost.any():
+            break
+        used[used] = ~lost
+    aside = (weight > 0) & ~used
+    return replace(fit, fitted=np.where(aside, side > 0, fit.fitted), used=used)
+
+
+def _newton(
+    design: np.ndarray, weight: np.ndarray, total: np.ndarray, tolerance: float = 1e-12, steps: int = 50
+) -> tuple[Regression, np.ndarray]:
+    """Newton steps until the deviance stops changing, and how the next would move each logit, shape (C,)."""
+    size = weight.mean() or 1.0
+    weight, total = weight / size, total / size
+    kept = independent_columns(design.T @ (design * weight[:, None]))
+    share = np.divide(total, weight, out=np.full_like(total, 0.5), where=weight > 0)
+    fitted = (share * weight + 0.5) / (weight + 1)
+    linear = np.log(fitted / (1 - fitted))
+    coef = np.zeros(design.shape[1])
+    deviance = _deviance(np.zeros(len(weight)), weight, total)
+    for _ in range(steps):
+        variance = np.clip(fitted * (1 - fitted), _LEAST_VARIANCE, None)
+        working = linear + (share - fitted) / variance
+        try:
+            bread, _ = invert_in_order(design.T @ (design * (weight * variance)[:, None]), kept)
+        except np.linalg.LinAlgError:
+            break
+        before, coef = coef, bread @ (design.T @ (weight * variance * working))
+        loss = _deviance(design @ coef, weight, total)
+        while loss > deviance * (1 + 1e-9) and np.abs(coef - before).max() > 1e-9:
+            coef = (coef + before) / 2
+            loss = _deviance(design @ coef, weight, total)
+        linear = design @ coef
+        fitted = expit(linear)
+        if abs(deviance - loss) < tolerance * (abs(loss) + 0.1):
+            break
+        deviance = loss
+    variance = np.clip(fitted * (1 - fitted), _LEAST_VARIANCE, None)
+    information = design.T @ (design * (weight * variance)[:, None])
+    try:
+        bread, null = invert_in_order(information, kept)
+        step = design @ (bread @ (design.T @ (total - weight * fitted)))
+    except np.linalg.LinAlgError:
+        bread, null = invert_in_order(information)
+        step = np.full(len(weight), np.inf)
+    return Regression(coef, bread / size, fitted, null, weight > 0), step
+
+
+def _deviance(linear: np.ndarray, weight: np.ndarray, total: np.ndarray) -> float:
+    return float(2 * (weight @ np.logaddexp(0, linear) - total @ linear))
+
+
+def invert_in_order(gram: np.ndarray, kept: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Invert a cross-product matrix, leaving out columns that depend on earlier ones, as R's ``lm`` does.
+
+    Parameters
+    ----------
+    gram : ndarray, shape (k, k)
+        Symmetric, positive semi-definite.
+    kept : ndarray of bool, shape (k,), optional
+        Columns that are known to be independent, if they are known already.
+
+    Returns
+    -------
+    inverse : ndarray, shape (k, k)
+        Zero in the rows and columns left out.
+    null : ndarray, shape (k, a)
+        Basis of the null space; a columns were left out.
+    """
+    kept = independent_columns(gram) if kept is None else kept
+    inverse = np.zeros_like(gram)
+    inverse[np.ix_(kept, kept)] = np.linalg.inv(gram[np.ix_(kept, kept)])
+    left_out = np.flatnonzero(~kept)
+    null = -inverse @ gram[:, left_out]
+    null[left_out, np.arange(len(left_out))] = 1.0
+    return inverse, null
+
+
+def independent_columns(gram: np.ndarray) -> np.ndarray:
+    """Flag the columns that do not depend on earlier ones, shape (k,), by Cholesky steps in order."""
+    scale = np.sqrt(np.diag(gram))
+    kept: np.ndarray = scale > 0
+    unit = gram / np.where(kept, scale, 1.0) / np.where(kept, scale, 1.0)[:, None]
+    if kept.all():
+        try:
+            if np.diag(np.linalg.cholesky(unit)).min() ** 2 > _RANK_TOLERANCE:
+                return kept
+        except np.linalg.LinAlgError:
+            pass
+    factor = np.zeros_like(unit)
+    for j in np.flatnonzero(kept):
+        left = unit[j, j] - factor[j, :j] @ factor[j, :j]
+        if left < _RANK_TOLERANCE:
+            kept[j] = False
+            continue
+        factor[j, j] = np.sqrt(left)
+        factor[j + 1 :, j] = (unit[j + 1 :, j] - factor[j + 1 :, :j] @ factor[j, :j]) / factor[j, j]
+    return kept
+
+
+EDGE = 1e-9
+_LEAST = 1e-9
+_LARGEST_DENOMINATOR = 1_000
+_CLEAR = 1e-6
+
+
+def sides(weight: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """Flag cells of ones by 1, of zeros by -1 and others by 0, shape (C,); cells without weight are 0.
+
+    A share within 1e-9 of 0 or 1 counts as 0 or 1.
+    """
+    ones = (weight - total <= EDGE * weight) & (weight > 0)
+    zeros = (total <= EDGE * weight) & (weight > 0)
+    return np.asarray(ones.astype(int) - zeros.astype(int))
+
+
+def is_overlapping(side: np.ndarray, weight: np.ndarray, fitted: np.ndarray, linear_step: np.ndarray) -> bool:
+    """Whether a fit proves that no cell is separated; False where it proves nothing.
+
+    By Farkas' lemma nothing is separated if positive multiples of the extreme cells' rows, with any of the
+    others, add up to zero. Weighted residuals are such multiples, but for what the next Newton step
+    would still change; they stay positive where it moves no residual of an extreme cell by half.
+
+    Parameters
+    ----------
+    side : ndarray, shape (C,)
+        As `sides` gives it.
+    weight, fitted, linear_step : ndarray, shape (C,)
+        Weight and fitted share of each cell, and the change of its logit by the next Newton step.
+    """
+    extreme = side != 0
+    if not np.isfinite(linear_step).all():
+        return False
+    away = np.where(side > 0, 1 - fitted, fitted)[extreme]
+    moved = np.abs(linear_step[extreme]) * (1 - away)
+    large = weight[extreme] * away > _LEAST * weight.sum()
+    return bool(large.all() and (moved < 0.5).all())
+
+
+def separated(design: np.ndarray, side: np.ndarray) -> np.ndarray:
+    """Flag cells that one direction separates, shape (C,); none where no direction does.
+
+    Solves a linear program on the distinct rows of the design. Its solution, a vertex with rational
+    coordinates, is checked in integers. The cells left may be separated in turn: call it again for them.
+
+    Parameters
+    ----------
+    design : ndarray of whole numbers, shape (C, k)
+    side : ndarray, shape (C,)
+        As `sides` gives it.
+
+    References
+    ----------
+    Albert, A., & Anderson, J. A. (1984). On the existence of maximum likelihood estimates in logistic
+    regression models. Biometrika 71(1), 1-10. doi:10.1093/biomet/71.1.1
+
+    Konis, K. (2007). Linear programming algorithms for detecting separated data in binary logistic
+    regression models. DPhil thesis, University of Oxford.
+    """
+    rows, pattern = _distinct(design)
+    most, least = np.full(len(rows), -1), np.full(len(rows), 1)
+    np.maximum.at(most, pattern, side)
+    np.minimum.at(least, pattern, side)
+    shared = np.where(most == least, most, 0)
+    extreme = shared != 0
+    signed: Any = diags_array(shared[extreme].astype(float)) @ csr_array(rows[extreme])
+    both: Any = csr_array(rows[~extreme])
+    found = linprog(
+        -np.asarray(signed.sum(axis=0)).ravel(),
+        A_ub=-signed,
+        b_ub=np.zeros(signed.shape[0]),
+        A_eq=both if both.shape[0] else None,
+        b_eq=np.zeros(both.shape[0]) if both.shape[0] else None,
+        bounds=(-1, 1),
+        method="highs",
+    )
+    if found.x is None:
+        raise ArithmeticError(f"The linear program that looks for separation has no answer: {found.message}")
+    ahead = np.zeros(len(rows))
+    direction = _whole(found.x)
+    ahead[extreme] = signed @ direction
+    if (ahead < 0).any() or (both @ direction != 0).any():
+        ahead[extreme] = np.where(signed @ found.x > _CLEAR, 1.0, 0.0)
+    return np.asarray(ahead[pattern] > 0)
+
+
+def _whole(coordinates: np.ndarray) -> np.ndarray:
+    """Multiply rational coordinates by their common denominator."""
+    found = [Fraction(value).limit_denominator(_LARGEST_DENOMINATOR) for value in coordinates.tolist()]
+    common = math.lcm(*(value.denominator for value in found))
+    return np.array([float(value * common) for value in found])
+
+
+def _distinct(design: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that differ, and which of them each row is, shape (C,)."""
+    values = np.ascontiguousarray(design + 0.0)
+    keys = values.view(np.dtype((np.void, values.shape[1] * values.itemsize))).ravel()
+    _, first, pattern = np.unique(keys, return_index=True, return_inverse=True)
+    return design[first], pattern

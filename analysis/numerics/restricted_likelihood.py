@@ -1,0 +1,291 @@
+"""The restricted likelihood of items x raters, both random. Arrays in, arrays out.
+
+One rating a cell of items x raters, any cells missing: ``y = mean + item + rater + residual``, all random.
+Items are eliminated in closed form, so that one evaluation costs a factorisation of raters x raters, and a
+bootstrap sample enters through sums over items only.
+
+References
+----------
+Patterson, H. D., & Thompson, R. (1971). Recovery of inter-block information when block sizes are unequal.
+Biometrika 58(3), 545-554. doi:10.1093/biomet/58.3.545
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lapack
+from scipy.optimize import minimize
+
+from ..raters.agreement.panel import Panel
+from .types import Codes, Floats
+
+LARGEST = 100.0  # relative standard deviation beyond which a likelihood is flat
+ZERO = 1e-4  # relative standard deviation taken as none
+NEAR_ZERO = 0.05  # below it Newton steps are not to be trusted
+DIFFERENCE = 1e-4
+NEWTON_STEPS = 8
+ENOUGH = 1e-3  # of deviance
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What the likelihood needs of a sample of items rated by J raters.
+
+    Attributes
+    ----------
+    size : ndarray, shape (s,)
+        The numbers of ratings of an item that occur.
+    items : ndarray, shape (s,)
+        Items with each number of ratings.
+    item_squares : ndarray, shape (s,)
+        Sum over these items of the squared sum of their ratings.
+    item_sums : ndarray, shape (s,)
+        Sum of their ratings.
+    together : ndarray, shape (s, J, J)
+        How often two raters rated one of these items.
+    rater_item_sums : ndarray, shape (s, J)
+        Of each rater, the sums of all ratings of the items that he or she rated.
+    rater_sums : ndarray, shape (J,)
+        Sums of ratings of each rater.
+    squares : float
+        Sum of squared ratings.
+    """
+
+    size: Floats
+    items: Floats
+    item_squares: Floats
+    item_sums: Floats
+    together: Floats
+    rater_item_sums: Floats
+    rater_sums: Floats
+    squares: float
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The ratings of a panel, arranged for `sums_of`: centred values and pairs of ratings of one item.
+
+    Attributes
+    ----------
+    item, rater, value, total : ndarray, shape (n,)
+        Of each rating; ``total`` is the sum of all ratings of its item.
+    class_of : ndarray, shape (I,)
+        Position of an item's number of ratings in ``size``.
+    sizes : ndarray, shape (s,)
+    pair_item, pair_code : ndarray, shape (sum of squared numbers of ratings,)
+        Item, and position among class x rater x rater, of each ordered pair of ratings of an item.
+    n_items, n_raters : int
+    """
+
+    item: Codes
+    rater: Codes
+    value: Floats
+    total: Floats
+    class_of: Codes
+    sizes: Floats
+    pair_item: Codes
+    pair_code: Codes
+    n_items: int
+    n_raters: int
+
+
+def _totals(code: Codes, weights: Floats, size: int) -> Floats:
+    """Sum of weights by code, shape (size,)."""
+    return np.asarray(np.bincount(code, weights, minlength=size), dtype=float)
+
+
+def cells_of(panel: Panel, crossed: bool) -> Cells:
+    """Arrange a panel; raters are told apart where items and raters are ``crossed``, else taken as one."""
+    rater = panel.rater if crossed else np.zeros_like(panel.rater)
+    n_raters = panel.n_raters if crossed else 1
+    value = (panel.value - panel.value.mean()) / (panel.value.std() or 1.0)
+    total = _totals(panel.item, value, panel.n_items)
+    sizes, class_of = np.unique(panel.per_item, return_inverse=True)
+    left, right = _ordered_pairs(panel) if crossed else (panel.item[:0], panel.item[:0])
+    code = (class_of[panel.item[left]] * n_raters + rater[left]) * n_raters + rater[right]
+    return Cells(
+        item=panel.item,
+        rater=rater,
+        value=value,
+        total=total[panel.item],
+        class_of=class_of.astype(np.int64),
+        sizes=sizes,
+        pair_item=panel.item[left],
+        pair_code=code,
+        n_items=panel.n_items,
+        n_raters=n_raters,
+    )
+
+
+def _ordered_pairs(panel: Panel) -> tuple[Codes, Codes]:
+    """Ratings of the same item, by position: every ordered pair, each rating with itself too."""
+    order = np.argsort(panel.item, kind="stable")
+    counts = panel.per_item.astype(np.int64)
+    start = np.cumsum(counts) - counts
+    left = np.repeat(order, counts[panel.item[order]])
+    sizes = counts[panel.item[order]]
+    ends = np.cumsum(sizes)
+    within = np.arange(ends[-1]) - np.repeat(ends - sizes, sizes)
+    return left, order[np.repeat(start[panel.item[order]], sizes) + within]
+
+
+def sums_of(cells: Cells, drawn: Floats) -> Sums:
+    """Sums over a sample, from how often each item counts in it, shape (I,)."""
+    s, j = len(cells.sizes), cells.n_raters
+    of_rating = drawn[cells.item]
+    sums = np.zeros(cells.n_items)
+    sums[cells.item] = cells.total
+    code = cells.class_of[cells.item] * j + cells.rater
+    return Sums(
+        size=cells.sizes,
+        items=_totals(cells.class_of, drawn, s),
+        item_squares=_totals(cells.class_of, drawn * sums**2, s),
+        item_sums=_totals(cells.class_of, drawn * sums, s),
+        together=_totals(cells.pair_code, drawn[cells.pair_item], s * j * j).reshape(s, j, j),
+        rater_item_sums=_totals(code, of_rating * cells.total, s * j).reshape(s, j),
+        rater_sums=_totals(cells.rater, of_rating * cells.value, j),
+        squares=float(of_rating @ cells.value**2),
+    )
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """Restricted deviance, its slopes in the variances of items and raters, and residual variance."""
+
+    deviance: float
+    slopes: tuple[float, float]
+    residual: float
+
+
+def likelihood(sums: Sums, item: float, rater: float) -> Likelihood:
+    """The likelihood where items and raters have these variances, relative to the residual one.
+
+    With ``V`` the covariance of ratings over the residual variance, ``H`` its part without raters and
+    ``A = I + rater Z'H^-1 Z``, all follows from ``A`` and from products with the columns of ones and ratings.
+    """
+    n = float(sums.items @ sums.size)
+    shrink = 1 / (1 + sums.size * item)
+    part = item * shrink
+    products = np.array([[sums.items * sums.size**2, sums.item_sums * sums.size], [sums.item_sums * sums.size,
+                         sums.item_squares]])  # fmt: skip
+    crude = np.array([[n, sums.item_sums.sum()], [sums.item_sums.sum(), sums.squares]])
+    form = crude - products @ part
+    determinant = float(sums.items @ np.log1p(sums.size * item))
+    by_item = float((sums.items * sums.size) @ shrink)
+    by_rater = 0.0
+    squares = products @ shrink**2  # sums over items of products of what V^-1 makes of both columns
+    if rater > 0:
+        seen = np.diagonal(sums.together, axis1=1, axis2=2)
+        design = np.diag(seen.sum(axis=0)) - np.tensordot(part, sums.together, axes=1)
+        sides = np.stack([shrink @ seen, sums.rater_sums - part @ sums.rater_item_sums], axis=1)
+        lower, _ = lapack.dpotrf(np.eye(len(design)) + rater * design, lower=1)
+        determinant += 2 * float(np.log(np.diag(lower)).sum())
+        half, _ = lapack.dpotri(lower, lower=1)
+        inverse = half + np.tril(half, -1).T
+        solved = inverse @ sides
+        form = form - rater * sides.T @ solved
+        common = np.tensordot(shrink**2, sums.together, axes=1)
+        item_sides = np.stack([(shrink**2 * sums.size) @ seen, shrink**2 @ sums.rater_item_sums], axis=1)
+        cross = rater * solved.T @ item_sides
+        squares = squares - cross - cross.T + rater**2 * solved.T @ common @ solved
+        by_item -= rater * float((inverse * common).sum())
+        by_rater = (len(design) - float(np.trace(inverse))) / rater
+        rater_squares = solved.T @ solved
+    else:
+        rater_squares = np.zeros((2, 2))
+    mean = form[0, 1] / form[0, 0]
+    residual = max((form[1, 1] - mean * form[0, 1]) / (n - 1), 1e-300)
+
+    def slope(of_determinant: float, moved: Floats) -> float:
+        left = moved[1, 1] - 2 * mean * moved[0, 1] + mean**2 * moved[0, 0]
+        return float(of_determinant - moved[0, 0] / form[0, 0] - left / residual)
+
+    deviance = (n - 1) * float(np.log(residual)) + determinant + float(np.log(form[0, 0]))
+    return Likelihood(deviance, (slope(by_item, squares), slope(by_rater, rater_squares)), residual)
+
+
+def _loss(sums: Sums, theta: Floats) -> tuple[float, Floats]:
+    """Deviance and its gradient at relative standard deviations of items and, if there are two, raters."""
+    found = likelihood(sums, theta[0] ** 2, theta[1] ** 2 if len(theta) > 1 else 0.0)
+    return found.deviance, 2 * theta * np.array(found.slopes)[: len(theta)]
+
+
+def fit(sums: Sums, crossed: bool, start: Floats | None = None) -> Floats:
+    """Relative standard deviations at the greatest restricted likelihood, shape (1,) or (2,).
+
+    Those of items and, where they are ``crossed`` with items, of raters. With a ``start``, such as the fit of
+    a similar sample, they are right up to a small part of their standard errors.
+    """
+    precise = start is None
+    first = np.array([1.0, 0.2]) if start is None else np.maximum(start, NEAR_ZERO)
+    alone = _descend(sums, first[:1], precise)
+    if not crossed:
+        return alone
+    without = likelihood(sums, float(alone[0] ** 2), ZERO**2)
+    if without.slopes[1] >= 0 and alone[0] > 0:
+        return np.append(alone, 0.0)
+    return _descend(sums, np.array([max(alone[0], NEAR_ZERO), first[1]]), precise)
+
+
+def _descend(sums: Sums, start: Floats, precise: bool) -> Floats:
+    """Go down from a start; where a value ends at zero, where there is no slope, from a small one too."""
+    found = _minimum(sums, start, precise)
+    if (found.x < ZERO).any():
+        again = _minimum(sums, np.where(found.x < ZERO, 0.1, found.x), precise)
+        found = min(found, again, key=lambda one: float(one.fun))
+    return np.where(found.x < ZERO, 0.0, found.x)
+
+
+def _minimum(sums: Sums, start: Floats, precise: bool) -> Any:
+    options: Any = {"ftol": 1e-14, "gtol": 1e-6} if precise else {"ftol": 1e-8, "gtol": 0.1}
+    loss: Any = partial(_loss, sums)
+    bounds = [(0.0, LARGEST)] * len(start)
+    return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+
+
+@dataclass(frozen=True)
+class Refit:
+    """How samples like one that was fitted are fitted fast: Newton steps with its curvature.
+
+    Attributes
+    ----------
+    theta : ndarray, shape (1,) or (2,)
+        Relative standard deviations in the sample itself.
+    inverse : ndarray, shape (1, 1) or (2, 2)
+        Inverse of the second derivatives of the deviance there.
+    """
+
+    theta: Floats
+    inverse: Floats
+
+    @staticmethod
+    def at(sums: Sums, theta: Floats) -> Refit:
+        """Measure the curvature of the deviance at its least value."""
+        steps = DIFFERENCE * np.eye(len(theta))
+        slopes = [(_loss(sums, theta + step)[1] - _loss(sums, theta - step)[1]) for step in steps]
+        curvature = np.array(slopes) / (2 * DIFFERENCE)
+        return Refit(theta, np.asarray(np.linalg.pinv((curvature + curvature.T) / 2)))
+
+    def __call__(self, sums: Sums) -> Floats:
+        """Fit a sample up to a small part of its standard errors; by descent where steps do not get there."""
+        theta = self.theta.copy()
+        if (theta > NEAR_ZERO).all():
+            for _ in range(NEWTON_STEPS):
+                slope = _loss(sums, theta)[1]
+                step = self.inverse @ slope
+                if abs(slope @ step) < ENOUGH:
+                    return theta - step
+                theta = theta - step
+                if not ((theta > NEAR_ZERO) & (theta < LARGEST)).all():
+                    break
+        return fit(sums, len(theta) > 1, self.theta)
+
+
+def variances_at(sums: Sums, theta: Floats) -> Floats:
+    """Variances of items, raters and residual, shape (3,), at relative standard deviations."""
+    item, rater = float(theta[0] ** 2), float(theta[1] ** 2) if len(theta) > 1 else 0.0
+    return np.array([item, rater, 1.0]) * likelihood(sums, item, rater).residual

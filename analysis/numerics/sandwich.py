@@ -1,0 +1,266 @@
+"""Covariance of estimates by survey linearisation: bread, meat, clusters. Arrays in, arrays out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from .clusters import Entries
+
+_CLUSTERS_AT_A_TIME = 4_096
+_ROUNDING = 1e-10
+
+
+def cluster_scores(
+    entries: Entries, designs: Sequence[np.ndarray], fitted: Sequence[np.ndarray]
+) -> Iterator[np.ndarray]:
+    """Yield the score sums of clusters, some thousand clusters at a time.
+
+    Parameters
+    ----------
+    entries : Entries
+        What each of G clusters put into each of C cells.
+    designs : sequence of ndarray, each of shape (C, k_r)
+        Design of each cell in each regression.
+    fitted : sequence of ndarray, each of shape (C,)
+        Fitted mean of each cell in each regression.
+
+    Yields
+    ------
+    scores : ndarray, shape (clusters, k)
+        Sum over a cluster's rows of weight * residual * design, k columns in all.
+    """
+    residuals = [entries.total - entries.weight * means[entries.cell] for means in fitted]
+    for first in range(0, entries.n_units, _CLUSTERS_AT_A_TIME):
+        last = first + _CLUSTERS_AT_A_TIME
+        scores = [
+            entries.matrix(residual, first, last) @ design
+            for residual, design in zip(residuals, designs, strict=True)
+        ]
+        yield scores[0] if len(scores) == 1 else np.hstack(scores)
+
+
+def meat(entries: Entries, designs: Sequence[np.ndarray], fitted: Sequence[np.ndarray]) -> np.ndarray:
+    """Sum the outer products of the clusters' scores, shape (k, k); arguments as `cluster_scores`."""
+    k = sum(design.shape[1] for design in designs)
+    summed = np.zeros((k, k))
+    for scores in cluster_scores(entries, designs, fitted):
+        summed += scores.T @ scores
+    return summed
+
+
+def row_meat(cell: np.ndarray, residuals: Sequence[np.ndarray], designs: Sequence[np.ndarray]) -> np.ndarray:
+    """Sum the outer products of the rows' scores, each row being independent, shape (k, k).
+
+    Parameters
+    ----------
+    cell : ndarray of int, shape (n,)
+        Cell of each row.
+    residuals : sequence of ndarray, each of shape (n,)
+        Weight times residual of each row in each regression.
+    designs : sequence of ndarray, each of shape (C, k_r)
+    """
+    summed = [[np.empty(0)] * len(designs) for _ in designs]
+    for i, one in enumerate(designs):
+        for j, two in enumerate(designs[: i + 1]):
+            products = np.bincount(cell, residuals[i] * residuals[j], len(one))
+            summed[i][j] = one.T @ (two * products[:, None])
+            summed[j][i] = summed[i][j].T
+    return np.block(summed)
+
+
+def sandwich(bread: np.ndarray, meat: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Covariance of coefficients, shape (k, k).
+
+    Parameters
+    ----------
+    bread, meat : ndarray, shape (k, k)
+        Inverse cross products; sum of outer products of scores.
+    scale : ndarray, shape (k,)
+        Square root of the small-sample factor of the regression that each column belongs
+        to; between regressions the geometric mean of the two factors applies.
+
+    References
+    ----------
+    Binder, D. A. (1983). On the variances of asymptotically normal estimators from
+    complex surveys. International Statistical Review 51(3). doi:10.2307/1402588
+    """
+    return np.asarray(scale[:, None] * (bread @ meat @ bread) * scale)
+
+
+def small_sample_scale(clusters: np.ndarray) -> np.ndarray:
+    """Square root of G/(G-1), NaN where G is 1; same shape as ``clusters``."""
+    return np.asarray(np.sqrt(clusters / np.where(clusters > 1, clusters - 1.0, np.nan)))
+
+
+def positive_semidefinite(vcov: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Set negative eigenvalues of a covariance (k, k) to zero; the flag says whether there were any.
+
+    Rows and columns that hold a missing value are left as they are.
+    """
+    known = ~np.isnan(vcov).any(axis=1)
+    values, vectors = np.linalg.eigh(vcov[np.ix_(known, known)])
+    if not len(values) or values[0] >= -_ROUNDING * max(values[-1], 0.0):
+        return vcov, False
+    repaired = vcov.copy()
+    repaired[np.ix_(known, known)] = (vectors * np.clip(values, 0, None)) @ vectors.T
+    return repaired, True
+
+
+_FULL_LEVERAGE = 1e-8
+_NO_LEVERAGE = 1e-14
+_NUMBERS_AT_A_TIME = 2_000_000
+
+
+@dataclass(frozen=True)
+class Leverage:
+    """Leverage of g clusters in one regression of rank r.
+
+    Attributes
+    ----------
+    root : ndarray, shape (k, r)
+        L, with the inverse cross products M = L L'.
+    values : ndarray, shape (g, d)
+        Eigenvalues of B_g, between 0 and 1: all r, or those of clusters of at most d rows.
+    vectors : ndarray, shape (g, r, d)
+        Eigenvectors of B_g, in columns; zero where the eigenvalue is.
+    """
+
+    root: np.ndarray
+    values: np.ndarray
+    vectors: np.ndarray
+
+    def apply(self, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+        """Multiply functions of B_g, given by eigenvalues (g, d), with vectors (g, r) in its column space."""
+        turned = np.einsum("gji,gj->gi", self.vectors, vectors)
+        return np.asarray(np.einsum("gij,gj->gi", self.vectors, weights * turned))
+
+    @property
+    def inverse_root(self) -> np.ndarray:
+        """Eigenvalues of (I - B_g)^(-1/2), 0 where a cluster alone determines a direction, shape (g, d)."""
+        left = 1.0 - self.values
+        full = left < _FULL_LEVERAGE
+        return np.where(full, 0.0, 1.0 / np.sqrt(np.where(full, 1.0, left)))
+
+    def spread(self, contrast: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What each cluster's errors add to m contrasts (m, k), in two bases.
+
+        Returns
+        -------
+        spread : ndarray, shape (g, d, m)
+            (I - B_g)^(-1/2) L' c in the eigenvectors of B_g; with ``values`` as weights, its inner
+            products are those of the clusters' own coefficients of error.
+        moved : ndarray, shape (g, m, r)
+            The same times B_g, in the basis that clusters share; its inner products are what fitting
+            one regression to all clusters takes away.
+        """
+        direction = np.einsum("gji,jm->gim", self.vectors, self.root.T @ contrast.T)
+        spread = self.inverse_root[:, :, None] * direction
+        return spread, np.einsum("gij,gjm->gmi", self.vectors, self.values[:, :, None] * spread)
+
+
+def root_of(bread: np.ndarray) -> np.ndarray:
+    """L, shape (k, r), with the inverse cross products (k, k) equal to L L'."""
+    values, vectors = np.linalg.eigh(bread)
+    kept = values > _FULL_LEVERAGE * values[-1]
+    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
+
+
+def leverage(entries: Entries, design: np.ndarray, root: np.ndarray, first: int, last: int) -> Leverage:
+    """Leverage of clusters ``first`` to ``last``.
+
+    Parameters
+    ----------
+    entries : Entries
+        What each cluster put into each of C cells; weights are 0 or 1.
+    design : ndarray, shape (C, k)
+    root : ndarray, shape (k, r)
+        L.
+    """
+    turned = design @ root
+    r = root.shape[1]
+    sizes = np.diff(entries.starts[first : last + 1])
+    if 2 * sizes.max(initial=0) <= r:
+        return _leverage_of_rows(entries, turned, root, first, sizes)
+    inner = (turned[:, :, None] * turned[:, None, :]).reshape(-1, r * r)
+    share = (entries.matrix(entries.weight, first, last) @ inner).reshape(-1, r, r)
+    values, vectors = np.linalg.eigh(share)
+    return Leverage(root, np.clip(values, 0.0, 1.0), vectors)
+
+
+def _leverage_of_rows(
+    entries: Entries, turned: np.ndarray, root: np.ndarray, first: int, sizes: np.ndarray
+) -> Leverage:
+    """Leverage of clusters of few rows each (sizes, shape (g,)), from the cross products of their rows."""
+    start = entries.starts[first]
+    unit = np.repeat(np.arange(len(sizes)), sizes)
+    rows = slice(start, start + len(unit))
+    place = np.arange(len(unit)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    own = np.zeros((len(sizes), max(1, sizes.max(initial=0)), turned.shape[1]))
+    own[unit, place] = turned[entries.cell[rows]] * np.sqrt(entries.weight[rows])[:, None]
+    values, vectors = np.linalg.eigh(own @ own.transpose(0, 2, 1))
+    values = np.clip(values, 0.0, 1.0)
+    positive = values > _NO_LEVERAGE
+    scale = np.where(positive, 1.0 / np.sqrt(np.where(positive, values, 1.0)), 0.0)
+    return Leverage(
+        root, np.where(positive, values, 0.0), own.transpose(0, 2, 1) @ (vectors * scale[:, None])
+    )
+
+
+def leverages(
+    entries: Sequence[Entries], designs: Sequence[np.ndarray], roots: Sequence[np.ndarray]
+) -> Iterator[list[Leverage]]:
+    """Yield the leverage of some thousand clusters at a time in each of several regressions."""
+    n_units = entries[0].n_units
+    size = max(1, _NUMBERS_AT_A_TIME // max(root.shape[1] for root in roots) ** 2)
+    for first, last in pairwise([*range(0, n_units, size), n_units]):
+        yield [leverage(*one, first, last) for one in zip(entries, designs, roots, strict=True)]
+
+
+def adjusted_scores(found: Leverage, scores: np.ndarray) -> np.ndarray:
+    """Bread times the CR2-adjusted scores of g clusters, shape (g, k), from their scores (g, k)."""
+    return np.asarray(found.apply(found.inverse_root, scores @ found.root) @ found.root.T)
+
+
+class Satterthwaite:
+    """Degrees of freedom of m contrasts, summed up over clusters.
+
+    The variance estimate of a contrast is a quadratic form; its degrees of freedom match the
+    first two moments under independent errors of equal variance.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Ranks of the regressions, sum R.
+    m : int
+    """
+
+    def __init__(self, sizes: Sequence[int], m: int) -> None:
+        self._slices = np.cumsum([0, *sizes])
+        self._cross = np.zeros((m, self._slices[-1], self._slices[-1]))
+        self._mean = np.zeros(m)
+        self._own = np.zeros(m)
+
+    def add(self, found: Sequence[Leverage], contrasts: Sequence[np.ndarray]) -> None:
+        """Add g clusters: their leverage in each regression, and the contrasts of each, (m, k_r)."""
+        g, m = len(found[0].values), len(self._mean)
+        moved = np.zeros((g, m, self._slices[-1]))
+        norm = np.zeros((g, m))
+        for number, (part, contrast) in enumerate(zip(found, contrasts, strict=True)):
+            spread, turned = part.spread(contrast)
+            norm += np.einsum("gi,gim->gm", part.values, spread**2)
+            moved[:, :, self._slices[number] : self._slices[number + 1]] = turned
+        length = np.einsum("gmi,gmi->gm", moved, moved)
+        self._mean += (norm - length).sum(axis=0)
+        self._own += ((norm - length) ** 2 - length**2).sum(axis=0)
+        self._cross += np.matmul(moved.transpose(1, 2, 0), moved.transpose(1, 0, 2))
+
+    @property
+    def df(self) -> np.ndarray:
+        """Degrees of freedom, shape (m,); NaN where a contrast has no error."""
+        spread = self._own + (self._cross**2).sum(axis=(1, 2))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(self._mean**2 / spread)

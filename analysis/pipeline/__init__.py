@@ -1,0 +1,1 @@
+"""Fitting whole studies: steps, results, the manifest and the folder of results."""

@@ -1,0 +1,147 @@
+"""The same analysis by several engines, side by side."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError, MissingDependency
+
+from ..conjoint.engines.solution import ENGINES
+from .conjoint import Group, Options, fit_group
+from .manifest import BOOTSTRAPPED, COUNTS
+
+if TYPE_CHECKING:
+    from conjury.inference.study.models import Study
+    from conjury.inference.study.parts import Analysis
+
+NUMBERS = ["estimate", "std_error"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Estimates by engine (a row a level), a summary (a row an engine), and rows given to each engine."""
+
+    estimates: pd.DataFrame
+    summary: pd.DataFrame
+    n_rows: int
+
+
+def compare_engines(
+    study: Study, analysis: Analysis, group: Group, engines: Sequence[str], alpha: float = 0.05
+) -> Comparison:
+    """Run one analysis of one group with each engine, timed after a first run that loads the engine."""
+    if not engines:
+        raise InputError(f"No engine is named; the engines are {', '.join(ENGINES)}.")
+    if analysis.verb in COUNTS:
+        raise InputError(
+            f"Analysis {analysis.name!r} only counts, which no engine does in its own way; name another."
+        )
+    if analysis.compares_people:
+        raise InputError(
+            f"Analysis {analysis.name!r} compares models with people, and engines are compared on one judge; "
+            "name another."
+        )
+    if analysis.verb not in BOOTSTRAPPED:
+        raise InputError(
+            f"Analysis {analysis.name!r} is a test ({analysis.verb}) without estimates and standard errors "
+            "to compare; name another."
+        )
+    tables: dict[str, pd.DataFrame] = {}
+    rows = []
+    for options in [Options(engine=name, alpha=alpha, draws=0) for name in dict.fromkeys(engines)]:
+        engine = options.engine
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                fit_group(study, analysis, group, options)
+                start = time.perf_counter()
+                frame, _ = fit_group(study, analysis, group, options)
+                seconds = time.perf_counter() - start
+        except MissingDependency as error:
+            rows.append({"engine": engine, "available": False, "note": str(error)})
+            continue
+        tables[engine] = frame
+        rows.append({"engine": engine, "available": True, "seconds": seconds, "note": ""})
+    first = engines[0]
+    if first not in tables:
+        raise InputError(
+            f"Engine {first!r} is not available, and the others are compared with it; name another."
+        )
+    for row in rows:
+        if row["engine"] in tables:
+            row |= largest_differences(tables[first], tables[str(row["engine"])])
+    summary = pd.DataFrame(rows, columns=list(_SUMMARY)).astype(_SUMMARY)
+    return Comparison(_side_by_side(tables), summary, len(analysis.select(group.choices)))
+
+
+def record_comparison(
+    study: Study, analysis: Analysis, group: Group, found: Comparison, alpha: float = 0.05
+) -> dict[str, Any]:
+    """Record what was compared as the part of ``manifest["compared"]`` that says nothing of the run."""
+    engines = [str(name) for name in found.summary["engine"]]
+    return {
+        "analysis": analysis.name,
+        "title": analysis.title,
+        "verb": analysis.verb,
+        "formula": analysis.formula,
+        "by": analysis.by,
+        "exclude": analysis.exclude,
+        "judge": group.judge,
+        "prompt": group.prompt,
+        "id": ", ".join(study.clusters.of(group.kind)),
+        "alpha": alpha,
+        "engines": engines,
+        "yardstick": engines[0],
+        "n_rows": found.n_rows,
+    }
+
+
+_SUMMARY = {
+    "engine": "string",
+    "available": "bool",
+    "seconds": "float64",
+    "max_abs_difference_estimate": "float64",
+    "max_rel_difference_std_error": "float64",
+    "note": "string",
+}
+
+
+def largest_differences(ours: pd.DataFrame, theirs: pd.DataFrame) -> dict[str, float]:
+    """Largest absolute difference of estimates, and largest relative difference of standard errors."""
+    theirs = _like(ours, theirs)
+    estimates = np.abs(ours["estimate"].to_numpy(float) - theirs["estimate"].to_numpy(float))
+    errors = np.abs(ours["std_error"].to_numpy(float) / theirs["std_error"].to_numpy(float) - 1)
+    return {
+        "max_abs_difference_estimate": float(np.nanmax(estimates)),
+        "max_rel_difference_std_error": float(np.nanmax(errors[~np.isnan(errors)], initial=0.0)),
+    }
+
+
+def _side_by_side(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    first, *others = tables
+    both = tables[first][[*_keys(tables[first]), *NUMBERS]].rename(
+        columns={column: f"{column}_{first}" for column in NUMBERS}
+    )
+    for name in others:
+        theirs = _like(tables[first], tables[name])
+        both = both.assign(**{f"{column}_{name}": theirs[column].to_numpy() for column in NUMBERS})
+    return both
+
+
+def _keys(table: pd.DataFrame) -> list[str]:
+    """Feature and level, and the contrast where the table holds differences."""
+    return [name for name in ("by", "feature", "level") if name in table]
+
+
+def _like(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
+    """Numbers of the second table in the row order of the first, missing where it lacks a row."""
+    keys = _keys(ours)
+    wanted = pd.MultiIndex.from_frame(ours[keys].astype("string"))
+    return theirs.astype(dict.fromkeys(keys, "string")).set_index(keys)[NUMBERS].reindex(wanted)

@@ -1,0 +1,408 @@
+"""The results folder: tables, the data behind them, figures, and a manifest of how they came about."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pandas as pd
+
+from conjury.inference.errors import InputError
+from conjury.inference.tables.bounded import EXPORT_BYTES, parse_json, read_content
+from conjury.inference.tables.files import ROOT, read_table, write_table
+
+PARTS = ("data", "tables", "figures", "models", "manifest.json")
+DRAFT = ".draft-"  # begins the names of folders of results that are being made
+PATIENCE = 600.0  # seconds to wait for another process that writes to the folder
+RUN = ("created", "command", "data")  # what tells one run of a manifest from another
+SWAP = "swap.json"  # in such a folder: which files of it take the place of which of ours
+PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "statsmodels", "linearmodels", "matplotlib", "rpy2")
+SAMPLERS = ("pymc", "nutpie", "arviz", "pytensor", "numba")
+R_ENGINES = ("survey", "cregg")
+
+
+class ResultsFolder:
+    """A folder that ``conjury fit`` and ``conjury compare`` write and reports read.
+
+    Its manifest lists the files that were written here; no other file is ever replaced or removed.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).expanduser()
+        if self.path.exists() and not self.path.is_dir():
+            raise InputError(f"{self.path} is a file; give a folder for results.")
+
+    @contextmanager
+    def replaced(self, inputs: Iterable[Path] = ()) -> Iterator[ResultsFolder]:
+        """Hand out an empty draft that takes the place of the files of an earlier run at the end.
+
+        When the block fails or is interrupted the folder stays as it was. Files of others are kept.
+        """
+        self._refuse_foreign_parts()
+        self._refuse_own(inputs)
+        with self._draft() as draft:
+            self._refuse_foreign_parts()
+            yield draft
+            written = _files_below(draft.path)
+            self._refuse_foreign(written)
+            draft._write_manifest(draft.manifest, written)
+            self._take(draft.path, written, self._owned() or [])
+
+    @contextmanager
+    def extended(self, part: str) -> Iterator[ResultsFolder]:
+        """Hand out an empty draft whose files join those of the folder at the end.
+
+        They take the place of the files of an earlier run of the same ``part``, which is also where the
+        manifest lists them. Another process that writes to the folder is waited for, so that nothing that
+        was computed is lost. When the block fails or is interrupted, or the results that its draft extends
+        were replaced, the folder stays as it was.
+        """
+        with self._draft(PATIENCE) as draft:
+            yield draft
+            drafted, now, owned = draft.manifest, self.manifest, self._owned() or []
+            begun_here = drafted.get("created") == (drafted.get(part) or {}).get("created")
+            if now and any(drafted.get(key) != now.get(key) for key in (("data",) if begun_here else RUN)):
+                raise InputError(
+                    f"The results in {self.path} were replaced while this was computed; run the same command "
+                    "again."
+                )
+            manifest = drafted | now | {part: drafted[part]}
+            earlier = [name for name in (self.manifest.get(part) or {}).get("files", []) if name in owned]
+            written = [name for name in _files_below(draft.path) if name != "manifest.json"]
+            self._refuse_foreign(["manifest.json", *written])
+            manifest[part] = {**manifest[part], "files": written}
+            draft._write_manifest(manifest, [*(name for name in owned if name not in earlier), *written])
+            self._take(draft.path, [*written, "manifest.json"], ["manifest.json", *earlier])
+
+    @contextmanager
+    def _draft(self, patience: float = 0.0) -> Iterator[ResultsFolder]:
+        """A folder within the results that is gone in the end; until then nobody else writes to them."""
+        new = not self.path.exists()
+        try:
+            with self._locked(patience):
+                self._finish_swaps()
+                draft = ResultsFolder(tempfile.mkdtemp(dir=self.path, prefix=DRAFT))
+                try:
+                    yield draft
+                finally:
+                    shutil.rmtree(draft.path, ignore_errors=True)
+        finally:
+            if new:
+                with suppress(OSError):
+                    self.path.rmdir()
+
+    @contextmanager
+    def _locked(self, patience: float = 0.0) -> Iterator[None]:
+        """Keep other processes from writing to the folder; the lock ends with this process."""
+        from conjury.inference.ledger.lock import Held, Lock
+
+        until = time.monotonic() + patience
+        try:
+            while True:
+                try:
+                    self.path.mkdir(parents=True, exist_ok=True)
+                    lock = Lock(self.path / ".lock", passing=True)
+                    break
+                except Held:
+                    if time.monotonic() > until:
+                        raise
+                    time.sleep(0.2)
+        except Held as holder:
+            holds = f", which still holds those {self.origin}" if self.origin else ""
+            raise InputError(
+                f"{self.path}: {holder} is writing results to this folder{holds}; wait until it is done, or "
+                "choose another folder."
+            ) from None
+        except OSError as error:
+            raise InputError(
+                f"{self.path} cannot be written ({error.strerror}); choose another folder for results."
+            ) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _finish_swaps(self) -> None:
+        """Put in place what a process left whole that was ended on the way, and remove what is not whole."""
+        for draft in sorted(self.path.glob(f"{DRAFT}*")):
+            swap = draft / SWAP
+            if swap.is_file():
+                self._move(draft, **json.loads(swap.read_text(encoding="utf-8")))
+            shutil.rmtree(draft, ignore_errors=True)
+
+    def _refuse_foreign_parts(self) -> None:
+        """Refuse a folder without a manifest of ours that holds something where results would go."""
+        if self._owned() is not None:
+            return
+        for part in PARTS:
+            found = self.path / part
+            if found.is_file() or (found.is_dir() and any(found.iterdir())):
+                raise InputError(
+                    f"{found} is there already and no manifest.json says that conjury wrote it; choose "
+                    "another folder for results or move it away."
+                )
+
+    def _refuse_own(self, inputs: Iterable[Path]) -> None:
+        own = {(self.path / name).resolve() for name in self._owned() or ()}
+        for file in inputs:
+            if Path(file).expanduser().resolve() in own:
+                raise InputError(
+                    f"{file} belongs to the results in {self.path}, which would be replaced; choose another "
+                    "folder for results or copy that file."
+                )
+
+    def _refuse_foreign(self, names: Iterable[str]) -> None:
+        """Refuse to write over files that are not ours."""
+        owned = self._owned() or []
+        for name in names:
+            if name not in owned and (self.path / name).exists():
+                raise InputError(
+                    f"{self.path / name} was not written by conjury; choose another folder for results or "
+                    "move that file away."
+                )
+
+    def _owned(self) -> list[str] | None:
+        """List files, relative to the folder, that its manifest names as ours; None without a manifest."""
+        manifest = self.manifest
+        files = manifest.get("files")
+        if "conjury" not in manifest or not isinstance(files, list):
+            return None
+        paths = [PurePosixPath(str(name)) for name in files]
+        return [str(path) for path in paths if path.parts[:1] and path.parts[0] in PARTS and _inside(path)]
+
+    def _take(self, draft: Path, written: Iterable[str], replaced: Iterable[str]) -> None:
+        """Put the files of a draft in place of some of ours, which are put back if that fails.
+
+        What is to be moved is written down before, so that the next one who writes or reads here completes
+        what a process that was ended leaves undone. The manifest goes first and comes last.
+        """
+        swap = {"written": _manifest_last(written), "replaced": _manifest_last(replaced)[::-1]}
+        part = draft / f"{SWAP}.part"
+        part.write_text(json.dumps(swap), encoding="utf-8")
+        part.replace(draft / SWAP)
+        done: list[tuple[Path, Path]] = []
+        try:
+            self._move(draft, **swap, done=done)
+        except BaseException:
+            _put_back(done)
+            (draft / SWAP).unlink()
+            raise
+        finally:
+            for name in PARTS:
+                with suppress(OSError):
+                    (self.path / name).rmdir()
+
+    def _move(
+        self,
+        draft: Path,
+        written: list[str],
+        replaced: list[str],
+        done: list[tuple[Path, Path]] | None = None,
+    ) -> None:
+        """Move ours into the draft and its files into their place, whatever of that was done before.
+
+        ``done`` is told of each move.
+        """
+        waiting = {name for name in written if (draft / name).exists()}
+        moves = [
+            (self.path / name, draft / "old" / name)
+            for name in replaced
+            if name in waiting or name not in written
+        ]
+        moves += [(draft / name, self.path / name) for name in written]
+        for source, target in moves:
+            if source.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if done is not None:
+                    done.append((source, target))
+                source.rename(target)
+
+    def _complete(self) -> None:
+        """Complete what a process that was ended left undone, unless another one is at work."""
+        if any(self.path.glob(f"{DRAFT}*/{SWAP}")):
+            with suppress(InputError), self._locked():
+                self._finish_swaps()
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The manifest, empty where there is none yet."""
+        file = self.path / "manifest.json"
+        if not file.is_file():
+            self._complete()
+        if not file.is_file():
+            return {}
+        try:
+            found = parse_json(read_content(file, EXPORT_BYTES).decode("utf-8"))
+        except ValueError as error:
+            raise InputError(f"{file} is not readable as JSON ({error}); run `conjury fit` again.") from error
+        if not isinstance(found, dict):
+            raise InputError(f"{file} is no manifest; run `conjury fit` again.")
+        return found
+
+    @property
+    def origin(self) -> str:
+        """Which run the folder holds, empty where it holds none."""
+        made = self.manifest
+        return f"of {made['created']} (`{made.get('command')}`)" if "created" in made else ""
+
+    def data_file(self, variant: str) -> Path:
+        """Where the choices of a variant are kept as they were analysed."""
+        return self.path / "data" / f"choices{'.' + variant if variant else ''}.parquet"
+
+    def choices(self) -> pd.DataFrame:
+        """The main choices that the results rest on."""
+        file = self.data_file("")
+        if not file.is_file():
+            raise InputError(
+                f"{self.path} holds no choices; run `conjury fit` first, name its folder with --results, or "
+                "give --data."
+            )
+        return read_table(file)
+
+    def held(self, name: str) -> pd.DataFrame | None:
+        """Judgments or items that the results rest on; None where there are none."""
+        file = self.path / "data" / f"{name}.parquet"
+        return read_table(file) if file.is_file() else None
+
+    def write(
+        self,
+        tables: Mapping[str, pd.DataFrame],
+        manifest: Mapping[str, Any],
+        data: Mapping[str, pd.DataFrame] | None = None,
+        kept: Mapping[str, pd.DataFrame] | None = None,
+    ) -> None:
+        """Write data and tables (Parquet and CSV), then the manifest, each file whole or not at all.
+
+        ``data`` are choices by variant, ``kept`` other tables that the results rest on, by name.
+        """
+        files = {self.data_file(variant): choices for variant, choices in (data or {}).items()}
+        files |= {self.path / "data" / f"{name}.parquet": table for name, table in (kept or {}).items()}
+        for name, table in tables.items():
+            files |= {self.path / "tables" / f"{name}.{ending}": table for ending in ("parquet", "csv")}
+        names = [file.relative_to(self.path).as_posix() for file in files]
+        owned = self._owned() or []
+        self._refuse_foreign(["manifest.json", *names])
+        for file, table in files.items():
+            write_table(table, file)
+        self._write_manifest(manifest, {*owned, *names})
+
+    def _write_manifest(self, manifest: Mapping[str, Any], files: Iterable[str]) -> None:
+        listed = {"files": sorted({*files, "manifest.json"})}
+        text = json.dumps({**manifest, **listed}, indent=2, ensure_ascii=False) + "\n"
+        self.path.mkdir(parents=True, exist_ok=True)
+        draft = self.path / f".manifest.{os.getpid()}.tmp"
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(self.path / "manifest.json")
+
+
+def _put_back(done: list[tuple[Path, Path]]) -> None:
+    """Undo moves, the last one first."""
+    for source, target in reversed(done):
+        with suppress(OSError):
+            target.rename(source)
+
+
+def _manifest_last(names: Iterable[str]) -> list[str]:
+    return sorted(names, key="manifest.json".__eq__)
+
+
+def _files_below(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def _inside(path: PurePosixPath) -> bool:
+    return not path.is_absolute() and ".." not in path.parts
+
+
+def describe_run(
+    command: Iterable[str], engines: Iterable[str] = (), further: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Say when, with what software (R's too where an engine runs in R) and by which command it was made."""
+    return {
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "conjury": version("conjury"),
+        "commit": _commit(),
+        "python": platform.python_version(),
+        "packages": {name: found for name in (*PACKAGES, *further) if (found := installed(name))},
+        "r": _r_versions() if set(engines) & set(R_ENGINES) else None,
+        "command": shlex.join(map(without_folder, command)),
+    }
+
+
+def without_folder(argument: str) -> str:
+    """Shorten an argument that is an absolute path, or a pair with one, to the name of the file."""
+    name, equals, value = argument.rpartition("=")
+    path = Path(value)
+    return f"{name}{equals}{path.name}" if path.is_absolute() and path.name else argument
+
+
+def describe_file(
+    path: str | Path, rows: int, variant: str, used: int, name: str = "choices"
+) -> dict[str, Any]:
+    """Name a data file with its checksum, its rows and how many of them were used; its folder is left out."""
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return {
+        "name": name,
+        "file": Path(path).name,
+        "sha256": digest.hexdigest(),
+        "rows": rows,
+        "rows_used": used,
+        "variant": variant,
+    }
+
+
+def told_apart(described: list[dict[str, Any]], files: Iterable[str | Path]) -> list[dict[str, Any]]:
+    """Add the name of its folder to each described file whose name another one has, too."""
+    names = [made["file"] for made in described]
+    return [
+        made | ({"folder": Path(file).absolute().parent.name} if names.count(made["file"]) > 1 else {})
+        for made, file in zip(described, files, strict=True)
+    ]
+
+
+def _r_versions() -> dict[str, str | None]:
+    from ..r.bridge import available
+
+    found = available()
+    return {"R": found.r, **{name: number for name, number in found.packages.items() if number}}
+
+
+def installed(package: str) -> str | None:
+    """Version of an installed Python package; None where it is absent."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _commit() -> str | None:
+    """Commit of a checkout; None for an installed package."""
+    if not (ROOT / ".git").exists():
+        return None
+    try:
+        made = subprocess.run(
+            ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return made.stdout.strip() or None

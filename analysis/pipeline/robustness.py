@@ -1,0 +1,267 @@
+"""How far results reach: errors under every choice, reliability of answers, detectable effects."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri, stdtrit
+
+from conjury.inference.errors import InputError
+
+from ..conjoint.power.closed_form import power as plan_power
+from ..conjoint.reliability.correction import Corrected
+from ..conjoint.reliability.estimate import reliability
+from ..conjoint.standard_errors.error_choices import errors_under_choices
+from ..conjoint.verbs.amce import amce
+from ..numerics.intervals import check_alpha
+from .conjoint import Group, groups
+from .manifest import resampled_unit
+
+if TYPE_CHECKING:
+    from conjury.inference.study.models import Study
+    from conjury.inference.study.parts import Analysis
+
+TABLES = ("errors", "reliability", "position", "corrected", "power")
+USUAL_POWER = 0.8
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """Tables by name, the first columns of each ``judge`` and ``prompt``, and what was left out.
+
+    Attributes
+    ----------
+    tables : dict of str to DataFrame
+        ``errors`` (as `ErrorChoices.frame`), ``reliability`` and ``position`` (as `Reliability`),
+        ``corrected`` (AMCEs as observed and corrected for unstable answers, column ``source``) and
+        ``power`` (see `detectable`); those for which the data allow nothing are absent.
+    notes : tuple of str
+    """
+
+    tables: dict[str, pd.DataFrame]
+    notes: tuple[str, ...]
+
+
+def robustness(
+    study: Study,
+    choices: pd.DataFrame,
+    *,
+    alpha: float = 0.05,
+    wanted: float = USUAL_POWER,
+    draws: int = 999,
+    seed: int = 1,
+    progress: Callable[[str], None] | None = None,
+) -> Robustness:
+    """Compute errors under every choice, reliability, corrected effects and detectable effects.
+
+    Errors and detectable effects are those of the study's first analysis of effects that leaves no level
+    out, of every judge under one prompt: the first of the study's that it was asked under.
+
+    Parameters
+    ----------
+    study : Study
+    choices : DataFrame
+        As from `conjury.inference.readers.prepare.load_choices`, repeats included.
+    alpha : float
+        One minus the confidence level, and the level of tests.
+    wanted : float
+        Power at which effects count as detectable.
+    draws : int
+        Draws of the wild cluster and pigeonhole bootstrap, and ten times as many of that of agreement.
+    seed : int
+    progress : callable, optional
+        Told what starts next.
+
+    Returns
+    -------
+    Robustness
+
+    Raises
+    ------
+    InputError
+        Where no judge has an answer, or the study has no analysis of effects.
+
+    Examples
+    --------
+    >>> from conjury.inference.simulation import simulate
+    >>> from conjury.inference.study import load_study
+    >>> study = load_study("moderation")
+    >>> made = simulate(study, seed=1, judges=["gpt4o"], prompts=["baseline"], pairs=300)
+    >>> sorted(robustness(study, made.choices, draws=19).tables)
+    ['errors', 'power']
+    """
+    check_alpha(alpha)
+    analysis = _effects(study)
+    errors: list[pd.DataFrame] = []
+    effects: list[pd.DataFrame] = []
+    notes: list[str] = []
+    shown = _one_prompt(study, choices)
+    if not shown:
+        raise InputError(f"No judge has an answer in column {study.outcome!r}; check that column.")
+    for group in shown:
+        if progress is not None:
+            progress(f"Errors of {group.name}")
+        try:
+            found = errors_under_choices(
+                group.choices,
+                analysis.formula,
+                pair=resampled_unit(study, group.kind),
+                stimuli=[stimulus.id for stimulus in study.stimuli],
+                slopes=_slopes(study, analysis),
+                draws=draws,
+                seed=seed,
+                alpha=alpha,
+            )
+            errors.append(_of(group, found.frame))
+            effects.append(_of(group, detectable(study, analysis, group, found.frame, alpha, wanted)))
+            notes += [f"{group.name}, errors: {note}" for note in found.notes]
+        except InputError as error:
+            notes.append(f"{group.name}, errors and power were left out: {error}")
+    tables = {"errors": errors, "power": effects}
+    made = {name: pd.concat(frames, ignore_index=True) for name, frames in tables.items() if frames}
+    if progress is not None:
+        progress("Reliability")
+    repeated, why = _repeated(study, analysis, choices, alpha, 10 * draws, seed)
+    return Robustness(made | repeated, tuple(dict.fromkeys(notes + why)))
+
+
+def detectable(
+    study: Study, analysis: Analysis, group: Group, errors: pd.DataFrame, alpha: float, wanted: float
+) -> pd.DataFrame:
+    """Set each effect beside the smallest that could be found, by the design and by the errors found."""
+    answered = group.choices[group.choices[study.outcome].notna()]
+    unit = resampled_unit(study, group.kind)
+    pairs, people = len(answered) / 2, answered[unit].nunique()
+    human = group.kind == "human"
+    planned = plan_power(
+        study,
+        features=analysis.features,
+        restrictions=analysis.joined if study.design.restrictions else (),
+        power=wanted,
+        alpha=alpha,
+        pairs=None if human else pairs,
+        respondents=people if human else None,
+        tasks=pairs / people if human else None,
+    )
+    by_design = planned.frame.astype({"feature": str, "level": str}).set_index(["feature", "level"])["effect"]
+    chosen = _widest(errors)
+    keys = pd.MultiIndex.from_frame(chosen[["feature", "level"]].astype(str))
+    df = chosen["df"].to_numpy(float)
+    scale = np.where(
+        np.isnan(df),
+        ndtri(1 - alpha / 2) + ndtri(wanted),
+        stdtrit(df, 1 - alpha / 2) + stdtrit(df, wanted),
+    )
+    return pd.DataFrame(
+        {
+            "feature": chosen["feature"],
+            "level": chosen["level"],
+            "pairs": pairs,
+            "respondents": people if human else np.nan,
+            "power": wanted,
+            "alpha": alpha,
+            "estimate": chosen["estimate"],
+            "effect_design": by_design.reindex(keys).to_numpy(float),
+            "effect_found": scale * chosen["std_error"].to_numpy(float),
+            "errors": chosen["choice"].astype("string"),
+        }
+    )
+
+
+def _widest(errors: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the clustered choice that takes most columns as random; the last among equals."""
+    clustered = errors[errors["method"].isin(["survey", "CR1", "CR2"])]
+    crossed = clustered["clusters"].str.count(",")
+    last = clustered.loc[crossed == crossed.max(), "choice"].iloc[-1]
+    widest: pd.DataFrame = clustered[clustered["choice"] == last].reset_index(drop=True)
+    return widest
+
+
+def _effects(study: Study) -> Analysis:
+    found = [analysis for analysis in study.analyses if analysis.verb == "amce"]
+    complete = [analysis for analysis in found if not analysis.exclude] or found
+    if not complete:
+        raise InputError(f"Study {study.name!r} has no analysis with verb amce; add one to its file.")
+    return complete[0]
+
+
+def _slopes(study: Study, analysis: Analysis) -> str | None:
+    """The first feature of the formula that is not the one which stimuli render."""
+    rendered = {stimulus.attribute for stimulus in study.stimuli}
+    return next((name for name in analysis.features if name not in rendered), None)
+
+
+def _one_prompt(study: Study, choices: pd.DataFrame) -> list[Group]:
+    """Groups with answers: one prompt a judge, that which the study names first."""
+    order = [prompt.id for prompt in study.prompts]
+    best: dict[str, Group] = {}
+    for group in groups({"": choices}):
+        if not group.choices[study.outcome].notna().any():
+            continue
+        other = best.get(group.judge)
+        if other is None or _place(order, group.prompt) < _place(order, other.prompt):
+            best[group.judge] = group
+    return list(best.values())
+
+
+def _place(order: Sequence[str], prompt: str) -> int:
+    return order.index(prompt) if prompt in order else len(order)
+
+
+def _of(group: Group, frame: pd.DataFrame) -> pd.DataFrame:
+    named = frame.assign(
+        judge=pd.array([group.judge] * len(frame), dtype="string"),
+        prompt=pd.array([group.prompt] * len(frame), dtype="string"),
+    )
+    return named[["judge", "prompt", *frame.columns]]
+
+
+def _repeated(
+    study: Study,
+    analysis: Analysis,
+    choices: pd.DataFrame,
+    alpha: float,
+    draws: int,
+    seed: int,
+) -> tuple[dict[str, pd.DataFrame], list[str]]:
+    """Tables that need repeated tasks, and why there are none."""
+    try:
+        identified = choices["profile_id"].notna().all()
+        stimuli = [part.id for part in study.stimuli if part.id in choices and choices[part.id].notna().any()]
+        content = [*(attribute.id for attribute in study.attributes), *stimuli]
+        found = reliability(
+            choices,
+            draws=draws,
+            seed=seed,
+            alpha=alpha,
+            outcome=study.outcome,
+            features=None if identified else content,
+        )
+    except InputError as error:
+        return {}, [f"Reliability is not known: {error}"]
+    tables, notes, frames = {"reliability": found.frame, "position": found.position}, [], []
+    for group in groups({"": choices}):
+        own = found.frame[(found.frame["judge"] == group.judge) & (found.frame["prompt"] == group.prompt)]
+        if own.empty:
+            continue
+        if not own["correctable"].any():
+            notes.append(f"{group.name}, effects were not corrected. {own['verdict'].iloc[0]}")
+            continue
+        id = resampled_unit(study, group.kind)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                fitted = amce(group.choices, analysis.formula, id=id, alpha=alpha, correct=found)
+        except InputError as error:
+            notes.append(f"{group.name}, effects were not corrected: {error}")
+            continue
+        if isinstance(fitted, Corrected):
+            frames.append(_of(group, fitted.beside))
+    if frames:
+        tables["corrected"] = pd.concat(frames, ignore_index=True)
+    return tables, notes

@@ -1,0 +1,235 @@
+"""Kendall's coefficient of concordance with ties. Arrays in, arrays out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import fdtri
+
+from ...numerics.restricted_likelihood import Refit, cells_of, fit, sums_of, variances_at
+from ...numerics.types import Codes, Floats
+from .chance_corrected import BLOCK
+from .panel import Panel
+
+
+def kendall_w(panel: Panel, drawn: Floats) -> Floats:
+    """W of the raters' rankings of items, in b samples, shape (b,), from how often items count, (b, I).
+
+    Ties get mid-ranks and the usual correction. The panel must be complete: a ranking of other items cannot
+    be compared. NaN where all raters give the same rating to all items.
+    """
+    m, q = panel.n_raters, panel.q
+    category = np.empty((panel.n_items, m), dtype=np.int64)
+    category[panel.item, panel.rater] = panel.category
+    size = max(1, BLOCK // (panel.n_items * max(q, 2)))
+    made = [_concordance(category, part, q) for part in np.array_split(drawn, range(size, len(drawn), size))]
+    return np.concatenate(made)
+
+
+def _concordance(category: Codes, drawn: Floats, q: int) -> Floats:
+    n = drawn.sum(axis=1)
+    m = category.shape[1]
+    sums = np.zeros_like(drawn)
+    ties = np.zeros(len(drawn))
+    eye = np.eye(q)
+    for rater in range(m):
+        tied = drawn @ eye[category[:, rater]]
+        ranks = np.cumsum(tied, axis=1) - tied / 2 + 0.5
+        sums += ranks[:, category[:, rater]]
+        ties += (tied**3 - tied).sum(axis=1)
+    spread = 12 * (drawn * (sums - m * (n[:, None] + 1) / 2) ** 2).sum(axis=1)
+    most = m**2 * (n**3 - n) - m * ties
+    return np.asarray(np.divide(spread, most, out=np.full(len(n), np.nan), where=most > 1e-9 * n**3))
+
+
+def restricted(panel: Panel, drawn: Floats, crossed: bool) -> Floats:
+    """Variances of items, raters and residual in b samples, shape (b, 3), by restricted likelihood.
+
+    Complete panels have them in closed form. NaN where all ratings are the same, no item has two ratings, or
+    the ratings of every item are the same and there is nothing left to be residual.
+    """
+    if crossed and panel.is_complete and min(panel.n_raters, panel.n_items) > 1:
+        return balanced(mean_squares(panel, drawn))
+    made = np.full((len(drawn), 3), np.nan)
+    if panel.n_items < 2 or panel.value.std() == 0:
+        return made
+    cells, scale = cells_of(panel, crossed), float(panel.value.var())
+    within = _varies_within(panel)
+    whole = sums_of(cells, np.ones(panel.n_items))
+    if not within.any():
+        return made
+    theta = fit(whole, crossed)
+    refit = Refit.at(whole, theta)
+    for at, counts in enumerate(drawn):
+        if counts @ within > 0 and (counts > 0).sum() > 1:
+            same = bool((counts == 1).all())
+            sums = whole if same else sums_of(cells, counts)
+            made[at] = variances_at(sums, theta if same else refit(sums)) * scale
+    return made
+
+
+def _varies_within(panel: Panel) -> Floats:
+    """Whether the ratings of an item differ, shape (I,), as numbers."""
+    low, high = np.full(panel.n_items, np.inf), np.full(panel.n_items, -np.inf)
+    np.minimum.at(low, panel.item, panel.value)
+    np.maximum.at(high, panel.item, panel.value)
+    return (high > low).astype(float)
+
+
+def balanced(ms: MeanSquares) -> Floats:
+    """Restricted-likelihood variances of complete panels, shape (b, 3), from mean squares.
+
+    Where one would be negative it is 0, and its sum of squares counts as residual.
+    """
+    n, k = ms.n, ms.k
+    item_df, rater_df, rest_df = n - 1, k - 1, (n - 1) * (k - 1)
+    item_ss, rater_ss, rest_ss = ms.items * item_df, ms.raters * rater_df, ms.residual * rest_df
+    without_rater = (rater_ss + rest_ss) / (rater_df + rest_df)
+    without_item = (item_ss + rest_ss) / (item_df + rest_df)
+    neither = (item_ss + rater_ss + rest_ss) / (n * k - 1)
+    no_item, no_rater = ms.items < ms.residual, ms.raters < ms.residual
+    no_item = no_item | (no_rater & (ms.items < without_rater))
+    no_rater = no_rater | (no_item & (ms.raters < without_item))
+    residual = np.select(
+        [no_item & no_rater, no_item, no_rater], [neither, without_item, without_rater], ms.residual
+    )
+    item = np.where(no_item, 0.0, (ms.items - residual) / k)
+    rater = np.where(no_rater, 0.0, (ms.raters - residual) / n)
+    return np.stack([item, rater, residual], axis=1)
+
+
+def generalisability(variances: Floats, k: float) -> Floats:
+    """Relative and absolute coefficients of the mean of k raters, shape (b, 2), from variances, shape (b, 3).
+
+    Relative (an item's rank among others rated by the same raters) counts the residual as error, absolute
+    (its value) the raters as well.
+    """
+    item, rater, residual = variances.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.stack([item / (item + residual / k), item / (item + (rater + residual) / k)], axis=1)
+
+
+def is_crossed(panel: Panel) -> bool:
+    """Whether some rater rated several items, so that raters can be told from residual."""
+    rated = np.bincount(panel.rater, minlength=panel.n_raters)
+    return bool((rated > 1).any()) and panel.n_raters > 1
+
+
+@dataclass(frozen=True)
+class MeanSquares:
+    """Mean squares of n items x k raters, each of shape (b,), one entry a sample.
+
+    Attributes
+    ----------
+    items, raters, residual : ndarray
+        Of the two-way analysis of variance with one rating a cell.
+    within : ndarray
+        Of ratings within items: raters and residual together.
+    n : ndarray
+        Items.
+    k : int
+        Raters.
+    """
+
+    items: Floats
+    raters: Floats
+    residual: Floats
+    within: Floats
+    n: Floats
+    k: int
+
+
+def mean_squares(panel: Panel, drawn: Floats) -> MeanSquares:
+    """Mean squares of a complete panel in b samples, from how often items count, shape (b, I)."""
+    values = panel.matrix - panel.value.mean()
+    k = panel.n_raters
+    n = drawn.sum(axis=1)
+    means = values.mean(axis=1)
+    grand = drawn @ means / n
+    by_item = k * (drawn @ means**2 - n * grand**2)
+    by_rater = n * ((drawn @ values / n[:, None] - grand[:, None]) ** 2).sum(axis=1)
+    within = drawn @ ((values - means[:, None]) ** 2).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return MeanSquares(
+            items=np.maximum(by_item, 0) / (n - 1),
+            raters=by_rater / (k - 1),
+            residual=np.maximum(within - by_rater, 0) / ((n - 1) * (k - 1)),
+            within=within / (n * (k - 1)),
+            n=n,
+            k=k,
+        )
+
+
+def icc_from_mean_squares(ms: MeanSquares) -> Floats:
+    """ICC(1,1), ICC(2,1), ICC(3,1) in the notation of Shrout and Fleiss, shape (b, 3); NaN without variance.
+
+    One way, each item with raters of its own; two way, agreement of random raters; two way, consistency of
+    these raters.
+    """
+    k = ms.k
+    one = _ratio(ms.items - ms.within, ms.items + (k - 1) * ms.within)
+    two = _ratio(
+        ms.items - ms.residual, ms.items + (k - 1) * ms.residual + k * (ms.raters - ms.residual) / ms.n
+    )
+    three = _ratio(ms.items - ms.residual, ms.items + (k - 1) * ms.residual)
+    return np.stack([one, two, three], axis=1)
+
+
+def icc_limits(ms: MeanSquares, alpha: float) -> Floats:
+    """Limits of the three ICCs by F distributions, shape (3, 2), from mean squares of one sample."""
+    k, n = ms.k, float(ms.n[0])
+    items, raters, residual, within = (
+        float(each[0]) for each in (ms.items, ms.raters, ms.residual, ms.within)
+    )
+    if not (n > 1 and k > 1 and within > 0 and residual > 0):
+        return np.full((3, 2), np.nan)
+    level = 1 - alpha / 2
+    one = _f_limits(items / within, n - 1, n * (k - 1), k, level)
+    three = _f_limits(items / residual, n - 1, (n - 1) * (k - 1), k, level)
+    rho = float(icc_from_mean_squares(ms)[0, 1])
+    ratio = raters / residual
+    rest = n * (1 + (k - 1) * rho) - k * rho
+    df = (n - 1) * (k - 1) * (k * rho * ratio + rest) ** 2
+    df /= (n - 1) * (k * rho * ratio) ** 2 + rest**2
+    high, low = fdtri(n - 1, df, level), fdtri(df, n - 1, level)
+    both = k * raters + (k * n - k - n) * residual
+    two = [
+        n * (items - high * residual) / (high * both + n * items),
+        n * (low * items - residual) / (both + n * low * items),
+    ]
+    return np.array([one, two, three])
+
+
+def _f_limits(ratio: float, df_1: float, df_2: float, k: int, level: float) -> list[float]:
+    low = ratio / fdtri(df_1, df_2, level)
+    high = ratio * fdtri(df_2, df_1, level)
+    return [float((bound - 1) / (bound + k - 1)) for bound in (low, high)]
+
+
+def one_way(panel: Panel, drawn: Floats) -> Floats:
+    """ICC(1,1) of a ragged panel by unbalanced one-way analysis of variance, shape (b,).
+
+    Items with one rating take part in the mean square between items. NaN where no item has two ratings.
+    """
+    n = panel.per_item
+    values = panel.value - panel.value.mean()
+    sums = np.bincount(panel.item, values, minlength=panel.n_items)
+    squares = np.bincount(panel.item, values**2, minlength=panel.n_items)
+    items, ratings = drawn.sum(axis=1), drawn @ n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        between = (drawn @ (sums**2 / n) - (drawn @ sums) ** 2 / ratings) / (items - 1)
+        within = (drawn @ (squares - sums**2 / n)) / (ratings - items)
+        usual = (ratings - drawn @ n**2 / ratings) / (items - 1)
+        return _ratio(between - within, between + (usual - 1) * within)
+
+
+def averaged(single: Floats, k: float) -> Floats:
+    """Reliability of the mean of k ratings, by Spearman and Brown's formula."""
+    return _ratio(k * single, 1 + (k - 1) * single)
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    above, below = np.asarray(above), np.asarray(below)
+    known = np.isfinite(below) & (np.abs(below) > 1e-14)
+    return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=known))

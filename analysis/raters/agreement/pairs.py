@@ -1,0 +1,268 @@
+"""Agreement of two sides: two raters, or two groups of raters of the same items. Arrays in, arrays out.
+
+A side says of each item which share of its ratings falls into each category: a single rater has a one in the
+category chosen. Agreement on an item is that of a random rating of one side with one of the other.
+
+References
+----------
+Schouten, H. J. A. (1982). Measuring pairwise agreement among many observers II. Biometrical Journal 24(5),
+431-435. doi:10.1002/bimj.4710240502
+Vanbelle, S., & Albert, A. (2009). Agreement between two independent groups of raters. Psychometrika 74(3),
+477-491. doi:10.1007/s11336-009-9116-1
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from ...numerics.types import Codes, Floats
+from .chance_corrected import BLOCK, TINY, corrected
+from .panel import Panel
+
+KINDS = ("percent", "cohen", "fleiss", "krippendorff", "gwet", "brennan_prediger")
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Shares of the ratings of I items in q categories, by two sides.
+
+    Attributes
+    ----------
+    first, second : ndarray, shape (I, q)
+        Every row adds up to 1.
+    """
+
+    first: Floats
+    second: Floats
+
+
+def paired(sides: Sides, weights: Floats | None, drawn: Floats, kind: str) -> Floats:
+    """A coefficient of two sides in b samples, shape (b,), from how often items count, shape (b, I).
+
+    Chance agreement is by the prevalence of each side (``cohen``), by their mean (``fleiss``, Scott's pi for
+    two raters; ``gwet``), or uniform (``brennan_prediger``); ``krippendorff`` is Scott's with alpha's factor
+    for two ratings an item, and with ranks for the ordinal metric where there are no weights.
+    """
+    n = drawn.sum(axis=1)
+    first, second = (drawn @ side / n[:, None] for side in (sides.first, sides.second))
+    if weights is None:
+        return _ranked(sides, first, second, drawn, n)
+    observed = drawn @ ((sides.first @ weights) * sides.second).sum(axis=1) / n
+    if kind == "percent":
+        return np.asarray(observed)
+    made = corrected(observed, _chance(first, second, weights, kind))
+    return made if kind != "krippendorff" else 1 - (1 - made) * (1 - 0.5 / n)
+
+
+def _chance(first: Floats, second: Floats, weights: Floats, kind: str) -> Floats:
+    if kind == "cohen":
+        return np.asarray(((first @ weights) * second).sum(axis=-1))
+    if kind in ("fleiss", "krippendorff"):
+        both = (first + second) / 2
+        return np.asarray(((both @ weights) * both).sum(axis=-1))
+    q = len(weights)
+    if q < 2:
+        return np.full(first.shape[:-1], np.nan)
+    if kind == "brennan_prediger":
+        return np.full(first.shape[:-1], weights.mean())
+    both = (first + second) / 2
+    return np.asarray(weights.sum() / (q * (q - 1)) * (both * (1 - both)).sum(axis=-1))
+
+
+def _ranked(sides: Sides, first: Floats, second: Floats, drawn: Floats, n: Floats) -> Floats:
+    both = (first + second) / 2
+    ranks = np.cumsum(both, axis=1) - both / 2
+    products = (drawn * (ranks @ sides.first.T) * (ranks @ sides.second.T)).sum(axis=1) / n
+    apart = 2 * (both * ranks**2).sum(axis=1) - 2 * products
+    expected = 2 * (both * ranks**2).sum(axis=1) - 2 * (both * ranks).sum(axis=1) ** 2
+    ratio = np.divide(apart, expected, out=np.full(len(n), np.nan), where=expected > TINY)
+    return np.asarray(1 - ratio * (1 - 0.5 / n))
+
+
+def paired_influence(sides: Sides, weights: Floats | None, kind: str) -> Floats:
+    """Influence of each item on a coefficient of two sides, shape (I,)."""
+    x, y = sides.first, sides.second
+    first, second = x.mean(axis=0), y.mean(axis=0)
+    if weights is None:
+        return _ranked_influence(sides)
+    agreement = ((x @ weights) * y).sum(axis=1)
+    if kind == "percent":
+        return np.asarray(agreement - agreement.mean())
+    chance = float(_chance(first, second, weights, kind))
+    if not 1 - chance > TINY:
+        return np.full(len(x), np.nan)
+    value = (agreement.mean() - chance) / (1 - chance)
+    both, share = (first + second) / 2, (x + y) / 2
+    slope: Floats | float
+    if kind == "cohen":
+        slope = x @ (weights @ second) + y @ (weights @ first) - 2 * chance
+    elif kind == "gwet":
+        q = len(weights)
+        slope = -2 * weights.sum() / (q * (q - 1)) * ((share - both) @ both)
+    elif kind == "brennan_prediger":
+        slope = 0.0
+    else:
+        slope = 2 * ((share - both) @ (weights @ both))
+    return np.asarray((agreement - agreement.mean() - (1 - value) * slope) / (1 - chance))
+
+
+def _ranked_influence(sides: Sides) -> Floats:
+    x, y = sides.first, sides.second
+    share = (x + y) / 2
+    both = share.mean(axis=0)
+    ranks = np.cumsum(both) - both / 2
+    mean = float(both @ ranks)
+    expected = 2 * (float(both @ ranks**2) - mean**2)
+    if not expected > TINY:
+        return np.full(len(x), np.nan)
+    own = 2 * (share @ ranks**2 - (x @ ranks) * (y @ ranks))
+    moved = np.cumsum(share - both, axis=1) - (share - both) / 2
+    apart_slope = 4 * both * ranks - 2 * (x.T @ (y @ ranks) + y.T @ (x @ ranks)) / len(x)
+    expected_slope = 4 * both * (ranks - mean)
+    apart_change = own - own.mean() + moved @ apart_slope
+    expected_change = 2 * (share - both) @ (ranks**2 - 2 * mean * ranks) + moved @ expected_slope
+    return np.asarray(-(apart_change - own.mean() / expected * expected_change) / expected)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """P pairs of raters of a panel and the items both rated, one row each, R in all.
+
+    Attributes
+    ----------
+    first, second : ndarray of int, shape (P,)
+        The raters.
+    pair, item, left, right : ndarray of int, shape (R,)
+        Pair, item, category by the first and by the second rater.
+    """
+
+    first: Codes
+    second: Codes
+    pair: Codes
+    item: Codes
+    left: Codes
+    right: Codes
+
+
+def pairs_of(panel: Panel) -> Pairs:
+    """All pairs of raters who share an item."""
+    order = np.argsort(panel.item, kind="stable")
+    start = np.searchsorted(panel.item[order], np.arange(panel.n_items + 1))
+    rows: list[Codes] = []
+    sizes = np.diff(start)
+    for size in np.unique(sizes[sizes > 1]):
+        block = order[start[:-1][sizes == size][:, None] + np.arange(size)]
+        one, other = np.triu_indices(int(size), 1)
+        rows.append(np.stack([block[:, one].ravel(), block[:, other].ravel()]))
+    found = np.concatenate(rows, axis=1) if rows else np.zeros((2, 0), dtype=np.int64)
+    turned = panel.rater[found[0]] > panel.rater[found[1]]
+    low, high = np.where(turned, found[1], found[0]), np.where(turned, found[0], found[1])
+    both, pair = np.unique(panel.rater[low] * panel.n_raters + panel.rater[high], return_inverse=True)
+    return Pairs(
+        first=both // panel.n_raters,
+        second=both % panel.n_raters,
+        pair=pair.astype(np.int64),
+        item=panel.item[low],
+        left=panel.category[low],
+        right=panel.category[high],
+    )
+
+
+def mean_kappa(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
+    """Mean over pairs of raters of Cohen's kappa, weighted by the items they share, shape (b,).
+
+    Where every rater rated every item it is Light's. Pairs whose kappa is not defined are left out.
+    """
+    pairs, q = pairs_of(panel), panel.q
+    n_pairs, width = len(pairs.first), 2 * q + 1
+    if not n_pairs:
+        return np.full(len(drawn), np.nan)
+    at = pairs.pair * width
+    column = np.concatenate([at, at + 1 + pairs.left, at + 1 + q + pairs.right])
+    ones = np.ones(len(at))
+    cells = sparse.csr_array(
+        (np.concatenate([weights[pairs.left, pairs.right], ones, ones]), (np.tile(pairs.item, 3), column)),
+        shape=(panel.n_items, n_pairs * width),
+    )
+    size = max(1, BLOCK // (n_pairs * width))
+    made = []
+    for part in np.array_split(drawn, range(size, len(drawn), size)):
+        sums = np.asarray((cells.T @ part.T).T).reshape(len(part), n_pairs, width)
+        n = sums[..., 1 : 1 + q].sum(axis=2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = sums / n[..., None]
+            chance = ((share[..., 1 : 1 + q] @ weights) * share[..., 1 + q :]).sum(axis=2)
+            kappa = corrected(share[..., 0], np.where(n > 0, chance, 1.0))
+            n = np.where(np.isfinite(kappa), n, 0.0)
+            made.append((n * np.nan_to_num(kappa)).sum(axis=1) / n.sum(axis=1))
+    return np.concatenate(made)
+
+
+@dataclass(frozen=True)
+class ByPair:
+    """A coefficient of each of P pairs of raters.
+
+    Attributes
+    ----------
+    estimate : ndarray, shape (P,)
+    n : ndarray, shape (P,)
+        Items that both rated.
+    own : ndarray, shape (R,)
+        Influence of each item of a pair on the pair's estimate.
+    """
+
+    estimate: Floats
+    n: Floats
+    own: Floats
+
+
+def by_pair(pairs: Pairs, weights: Floats, kind: str) -> ByPair:
+    """Observed agreement (``percent``) or Cohen's kappa (``cohen``) of each pair of raters."""
+    q, p, n_pairs = len(weights), pairs.pair, len(pairs.first)
+    n = np.bincount(p, minlength=n_pairs).astype(float)
+    agreement = weights[pairs.left, pairs.right]
+    observed = np.bincount(p, agreement, minlength=n_pairs) / n
+    if kind == "percent":
+        return ByPair(observed, n, agreement - observed[p])
+
+    def share(category: Codes) -> Floats:
+        return np.asarray(
+            np.bincount(p * q + category, minlength=n_pairs * q).reshape(n_pairs, q) / n[:, None]
+        )
+
+    first, second = share(pairs.left), share(pairs.right)
+    chance = ((first @ weights) * second).sum(axis=1)
+    kappa = corrected(observed, chance)
+    slope = (second @ weights)[p, pairs.left] + (first @ weights)[p, pairs.right] - 2 * chance[p]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        own = (agreement - observed[p] - (1 - kappa[p]) * slope) / (1 - chance[p])
+    return ByPair(kappa, n, own)
+
+
+def errors_by_pair(found: ByPair, pairs: Pairs, cluster: Codes) -> tuple[Floats, Floats]:
+    """Standard errors of pairs, and their clusters of items, each of shape (P,)."""
+    n_pairs = len(found.n)
+    both, row = np.unique(pairs.pair * (cluster.max() + 1) + cluster[pairs.item], return_inverse=True)
+    of_pair = both // (cluster.max() + 1)
+    squares = np.bincount(of_pair, np.bincount(row, found.own) ** 2, minlength=n_pairs)
+    clusters = np.bincount(of_pair, minlength=n_pairs).astype(float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.sqrt(clusters / (clusters - 1) * squares) / found.n
+    return np.where(clusters > 1, error, np.nan), clusters
+
+
+def mean_kappa_influence(panel: Panel, weights: Floats) -> Floats:
+    """Influence of each item on the mean kappa of pairs, shape (I,)."""
+    pairs = pairs_of(panel)
+    found = by_pair(pairs, weights, "cohen")
+    known = np.isfinite(found.estimate)
+    if not known.any():
+        return np.full(panel.n_items, np.nan)
+    total = found.n[known].sum()
+    mean = (found.n * found.estimate)[known].sum() / total
+    own = found.own + found.estimate[pairs.pair] - mean
+    added = np.where(known[pairs.pair], own, 0.0) / total
+    return np.asarray(np.bincount(pairs.item, added, minlength=panel.n_items) * panel.n_items)

@@ -1,0 +1,226 @@
+"""Rows of the tables of a result: coefficients of a comparison, pairs of raters, numbers of raters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.tables.columns import listed
+
+from ...numerics.intervals import CORRELATION, SAME, SHARE, inference
+from ...numerics.item_draws import Samples, clustered_errors, percentile_limits
+from ...numerics.types import Codes, Floats
+from ..ratings import Ratings
+from .comparisons import Comparison
+from .families import CATEGORICAL, GENERAL, TWO_WAY, VARIANCES, Family, Weighting, families, few_shared
+from .icc import generalisability, is_crossed
+from .pairs import by_pair, errors_by_pair, pairs_of
+from .panel import panel_of
+from .request import EVERY, Request
+
+MOST_PAIRED = 80  # raters beyond which no table of pairs is made
+PLANS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20)  # numbers of raters of the decision study
+SHARES = ("percent", "kendall_w")  # from 0 to 1
+UNDEFINED = 0.05  # share of draws without an estimate that is told
+
+
+@dataclass
+class Gathered:
+    """Rows of the tables of a result, as they come about."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    pairs: list[pd.DataFrame] = field(default_factory=list)
+    variances: list[dict[str, Any]] = field(default_factory=list)
+    plans: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def prefix_of(keys: Mapping[str, str]) -> str:
+    """The dimension and stratum in front of a note."""
+    told = ", ".join(value for value in keys.values() if value)
+    return f"{told}: " if told else ""
+
+
+def compare(
+    compared: Comparison,
+    weightings: Sequence[Weighting],
+    keys: dict[str, str],
+    request: Request,
+    into: Gathered,
+) -> None:
+    """Add the rows of one comparison."""
+    told = {**keys, "among": compared.among, "against": compared.against}
+    prefix = prefix_of(keys) + compared.name + ": "
+    into.notes += [prefix + note for note in _cautions(compared, request)]
+    undefined: set[str] = set()
+    alike: set[str] = set()
+    samples = Samples(compared.panel.cluster, request.draws, request.seed)
+    for family in families(compared, request.coefficients, weightings, request.alpha):
+        estimate, replicates = samples.replicate(family.statistics, family.draw)
+        lower, upper = percentile_limits(estimate, replicates, request.alpha)
+        own = _analytical(family, estimate, compared, request.alpha)
+        for at, (name, weights, raters) in enumerate(family.keys):
+            row = {**told, "estimate": estimate[at], "boot_lower": lower[at], "boot_upper": upper[at]}
+            if weights == "variance":
+                into.variances.append({**row, "component": name, "share": estimate[at] / _total(estimate)})
+                continue
+            if np.isnan(estimate[at]):
+                undefined.add(name)
+            elif len(replicates) and np.isnan(replicates[:, at]).mean() > UNDEFINED:
+                share = np.isnan(replicates[:, at]).mean()
+                into.notes.append(f"{prefix}{name} has no value in {share:.0%} of the bootstrap samples.")
+            elif np.isnan(lower[at] if len(replicates) else own["lower"][at]):
+                alike.add(name)
+            row |= {"coefficient": name, "weights": weights, "raters": raters, **_counts(compared, name)}
+            into.rows.append(row | {column: values[at] for column, values in own.items()})
+        if len(family.keys) > len(VARIANCES) and family.keys[-1][1] == "variance":
+            into.plans += _plans(estimate, replicates, told, request.alpha)
+    if alike:
+        names = listed([name for name in EVERY if name in alike], 20)
+        why = (
+            "every bootstrap sample gives the same value"
+            if request.draws
+            else "its standard error is 0 or unknown"
+        )
+        into.notes.append(f"{prefix}no interval of {names}: {why}.")
+    if not compared.panel.is_complete:
+        undefined.discard("kendall_w")  # said already
+    if undefined:
+        into.notes.append(prefix + _why_undefined(compared, [name for name in EVERY if name in undefined]))
+
+
+def _total(estimate: Floats) -> float:
+    return float(estimate[-len(VARIANCES) :].sum()) or np.nan
+
+
+def _cautions(compared: Comparison, request: Request) -> Iterator[str]:
+    """What readers should know before they read the numbers of a comparison."""
+    panel = compared.panel
+    if compared.other is not None:
+        return
+    single = int((~panel.pairable).sum())
+    if single:
+        yield f"{single:,} of {panel.n_items:,} items have one rating, and say nothing about agreement."
+    general = set(request.coefficients) & {*TWO_WAY, *GENERAL}
+    if panel.numeric and general and not is_crossed(panel):
+        yield "every rater rated one item, so that raters cannot be told from the residual."
+    if "kendall_w" in request.coefficients and panel.numeric and not panel.is_complete:
+        yield "Kendall's W needs every rater to rate every item, and is missing."
+    if "cohen" in request.coefficients and (shared := few_shared(panel)) is not None:
+        yield (
+            f"pairs of raters share few items (median {shared:g}), which biases the mean of their kappas, "
+            "and more so in bootstrap samples, which are left out; conger pools them."
+        )
+
+
+def _why_undefined(compared: Comparison, names: Sequence[str]) -> str:
+    panel = compared.panel
+    same = "all ratings are the same" if len(set(panel.category.tolist())) == 1 else ""
+    if compared.other is None and not panel.pairable.any():
+        same = "no item has two ratings"
+    return f"no value of {listed(names, 20)}" + (f", for {same}." if same else ".")
+
+
+def _analytical(family: Family, estimate: Floats, compared: Comparison, alpha: float) -> dict[str, Floats]:
+    nothing = np.full(len(estimate), np.nan)
+    made = {"std_error": nothing, "lower": nothing, "upper": nothing}
+    if family.influence is not None:
+        error, n_clusters = clustered_errors(family.influence, compared.panel.cluster)
+        error = np.where(np.isfinite(estimate) & (error > SAME), error, np.nan)
+        bounds = inference(
+            estimate, error, alpha, df=np.full(len(estimate), max(n_clusters - 1, 1)), support=CORRELATION
+        )
+        least = [SHARE[0] if name in SHARES else -np.inf for name, _, _ in family.keys]
+        made = {"std_error": error, "lower": np.maximum(bounds.lower, least), "upper": bounds.upper}
+    elif family.limits is not None:
+        made |= {"lower": family.limits[:, 0], "upper": family.limits[:, 1]}
+    return made
+
+
+def _counts(compared: Comparison, coefficient: str) -> dict[str, int]:
+    """Items that take part, and the judges and ratings of all items."""
+    panel, other = compared.panel, compared.other
+    if other is not None:
+        judges = len({*panel.raters, *other.raters})
+        return {
+            "n_items": panel.n_items,
+            "n_judges": judges,
+            "n_ratings": len(panel.item) + len(other.item),
+        }
+    paired = int(panel.pairable.sum()) if coefficient in CATEGORICAL else panel.n_items
+    return {"n_items": paired, "n_judges": panel.n_raters, "n_ratings": len(panel.item)}
+
+
+def _plans(
+    estimate: Floats, replicates: Floats, told: dict[str, Any], alpha: float
+) -> Iterator[dict[str, Any]]:
+    """Relative and absolute coefficients of the mean of other numbers of raters."""
+    variances, drawn = estimate[None, -3:], replicates[:, -3:]
+    for k in PLANS:
+        found = generalisability(variances, k)[0]
+        lower, upper = percentile_limits(found, generalisability(drawn, k), alpha)
+        for at, name in enumerate(GENERAL):
+            yield {
+                **told,
+                "coefficient": name,
+                "raters": k,
+                "estimate": found[at],
+                "boot_lower": lower[at],
+                "boot_upper": upper[at],
+            }
+
+
+def pair_tables(
+    ratings: Ratings,
+    cluster: Codes,
+    weightings: Sequence[Weighting],
+    keys: dict[str, str],
+    request: Request,
+    into: Gathered,
+) -> Iterator[pd.DataFrame]:
+    """Observed agreement and Cohen's kappa of every pair of judges, as far as they were asked for."""
+    kinds = [name for name in ("percent", "cohen") if name in request.coefficients]
+    if not kinds or len(ratings.judges) < 2:
+        return
+    if len(ratings.judges) > MOST_PAIRED:
+        into.notes.append(prefix_of(keys) + f"no table of pairs is made of {len(ratings.judges)} judges.")
+        return
+    panel = panel_of(ratings, cluster).rows(ratings.first_samples)
+    pairs = pairs_of(panel)
+    if not len(pairs.first):
+        return
+    names = np.array(panel.raters, dtype=object)
+    of = dict(zip(ratings.judges, ratings.kinds, strict=True))
+    kinds_of = np.array([of[name] for name in panel.raters], dtype=object)
+    for weighting in weightings:
+        for kind in kinds:
+            found = by_pair(pairs, weighting.matrix, kind)
+            error, clusters = errors_by_pair(found, pairs, panel.cluster)
+            error = np.where(error > SAME, error, np.nan)
+            bounds = inference(
+                found.estimate,
+                error,
+                request.alpha,
+                df=np.maximum(clusters - 1, 1),
+                support=SHARE if kind in SHARES else CORRELATION,
+            )
+            yield pd.DataFrame(
+                {
+                    **keys,
+                    "judge": names[pairs.first],
+                    "other": names[pairs.second],
+                    "judge_kind": kinds_of[pairs.first],
+                    "other_kind": kinds_of[pairs.second],
+                    "coefficient": kind,
+                    "weights": weighting.name,
+                    "estimate": found.estimate,
+                    "std_error": error,
+                    "lower": bounds.lower,
+                    "upper": bounds.upper,
+                    "n_items": found.n.astype(int),
+                }
+            )

@@ -1,0 +1,217 @@
+"""Correlations between dimensions within each group of raters, and which dimension goes with the main one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ...numerics.cluster_draws import (
+    EDGE,
+    FIXED_PEOPLE,
+    Interval,
+    draw_clusters,
+    few_clusters,
+    intervals,
+    without_spread,
+)
+from ...numerics.intervals import check_alpha, check_draws
+from ...numerics.multiplicity import adjusted
+from ...numerics.types import Floats
+from ...results import Result
+from ..items import names_of
+from ..ratings import HUMAN
+from .association import COEFFICIENTS, cells_of, correlation
+from .means import columns_of
+from .scores import OVERALL, Scores, item_scores, one_of, ordered, stratum_names
+
+HALO = (
+    "Both dimensions of an item are rated by the same people: what a rater brings to both raises these "
+    "correlations."
+)
+UNLIKE = (
+    "Of people the mean of several ratings is correlated, of a model its rating: noise lowers correlations "
+    "of single ratings more, and a difference from people holds that as well."
+)
+UNADJUSTED = "p is not adjusted for the number of rows; p_holm is, over all rows."
+
+
+def dimension_correlations(
+    judgments: pd.DataFrame,
+    items: pd.DataFrame | None = None,
+    *,
+    main: str | None = None,
+    by: str | Sequence[str] = (),
+    coefficient: str = "spearman",
+    dimensions: str | Sequence[str] | None = None,
+    cluster: str | None = None,
+    scale: Sequence[float] | None = None,
+    alpha: float = 0.05,
+    draws: int = 1000,
+    seed: int = 1,
+) -> Result:
+    """Correlate every two dimensions over items, for people together and for each model.
+
+    Parameters
+    ----------
+    judgments, items, dimensions, cluster, scale, alpha, draws, seed
+        As in `correlations`.
+    main : str, optional
+        The dimension whose correlates are compared; by default the last.
+    by : str or sequence of str
+        Columns whose combinations of levels are strata, besides all items together.
+    coefficient : {"spearman", "pearson", "kendall"}
+
+    Returns
+    -------
+    Result
+        ``group, *by, dimension, other, estimate, std_error, lower, upper, p, n_items, n_clusters``, each pair
+        once; ``p`` is unadjusted, ``p_holm`` adjusted over all rows. ``extra["main"]`` holds, for each group
+        and each other dimension, its correlation with the main one, ``rank`` by absolute value,
+        ``probability`` (share of bootstrap draws in which its absolute value is the largest), and its
+        difference from that of people (``difference, difference_lower, difference_upper``), whose means of
+        several ratings hold less noise than the one rating of a model.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame([("ann", "human", k, name, value) for name, values in
+    ...     {"wit": [0, 1, 2, 3], "fun": [0, 2, 1, 3], "clear": [3, 1, 2, 0]}.items()
+    ...     for k, value in enumerate(values)],
+    ...     columns=["judge_id", "judge_kind", "item_id", "dimension", "value"])
+    >>> made = dimension_correlations(table, main="fun", draws=20)
+    >>> made.extra["main"][["other", "estimate", "rank"]].round(1).values.tolist()
+    [['wit', 0.8, 2], ['clear', -1.0, 1]]
+    """
+    check_alpha(alpha)
+    check_draws(draws, seed)
+    by = names_of(by)
+    kind = one_of(coefficient, COEFFICIENTS, "coefficient")
+    made = item_scores(
+        judgments, items, columns=by, dimensions=dimensions, cluster=cluster, scale=scale, people=False
+    )
+    if len(made.dimensions) < 2:
+        raise InputError("judgments: there is one dimension; give at least two.")
+    chosen = made.dimensions[-1] if main is None else one_of(main, made.dimensions, "dimension")
+    weights = draw_clusters(made.n_clusters, draws, seed)
+    pairs = list(combinations(made.dimensions, 2))
+    strata = [((), np.ones(len(made.items), dtype=bool)), *(made.cells(by) if by else ())]
+    tables, mains = [], []
+    for level, inside in strata:
+        key = stratum_names(by, level)
+        drawn, rests_on = {}, {}
+        for group in made.groups:
+            complete, shared = _drawn(made, group, inside, pairs, kind, weights)
+            if complete.sum() == 0:
+                continue
+            counts = {"n_items": int(complete.sum()), "n_clusters": len(np.unique(made.cluster[complete]))}
+            tables.append(_rows({"group": group, **key}, pairs, shared, counts, alpha))
+            rests_on[group] = counts["n_clusters"]
+            drawn[group] = np.stack(
+                [shared[:, _place(pairs, chosen, name)] for name in _others(made, chosen)]
+            )
+        mains += [
+            _main(values, drawn.get(HUMAN), rests_on[group], alpha).assign(
+                group=group, **key, dimension=chosen, other=_others(made, chosen)
+            )
+            for group, values in drawn.items()
+        ]
+    if not mains:
+        raise InputError("judgments: no group rated an item on every dimension; name fewer in dimensions.")
+    keys = ["group", *by, "dimension", "other"]
+    table = pd.concat(mains, ignore_index=True)
+    table = table[[*keys, *(name for name in table.columns if name not in keys)]]
+    settings = {
+        "main": chosen, "by": by, "coefficient": kind, "cluster": cluster, "alpha": alpha,
+        "draws": draws, "seed": seed, "dimensions": list(made.dimensions),
+    }  # fmt: skip
+    every = ordered(pd.concat(tables, ignore_index=True), keys)
+    alike = without_spread(every.pop("alike"))
+    every.insert(list(every).index("p") + 1, "p_holm", adjusted(every["p"].to_numpy(dtype=float), "holm"))
+    unlike = [UNLIKE] if len(made.groups) > 1 and HUMAN in made.groups else []
+    notes = (HALO, *unlike, UNADJUSTED, FIXED_PEOPLE, *made.notes)
+    return Result(
+        every,
+        "dimension_correlations",
+        (*notes, *few_clusters(every["n_clusters"], draws), *alike, *_strongest(table, by)),
+        settings,
+        {"main": ordered(table, keys)},
+    )
+
+
+def _others(made: Scores, main: str) -> list[str]:
+    return [name for name in made.dimensions if name != main]
+
+
+def _place(pairs: Sequence[tuple[str, str]], main: str, other: str) -> int:
+    return next(k for k, pair in enumerate(pairs) if set(pair) == {main, other})
+
+
+def _drawn(
+    made: Scores,
+    group: str,
+    inside: np.ndarray,
+    pairs: Sequence[tuple[str, str]],
+    kind: str,
+    weights: Floats,
+) -> tuple[np.ndarray, Floats]:
+    """Items that a group rated on every dimension, shape (I,), and its correlations, shape (1 + B, pairs)."""
+    values = made.mean[:, made.groups.index(group)]
+    used = inside & np.isfinite(values).all(axis=0)
+    place = {name: k for k, name in enumerate(made.dimensions)}
+    columns = [
+        correlation(
+            kind,
+            cells_of(values[place[a], used], values[place[b], used], made.cluster[used], made.n_clusters),
+            weights,
+        )
+        for a, b in pairs
+    ]
+    return used, np.column_stack(columns)
+
+
+def _rows(
+    key: dict[str, str], pairs: Sequence[tuple[str, str]], drawn: Floats, counts: dict[str, int], alpha: float
+) -> pd.DataFrame:
+    found = intervals(drawn, alpha, correlation=True, clusters=counts["n_clusters"])
+    named = pd.DataFrame(pairs, columns=["dimension", "other"])
+    numbers = pd.DataFrame({**columns_of(found), "p": found.p, "alike": found.alike})
+    return pd.concat([pd.DataFrame([key] * len(pairs)), named, numbers], axis=1).assign(**counts)
+
+
+def _main(drawn: Floats, people: Floats | None, n_clusters: int, alpha: float) -> pd.DataFrame:
+    """Correlates of the main dimension, ``drawn`` of shape (others, 1 + B), beside those of people."""
+    found = intervals(drawn.T, alpha, correlation=True, clusters=n_clusters)
+    filled = np.where(np.isfinite(drawn), np.abs(drawn), -np.inf)
+    best = (filled[:, 1:] == filled[:, 1:].max(axis=0)) & np.isfinite(filled[:, 1:])
+    share = np.full(len(drawn), np.nan)
+    if best.shape[1]:
+        share = (best / np.maximum(best.sum(axis=0), 1)).mean(axis=1)
+    rank = (-filled[:, 0]).argsort(kind="stable").argsort() + 1
+    frame = pd.DataFrame({**columns_of(found), "rank": rank, "probability": share})
+    apart = _difference(drawn, people, n_clusters, alpha)
+    return frame.assign(difference=apart.estimate, difference_lower=apart.lower, difference_upper=apart.upper)
+
+
+def _difference(drawn: Floats, people: Floats | None, n_clusters: int, alpha: float) -> Interval:
+    if people is None or drawn is people:
+        nothing = np.full(len(drawn), np.nan)
+        return Interval(nothing, nothing, nothing, nothing, nothing, nothing > 0)
+    return intervals(np.clip(drawn, -EDGE, EDGE).T - people.T, alpha, clusters=n_clusters)
+
+
+def _strongest(table: pd.DataFrame, by: Sequence[str]) -> list[str]:
+    overall = table[(table[list(by)] == OVERALL).all(axis=1)] if by else table
+    first = overall[overall["rank"] == 1]
+    shares = [
+        "" if np.isnan(share) else f"; strongest in {share:.0%} of bootstrap draws"
+        for share in first["probability"]
+    ]
+    return [
+        f"{row.group}: {row.other} goes most with {row.dimension}, by absolute value "
+        f"({row.estimate:.2f}{share})."
+        for row, share in zip(first.itertuples(), shares, strict=True)
+    ]

@@ -1,0 +1,275 @@
+"""Do ratings recover the order of tiers within a topic? Ties are counted, not hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import factorial
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import as_text, listed
+
+from ...numerics.cluster_draws import FIXED_PEOPLE, draw_clusters, few_clusters, intervals
+from ...numerics.intervals import check_alpha, check_draws
+from ...numerics.multiplicity import adjusted
+from ...numerics.types import Codes, Floats
+from ...results import Result
+from ..items import ranks
+from ..ratings import HUMAN, Ratings
+from .means import columns_of, orders_of, share_limits, shuffled_p
+from .scores import Scores, item_scores, ordered
+
+ONE_PERSON = "one person"
+PICKS = 200
+TIES = ("wrong", "split", "right")
+QUANTITIES = ("complete_order", "ordered_pairs")
+NOTE = (
+    "Ties are counted as wrong, split (as if broken at random) or right; chance is what the same ratings "
+    "would score if the tiers of a topic were shuffled, and p is how rarely such shuffles score as far off. "
+    "p is not adjusted for the number of rows; p_holm is, over all rows with the same rule for ties."
+)
+SINGLE = (
+    "Rows of 'one person' are of single ratings, one for each response; where people rated different "
+    "responses of a topic, these are by different people."
+)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Scores of T topics, each for ties counted as wrong, split and right.
+
+    Attributes
+    ----------
+    order, order_chance : ndarray, shape (3, T)
+        Whether the tiers of a topic are in order (split: how probable that is when ties are broken at
+        random), and its mean over all assignments of the topic's ratings to tiers.
+    pairs, pairs_chance : ndarray, shape (3, T)
+        The same for the share of its pairs of tiers.
+    tied : ndarray, shape (T,)
+        Share of pairs with equal ratings.
+    """
+
+    order: Floats
+    order_chance: Floats
+    pairs: Floats
+    pairs_chance: Floats
+    tied: Floats
+
+    def of(self, quantity: str) -> tuple[Floats, Floats]:
+        """Scores and chance of one of ``QUANTITIES``, shape (3, T) each."""
+        if quantity == QUANTITIES[0]:
+            return self.order, self.order_chance
+        return self.pairs, self.pairs_chance
+
+
+def tier_accuracy(
+    judgments: pd.DataFrame,
+    items: pd.DataFrame | None = None,
+    *,
+    levels: Sequence[str],
+    column: str,
+    within: str,
+    dimension: str | None = None,
+    dimensions: str | Sequence[str] | None = None,
+    scale: Sequence[float] | None = None,
+    alpha: float = 0.05,
+    draws: int = 1000,
+    seed: int = 1,
+) -> Result:
+    """Score how often ratings put the tiers of a topic in their order.
+
+    Parameters
+    ----------
+    judgments, items
+        As in `means`.
+    levels : sequence of str
+        Tiers, the best first.
+    column : str
+        Column of items that holds them.
+    within : str
+        Column of the topics, or whatever tiers are ordered within; intervals resample topics.
+    dimension : str, optional
+        One dimension; shorthand for ``dimensions=[dimension]``.
+    dimensions, scale, alpha, draws, seed
+        As in `means`.
+
+    Returns
+    -------
+    Result
+        ``dimension, judge, quantity, ties, estimate, std_error, lower, upper, chance, excess, excess_lower,
+        excess_upper, p, p_holm, tied, n_topics``. Judges are each model, ``human`` (the mean of the panel),
+        and ``one person``: single ratings, one for each response, drawn from the first ratings by its raters
+        200 times and averaged, by different people where these did not rate whole topics. ``quantity`` is
+        ``complete_order`` or ``ordered_pairs``; ``tied`` is the share of pairs with equal ratings. Limits are
+        Wilson's with the bootstrap error. ``p`` tests the excess over ``chance`` by shuffling the tiers
+        within topics 19,999 times (two-sided, unadjusted; of ordered pairs the same however ties count);
+        ``p_holm`` is adjusted over all rows with the same ``ties``. Topics with a tier that a judge did not
+        rate are left out for that judge.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"judge_id": ["ann"] * 3 + ["gpt"] * 3, "judge_kind": ["human"] * 3 +
+    ...     ["model"] * 3, "item_id": list("abc") * 2, "value": [3, 2, 1, 3, 3, 1], "topic_id": "t",
+    ...     "tier": ["high", "mid", "low"] * 2})
+    >>> made = tier_accuracy(table, column="tier", within="topic_id", levels=["high", "mid", "low"],
+    ...     draws=5).frame
+    >>> made[made["judge"] == "gpt"][["quantity", "ties", "estimate"]].round(2).values.tolist()
+    ... # doctest: +NORMALIZE_WHITESPACE
+    [['complete_order', 'wrong', 0.0], ['complete_order', 'split', 0.5], ['complete_order', 'right', 1.0],
+     ['ordered_pairs', 'wrong', 0.67], ['ordered_pairs', 'split', 0.83], ['ordered_pairs', 'right', 1.0]]
+    """
+    check_alpha(alpha)
+    check_draws(draws, seed)
+    if len(set(levels)) < 2 or len(set(levels)) != len(levels):
+        raise InputError(f"levels names {listed(levels) or 'nothing'}; give at least two tiers, each once.")
+    chosen = [dimension] if dimension is not None else dimensions
+    made = item_scores(
+        judgments,
+        items,
+        columns=[column, within],
+        dimensions=chosen,
+        cluster=within,
+        scale=scale,
+        people=False,
+    )
+    place = tier_items(made, column, levels)
+    weights = draw_clusters(made.n_clusters, draws, seed)
+    rows, notes = [], [NOTE, SINGLE, FIXED_PEOPLE, *made.notes]
+    for d, name in enumerate(made.dimensions):
+        for g, group in enumerate(made.groups):
+            values = np.where(place >= 0, made.mean[d, g][place], np.nan)
+            rows += _rows({"dimension": name, "judge": group}, values[None], weights, alpha, seed)
+            if group == HUMAN:
+                picked = picked_ratings(made.ratings[d], made.row, len(made.items), PICKS, seed)
+                single = np.where(place >= 0, picked[:, place], np.nan)
+                rows += _rows({"dimension": name, "judge": ONE_PERSON}, single, weights, alpha, seed)
+    if not rows:
+        raise InputError(
+            f"judgments: nobody rated every tier ({listed(levels)}) of one '{within}'; collect more, or name "
+            "fewer levels."
+        )
+    lacking = int((place < 0).any(axis=1).sum())
+    if lacking:
+        notes.append(f"{lacking:,} of {len(place):,} topics lack a tier and are left out.")
+    keys = ["dimension", "judge", "quantity", "ties"]
+    frame = ordered(pd.DataFrame(rows), keys)
+    holm = frame.groupby("ties", observed=True)["p"].transform(lambda p: adjusted(p.to_numpy(), "holm"))
+    frame.insert(list(frame).index("p") + 1, "p_holm", holm)
+    notes += few_clusters(frame["n_topics"], draws)
+    settings = {
+        "column": column, "levels": list(levels), "within": within, "alpha": alpha, "draws": draws,
+        "seed": seed, "picks": PICKS,
+    }  # fmt: skip
+    return Result(frame, "tier_accuracy", tuple(notes), settings)
+
+
+def tier_items(made: Scores, column: str, levels: Sequence[str]) -> Codes:
+    """Position of the item of each topic and tier, shape (T, tiers); -1 where there is none."""
+    there = as_text(made.strata[column])
+    place = np.full((made.n_clusters, len(levels)), -1, dtype=np.int64)
+    for k, level in enumerate(levels):
+        at = np.flatnonzero((there == level).fillna(False).to_numpy(dtype=bool))
+        if not len(at):
+            raise InputError(
+                f"items: no judged item has '{level}' in column '{column}'; there are "
+                f"{listed(there.dropna().unique())}."
+            )
+        topic = made.cluster[at]
+        if len(np.unique(topic)) < len(topic):
+            twice = topic[pd.Series(topic).duplicated().to_numpy(dtype=bool)][0]
+            first, second = (made.items[k] for k in at[topic == twice][:2])
+            raise InputError(
+                f"items: '{first}' and '{second}' are both '{level}' of the same topic; keep one of them."
+            )
+        place[topic, k] = at
+    return place
+
+
+def score_order(values: Floats) -> Scored:
+    """Score ratings of the tiers of T topics, ``values`` of shape (R, T, tiers), averaged over R."""
+    n_tiers = values.shape[2]
+    weak = (np.diff(values, axis=2) <= 0).all(axis=2)
+    strict = (np.diff(values, axis=2) < 0).all(axis=2)
+    shared = _orders_of_ties(values)
+    distinct = shared == 1
+    orders = factorial(n_tiers)
+    order = np.stack([strict, weak / shared, weak]).mean(axis=1)
+    order_chance = np.stack([distinct / orders, np.full(shared.shape, 1 / orders), shared / orders])
+    first, second = np.triu_indices(n_tiers, 1)
+    gap = values[:, :, first] - values[:, :, second]
+    won, tied = (gap > 0).mean(axis=2), (gap == 0).mean(axis=2)
+    pairs = np.stack([won, won + tied / 2, won + tied]).mean(axis=1)
+    pairs_chance = np.stack([(1 - tied) / 2, np.full(tied.shape, 0.5), (1 + tied) / 2])
+    return Scored(order, order_chance.mean(axis=1), pairs, pairs_chance.mean(axis=1), tied.mean(axis=0))
+
+
+def _orders_of_ties(values: Floats) -> Floats:
+    """Number of orders that breaking the ties of each topic could give, shape (R, T)."""
+    ranked = np.sort(values, axis=2)
+    run = np.ones(values.shape[:2])
+    product = np.ones(values.shape[:2])
+    for k in range(1, values.shape[2]):
+        run = np.where(ranked[:, :, k] == ranked[:, :, k - 1], run + 1, 1)
+        product = product * run
+    return product
+
+
+def picked_ratings(ratings: Ratings, row: dict[str, int], n_items: int, picks: int, seed: int) -> Floats:
+    """One human rating of each item, drawn ``picks`` times, shape (picks, n_items); NaN where none is.
+
+    Of a person who rated an item several times the first rating can be drawn. Draws depend on the names of
+    items and people, not on the order of rows.
+    """
+    human = ratings.is_human & ratings.first_samples
+    at = np.array([row[name] for name in ratings.items])[ratings.item][human]
+    order = np.lexsort((np.array(ratings.judges)[ratings.judge[human]], at))
+    value, count = ratings.value[human][order], np.bincount(at, minlength=n_items)
+    start = count.cumsum() - count
+    rng = np.random.default_rng(seed)
+    uniform = rng.random((picks, n_items))[:, ranks(list(row))]
+    drawn = start + np.floor(uniform * count).astype(np.int64)
+    return np.where(count > 0, value[np.minimum(drawn, len(value) - 1)], np.nan)
+
+
+def _rows(
+    keys: dict[str, object], values: Floats, weights: Floats, alpha: float, seed: int
+) -> list[dict[str, object]]:
+    """Rows of a judge, of the topics in which ``values``, shape (R, T, tiers), are all there."""
+    used = np.isfinite(values[0]).all(axis=1)
+    if not used.any():
+        return []
+    n_topics, w = int(used.sum()), weights[:, used]
+    shuffled = [score_order(values[:, used][:, :, order]) for order in orders_of(values.shape[2], seed)]
+    total = w.sum(axis=1)[:, None]
+    rows: list[dict[str, object]] = []
+    for quantity in QUANTITIES:
+        p = shuffled_p(np.stack([one.of(quantity)[0] for one in shuffled]), seed)
+        score, chance = shuffled[0].of(quantity)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            drawn, null = w @ score.T / total, w @ chance.T / total
+        found, excess = (
+            intervals(values_of, alpha, clusters=n_topics) for values_of in (drawn, drawn - null)
+        )
+        error, apart = (np.where(one.alike, 0.0, one.std_error) for one in (found, excess))
+        lower, upper = share_limits(found.estimate, error, n_topics, alpha)
+        least, most = share_limits(found.estimate, apart, n_topics, alpha)
+        numbers = pd.DataFrame(columns_of(found)).assign(
+            lower=lower,
+            upper=upper,
+            chance=null[0],
+            excess=excess.estimate,
+            excess_lower=least - null[0],
+            excess_upper=most - null[0],
+            p=p,
+            tied=shuffled[0].tied.mean(),
+        )
+        rows += [
+            {**keys, "quantity": quantity, "ties": ties}
+            | {str(name): number for name, number in numbers.iloc[k].items()}
+            | {"n_topics": n_topics}
+            for k, ties in enumerate(TIES)
+        ]
+    return rows

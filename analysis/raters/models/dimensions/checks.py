@@ -1,0 +1,188 @@
+"""Whether the model of dimensions, fitted or from its priors, could have made the ratings.
+
+Compared are shares of ratings and plain correlations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ....numerics.types import Codes, Floats
+from ..checks import statistic_check
+from ..predictive import with_predictive
+from .data import GroupRatings
+from .priors import Parameters
+from .sampler import GroupDraws
+
+REPLICATIONS = 100
+JITTER = 1e-12  # keeps correlation matrices that are singular but for rounding in one piece
+
+
+@dataclass(frozen=True)
+class GroupCheck:
+    """Ratings that the model makes for one group, beside those that were given.
+
+    Attributes
+    ----------
+    made : ndarray of int, shape (R, D, n)
+        Positions of replicated ratings, -1 where the group has none.
+    table : DataFrame
+        ``group, statistic, dimension, other_dimension, value, observed, expected, lower, upper, tail``.
+    """
+
+    made: NDArray[np.int16]
+    table: pd.DataFrame
+
+
+def simulate_ratings_of(
+    rng: np.random.Generator,
+    data: GroupRatings,
+    within: Floats,
+    between: Floats | None,
+    spread: Floats | None,
+    cut: Floats,
+    beta: Floats,
+) -> Codes:
+    """Make ratings of fresh items by fresh judges in the group's design."""
+    size, n = data.y.shape
+    latent = (data.x @ beta)[data.item] + _normals(rng, within, n)
+    if between is not None:
+        latent += _normals(rng, between, data.n_items)[data.item]
+    if spread is not None:
+        latent += _normals(rng, spread, data.n_judges)[data.judge]
+    y = np.stack([np.searchsorted(cut[d, : data.n_cuts[d]], latent[:, d]) for d in range(size)])
+    return np.where(data.y < 0, -1, y)
+
+
+def some_draws(data: GroupRatings, drawn: GroupDraws, rng: np.random.Generator) -> Parameters:
+    """At most ``REPLICATIONS`` draws of the posterior, at random."""
+    chains, draws = drawn.within.shape[:2]
+    chosen = rng.choice(chains * draws, min(REPLICATIONS, chains * draws), replace=False)
+    at = np.divmod(chosen, draws)
+    return Parameters(
+        within=drawn.within[at],
+        between=drawn.between[at] if data.has_items else None,
+        spread=drawn.spread[at] if data.has_judges else None,
+        cut=drawn.cut[at],
+        beta=drawn.beta[at],
+    )
+
+
+def check_group(
+    data: GroupRatings, parameters: Parameters, rng: np.random.Generator, alpha: float
+) -> GroupCheck:
+    """Compare ratings with those made at R draws of the parameters, from the posterior or the priors.
+
+    Statistics are, for each dimension, the share of each rating ("share"); for each pair, Pearson's
+    correlation of single ratings ("ratings") and, where items have several, of item means ("item means").
+    """
+    made = np.empty((len(parameters.within), *data.y.shape), dtype=np.int16)
+    for r in range(len(made)):
+        made[r] = simulate_ratings_of(
+            rng,
+            data,
+            parameters.within[r],
+            None if parameters.between is None else parameters.between[r],
+            None if parameters.spread is None else parameters.spread[r],
+            parameters.cut[r],
+            parameters.beta[r],
+        )
+    again = np.array([_statistics(data, one) for one in made])
+    keys, seen = _names(data), _statistics(data, data.y)
+    table = statistic_check(
+        {str(k): float(value) for k, value in enumerate(seen)},
+        {str(k): column for k, column in enumerate(again.T)},
+        alpha,
+    )
+    return GroupCheck(made, pd.concat([keys, table.drop(columns="statistic")], axis=1))
+
+
+def with_checks(
+    draws: Any,
+    groups: Sequence[GroupRatings],
+    dimensions: Sequence[str],
+    fitted: Sequence[GroupCheck],
+    prior: Sequence[GroupCheck],
+) -> Any:
+    """Add the ratings that were given, and those that the model and its priors make, to the draws."""
+    coords = {
+        "dimension": list(dimensions),
+        "group_of_rating": (
+            "rating",
+            np.concatenate([np.repeat(one.group, one.n_ratings) for one in groups]),
+        ),
+        "judge_of_rating": ("rating", np.concatenate([np.array(one.judges)[one.judge] for one in groups])),
+        "item_of_rating": ("rating", np.concatenate([np.array(one.items)[one.item] for one in groups])),
+    }
+    every: list[list[NDArray[Any]]] = [
+        [one.y for one in groups],
+        [one.made for one in fitted],
+        [one.made for one in prior],
+    ]
+    observed, made, alone = (
+        np.concatenate([_valued(data, one, dimensions) for data, one in zip(groups, codes, strict=True)], -2)
+        for codes in every
+    )
+    return with_predictive(draws, observed, made, alone, ("rating", "dimension"), coords)
+
+
+def _valued(data: GroupRatings, codes: NDArray[Any], dimensions: Sequence[str]) -> NDArray[np.float32]:
+    """Ratings (..., n, all dimensions) from their positions (..., D, n); missing where there are none."""
+    found = np.full((*codes.shape[:-2], data.n_ratings, len(dimensions)), np.nan, dtype=np.float32)
+    for d, (name, used) in enumerate(zip(data.dimensions, data.values, strict=True)):
+        values = np.array([*used, np.nan], dtype=np.float32)
+        found[..., list(dimensions).index(name)] = values[codes[..., d, :]]
+    return found
+
+
+def _normals(rng: np.random.Generator, cov: Floats, n: int) -> Floats:
+    sd = np.sqrt(np.diagonal(cov))
+    root = np.linalg.cholesky(cov / np.outer(sd, sd) + JITTER * np.eye(len(cov)))
+    found: Floats = rng.standard_normal((n, len(cov))) @ root.T * sd
+    return found
+
+
+def _names(data: GroupRatings) -> pd.DataFrame:
+    rows: list[tuple[str | float | None, ...]] = [
+        (data.group, "share", name, None, value)
+        for name, used in zip(data.dimensions, data.values, strict=True)
+        for value in used
+    ]
+    kinds = ["ratings", "item means"] if data.has_items else ["ratings"]
+    pairs = list(combinations(data.dimensions, 2))
+    rows += [(data.group, kind, a, b, None) for kind in kinds for a, b in pairs]
+    return pd.DataFrame(rows, columns=["group", "statistic", "dimension", "other_dimension", "value"])
+
+
+def _statistics(data: GroupRatings, y: NDArray[Any]) -> Floats:
+    found: list[float] = []
+    for d, used in enumerate(data.values):
+        count = np.bincount(y[d][y[d] >= 0], minlength=len(used))
+        found += list(count / count.sum())
+    ratings = [
+        np.where(y[d] >= 0, np.array(used)[np.maximum(y[d], 0)], np.nan) for d, used in enumerate(data.values)
+    ]
+    scores = [ratings]
+    if data.has_items:
+        scores.append([_item_means(data, column) for column in ratings])
+    for columns in scores:
+        for a, b in combinations(columns, 2):
+            both = ~np.isnan(a) & ~np.isnan(b)
+            x, z = a[both], b[both]
+            flat = both.sum() < 3 or np.ptp(x) == 0 or np.ptp(z) == 0
+            found.append(np.nan if flat else float(np.corrcoef(x, z)[0, 1]))
+    return np.array(found)
+
+
+def _item_means(data: GroupRatings, column: Floats) -> Floats:
+    there = ~np.isnan(column)
+    total = np.bincount(data.item[there], column[there], minlength=data.n_items)
+    count = np.bincount(data.item[there], minlength=data.n_items)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)

@@ -1,0 +1,249 @@
+"""Ratings on several dimensions as the arrays of the model: one row a rating, one column a dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import as_text, did_you_mean, listed
+from conjury.inference.tables.schema import require_columns
+
+from ....numerics.types import Codes, Floats
+from ...ratings import HUMAN, Ratings, read_ratings
+
+KEYS = ["judge", "item", "sample"]
+REPEATED = 20  # items with two or more ratings from which effects of items can be told from the rest
+
+
+@dataclass(frozen=True)
+class GroupRatings:
+    """n ratings of I items by the J judges of one group, each on up to D dimensions.
+
+    Attributes
+    ----------
+    group : str
+        "human" or the panel of people, or the model.
+    human : bool
+    dimensions : tuple of str, length D
+        Those on which the group's ratings differ.
+    y : ndarray, shape (D, n)
+        Position of the rating among ``values`` of the dimension, -1 where it is missing.
+    values : tuple of tuple of float, length D
+        Ratings that the group uses, in rising order.
+    item, judge : ndarray, shape (n,)
+        Positions.
+    x : ndarray, shape (I, C)
+        Covariates of items, each with mean 0.
+    terms : tuple of str, length C
+    items : tuple of str, length I
+    judges : tuple of str, length J
+    n_repeated : int
+        Items with two or more ratings.
+    """
+
+    group: str
+    human: bool
+    dimensions: tuple[str, ...]
+    y: Codes
+    values: tuple[tuple[float, ...], ...]
+    item: Codes
+    judge: Codes
+    x: Floats
+    terms: tuple[str, ...]
+    items: tuple[str, ...]
+    judges: tuple[str, ...]
+    n_repeated: int
+
+    @property
+    def n_items(self) -> int:
+        """I."""
+        return len(self.items)
+
+    @property
+    def n_judges(self) -> int:
+        """J."""
+        return len(self.judges)
+
+    @property
+    def n_ratings(self) -> int:
+        """Rows: a judge's ratings of an item on all dimensions are one."""
+        return len(self.item)
+
+    @property
+    def has_items(self) -> bool:
+        """Whether what ratings of one item share can be told from what is each rating's own."""
+        return self.n_repeated >= REPEATED
+
+    @property
+    def has_judges(self) -> bool:
+        """Whether there are severities of several judges."""
+        return self.n_judges > 1
+
+    @property
+    def n_cuts(self) -> Codes:
+        """Cut-points of each dimension, shape (D,)."""
+        return np.array([len(used) - 1 for used in self.values], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class DimensionData:
+    """Groups, people first, and what was left out: ``left_out`` has ``group, dimension, reason``."""
+
+    groups: tuple[GroupRatings, ...]
+    dimensions: tuple[str, ...]
+    left_out: pd.DataFrame
+    notes: tuple[str, ...]
+
+
+def dimension_data(
+    judgments: pd.DataFrame,
+    dimensions: Sequence[str] | None = None,
+    covariates: Sequence[str] = (),
+    scale: Sequence[float] | None = None,
+) -> DimensionData:
+    """Bring judgments on several dimensions into arrays, group by group."""
+    require_columns(judgments, ["dimension"], "judgments")
+    known = [str(name) for name in as_text(judgments["dimension"]).dropna().unique()]
+    names = known if dimensions is None else [str(name) for name in dimensions]
+    if len(set(names)) < 2:
+        raise InputError(
+            f"There is one dimension ({listed(names)}); correlations need two or more, rater_model takes one."
+        )
+    read = {name: read_ratings(judgments, dimension=name, scale=scale) for name in dict.fromkeys(names)}
+    for name, ratings in read.items():
+        if not ratings.numeric:
+            raise InputError(f"Ratings of '{name}' are labels ({listed(ratings.categories)}), not numbers.")
+    notes = list(dict.fromkeys(f"{n}: {note}" for n, r in read.items() for note in r.notes))
+    wide, about = _wide(read)
+    wide, about = _first_samples_of_people(wide, about, notes)
+    order = _groups_in_order(about)
+    design, terms = _covariates(judgments, covariates, about)
+    groups, lost = [], []
+    for name in order:
+        rows = (about["group"] == name).to_numpy(dtype=bool)
+        made, left = _group(name, wide[rows], about[rows], design, terms)
+        lost += left
+        if made is not None:
+            groups.append(made)
+    left_out = pd.DataFrame(lost, columns=["group", "dimension", "reason"])
+    notes += [f"{row.group}, {row.dimension}: {row.reason}" for row in left_out.itertuples()]
+    if not groups:
+        raise InputError(
+            "No group of judges has ratings that differ on two dimensions; there is nothing to model."
+        )
+    return DimensionData(tuple(groups), tuple(read), left_out, tuple(notes))
+
+
+def _wide(read: dict[str, Ratings]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Values, one column a dimension, and judge, item, sample, kind and group of the same rows."""
+    tables = [
+        ratings.frame.set_index(KEYS)[["value", "kind", "group"]].assign(dimension=name)
+        for name, ratings in read.items()
+    ]
+    long = pd.concat(tables).reset_index()
+    about = long.drop_duplicates(KEYS)[[*KEYS, "kind", "group"]].reset_index(drop=True)
+    rows = pd.MultiIndex.from_frame(about[KEYS])
+    wide = pd.DataFrame(
+        {
+            name: ratings.frame.set_index(KEYS)["value"].reindex(rows).to_numpy(dtype=float)
+            for name, ratings in read.items()
+        }
+    )
+    return wide, about
+
+
+def _first_samples_of_people(
+    wide: pd.DataFrame, about: pd.DataFrame, notes: list[str]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Keep a person's first rating of an item: a second one is not the view of somebody else."""
+    order = about["sample"].argsort(kind="stable")
+    repeated = about.iloc[order].duplicated(["judge", "item"]).sort_index().to_numpy(dtype=bool)
+    dropped = repeated & (about["kind"] == HUMAN).to_numpy(dtype=bool)
+    if dropped.any():
+        notes.append(f"{int(dropped.sum()):,} repeated ratings of an item by the same person are left out.")
+    return wide[~dropped].reset_index(drop=True), about[~dropped].reset_index(drop=True)
+
+
+def _groups_in_order(about: pd.DataFrame) -> list[str]:
+    human = (about["kind"] == HUMAN).to_numpy(dtype=bool)
+    return [*map(str, about["group"][human].unique()), *map(str, about["group"][~human].unique())]
+
+
+def _group(
+    name: str, wide: pd.DataFrame, about: pd.DataFrame, design: pd.DataFrame, terms: tuple[str, ...]
+) -> tuple[GroupRatings | None, list[tuple[str, str, str]]]:
+    kept, y, values, left = [], [], [], []
+    for dimension in wide:
+        column = wide[dimension].to_numpy(dtype=float)
+        used = np.unique(column[~np.isnan(column)])
+        if len(used) < 2:
+            reason = "no ratings." if not len(used) else (
+                f"every rating is {used[0]:g}, so nothing goes with it; the dimension is left out here."
+            )  # fmt: skip
+            left.append((name, str(dimension), reason))
+            continue
+        kept.append(str(dimension))
+        values.append(tuple(float(value) for value in used))
+        y.append(np.where(np.isnan(column), -1, np.searchsorted(used, column)))
+    if len(kept) < 2:
+        told = "fewer than two dimensions have ratings that differ; the group is left out."
+        return None, [*left, *((name, dimension, told) for dimension in kept)]
+    codes = np.stack(y).astype(np.int64)
+    rated = (codes >= 0).any(axis=0)
+    item, items = pd.factorize(about["item"].to_numpy()[rated])
+    judge, judges = pd.factorize(about["judge"].to_numpy()[rated])
+    x = design.loc[items].to_numpy(dtype=float) if terms else np.zeros((len(items), 0))
+    made = GroupRatings(
+        group=name,
+        human=bool((about["kind"] == HUMAN).iloc[0]),
+        dimensions=tuple(kept),
+        y=codes[:, rated],
+        values=tuple(values),
+        item=item.astype(np.int64),
+        judge=judge.astype(np.int64),
+        x=x - x.mean(axis=0),
+        terms=terms,
+        items=tuple(str(name) for name in items),
+        judges=tuple(str(name) for name in judges),
+        n_repeated=int((np.bincount(item) > 1).sum()),
+    )
+    return made, left
+
+
+def _covariates(
+    judgments: pd.DataFrame, covariates: Sequence[str], about: pd.DataFrame
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Design matrix of items: numbers standardised, other columns as levels against their first."""
+    first = judgments.assign(item=as_text(judgments["item_id"])).drop_duplicates("item").set_index("item")
+    first = first.loc[list(about["item"].unique())]
+    columns: dict[str, Floats] = {}
+    for name in covariates:
+        if name not in first:
+            raise InputError(
+                f"There is no column '{name}'{did_you_mean(name, [str(c) for c in first.columns])} in the "
+                "judgments or items; add it, or leave the covariate out."
+            )
+        column = first[name]
+        missing = column.isna().to_numpy(dtype=bool)
+        if missing.any():
+            raise InputError(
+                f"Covariate '{name}' is missing for item '{first.index[missing][0]}' "
+                f"(and {int(missing.sum()) - 1} more); fill it in."
+            )
+        if column.nunique() < 2:
+            raise InputError(f"Covariate '{name}' is '{column.iloc[0]}' for every item; leave it out.")
+        if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+            numbers = column.to_numpy(dtype=float)
+            columns[name] = (numbers - numbers.mean()) / numbers.std()
+            continue
+        categorical = isinstance(column.dtype, pd.CategoricalDtype)
+        text = as_text(column)
+        order = [str(level) for level in column.cat.categories] if categorical else sorted(text.unique())
+        present = [level for level in order if (text == level).any()]
+        for level in present[1:]:
+            columns[f"{name}={level}"] = np.asarray(text == level, dtype=float)
+    return pd.DataFrame(columns, index=first.index), tuple(columns)

@@ -1,0 +1,250 @@
+"""What draws of covariance matrices say: correlations, the strongest correlate, differences of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ....numerics.types import Codes, Floats
+from ..checks import convergence, posterior_table
+from .data import GroupRatings
+from .sampler import GroupDraws
+
+LEVELS = ("between", "within", "total")
+MANY_RATERS = 10  # below this, correlations of severities are little but their prior
+
+
+def correlations(cov: Floats) -> Floats:
+    """Correlation matrices of covariance matrices, shape (..., D, D).
+
+    Examples
+    --------
+    >>> correlations(np.array([[4.0, 1.0], [1.0, 1.0]])).tolist()
+    [[1.0, 0.5], [0.5, 1.0]]
+    """
+    sd = np.sqrt(np.diagonal(cov, axis1=-2, axis2=-1))
+    found: Floats = cov / (sd[..., :, None] * sd[..., None, :])
+    return found
+
+
+def levels_of(data: GroupRatings, drawn: GroupDraws) -> dict[str, Floats]:
+    """Correlation matrices by level, shape (chains, draws, D, D), as far as ratings identify them.
+
+    "between": of items' effects; "within": of residuals, one judge's single rating of an item around what
+    ratings of it share; "total": of ratings of different items by one judge, both together.
+    """
+    found = {}
+    if data.has_items:
+        found["between"] = correlations(drawn.between)
+        found["within"] = drawn.within
+        found["total"] = correlations(drawn.between + drawn.within)
+    else:
+        found["total"] = drawn.within
+    if data.has_judges and data.n_judges >= MANY_RATERS:
+        found["raters"] = correlations(drawn.spread)
+    return found
+
+
+def correlation_table(groups: Sequence[tuple[GroupRatings, GroupDraws]], alpha: float) -> pd.DataFrame:
+    """Every correlation, share of variance between items, and standard deviation of severities."""
+    parts = []
+    for data, drawn in groups:
+        rows: list[tuple[str | None, ...]] = []
+        values = []
+        for level, matrix in levels_of(data, drawn).items():
+            for a, b in combinations(range(len(data.dimensions)), 2):
+                rows.append((data.group, level, data.dimensions[a], data.dimensions[b], "correlation"))
+                values.append(matrix[..., a, b])
+        for d, name in enumerate(data.dimensions):
+            own = drawn.between[..., d, d]
+            if data.has_items:
+                rows.append((data.group, "between", name, None, "item_share"))
+                values.append(own / (1 + own))
+            if data.has_judges:
+                total = 1 + own if data.has_items else np.ones_like(own)
+                rows.append((data.group, "raters", name, None, "severity_sd"))
+                values.append(np.sqrt(drawn.spread[..., d, d] / total))
+        keys = pd.DataFrame(rows, columns=["group", "level", "dimension", "other_dimension", "quantity"])
+        table = posterior_table(keys, np.stack(values, axis=-1), alpha)
+        parts.append(table.assign(n_items=data.n_items, n_judges=data.n_judges, n_ratings=data.n_ratings))
+    return pd.concat(parts, ignore_index=True)
+
+
+def strongest_table(
+    groups: Sequence[tuple[GroupRatings, GroupDraws]], mains: Sequence[str], alpha: float
+) -> pd.DataFrame:
+    """Posterior probability of each dimension of being the strongest correlate of a main dimension."""
+    parts = []
+    for data, drawn in groups:
+        for level, matrix in levels_of(data, drawn).items():
+            for main, others, with_main in _with_mains(data, matrix, mains):
+                top = np.abs(with_main).argmax(axis=-1)
+                keys = pd.DataFrame(
+                    {"group": data.group, "level": level, "main": main, "dimension": list(others)}
+                )
+                keys["probability"] = [(top == k).mean() for k in range(len(others))]
+                parts.append(posterior_table(keys, with_main, alpha))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+def pair_table(
+    groups: Sequence[tuple[GroupRatings, GroupDraws]], mains: Sequence[str]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Joint probabilities of the strongest correlates of two groups, and the probability that they differ.
+
+    Posteriors of different groups are independent, so joint probabilities are products.
+    """
+    joint, differ = [], []
+    for (one, first), (two, second) in compared(groups):
+        for level in LEVELS:
+            a, b = levels_of(one, first).get(level), levels_of(two, second).get(level)
+            if a is None or b is None:
+                continue
+            of_two = {main: (names, rho) for main, names, rho in _with_mains(two, b, mains)}
+            for main, names, rho in _with_mains(one, a, mains):
+                if main not in of_two:
+                    continue
+                other_names, other_rho = of_two[main]
+                p = _shares_of_top(rho)
+                q = _shares_of_top(other_rho)
+                same = sum(p[names.index(n)] * q[other_names.index(n)] for n in names if n in other_names)
+                differ.append((one.group, two.group, level, main, 1 - same))
+                joint += [
+                    (one.group, two.group, level, main, x, y, p[i] * q[j])
+                    for i, x in enumerate(names)
+                    for j, y in enumerate(other_names)
+                ]
+    keys = ["group", "other_group", "level", "main"]
+    return (
+        pd.DataFrame(joint, columns=[*keys, "strongest", "other_strongest", "probability"]),
+        pd.DataFrame(differ, columns=[*keys, "probability"]),
+    )
+
+
+def difference_table(groups: Sequence[tuple[GroupRatings, GroupDraws]], alpha: float) -> pd.DataFrame:
+    """Correlations of one group less those of another at the same level."""
+    rows, values = [], []
+    for (one, first), (two, second) in compared(groups):
+        shared = [name for name in one.dimensions if name in two.dimensions]
+        for level in LEVELS:
+            a, b = levels_of(one, first).get(level), levels_of(two, second).get(level)
+            if a is None or b is None:
+                continue
+            for x, y in combinations(shared, 2):
+                mine = a[..., one.dimensions.index(x), one.dimensions.index(y)]
+                theirs = b[..., two.dimensions.index(x), two.dimensions.index(y)]
+                rows.append((one.group, two.group, level, x, y))
+                values.append(mine - theirs)
+    keys = ["group", "other_group", "level", "dimension", "other_dimension"]
+    if not rows:
+        return pd.DataFrame(columns=keys)
+    drawn = np.stack(values, axis=-1)
+    table = posterior_table(pd.DataFrame(rows, columns=keys), drawn, alpha)
+    return table.assign(probability_above=(drawn > 0).mean(axis=(0, 1)))
+
+
+def compared(
+    groups: Sequence[tuple[GroupRatings, GroupDraws]],
+) -> Iterator[tuple[tuple[GroupRatings, GroupDraws], tuple[GroupRatings, GroupDraws]]]:
+    """Pairs of groups to compare: people with people and with models; models where there are no people."""
+    people = any(data.human for data, _ in groups)
+    for one, two in combinations(groups, 2):
+        if one[0].human or not people:
+            yield one, two
+
+
+def posterior_data(
+    groups: Sequence[tuple[GroupRatings, GroupDraws]], dimensions: Sequence[str], settings: dict[str, Any]
+) -> Any:
+    """Draws as ArviZ data; missing where a group has no such dimension, effect or cut-point."""
+    from ..libraries import library
+
+    xarray = library("xarray")
+    chains, draws = groups[0][1].within.shape[:2]
+    size, width = len(dimensions), max(int(data.n_cuts.max()) for data, _ in groups)
+    arrays = {
+        name: np.full((chains, draws, len(groups), size, size), np.nan)
+        for name in ("within", "between", "severity")
+    }
+    cut = np.full((chains, draws, len(groups), size, width), np.nan)
+    terms = groups[0][0].terms
+    beta = np.full((chains, draws, len(groups), len(terms), size), np.nan)
+    for g, (data, drawn) in enumerate(groups):
+        at = np.array([list(dimensions).index(name) for name in data.dimensions])
+        _fill(arrays["within"][:, :, g], at, drawn.within)
+        if data.has_items:
+            _fill(arrays["between"][:, :, g], at, drawn.between)
+        if data.has_judges:
+            _fill(arrays["severity"][:, :, g], at, drawn.spread)
+        cut[:, :, g, :, : drawn.cut.shape[-1]][:, :, at] = drawn.cut
+        beta[:, :, g][..., at] = drawn.beta
+    axes = ("chain", "draw", "group", "dimension", "other_dimension")
+    variables = {name: (axes, values) for name, values in arrays.items()}
+    variables["cut"] = ((*axes[:4], "threshold"), cut)
+    if terms:
+        variables["covariate"] = (("chain", "draw", "group", "term", "dimension"), beta)
+    coords = {
+        "chain": range(chains),
+        "draw": range(draws),
+        "group": [data.group for data, _ in groups],
+        "dimension": list(dimensions),
+        "other_dimension": list(dimensions),
+        "threshold": range(1, width + 1),
+    } | ({"term": list(terms)} if terms else {})
+    table = xarray.Dataset(variables, coords, attrs=settings)
+    return xarray.DataTree.from_dict({"posterior": table})
+
+
+def _fill(target: Floats, at: Codes, drawn: Floats) -> None:
+    """Put matrices in the rows and columns ``at`` of larger ones."""
+    target[..., at[:, None], at] = drawn
+
+
+def parameter_table(groups: Sequence[tuple[GroupRatings, GroupDraws]]) -> pd.DataFrame:
+    """R-hat and effective sample sizes of what was sampled: ``parameter, rhat, ess_bulk, ess_tail``."""
+    names, values = [], []
+    for data, drawn in groups:
+        found = {"within": drawn.within}
+        if data.has_items:
+            found["between"] = drawn.between
+        if data.has_judges:
+            found["severity"] = drawn.spread
+        for name, matrix in found.items():
+            for a, b in combinations(range(len(data.dimensions)), 2):
+                names.append(f"{name}[{data.group}, {data.dimensions[a]}, {data.dimensions[b]}]")
+                values.append(matrix[..., a, b])
+            if name != "within":
+                for d, dimension in enumerate(data.dimensions):
+                    names.append(f"{name}[{data.group}, {dimension}, {dimension}]")
+                    values.append(matrix[..., d, d])
+        for d, dimension in enumerate(data.dimensions):
+            for k in range(int(data.n_cuts[d])):
+                names.append(f"cut[{data.group}, {dimension}, {k + 1}]")
+                values.append(drawn.cut[..., d, k])
+            for c, term in enumerate(data.terms):
+                names.append(f"covariate[{data.group}, {term}, {dimension}]")
+                values.append(drawn.beta[..., c, d])
+    told = pd.DataFrame({"parameter": names})
+    return pd.concat([told, convergence(np.stack(values, axis=-1))], axis=1)
+
+
+def _shares_of_top(with_main: Floats) -> Floats:
+    """Share of draws in which each of the last axis is greatest in absolute value."""
+    top = np.abs(with_main).argmax(axis=-1).ravel()
+    shares: Floats = np.bincount(top, minlength=with_main.shape[-1]) / top.size
+    return shares
+
+
+def _with_mains(
+    data: GroupRatings, matrix: Floats, mains: Sequence[str]
+) -> Iterator[tuple[str, list[str], Floats]]:
+    """For each main dimension that the group has: the others, and their correlations with it."""
+    for main in mains:
+        if main in data.dimensions:
+            at = data.dimensions.index(main)
+            others = [d for d in range(len(data.dimensions)) if d != at]
+            yield main, [data.dimensions[d] for d in others], matrix[..., at, :][..., others]

@@ -1,0 +1,1 @@
+"""The model of labels (Dawid and Skene)."""

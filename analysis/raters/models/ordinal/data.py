@@ -1,0 +1,391 @@
+"""Ratings as the arrays of the ordinal rater model: groups, strata, cells that items share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import as_text, did_you_mean, listed
+
+from ....numerics.types import Codes, Floats
+from ...ratings import HUMAN, Ratings
+from .shape import BUMPS
+
+FEW_PEOPLE = 10  # up to which a panel is small
+INFORMATIVE = {"severity": 8, "discrimination": 60}  # ratings that tell as much of a person as the panel does
+OF_FEW = {"severity": 8, "discrimination": 20}  # as does one of few people
+REPEATED = 20  # items rated more than once by a judge of a group, from which own effects are estimated
+RARE = 0.5  # share of the average below which a stratum is named
+
+
+@dataclass(frozen=True)
+class OrdinalData:
+    """n ratings of I items by J judges in G groups on K categories.
+
+    Groups of people come first; each model is a group of its own.
+
+    Attributes
+    ----------
+    judges : tuple of str, length J
+    groups : tuple of str, length G
+    n_panels : int
+        How many groups are of people.
+    group : ndarray, shape (J,)
+        Group of each judge.
+    categories : tuple of float, length K
+        Those that occur.
+    items : tuple of str, length I
+    levels : dict of str to tuple of str
+        Levels of each covariate.
+    effects : ndarray, shape (S, E)
+        Levels of covariates that hold in each stratum: one column a level, in the order of ``levels``.
+    stratum : ndarray, shape (I,)
+        Combination of levels that each item has.
+    judge, item, category, sample : ndarray, shape (n,)
+        Of each rating.
+    own : ndarray, shape (G,)
+        Whether a group's own effects of items are estimated, since its judges rated items repeatedly.
+    notes : tuple of str
+    """
+
+    judges: tuple[str, ...]
+    groups: tuple[str, ...]
+    n_panels: int
+    group: Codes
+    categories: tuple[float, ...]
+    items: tuple[str, ...]
+    levels: dict[str, tuple[str, ...]]
+    effects: Floats
+    stratum: Codes
+    judge: Codes
+    item: Codes
+    category: Codes
+    sample: Codes
+    own: NDArray[np.bool_]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_categories(self) -> int:
+        """K."""
+        return len(self.categories)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Groups that are models."""
+        return self.groups[self.n_panels :]
+
+    @property
+    def people(self) -> Codes:
+        """Positions of judges who are people."""
+        return np.flatnonzero(self.group < self.n_panels)
+
+    @cached_property
+    def size(self) -> Codes:
+        """Judges in each group, shape (G,)."""
+        return np.bincount(self.group, minlength=len(self.groups))
+
+    @cached_property
+    def first_samples(self) -> NDArray[np.bool_]:
+        """Whether a rating is the first of its judge and item, shape (n,)."""
+        units = pd.Series(self.sample).groupby([self.judge, self.item])
+        return np.asarray(self.sample == units.transform("min").to_numpy())
+
+    @cached_property
+    def share(self) -> Floats:
+        """Share of items in each stratum, shape (S,)."""
+        return np.bincount(self.stratum, minlength=len(self.effects)) / len(self.stratum)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """P pairs of judge and stratum, C cells, and I items, as ``ordinal_kernel.log_likelihood`` takes them.
+
+    Attributes
+    ----------
+    pair_judge, pair_stratum, pair_group : ndarray, shape (P,)
+    cell_start : ndarray, shape (P + 1,)
+    rating_start : ndarray, shape (C + 1,)
+    rating : ndarray
+    item_start : ndarray, shape (I + 1,)
+    item_models : ndarray, shape (I,)
+        Where the cells of models begin among those of each item, which follow those of people.
+    item_cell : ndarray
+    item_weight : ndarray, shape (I,)
+        Items with the same cells and stratum are one, with their number.
+    item_stratum : ndarray, shape (I,)
+    item : ndarray, shape (number of items,)
+        Which of the I each item is.
+    """
+
+    pair_judge: Codes
+    pair_stratum: Codes
+    pair_group: Codes
+    cell_start: Codes
+    rating_start: Codes
+    rating: Codes
+    item_start: Codes
+    item_models: Codes
+    item_cell: Codes
+    item_weight: Floats
+    item_stratum: Codes
+    item: Codes
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Arguments of the kernel, by name, in its order."""
+        names = ("pair_judge", "pair_stratum", "pair_group", "cell_start", "rating_start", "rating",
+                 "item_start", "item_models", "item_cell", "item_weight", "item_stratum")  # fmt: skip
+        return {name: getattr(self, name) for name in names}
+
+
+def ordinal_data(ratings: Ratings, covariates: Sequence[str] = ()) -> OrdinalData:
+    """Arrange ratings for the model, and refuse what it cannot say anything about."""
+    if not ratings.numeric:
+        raise InputError(
+            f"These judgments are labels ({listed(ratings.categories)}); rater_model needs ordered ratings, "
+            "use label_model."
+        )
+    panels = list(dict.fromkeys(g for g, kind in zip(ratings.groups, ratings.kinds, strict=True)
+                                if kind == HUMAN))  # fmt: skip
+    groups = (*panels, *ratings.models)
+    group = np.array([groups.index(name) for name in ratings.groups], dtype=np.int64)
+    used, category = np.unique(ratings.category, return_inverse=True)
+    sample = ratings.frame["sample"].to_numpy(dtype=np.int64)
+    levels, effects, stratum = _strata(ratings, covariates)
+    notes = list(ratings.notes)
+    if len(used) < len(ratings.categories):
+        unused = [f"{value:g}" for number, value in enumerate(ratings.categories) if number not in used]
+        notes.append(
+            f"Nobody gave {listed(unused)}; the model does without {'it' if len(unused) == 1 else 'them'}."
+        )
+    made = OrdinalData(
+        judges=ratings.judges,
+        groups=tuple(groups),
+        n_panels=len(panels),
+        group=group,
+        categories=tuple(float(ratings.categories[number]) for number in used),
+        items=ratings.items,
+        levels=levels,
+        effects=effects,
+        stratum=stratum,
+        judge=ratings.judge,
+        item=ratings.item,
+        category=category.astype(np.int64),
+        sample=sample,
+        own=np.zeros(len(groups), dtype=bool),
+        notes=tuple(notes),
+    )
+    _refuse(made)
+    return _with_repeats(made)
+
+
+def centring(data: OrdinalData, number: int, what: str) -> float:
+    """How far a panel's deviations are sampled as themselves (1) or in units of their SD (0).
+
+    The more ratings its members gave, the more is known of each without the panel; the sampler meets least
+    correlation in between.
+    """
+    members = data.group == number
+    each = members[data.judge].sum() / members.sum()
+    told = OF_FEW if members.sum() <= FEW_PEOPLE else INFORMATIVE
+    return float(each / (each + told[what]))
+
+
+def cells(data: OrdinalData) -> Cells:
+    """Find the cells: ratings of an item by a judge, alike in judge, ratings and, for models, stratum."""
+    tilted = data.group >= data.n_panels
+    order = np.lexsort((data.category, data.judge, tilted[data.judge], data.item))
+    judge, item, category = data.judge[order], data.item[order], data.category[order]
+    begins = np.flatnonzero(np.r_[True, (np.diff(judge) != 0) | (np.diff(item) != 0)])
+    length = np.diff(np.r_[begins, len(order)])
+    units = [
+        (
+            int(judge[at]),
+            int(tilted[judge[at]] * data.stratum[item[at]]),
+            tuple(category[at : at + n].tolist()),
+        )
+        for at, n in zip(begins, length, strict=True)
+    ]
+    known = sorted(set(units))
+    number = {cell: at for at, cell in enumerate(known)}
+    pairs = sorted({cell[:2] for cell in known})
+    pair_number = {pair: at for at, pair in enumerate(pairs)}
+    of_cell = np.array([pair_number[cell[:2]] for cell in known])
+    cell = np.array([number[unit] for unit in units], dtype=np.int64)
+    starts = np.searchsorted(item[begins], np.arange(len(data.items) + 1))
+    alike: dict[tuple[int, ...], int] = {}
+    of_item = np.array(
+        [
+            alike.setdefault((int(data.stratum[i]), *cell[starts[i] : starts[i + 1]].tolist()), len(alike))
+            for i in range(len(data.items))
+        ],
+        dtype=np.int64,
+    )
+    lists = list(alike)
+    item_start = np.cumsum([0] + [len(one) - 1 for one in lists]).astype(np.int64)
+    item_cell = np.array([c for one in lists for c in one[1:]], dtype=np.int64)
+    by_people = ~tilted[[pair[0] for pair in pairs]][of_cell][item_cell]
+    return Cells(
+        pair_judge=np.array([pair[0] for pair in pairs], dtype=np.int64),
+        pair_stratum=np.array([pair[1] for pair in pairs], dtype=np.int64),
+        pair_group=data.group[[pair[0] for pair in pairs]],
+        cell_start=np.searchsorted(of_cell, np.arange(len(pairs) + 1)).astype(np.int64),
+        rating_start=np.cumsum([0] + [len(one[2]) for one in known]).astype(np.int64),
+        rating=np.array([k for one in known for k in one[2]], dtype=np.int64),
+        item_start=item_start,
+        item_models=item_start[:-1] + np.add.reduceat(by_people.astype(np.int64), item_start[:-1]),
+        item_cell=item_cell,
+        item_weight=np.bincount(of_item, minlength=len(lists)).astype(np.float64),
+        item_stratum=np.array([one[0] for one in lists], dtype=np.int64),
+        item=of_item,
+    )
+
+
+def coordinates(data: OrdinalData) -> dict[str, Any]:
+    """Names along the axes of the model's variables."""
+    names = [f"{value:g}" for value in data.categories]
+    made: dict[str, Any] = {
+        "group": list(data.groups),
+        "panel": list(data.groups[: data.n_panels]),
+        "judge": list(data.judges),
+        "category": names,
+        "threshold": names[:-1],
+        "bump": [f"{centre:g}" for centre in BUMPS],
+    }
+    if data.models:
+        made["model"] = list(data.models)
+    if data.own.any():
+        made["repeated"] = [name for name, own in zip(data.groups, data.own, strict=True) if own]
+    return made | {name: list(levels) for name, levels in data.levels.items()}
+
+
+def dimensions(data: OrdinalData) -> dict[str, tuple[str, ...]]:
+    """Axes of the variables that are stored."""
+    made: dict[str, tuple[str, ...]] = {
+        "shares": ("group", "category"),
+        "panel_discrimination": ("panel",),
+        "model_discrimination": ("model",),
+        "own_sd": ("repeated",),
+        "discrimination": ("judge",),
+        "severity": ("judge",),
+        "cut": ("group", "threshold"),
+        "shape": ("bump",),
+    }
+    for name in data.levels:
+        made |= {f"quality_{name}": (name,), f"bias_{name}": ("model", name)}
+    return made
+
+
+def _strata(ratings: Ratings, covariates: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], Floats, Codes]:
+    first = ratings.frame.drop_duplicates("item").set_index("item").loc[list(ratings.items)]
+    levels: dict[str, tuple[str, ...]] = {}
+    columns = []
+    for name in covariates:
+        if name not in first:
+            known = [str(column) for column in ratings.frame.columns]
+            raise InputError(
+                f"There is no column '{name}'{did_you_mean(name, known)} in the judgments or items; add it, "
+                "or leave the covariate out."
+            )
+        text = as_text(first[name])
+        if text.isna().any():
+            where = first.index[text.isna().to_numpy(dtype=bool)][0]
+            raise InputError(
+                f"Covariate '{name}' is missing for {int(text.isna().sum()):,} items, such as '{where}'; "
+                "fill it in."
+            )
+        dtype = first[name].dtype
+        order = (
+            [str(v) for v in dtype.categories]
+            if isinstance(dtype, pd.CategoricalDtype)
+            else sorted(text.unique())
+        )
+        present = tuple(level for level in order if level in set(text))
+        if len(present) < 2:
+            raise InputError(f"Covariate '{name}' is '{present[0]}' for every item; leave it out.")
+        levels[name] = present
+        columns.append(text.map({level: at for at, level in enumerate(present)}).to_numpy(dtype=np.int64))
+    if not columns:
+        return {}, np.zeros((1, 0)), np.zeros(len(ratings.items), dtype=np.int64)
+    combined, stratum = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    effects = [np.eye(len(known))[combined[:, at]] for at, known in enumerate(levels.values())]
+    return levels, np.concatenate(effects, axis=1), stratum.astype(np.int64)
+
+
+def _refuse(data: OrdinalData) -> None:
+    people = data.people
+    if len(people) < 2:
+        raise InputError(
+            f"The judgments are by {len(people) or 'no'} {'person' if len(people) == 1 else 'people'}; the "
+            "human consensus needs two or more who rate the same items."
+        )
+    if data.n_categories < 2:
+        raise InputError(f"Every rating is {data.categories[0]:g}; there is nothing to model.")
+    human = np.isin(data.judge, people)
+    seen = pd.DataFrame({"item": data.item[human], "judge": data.judge[human]}).drop_duplicates()
+    several = int((seen.groupby("item").size() > 1).sum())
+    if several == 0:
+        raise InputError(
+            "No item is rated by two people, so that consensus and error cannot be told apart; give items "
+            "rated by several."
+        )
+    for number, name in enumerate(data.groups):
+        found = np.unique(data.category[data.group[data.judge] == number])
+        if len(found) == 1:
+            raise InputError(
+                f"'{name}' gave {data.categories[found[0]]:g} for every item; leave it out, its ratings hold "
+                "no information."
+            )
+
+
+def _with_repeats(data: OrdinalData) -> OrdinalData:
+    """Decide where own effects of items can be estimated, and say what cannot be told apart."""
+    notes = list(data.notes)
+    unit = pd.DataFrame({"judge": data.judge, "item": data.item, "group": data.group[data.judge]})
+    count = unit.groupby(["judge", "item", "group"], sort=False).size().reset_index(name="n")
+    repeated = np.bincount(count.loc[count["n"] > 1, "group"], minlength=len(data.groups))
+    own = repeated >= REPEATED
+    first = data.first_samples
+    keep = np.ones(len(data.judge), dtype=bool)
+    for number, name in enumerate(data.groups):
+        if 0 < repeated[number] < REPEATED:
+            keep &= first | (unit["group"] != number).to_numpy(dtype=bool)
+            notes.append(
+                f"{name} rated {repeated[number]:,} items more than once, too few (under {REPEATED}) to "
+                "estimate own effects of items; only the first rating of each is used."
+            )
+    single = [name for name, known in zip(data.models, own[data.n_panels :], strict=True) if not known]
+    if single:
+        notes.append(
+            f"{listed(single)}: one rating an item, so that a lasting judgment of its own and the noise of "
+            "single answers cannot be told apart; the latent correlation is that of a single rating."
+        )
+    for number in range(data.n_panels):
+        if data.size[number] == 1:
+            notes.append(
+                f"Panel '{data.groups[number]}' is one person: severity is part of the thresholds, and no "
+                "spread within the panel is estimated."
+            )
+    each = pd.DataFrame({"judge": data.judge, "value": data.category}).groupby("judge")["value"]
+    kinds = each.nunique()
+    constant = [data.judges[j] for j in data.people if kinds.get(j, 0) == 1]
+    if constant:
+        notes.append(
+            f"{listed(constant, 6)} gave the same rating to every item; severity and discrimination of these "
+            "lean on those of the panel."
+        )
+    human = np.isin(data.judge, data.people)
+    lonely = int((np.bincount(data.item[human], minlength=len(data.items)) < 2).sum())
+    if lonely:
+        notes.append(f"{lonely:,} of {len(data.items):,} items have fewer than two ratings by people.")
+    return replace(
+        data, own=own, notes=tuple(notes), judge=data.judge[keep], item=data.item[keep],
+        category=data.category[keep], sample=data.sample[keep],
+    )  # fmt: skip

@@ -1,0 +1,338 @@
+"""The posterior of the ordinal rater model for a sampler: no graph has to be compiled.
+
+The variables, their transformations and priors are those of ``ordinal_graph.rater_graph``, on the same
+unconstrained scale; ``ordinal_kernel`` and ``ordinal_target`` compute it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ....numerics.types import Floats
+from ..priors import Prior, Priors
+from .data import Cells, OrdinalData, centring
+from .grid import EDGE, LEAST_SHARE, LINK_SD, Grid
+from .priors import CARELESS_SD, POSITIVE, PRIORS
+from .shape import BUMPS
+
+WHAT = ("severity", "discrimination")
+SDS, RAWS = (tuple(f"{what}_{part}_" for what in WHAT) for part in ("sd", "raw"))  # starts of names
+CARELESS, SHIFTS, SEEN = "careless_", "discrimination_shift_", "seen_discrimination"
+HIDDEN = (*RAWS, SHIFTS, SEEN)  # what is sampled and not stored
+
+
+@dataclass(frozen=True)
+class Block:
+    """A variable's place in the vector of D unconstrained numbers, and its shape there."""
+
+    name: str
+    start: int
+    shape: tuple[int, ...]
+
+    def of(self, vector: Floats) -> Floats:
+        """Its numbers."""
+        return vector[self.start : self.end].reshape(self.shape)
+
+    @cached_property
+    def end(self) -> int:
+        """Where the next variable begins."""
+        return self.start + math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What a vector means: parameters in units of the link's standard deviation.
+
+    Attributes
+    ----------
+    shares : ndarray, shape (G, K)
+    of_group : ndarray, shape (G,)
+        Discrimination of each model and, of each panel, the geometric mean of its members'.
+    typical : ndarray, shape (n_panels,)
+        Discrimination of a typical person of each panel: the median of the people that it stands for.
+    severity, spread : ndarray, shape (J,)
+        Severities, and deviations of log discriminations, of people; 0 for models.
+    own : ndarray, shape (G,)
+    quality : ndarray, shape (S,)
+    bias : ndarray, shape (G, S)
+    """
+
+    shares: Floats
+    of_group: Floats
+    typical: Floats
+    severity: Floats
+    spread: Floats
+    own: Floats
+    quality: Floats
+    bias: Floats
+
+
+class Density:
+    """Log density of the posterior and its gradient, for a sampler."""
+
+    def __init__(self, data: OrdinalData, found: Cells, priors: Priors, link: str, at: Grid) -> None:
+        self.data, self.priors = data, priors
+        self.members = {
+            number: np.flatnonzero(data.group == number)
+            for number in range(data.n_panels)
+            if data.size[number] > 1
+        }
+        self.centring = {
+            (what, data.groups[number]): centring(data, number, what)
+            for number in self.members
+            for what in WHAT
+        }
+        self.repeated = np.flatnonzero(data.own)
+        sizes = {len(ids) for ids in self.members.values()} | {len(v) for v in data.levels.values()}
+        self.bases = {size: zero_sum_basis(size) for size in sizes}
+        self.blocks = {block.name: block for block in self._layout()}
+        self._arranged = (*self._arrangement(), LINK_SD[link])
+        self._numbers = _as_numbers(priors)
+        self._likelihood = (*at.inner, *found.arrays.values(), at.step, at.n_window, link == "probit")
+
+    @cached_property
+    def size(self) -> int:
+        """D."""
+        return list(self.blocks.values())[-1].end
+
+    def _layout(self) -> list[Block]:
+        data = self.data
+        shapes: dict[str, tuple[int, ...]] = {
+            "shares": (len(data.groups), data.n_categories - 1),
+            SEEN: (data.n_panels,),
+            "shape": (len(BUMPS),),
+        }
+        if data.models:
+            shapes["model_discrimination"] = (len(data.models),)
+        for number, ids in self.members.items():
+            for what in WHAT:
+                shapes[f"{what}_sd_{data.groups[number]}"] = ()
+                shapes[f"{what}_raw_{data.groups[number]}"] = (len(ids) - 1,)
+            shapes[f"{CARELESS}{data.groups[number]}"] = ()
+            shapes[f"{SHIFTS}{data.groups[number]}"] = ()
+        if len(self.repeated):
+            shapes["own_sd"] = (len(self.repeated),)
+        for name, levels in data.levels.items():
+            shapes[f"quality_{name}"] = (len(levels) - 1,)
+            if data.models:
+                shapes[f"bias_{name}"] = (len(data.models), len(levels) - 1)
+        starts = np.cumsum([0] + [int(np.prod(shape)) for shape in shapes.values()])
+        return [
+            Block(name, int(at), shape) for at, (name, shape) in zip(starts, shapes.items(), strict=False)
+        ]
+
+    def constrained(self, vector: Floats) -> dict[str, Floats]:
+        """Variables of the PyMC model, by name, at a vector of shape (D,)."""
+        made = {name: block.of(vector) for name, block in self.blocks.items()}
+        made["shares"] = softmax(made["shares"])
+        for name in made:
+            if name == "own_sd" or name.startswith(SDS):
+                made[name] = np.exp(made[name])
+            elif name.startswith(CARELESS):
+                made[name] = 1 / (1 + np.exp(-made[name]))
+            elif name.startswith(("quality_", "bias_", *RAWS)):
+                made[name] = made[name] @ self.bases[made[name].shape[-1] + 1].T
+        return made
+
+    def kept(self, vector: Floats) -> dict[str, Floats]:
+        """What is stored of a draw: the constrained variables, and each judge's discrimination."""
+        return self.stored(self.constrained(vector))
+
+    def stored(self, made: dict[str, Floats]) -> dict[str, Floats]:
+        """What is stored of constrained variables."""
+        p = self.parameters(made)
+        stored = {name: np.asarray(values) for name, values in made.items() if not name.startswith(HIDDEN)}
+        stored["panel_discrimination"] = p.typical
+        stored["discrimination"] = p.of_group[self.data.group] * np.exp(p.spread)
+        stored["severity"] = p.severity
+        stored["cut"] = self.thresholds(p)
+        return stored
+
+    def prior_draw(self, rng: np.random.Generator) -> dict[str, Floats]:
+        """One draw from the priors, as ``kept`` stores draws."""
+        made: dict[str, Floats] = {}
+        for name, block in self.blocks.items():
+            prior, shape = self._prior_of(name), block.shape
+            if name == "shares":
+                made[name] = prior.draws(rng, (shape[0], shape[1] + 1))
+            elif name == SEEN:
+                made[name] = np.log(prior.draws(rng, shape))
+            elif name.startswith(("quality_", "bias_")):
+                made[name] = prior.draws(rng, shape) @ self.bases[shape[-1] + 1].T
+            elif not name.startswith(HIDDEN):
+                made[name] = np.asarray(prior.draws(rng, shape))
+        for number, ids in self.members.items():
+            label = self.data.groups[number]
+            made[f"severity_raw_{label}"] = self.bases[len(ids)] @ rng.normal(
+                0.0, made[f"severity_sd_{label}"] ** self.centring["severity", label], len(ids) - 1
+            )
+            sd = made[f"discrimination_sd_{label}"]
+            careless = rng.random(len(ids)) < made[f"{CARELESS}{label}"]
+            away = np.where(careless, CARELESS_SD, sd) * rng.standard_normal(len(ids))
+            raw = (away - away.mean()) / sd ** (1 - self.centring["discrimination", label])
+            made[f"discrimination_raw_{label}"] = raw
+            made[f"{SHIFTS}{label}"] = np.asarray(-away.mean() / sd)
+            made[SEEN][number] += away.mean()
+        return self.stored(made)
+
+    def _prior_of(self, name: str) -> Prior:
+        if name == SEEN:
+            return self.priors["discrimination"]
+        if name.startswith((CARELESS, SHIFTS)):
+            return self.priors["careless"]
+        first = name.split("_")[0]
+        if first in ("quality", "bias"):
+            return self.priors[first]
+        if name.startswith((*SDS, *RAWS)):
+            return self.priors[f"{first}_sd"]
+        return self.priors[name]
+
+    def thresholds(self, p: Parameters) -> Floats:
+        """Thresholds of each group, shape (G, K - 1), in standard deviations of the link."""
+        return _scale(p, self.data.share)[:, None] * _quantiles(p.shares)
+
+    def start(self) -> Floats:
+        """Where chains start: observed shares of the categories, and typical values elsewhere."""
+        vector = np.zeros(self.size)
+        data = self.data
+        counts = np.zeros((len(data.groups), data.n_categories))
+        np.add.at(counts, (data.group[data.judge], data.category), 1.0)
+        logs = np.log(counts + 0.5)
+        self.blocks["shares"].of(vector)[...] = (logs - logs.mean(axis=1, keepdims=True))[:, :-1]
+        for name, block in self.blocks.items():
+            if name.startswith(CARELESS):
+                block.of(vector)[...] = -3.0
+            if name.startswith(SDS):
+                middle = np.median(self._prior_of(name).draws(np.random.default_rng(0), (200,)))
+                block.of(vector)[...] = np.log(middle)
+        if data.models:
+            self.blocks["model_discrimination"].of(vector)[...] = 0.5
+        return vector
+
+    def parameters(self, made: dict[str, Floats]) -> Parameters:
+        """Arrange constrained variables."""
+        data = self.data
+        n_groups, n_strata = len(data.groups), len(data.effects)
+        of_group, own = np.zeros(n_groups), np.zeros(n_groups)
+        of_group[: data.n_panels] = np.exp(made[SEEN])
+        typical = of_group[: data.n_panels].copy()
+        if data.models:
+            of_group[data.n_panels :] = made["model_discrimination"]
+        if len(self.repeated):
+            own[self.repeated] = made["own_sd"]
+        severity, spread = np.zeros(len(data.judges)), np.zeros(len(data.judges))
+        for number, ids in self.members.items():
+            label = data.groups[number]
+            for what, deviations in (("severity", severity), ("discrimination", spread)):
+                unit = made[f"{what}_sd_{label}"] ** (1 - self.centring[what, label])
+                deviations[ids] = unit * made[f"{what}_raw_{label}"]
+            typical[number] *= np.exp(made[f"discrimination_sd_{label}"] * made[f"{SHIFTS}{label}"])
+        quality, bias = np.zeros(n_strata), np.zeros((n_groups, n_strata))
+        for name, design in self.designs.items():
+            quality += design @ made[f"quality_{name}"]
+            if data.models:
+                bias[data.n_panels :] += made[f"bias_{name}"] @ design.T
+        return Parameters(made["shares"], of_group, typical, severity, spread, own, quality, bias)
+
+    @cached_property
+    def designs(self) -> dict[str, Floats]:
+        """Columns of ``effects`` of each covariate, shape (S, levels)."""
+        made, start = {}, 0
+        for name, levels in self.data.levels.items():
+            made[name] = self.data.effects[:, start : start + len(levels)]
+            start += len(levels)
+        return made
+
+    def __call__(self, vector: Floats) -> tuple[float, Floats]:
+        """Log density and gradient at a vector of shape (D,)."""
+        from .kernel import log_likelihood
+        from .target import density_from, unpacked
+
+        free, gradient = np.ascontiguousarray(vector), np.empty(self.size)
+        at = unpacked(free, *self._arranged)
+        value, *by = log_likelihood(*at[:6], *self._likelihood)
+        return density_from(free, gradient, *self._arranged, self._numbers, at, value, tuple(by)), gradient
+
+    def _arrangement(self) -> tuple[Any, ...]:
+        """Where the parts of the vector are, as ``ordinal_target`` takes it."""
+        data, blocks = self.data, self.blocks
+        ends = np.cumsum([0] + [len(ids) for ids in self.members.values()])
+        panels = [
+            (
+                code,
+                blocks[f"{what}_sd_{data.groups[number]}"].start,
+                blocks[f"{what}_raw_{data.groups[number]}"].start,
+                ends[place],
+                ends[place + 1],
+                number,
+                blocks[f"{CARELESS}{data.groups[number]}"].start,
+                blocks[f"{SHIFTS}{data.groups[number]}"].start,
+            )
+            for place, number in enumerate(self.members)
+            for code, what in enumerate(WHAT)
+        ]
+        known = [self.centring[what, data.groups[number]] for number in self.members for what in WHAT]
+        covariates = [
+            (len(levels), blocks[f"quality_{name}"].start, blocks[f"bias_{name}"].start if data.models else 0)
+            for name, levels in data.levels.items()
+        ]
+        level = [design.argmax(axis=1) for design in self.designs.values()]
+        models_at = blocks["model_discrimination"].start if data.models else 0
+        own_at = blocks["own_sd"].start if len(self.repeated) else 0
+        shape_at = blocks["shape"].start
+        return (
+            np.array(
+                [len(data.groups), data.n_panels, data.n_categories, models_at, own_at, shape_at, len(BUMPS)]
+            ),
+            np.array(panels, dtype=np.int64).reshape(-1, 8),
+            np.array(known, dtype=float),
+            np.concatenate([np.zeros(0, dtype=np.int64), *self.members.values()]),
+            self.repeated,
+            np.array(covariates, dtype=np.int64).reshape(-1, 3),
+            np.array(level, dtype=np.int64).reshape(-1, len(data.share)),
+            data.group,
+            data.share,
+        )
+
+
+def _as_numbers(priors: Priors) -> Floats:
+    """Family and numbers of each prior, shape (10, 4); of careless people also their standard deviation."""
+    rows = np.zeros((len(PRIORS), 4))
+    rows[list(PRIORS).index("careless"), 3] = CARELESS_SD
+    for row, name in zip(rows, PRIORS, strict=True):
+        prior = priors[name]
+        row[0] = POSITIVE.index(prior.family) if prior.family in POSITIVE else -1
+        row[1 : 1 + len(prior.values)] = prior.values
+    return rows
+
+
+def zero_sum_basis(size: int) -> Floats:
+    """Orthonormal columns that sum to zero, shape (size, size - 1)."""
+    free = np.eye(size - 1)
+    root = np.sqrt(size)
+    total = free.sum(axis=0, keepdims=True)
+    norm = total / (root + size)
+    return np.asarray(np.concatenate([free, norm - total / root]) - norm, dtype=float)
+
+
+def softmax(free: Floats) -> Floats:
+    """Shares from their centred logarithms without the last, shape (..., K)."""
+    full = np.concatenate([free, -free.sum(axis=-1, keepdims=True)], axis=-1)
+    raised = np.exp(full - full.max(axis=-1, keepdims=True))
+    return np.asarray(np.maximum(raised / raised.sum(axis=-1, keepdims=True), LEAST_SHARE), dtype=float)
+
+
+def _scale(p: Parameters, share: Floats) -> Floats:
+    """Standard deviation of each group's ratings on the latent scale, shape (G,)."""
+    return np.asarray(np.sqrt(1 + p.of_group**2 * (1 + share @ p.quality**2) + p.own**2))
+
+
+def _quantiles(shares: Floats) -> Floats:
+    """Standardised logistic quantiles of cumulative shares, shape (G, K - 1)."""
+    cumulative = np.clip(np.cumsum(shares, axis=1)[:, :-1], EDGE, 1 - EDGE)
+    return np.asarray(np.log(cumulative / (1 - cumulative)) / LINK_SD["logit"])

@@ -1,0 +1,306 @@
+"""Draws of the ordinal rater model as tidy tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ....numerics.types import Codes, Floats
+from ..checks import frequency_check, posterior_table, statistic_check
+from .agreement import Agreement
+from .data import OrdinalData
+from .draws import Draws
+
+QUANTITIES = {
+    "discrimination": "Discrimination: how strongly ratings follow the consensus, in SDs of the noise",
+    "discrimination_sd": "SD of log discrimination between people",
+    "severity_sd": "SD of severity between people, in SDs of the noise",
+    "severity_points": "Severity: points of the scale below people's average",
+    "own_sd": "SD of own lasting judgments of items, in SDs of the noise",
+    "latent_correlation": "Latent correlation of the lasting judgment with the consensus",
+    "latent_correlation_rating": "Latent correlation of a single rating with the consensus",
+    "latent_correlation_within": "The same within strata",
+    "same_rating": "Probability of the same rating as a random person",
+    "distance": "Expected distance from the consensus, in points of the scale",
+    "correlation": "Correlation of ratings with the consensus",
+    "better_than_human": "Probability of following the consensus more closely than a random person",
+    "closer_than_human": "Probability of lying nearer to it in points, on one item, than a random person",
+}
+FAR_BELOW = 1 / 2  # of a typical person's discrimination, under which a person does not follow the panel
+AT_END = 0.8  # share of one extreme rating from which on latent correlations are not identified
+ITEMS_IN_STATISTICS = 2  # ratings by people that an item needs for their spread
+
+
+def group_table(
+    draws: Draws, found: Agreement, agreeing: Draws, data: OrdinalData, shape: tuple[int, int], alpha: float
+) -> pd.DataFrame:
+    """All quantities of each group; of a panel, those of a typical or a random member.
+
+    ``draws`` are all draws, of ``shape`` (chains, draws); ``found`` belongs to those of ``agreeing``.
+    ``observed`` is the share of equal ratings in the data, beside ``same_rating``.
+    """
+    keys: list[tuple[str, str]] = []
+    columns: list[Floats] = []
+
+    def add(group: str, quantity: str, values: Floats) -> None:
+        keys.append((group, quantity))
+        columns.append(values)
+
+    some, ends = _chained(shape, len(found.same)), at_the_end(data)
+    for g, name in enumerate(data.groups):
+        panel = g < data.n_panels
+        add(name, "discrimination", agreeing.of_group[:, g])
+        if panel and data.size[g] > 1:
+            add(name, "discrimination_sd", agreeing.slope_sd[:, g])
+            add(name, "severity_sd", agreeing.severity_sd[:, g])
+        if not panel:
+            add(name, "severity_points", found.strict[:, data.group == g][:, 0])
+        if data.own[g]:
+            add(name, "own_sd", agreeing.own[:, g])
+            add(name, "latent_correlation", _latent(agreeing, data, g, noise=0.0))
+        if name in ends:
+            add(name, "correlation", found.correlation[:, g])
+        add(name, "latent_correlation_rating", _latent(agreeing, data, g, noise=1.0))
+        if data.levels:
+            noise = 0.0 if data.own[g] else 1.0
+            slope = agreeing.of_group[:, g]
+            within = slope / np.sqrt(slope**2 + agreeing.own[:, g] ** 2 + noise)
+            add(name, "latent_correlation_within", within)
+        add(name, "same_rating", found.same[:, g])
+        add(name, "distance", found.distance[:, g])
+        if name not in ends:
+            add(name, "correlation", found.correlation[:, g])
+        if not panel:
+            add(name, "better_than_human", found.better[:, g])
+            add(name, "closer_than_human", found.closer[:, g])
+    values = np.stack(columns, axis=1).reshape(*some, -1)
+    table = posterior_table(pd.DataFrame(keys, columns=["group", "quantity"]), values, alpha)
+    kinds = dict(zip(data.groups, ["human"] * data.n_panels + ["model"] * len(data.models), strict=True))
+    table.insert(1, "judge_kind", table["group"].map(kinds))
+    each = data.group[data.judge]
+    table["n_judges"] = table["group"].map(dict(zip(data.groups, data.size, strict=True)))
+    table["n_ratings"] = table["group"].map(
+        dict(zip(data.groups, np.bincount(each, minlength=len(data.groups)), strict=True))
+    )
+    equal = dict(zip(data.groups, equal_shares(data.category, data), strict=True))
+    table["observed"] = table["group"].map(equal).where(table["quantity"] == "same_rating")
+    return table
+
+
+def judge_table(
+    draws: Draws, found: Agreement, data: OrdinalData, shape: tuple[int, int], alpha: float
+) -> pd.DataFrame:
+    """Severity (latent, of people in panels of several; and in points) and discrimination of each judge."""
+    keys, columns = [], []
+    for j, name in enumerate(data.judges):
+        g = int(data.group[j])
+        if g < data.n_panels and data.size[g] > 1:
+            keys.append((name, data.groups[g], "severity"))
+            columns.append(draws.severity[:, j])
+        keys.append((name, data.groups[g], "discrimination"))
+        columns.append(draws.slope[:, j])
+    table = posterior_table(
+        pd.DataFrame(keys, columns=["judge", "group", "quantity"]),
+        np.stack(columns, axis=1).reshape(*shape, -1),
+        alpha,
+    )
+    points = posterior_table(
+        pd.DataFrame({
+            "judge": data.judges,
+            "group": [data.groups[g] for g in data.group],
+            "quantity": "severity_points",
+        }),
+        found.strict.reshape(*_chained(shape, len(found.strict)), -1),
+        alpha,
+    )  # fmt: skip
+    both = pd.concat([table, points], ignore_index=True)
+    counts = dict(zip(data.judges, np.bincount(data.judge, minlength=len(data.judges)), strict=True))
+    both["n_ratings"] = both["judge"].map(counts)
+    return both
+
+
+def threshold_table(draws: Draws, data: OrdinalData, shape: tuple[int, int], alpha: float) -> pd.DataFrame:
+    """Thresholds of each group, in standard deviations of the noise, around items of average quality."""
+    names = [f"{a:g}|{b:g}" for a, b in zip(data.categories[:-1], data.categories[1:], strict=True)]
+    keys = pd.MultiIndex.from_product([data.groups, names], names=["group", "threshold"]).to_frame(
+        index=False
+    )
+    return posterior_table(keys, draws.cut.reshape(*shape, -1), alpha)
+
+
+def covariate_tables(
+    posterior: Any, found: Agreement, data: OrdinalData, shape: tuple[int, int], alpha: float
+) -> dict[str, pd.DataFrame]:
+    """``quality``: effects of levels on the consensus; ``bias``: of models towards levels, net of quality.
+
+    ``bias`` (in standard deviations of the noise) is additive in the covariates; ``bias_points``, in points
+    of the scale, averages over the strata of a level. Both sum to about zero over the levels of a covariate.
+    """
+    quality, bias = [], []
+    for name, levels in data.levels.items():
+        keys = pd.DataFrame({"covariate": name, "level": levels})
+        quality.append(posterior_table(keys, np.asarray(posterior[f"quality_{name}"]), alpha))
+        if not data.models:
+            continue
+        both = pd.MultiIndex.from_product([data.models, levels], names=["group", "level"]).to_frame(
+            index=False
+        )
+        both.insert(1, "covariate", name)
+        latent = np.asarray(posterior[f"bias_{name}"]).reshape(*shape, -1)
+        bias.append(posterior_table(both.assign(quantity="bias"), latent, alpha))
+        start = sum(len(known) for known in list(data.levels.values())[: list(data.levels).index(name)])
+        weight = data.effects[:, start : start + len(levels)] * data.share[:, None]
+        points = found.tilt[:, data.n_panels :] @ (weight / weight.sum(axis=0))
+        flat = points.reshape(*_chained(shape, len(points)), -1)
+        bias.append(posterior_table(both.assign(quantity="bias_points"), flat, alpha))
+    made = {"quality": pd.concat(quality, ignore_index=True)} if quality else {}
+    return made | ({"bias": pd.concat(bias, ignore_index=True)} if bias else {})
+
+
+def predictive_tables(made: Codes, data: OrdinalData, alpha: float) -> dict[str, pd.DataFrame]:
+    """Observed against replicated ratings: ``frequencies`` by group, ``by_judge``, and ``statistics``."""
+    judge = np.array(data.judges, dtype=object)[data.judge]
+    group = np.array(data.groups, dtype=object)[data.group[data.judge]]
+    groups = pd.DataFrame({"group": group})
+    judges = pd.DataFrame({"judge": judge, "group": group})
+    seen, again = _statistics(data.category, data), [_statistics(one, data) for one in made]
+    replicated = {name: np.array([one[name] for one in again]) for name in seen}
+    return {
+        "frequencies": frequency_check(data.category, made, data.categories, groups, alpha),
+        "by_judge": frequency_check(data.category, made, data.categories, judges, alpha),
+        "statistics": statistic_check(seen, replicated, alpha),
+    }
+
+
+def equal_shares(category: Codes, data: OrdinalData) -> Floats:
+    """Share of equal ratings of a judge of each group and another person, over items, shape (G,).
+
+    Of a person's repeated ratings of an item the first counts; missing for a group without such pairs.
+    """
+    group, size, width = data.group[data.judge], len(data.items), data.n_categories
+    person = group < data.n_panels
+    counts = np.zeros((len(data.groups), size, width))
+    used = data.first_samples | ~person
+    np.add.at(counts, (group[used], data.item[used], category[used]), 1)
+    of_people = counts[: data.n_panels].sum(axis=0)
+    n_people = of_people.sum(axis=1)
+    shares = np.full(len(data.groups), np.nan)
+    for g, count in enumerate(counts):
+        own = count.sum(axis=1)
+        itself = own if g < data.n_panels else 0  # nobody is a person beside themselves
+        pairs = own * n_people - itself
+        equal = (count * of_people).sum(axis=1) - itself
+        if (pairs > 0).any():
+            shares[g] = (equal[pairs > 0] / pairs[pairs > 0]).mean()
+    return shares
+
+
+def _statistics(category: Codes, data: OrdinalData) -> dict[str, float]:
+    """Spread of people within items, of their means, their agreement, and the same of models with them."""
+    value = np.array(data.categories)[category]
+    human = data.group[data.judge] < data.n_panels
+    size = len(data.items)
+    count = np.bincount(data.item[human], minlength=size)
+    total = np.bincount(data.item[human], value[human], minlength=size)
+    square = np.bincount(data.item[human], value[human] ** 2, minlength=size)
+    enough = count >= ITEMS_IN_STATISTICS
+    mean = total[enough] / count[enough]
+    within = (square[enough] - count[enough] * mean**2) / (count[enough] - 1)
+    said = {
+        "SD of people's ratings of an item": float(np.sqrt(within.mean())),
+        "SD of items' mean ratings by people": float(mean.std()),
+    }
+    for g in range(data.n_panels, len(data.groups)):
+        of = data.group[data.judge] == g
+        n = np.bincount(data.item[of], minlength=size)
+        both = enough & (n > 0)
+        theirs = np.bincount(data.item[of], value[of], minlength=size)[both] / n[both]
+        ours = total[both] / count[both]
+        moved = len(theirs) > 2 and theirs.std() > 0 and ours.std() > 0
+        correlation = float(np.corrcoef(ours, theirs)[0, 1]) if moved else float("nan")
+        said[f"Correlation of {data.groups[g]} with people's means"] = correlation
+    for g, share in enumerate(equal_shares(category, data)):
+        if np.isfinite(share):
+            said[f"Share of equal ratings of {_pair_named(data, g)}"] = float(share)
+    return said
+
+
+def _pair_named(data: OrdinalData, g: int) -> str:
+    """A judge of a group and another person, in words."""
+    if g >= data.n_panels:
+        return f"{data.groups[g]} and a person"
+    return "two people" if data.n_panels == 1 else f"a person of {data.groups[g]} and another person"
+
+
+def followers(draws: Draws, data: OrdinalData, alpha: float) -> list[str]:
+    """Name people who do not follow their panel: whose discrimination is far below a typical person's."""
+    told = []
+    for j in data.people:
+        g = int(data.group[j])
+        typical, own = draws.of_group[:, g], draws.slope[:, j]
+        if data.size[g] > 1 and (own < FAR_BELOW * typical).mean() > 1 - alpha / 2:
+            lower, upper = np.quantile(own, [alpha / 2, 1 - alpha / 2])
+            told.append(
+                f"'{data.judges[j]}' follows the panel far less than its other people do: discrimination "
+                f"{own.mean():.2f} ({lower:.2f} to {upper:.2f}), a typical person's is {typical.mean():.2f}; "
+                "look at these ratings, and fit again without them if they were given carelessly."
+            )
+    return told
+
+
+def at_the_end(data: OrdinalData) -> dict[str, tuple[float, float]]:
+    """Groups that give the lowest or highest rating nearly always: the rating, and its share."""
+    told = {}
+    for g, name in enumerate(data.groups):
+        given = np.bincount(data.category[data.group[data.judge] == g], minlength=data.n_categories)
+        for end in (0, -1):
+            if given[end] > AT_END * given.sum():
+                told[name] = (data.categories[end], float(given[end] / given.sum()))
+    return told
+
+
+def end_notes(ends: Mapping[str, tuple[float, float]], data: OrdinalData) -> list[str]:
+    """Say where latent correlations are not identified, and what to look at."""
+    advice = "" if data.levels else ", and name covariates that explain qualities, such as types of items"
+    return [
+        f"{name} gave {value:g} in {share:.0%} of its ratings, so most of its latent judgments lie beyond "
+        "the last threshold, where ratings do not show them: its latent correlations rest on assuming "
+        f"one slope and the link there. Use the correlation of ratings (`correlation`){advice}."
+        for name, (value, share) in ends.items()
+    ]
+
+
+def _latent(draws: Draws, data: OrdinalData, g: int, noise: float) -> Floats:
+    """Correlation of a group's latent judgments with the consensus, over all items, shape (D,)."""
+    slope, bias, quality = draws.of_group[:, g], draws.bias[:, g], draws.quality
+    centred = quality - (quality @ data.share)[:, None]
+    lean = bias - (bias @ data.share)[:, None]
+    consensus = 1 + centred**2 @ data.share
+    shared = slope * consensus + (centred * lean) @ data.share
+    total = (
+        slope**2 * consensus
+        + 2 * slope * ((centred * lean) @ data.share)
+        + lean**2 @ data.share
+        + draws.own[:, g] ** 2
+        + noise
+    )
+    return np.asarray(shared / np.sqrt(consensus * total))
+
+
+def _chained(shape: tuple[int, int], size: int) -> tuple[int, int]:
+    """Shape (chains, draws) of some of the draws, the same number of each chain."""
+    return shape[0], size // shape[0]
+
+
+def worst_of(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Names and convergence of all reported quantities, one under the other."""
+    parts = []
+    for table in tables:
+        names = [c for c in table.columns[: list(table.columns).index("estimate")] if c != "judge_kind"]
+        told = table[names].astype("string").fillna("").agg(" ".join, axis=1)
+        parts.append(table[["rhat", "ess_bulk", "ess_tail"]].assign(quantity=told))
+    both = pd.concat(parts, ignore_index=True)
+    return both[["quantity", "rhat", "ess_bulk", "ess_tail"]]

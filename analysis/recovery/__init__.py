@@ -1,0 +1,1 @@
+"""Estimates compared with known truth."""

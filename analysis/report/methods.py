@@ -1,0 +1,217 @@
+"""The methods paragraph: what was really run, told from the manifest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .tables import number, whole
+
+DOUBLE_BRACE = "{\N{WORD JOINER}{"
+COUNTS = ("cj_freqs", "cj_props")
+EFFECTS = ("amce", "amce_diffs", "amce_by_reference")
+VERBS = {
+    "amce": "Average marginal component effects",
+    "mm": "Marginal means",
+    "amce_diffs": "Differences in average marginal component effects",
+    "mm_diffs": "Differences in marginal means",
+    "cj_freqs": "Frequencies of the levels",
+    "cj_props": "Joint proportions of the levels",
+    "cj_anova": "Tests of nested models",
+    "amce_by_reference": "Average marginal component effects under every choice of reference level",
+}
+CONVENTIONS = {
+    "CR0": ", without a small-sample factor (CR0)",
+    "CR1": ", with the factor G/(G-1) and G-1 degrees of freedom (CR1)",
+    "CR1S": ", with Stata's small-sample factor and G-1 degrees of freedom (CR1S)",
+    "CR2": ", corrected for bias with Satterthwaite degrees of freedom (CR2)",
+    "HC0": " (HC0)",
+    "HC1": " (HC1)",
+    "HC2": " (HC2)",
+    "HC3": " (HC3)",
+}
+RESAMPLED = {"row": "single rows", "pair": "whole pairs", "respondent": "whole respondents"}
+
+
+def describe_analysis(analysis: Mapping[str, Any]) -> str:
+    """Tell one analysis of the manifest in sentences; what the manifest does not say is not told."""
+    parts = [
+        _what(analysis),
+        _left_out(analysis),
+        _model(analysis),
+        _errors(analysis),
+        _intervals(analysis),
+        _rows(analysis),
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def describe_comparison(compared: Mapping[str, Any], judge: str = "", prompt: str = "") -> str:
+    """Tell in sentences what several engines were given; what the record does not say is not told."""
+    text = _estimand(compared)
+    if judge:
+        text += f", of the choices of {plain(judge)}" + (
+            f" under the prompt {plain(prompt)}" if prompt else ""
+        )
+    *others, last = [plain(name) for name in compared.get("engines") or [""]]
+    if last:
+        text += f", with the engine{'s' * bool(others)} " + " and ".join(
+            filter(None, [", ".join(others), last])
+        )
+        text += f"; {plain(compared.get('yardstick') or compared['engines'][0])} is the yardstick"
+    rows = f"{whole(compared['n_rows'])} rows were given to each." if compared.get("n_rows") else ""
+    parts = [f"{text}.", _left_out(compared), _model(compared), _errors(compared), _intervals(compared), rows]
+    return " ".join(part for part in parts if part)
+
+
+def _what(analysis: Mapping[str, Any]) -> str:
+    text = _estimand(analysis)
+    if analysis.get("engine"):
+        text += f", computed with the {plain(analysis['engine'])} engine"
+    groups = analysis.get("groups") or []
+    if len(groups) > 1:
+        text += f", separately for {len(groups)} groups of judgments"
+    return text + "."
+
+
+def _estimand(analysis: Mapping[str, Any]) -> str:
+    verb = str(analysis.get("verb") or analysis.get("name") or "estimates")
+    text = VERBS.get(verb, verb)
+    if analysis.get("formula"):
+        text += f" of {code(analysis['formula'])}"
+    if analysis.get("by"):
+        by = analysis["by"] if isinstance(analysis["by"], list) else [analysis["by"]]
+        text += f", by {', '.join(map(code, by))}"
+    return f"{text}: each model minus all people" if analysis.get("against") else text
+
+
+def _left_out(analysis: Mapping[str, Any]) -> str:
+    """Tell which rows the analysis was not given: excluded levels, swapped repeats."""
+    told = ""
+    if rules := [excluded(feature, levels) for feature, levels in (analysis.get("exclude") or {}).items()]:
+        told = f"Rows were left out where {' or '.join(rules)}."
+    if repeats := analysis.get("repeats_left_out"):
+        told += f" {whole(repeats)} rows of swapped repeats of earlier tasks were left out."
+    return told.strip()
+
+
+def excluded(feature: object, levels: Sequence[object]) -> str:
+    """Tell an exclusion rule: which feature has which levels."""
+    return f"{code(feature)} is {' or '.join(map(code, levels))}"
+
+
+def _model(analysis: Mapping[str, Any]) -> str:
+    """Tell family, weights and null value, as far as the record says them."""
+    if str(analysis.get("verb")) in COUNTS:
+        return f"Rows are weighted by {code(analysis['weights'])}." if analysis.get("weights") else ""
+    told = []
+    if analysis.get("family") and str(analysis.get("verb")) in EFFECTS:
+        told.append(f"The regression is of family {code(analysis['family'])}.")
+    if "weights" in analysis:
+        weights = analysis["weights"]
+        told.append(f"Rows are weighted by {code(weights)}." if weights else "Rows are not weighted.")
+    if analysis.get("h0") is not None:
+        told.append(f"Tests are of the null value {number(float(analysis['h0']), 2)}.")
+    return " ".join(told)
+
+
+def _errors(analysis: Mapping[str, Any]) -> str:
+    if str(analysis.get("verb")) in {*COUNTS, "cj_anova"} or "id" not in analysis:
+        return ""
+    if analysis.get("against"):
+        return _errors_against_people(analysis)
+    kind = CONVENTIONS.get(str(analysis.get("vcov")), "")
+    if not analysis.get("id"):
+        return f"Standard errors treat every row as independent and allow unequal variances{kind}."
+    clusters, crossed = analysis.get("n_clusters"), ", " in str(analysis["id"])
+    counted = f" ({'at least ' if crossed else ''}{whole(clusters)} clusters)" if clusters else ""
+    by = " or ".join(_columns(one) for one in str(analysis["id"]).split(" or "))
+    return f"Standard errors are clustered by {by}{counted}{kind}."
+
+
+def _errors_against_people(analysis: Mapping[str, Any]) -> str:
+    """Say by what a comparison with people clusters: people by one column, models by another."""
+    clusters = analysis.get("clusters") or {}
+    if not clusters:
+        return "Standard errors treat every row as independent and allow unequal variances."
+    human, model = (" and ".join(map(code, clusters[kind])) for kind in ("human", "model"))
+    told = f"Standard errors are clustered by {human} for people and by {model} for models"
+    if any((group.get("pairs") or {}).get("shared") for group in analysis.get("groups") or []):
+        told += "; pairs that both judged cross these clusters, so that their covariance is kept"
+    return f"{told}."
+
+
+def _columns(names: str) -> str:
+    """Name the columns of one clustering: `text`, or the crossed columns `text` and `user`."""
+    *most, last = map(code, names.split(", "))
+    return f"the crossed columns {', '.join(most)} and {last}" if most else last
+
+
+def _intervals(analysis: Mapping[str, Any]) -> str:
+    if analysis.get("alpha") is None or str(analysis.get("verb")) in COUNTS:
+        return ""
+    text = f"Intervals cover {100 * (1 - float(analysis['alpha'])):g}%"
+    if analysis.get("draws"):
+        kind = str(analysis.get("interval") or "")
+        kind = "" if kind in {"", "normal"} else f"{plain(kind)} "
+        seed = "" if analysis.get("seed") is None else f" (seed {analysis['seed']})"
+        text += f"; the {kind}bootstrap drew {_unit(analysis)} {whole(analysis['draws'])} times{seed}"
+    if analysis.get("adjusted") == "holm":
+        text += (
+            "; p values are adjusted by Holm's method over the differences of each model under each prompt"
+        )
+    return text + "."
+
+
+def _unit(analysis: Mapping[str, Any]) -> str:
+    unit = str(analysis.get("unit") or "row")
+    same = " or ".join(map(code, unit.split(" or ")))
+    return RESAMPLED.get(unit, f"whole groups of rows with the same {same}")
+
+
+def bounds_name(analysis: Mapping[str, Any], kind: str = "normal") -> str:
+    """Name an interval of an analysis in the manifest: ``95% normal interval``."""
+    if analysis.get("alpha") is None:
+        return ""
+    resampling = str(analysis.get("interval") or "")
+    own = "normal" if analysis.get("vcov") in (None, "survey") else "t"
+    told = f"{resampling} bootstrap".strip() if kind == "bootstrap" else own
+    return f"{100 * (1 - float(analysis['alpha'])):g}% {told} interval"
+
+
+def drawn_units(analysis: Mapping[str, Any]) -> str:
+    """Say in parentheses how often what was drawn: `` (500 draws of whole pairs)``."""
+    return f" ({whole(analysis['draws'])} draws of {_unit(analysis)})" if analysis.get("draws") else ""
+
+
+def _rows(analysis: Mapping[str, Any]) -> str:
+    rows, used = analysis.get("n_rows"), analysis.get("n_used")
+    if rows is None or used is None or analysis.get("against"):
+        return ""
+    if rows == used:
+        return f"All {whole(rows)} rows were used."
+    dropped = analysis.get("n_dropped")
+    left_out = rows - used if dropped is None else dropped
+    return f"Of {whole(rows)} rows {whole(used)} were used and {whole(left_out)} left out."
+
+
+def note_list(notes: Sequence[object] | None) -> str:
+    """List notes in Markdown."""
+    return "\n".join(f"- {plain(note)}" for note in notes or []) or "The analysis left no notes."
+
+
+def code(text: object) -> str:
+    """Set text from outside as inline code: backticks would end it and are dropped.
+
+    A word joiner parts doubled braces, since Quarto looks for shortcodes in code, too.
+    """
+    return f"`{' '.join(str(text).replace('`', '').replace('{{', DOUBLE_BRACE).split())}`"
+
+
+def plain(text: object) -> str:
+    r"""Escape text from outside so that it is plain text in Markdown and HTML; addresses become no links."""
+    escaped = str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    for character in "\\`*_{}[]#@$^~|\"'":
+        escaped = escaped.replace(character, f"\\{character}")
+    return re.sub(r"(?<=[A-Za-z]):(?=\S)", "&#58;", " ".join(escaped.split()))

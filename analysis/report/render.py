@@ -1,0 +1,214 @@
+"""Render a report: with Quarto where it is installed, else with jupytext, nbclient and nbconvert."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import yaml
+
+from conjury.inference.errors import ConjuryError, InputError, MissingDependency
+from conjury.inference.study.models import list_studies
+from conjury.inference.tables.files import QUARTO
+
+QUARTO_TIMEOUT = 1800
+ANY_STUDY, ANY_RATINGS, ANY_BENCHMARK = "conjoint", "raters", "benchmark"
+FORMATS = {"html": "html", "pdf": "typst"}
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A report on disk.
+
+    Attributes
+    ----------
+    path : Path
+        The file that was written.
+    renderer : str
+        ``"quarto"`` or ``"nbconvert"``.
+    message : str
+        One sentence for the person who asked for it.
+    warnings : tuple of str
+        What Quarto warned of.
+    """
+
+    path: Path
+    renderer: str
+    message: str
+    warnings: tuple[str, ...] = ()
+
+
+def reports() -> list[str]:
+    """List the names of the reports that ship."""
+    return sorted(path.stem for path in QUARTO.glob("[!_]*.qmd"))
+
+
+def render(
+    report: str, results: str | Path, out: str | Path = "reports", to: Literal["html", "pdf"] = "html"
+) -> Rendered:
+    """Render a report from a results folder; the page appears whole or not at all."""
+    if report not in reports():
+        raise InputError(f"There is no report {report!r}; use one of: {', '.join(reports())}.")
+    if to not in FORMATS:
+        raise InputError(f"Reports cannot be rendered to {to!r}; use html or pdf.")
+    folder = Path(results).expanduser().resolve()
+    if not (folder / "manifest.json").is_file():
+        raise InputError(f"{folder} holds no results (manifest.json is missing); run `conjury fit` first.")
+    if report in list_studies():
+        _refuse_another_study(report, folder, shlex.quote(str(results)))
+    quarto = shutil.which("quarto")
+    if quarto is None and to == "pdf":
+        raise MissingDependency(
+            "PDF reports need Quarto, which is not on the PATH; install it from quarto.org or render to html."
+        )
+    warnings: tuple[str, ...] = ()
+    with tempfile.TemporaryDirectory(prefix="conjury-report-") as scratch:
+        source = Path(scratch) / "quarto"
+        shutil.copytree(QUARTO, source, ignore=shutil.ignore_patterns("__pycache__", ".quarto", "*_files"))
+        _open(source / f"{report}.qmd", folder)
+        if report in (ANY_STUDY, ANY_BENCHMARK):
+            _set_title(source / f"{report}.qmd", folder, escape=quarto is not None)
+        if quarto is None:
+            from .page import render_page
+
+            made = render_page(source / f"{report}.qmd", folder)
+        else:
+            made, warnings = _with_quarto(quarto, source / f"{report}.qmd", folder, to)
+        target = _publish(made, Path(out).expanduser(), f"{report}.{to}")
+    if quarto is None:
+        return Rendered(
+            target,
+            "nbconvert",
+            f"Quarto is not on the PATH, so {target} was rendered with nbconvert, in a simpler layout.",
+        )
+    return Rendered(target, "quarto", f"Quarto rendered {target}.", warnings)
+
+
+def _open(source: Path, results: Path) -> None:
+    """Open results as a document does, so that those that do not fit are refused before rendering."""
+    from . import report
+
+    if kind := re.search(r"^report = load\((\w+), results\)$", source.read_text(encoding="utf-8"), re.M):
+        getattr(report, kind[1])(results)
+
+
+def _refuse_another_study(name: str, results: Path, quoted: str) -> None:
+    from .data import ReportData
+
+    manifest = ReportData(results).manifest
+    found = manifest.get("study")
+    if found != name:
+        of_items = ANY_BENCHMARK if manifest.get("benchmark") else ANY_RATINGS
+        general = of_items if "results" in manifest else ANY_STUDY
+        instead = f"conjury report {general} --results {quoted}"
+        raise InputError(
+            f"The report {name!r} speaks of the study of that name only, and these results are of the study "
+            f"{found!r}; run `{instead}`."
+        )
+
+
+def _set_title(source: Path, results: Path, escape: bool) -> None:
+    """Put the title of the study of the results into the front matter of a source."""
+    from .data import ReportData
+    from .methods import plain
+
+    title = str(ReportData(results).manifest.get("title") or "").strip()
+    if title:
+        line = f"title: {json.dumps(plain(title) if escape else title)}"
+        text = source.read_text(encoding="utf-8")
+        source.write_text(re.sub(r"^title: .*$", lambda _: line, text, count=1, flags=re.M), encoding="utf-8")
+
+
+def _with_quarto(quarto: str, source: Path, results: Path, to: str) -> tuple[Path, tuple[str, ...]]:
+    """Render with Quarto; return the page and what Quarto warned of."""
+    parameters = source.parent.parent / "parameters.yml"
+    parameters.write_text(yaml.safe_dump({"results": str(results)}, allow_unicode=True), encoding="utf-8")
+    command = [quarto, "render", source.name, "--to", FORMATS[to], "--execute-params", str(parameters)]
+    environment = os.environ | {"QUARTO_PYTHON": sys.executable, "NO_COLOR": "1"}
+    try:
+        done = subprocess.run(
+            command,
+            cwd=source.parent,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=QUARTO_TIMEOUT,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ConjuryError(
+            f"Quarto did not finish {source.name} within {QUARTO_TIMEOUT:,} seconds."
+        ) from error
+    printed = f"{done.stdout}\n{done.stderr}"
+    made = source.parent.parent / "reports" / f"{source.stem}.{to}"
+    if done.returncode != 0:
+        raise ConjuryError(failure(source.name, printed))
+    if not made.is_file():
+        tail = " | ".join(plain_text(printed).strip().splitlines()[-15:])
+        raise ConjuryError(f"Quarto ended without writing {made.name}: {tail}")
+    return made, tuple(warnings_in(printed))
+
+
+def _publish(made: Path, out: Path, name: str) -> Path:
+    out.mkdir(parents=True, exist_ok=True)
+    target = out / name
+    handle, temporary = tempfile.mkstemp(dir=out, prefix=f".{name}-")
+    os.close(handle)
+    try:
+        shutil.copyfile(made, temporary)
+        Path(temporary).chmod(0o644)
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return target
+
+
+COLOR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+CELL = re.compile(r"executing the following cell:\s*\n-{5,}\n(.*?)\n-{5,}\n", re.DOTALL)
+ERROR = re.compile(r"^(?:\w+(?:\.|Error:))*([A-Z]\w*(?:Error|Exception|Dependency): .*\S)\s*$", re.MULTILINE)
+WARNING = re.compile(r"\bWARN(?:ING)?\b|\(E\)|\bwarning:")
+OWN_ERRORS = ("InputError", "ConjuryError", "MissingDependency")
+
+
+def plain_text(printed: str) -> str:
+    """Printed text without the codes of a terminal's colours."""
+    return COLOR.sub("", printed)
+
+
+def failure(document: str, printed: str) -> str:
+    """Why a document could not be rendered, from all that was printed: one line."""
+    text = plain_text(printed)
+    errors = ERROR.findall(text)
+    if cell := CELL.search(text):
+        return failed_cell(document, cell[1], errors[-1] if errors else "an error that was not named")
+    tail = " | ".join(text.strip().splitlines()[-15:])
+    return f"Quarto could not render {document}: {errors[-1] if errors else tail}"
+
+
+def failed_cell(document: str, code: str, error: str) -> str:
+    """Say which cell of a document failed and what to do."""
+    lines = [line.strip() for line in code.splitlines() if line.strip() and not line.startswith("#|")]
+    told = f"The cell `{lines[-1] if lines else ''}` of {document} failed. {' '.join(error.split())}"
+    if error.startswith(OWN_ERRORS):
+        return told
+    return (
+        f"{told.rstrip('.')}. Compute the results again with this version of conjury; if the error stays, "
+        "report it with this line."
+    )
+
+
+def warnings_in(printed: str) -> list[str]:
+    r"""Lines that warn of something, each once, with how often it was printed."""
+    lines = [line.strip() for line in plain_text(printed).splitlines()]
+    counts = Counter(line for line in lines if WARNING.search(line))
+    return [line + (f" ({n} times)" if n > 1 else "") for line, n in counts.items()]

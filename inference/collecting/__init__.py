@@ -1,0 +1,1 @@
+"""Collecting judgments: plans, costs, runs and their tables."""

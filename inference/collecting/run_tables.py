@@ -1,0 +1,241 @@
+"""The tables of a run, made from its ledger: responses, judgments, and the choices of a conjoint.
+
+Parsing happens here, from raw answers, and can be run again with other rules at any time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..backends.compose import COMPOSED
+from ..design.profiles import factor
+from ..ledger import Answered
+from ..parsing import Answer, Reading, read_completion
+from ..parsing.reader import AskedAnswers
+from ..readers.choices import SIMULATED
+from ..study.asking import Choice, LineLabels, Ratings
+from ..study.models import ItemStudy, Study
+from ..tables.files import write_table
+from ..tables.schema import JUDGE_KINDS, POSITIONS, STATUSES, validate
+
+Cost = Callable[[str, float, float, bool], float | None]
+Rows = list[dict[str, Any]]
+
+OF_LINES = ("labels_given", "lines_shown")  # columns of judgments where each line takes a label
+
+RESPONSES = {
+    **dict.fromkeys(("study", "judge_id", "judge_kind", "item_id", "task_id", "prompt_id"), "string"),
+    "sample": "Int64",
+    **dict.fromkeys(("text", "finish_reason", "logprobs", "model_returned"), "string"),
+    **dict.fromkeys(("prompt_tokens", "completion_tokens"), "Int64"),
+    **dict.fromkeys(("cost", "latency"), "float64"),
+    "request_key": "string",
+    "created": "datetime64[us, UTC]",
+    **dict.fromkeys(("error", "error_kind", "refusal", "arrangement", "batch"), "string"),
+    **dict.fromkeys(("round", "attempts"), "Int64"),
+}
+JUDGMENTS = {
+    **dict.fromkeys(("judge_id", "judge_kind", "item_id", "task_id", "prompt_id"), "string"),
+    "sample": "Int64",
+    **dict.fromkeys(("dimension", "value", "status"), "string"),
+    **dict.fromkeys(("probability", "outside", "expected"), "float64"),
+    **dict.fromkeys(("rule", "note", "finish_reason", "request_key", "origin"), "string"),
+    **dict.fromkeys(OF_LINES, "Int64"),
+}
+
+
+@dataclass(frozen=True)
+class RunTables:
+    """Tables of a run; ``choices`` is None where nothing was chosen between."""
+
+    responses: pd.DataFrame
+    judgments: pd.DataFrame
+    choices: pd.DataFrame | None
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write each as Parquet; return the files."""
+        made = {"responses": self.responses, "judgments": self.judgments, "choices": self.choices}
+        files = []
+        for name, table in made.items():
+            if table is not None:
+                files.append(folder / f"{name}.parquet")
+                write_table(table, files[-1])
+        return files
+
+
+def run_tables(
+    study: Study | ItemStudy,
+    answers: Iterator[list[Answered]],
+    *,
+    rule: str = "default",
+    cost: Cost = lambda *_: None,
+    tasks: pd.DataFrame | None = None,
+    profiles: pd.DataFrame | None = None,
+    shown: Callable[[str], Sequence[str]] = lambda subject: (),
+    lines: Callable[[str, str], int] = lambda column, subject: 0,
+) -> RunTables:
+    """Read all answers of a run by one rule."""
+    asked = AskedAnswers(study, rule, lines)
+    responses, judgments = _Columns(RESPONSES), _Columns(JUDGMENTS)
+    for chunk in answers:
+        for answered in chunk:
+            if answered.kind == "pending":
+                continue
+            answer = read_completion(answered.body, answered.error)
+            subject = _subject(study, answered.subject_id)
+            responses.add(_response_row(study, answered, answer, subject, cost))
+            n_lines, readings = asked.read(answered, answer, shown(answered.subject_id))
+            judgments.extend(_judgment_rows(answered, answer, subject, n_lines, readings))
+        responses.pack()
+        judgments.pack()
+    table = judgments.frame()
+    table = table.assign(status=pd.Categorical(table["status"], categories=list(STATUSES)))
+    kinds = dict.fromkeys(("judge_kind",), pd.CategoricalDtype(list(JUDGE_KINDS)))
+    table = table.astype(kinds)
+    choices = None
+    if isinstance(study.response, Choice) and tasks is not None and profiles is not None:
+        choices = choices_from_judgments(table, tasks, profiles, study.response.options)
+    if all(isinstance(response, Ratings) for response in study.responses):
+        table = table.assign(value=pd.to_numeric(table["value"]))
+    if not any(isinstance(response, LineLabels) for response in study.responses):
+        table = table.drop(columns=list(OF_LINES))
+    return RunTables(responses.frame().astype(kinds), table, choices)
+
+
+def choices_from_judgments(
+    judgments: pd.DataFrame, tasks: pd.DataFrame, profiles: pd.DataFrame, options: Sequence[str]
+) -> pd.DataFrame:
+    """Turn verdicts on tasks into the choices contract, two rows a verdict.
+
+    ``probability`` is that of choosing the profile of the row, from the log-probabilities of the options,
+    missing where there are none.
+    """
+    kept = ["judge_id", "judge_kind", "prompt_id", "task_id", "sample", "value", "status", "probability"]
+    asked = judgments[[*kept, "origin"]]
+    shown = tasks[["task_id", "position", "profile_id", "repeat", "repeat_of"]]
+    rows = asked.merge(shown, on="task_id", how="inner")
+    first = (rows["position"].astype("string") == POSITIONS[0]).to_numpy(dtype=bool)
+    picked = rows["value"].eq(options[0]).fillna(False).to_numpy(dtype=bool)
+    chosen = pd.array((picked == first).astype(np.int8), dtype="Int8")
+    chosen[(rows["status"] != "ok").to_numpy()] = pd.NA
+    rows = rows.assign(
+        chosen=chosen,
+        probability=rows["probability"].where(first, 1 - rows["probability"]),
+        position=factor((~first).astype(np.int64), POSITIONS),
+    )
+    rows = rows.drop(columns="value").merge(profiles, on="profile_id", how="left")
+    rows = rows.rename(columns={"task_id": "pair_id"})
+    order = ["judge_id", "judge_kind", "prompt_id", "pair_id", "position", "profile_id"]
+    rest = [name for name in profiles if name not in order]
+    tail = ["chosen", "status", "repeat", "repeat_of", "sample", "probability", "origin"]
+    return validate(rows[[*order, *rest, *tail]], "choices", "choices of the run")
+
+
+class _Columns:
+    """Rows gathered column by column and packed chunk by chunk."""
+
+    def __init__(self, dtypes: Mapping[str, str]) -> None:
+        self._dtypes = dtypes
+        self._parts: list[pd.DataFrame] = []
+        self._rows: list[tuple[Any, ...]] = []
+
+    def add(self, row: dict[str, Any]) -> None:
+        self._rows.append(tuple(row.get(name) for name in self._dtypes))
+
+    def extend(self, rows: Rows) -> None:
+        for row in rows:
+            self.add(row)
+
+    def pack(self) -> None:
+        part = pd.DataFrame(self._rows, columns=list(self._dtypes), dtype=object)
+        self._parts.append(part.astype(dict(self._dtypes)))
+        self._rows = []
+
+    def frame(self) -> pd.DataFrame:
+        if not self._parts:
+            self.pack()
+        return pd.concat(self._parts, ignore_index=True)
+
+
+def _subject(study: Study | ItemStudy, name: str) -> dict[str, str]:
+    paired = isinstance(study, Study) and study.collect.form == "pair"
+    return {"task_id" if paired else "item_id": name}
+
+
+def _response_row(
+    study: Study | ItemStudy, answered: Answered, answer: Answer, subject: dict[str, str], cost: Cost
+) -> dict[str, Any]:
+    tokens = answer.prompt_tokens or 0, answer.completion_tokens or 0
+    return {
+        "study": study.name,
+        "judge_id": answered.judge_id,
+        "judge_kind": "model",
+        **subject,
+        "prompt_id": answered.prompt_id,
+        "sample": answered.sample,
+        "text": answer.text if answered.body else None,
+        "finish_reason": answer.finish_reason or None,
+        "logprobs": json.dumps(list(answer.tokens), ensure_ascii=False) if answer.tokens else None,
+        "model_returned": answer.model or None,
+        "prompt_tokens": answer.prompt_tokens,
+        "completion_tokens": answer.completion_tokens,
+        "cost": cost(answered.judge_id, *tokens, bool(answered.batch)) if answered.body else None,
+        "latency": answered.seconds,
+        "request_key": answered.key,
+        "created": answered.created,
+        "error": answered.error or None,
+        "error_kind": answered.kind or None,
+        "refusal": answer.refusal or None,
+        "arrangement": json.dumps(answered.arrangement),
+        "batch": answered.batch or None,
+        "round": answered.round,
+        "attempts": answered.attempts,
+    }
+
+
+def _judgment_rows(
+    answered: Answered,
+    answer: Answer,
+    subject: dict[str, str],
+    lines: int | None,
+    readings: Sequence[tuple[str, Reading]],
+) -> Rows:
+    shared = {
+        "judge_id": answered.judge_id,
+        "judge_kind": "model",
+        **subject,
+        "prompt_id": answered.prompt_id,
+        "sample": answered.sample,
+        "finish_reason": answer.finish_reason or None,
+        "request_key": answered.key,
+        "origin": SIMULATED if _is_simulated(answered, answer) else None,
+    }
+    return [
+        {
+            **shared,
+            "dimension": dimension,
+            "value": None if reading.value is None else str(reading.value),
+            "status": reading.status,
+            "probability": reading.probability,
+            "outside": reading.outside,
+            "expected": reading.expected,
+            "rule": reading.rule,
+            "note": reading.note or None,
+            "labels_given": reading.given,
+            "lines_shown": lines,
+        }
+        for dimension, reading in readings
+    ]
+
+
+def _is_simulated(answered: Answered, answer: Answer) -> bool:
+    """Whether the simulator gave this answer, now or when it was recorded."""
+    name = (answered.body or {}).get("id")
+    return answer.model == SIMULATED and isinstance(name, str) and name.startswith(COMPOSED)

@@ -1,0 +1,1 @@
+"""Designs: which profiles meet, who rates what, and the texts of stimuli."""

@@ -1,0 +1,158 @@
+"""The design of a run: which profiles meet in which task, and what they look like, drawn once and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import InputError
+from ..study.models import Study
+from ..tables.bounded import EXPORT_BYTES, parse_json, read_content
+from ..tables.columns import coerce, listed
+from ..tables.files import read_table, write_table
+from ..tables.schema import POSITIONS, SWAPPED_SUFFIX, require_columns
+from .profiles import draw_shared_pairs, enumerate_profiles, shared_table
+from .stimuli import load_posts, profile_values
+from .subjects import label_fields
+
+TABLES = ("tasks", "profiles", "posts")
+CHUNK = 5000  # rows that are hashed at a time
+
+
+@dataclass(frozen=True)
+class DrawnDesign:
+    """The tasks that all models share, and their profiles.
+
+    Attributes
+    ----------
+    tasks : DataFrame
+        ``task_id, position, profile_id, judge_id, task, repeat, repeat_of``; two rows a task.
+    profiles : DataFrame
+        ``profile_id``, attributes, derived attributes and stimuli of the profiles that occur in tasks.
+    posts : DataFrame
+        ``profile_id`` and the fields that a judge is shown.
+    drawn : dict
+        ``pairs, swapped_share, seed``, and ``restrictions`` where there are any.
+    """
+
+    tasks: pd.DataFrame
+    profiles: pd.DataFrame
+    posts: pd.DataFrame
+    drawn: dict[str, Any]
+
+    def first_pairs(self, pairs: int | None) -> pd.DataFrame:
+        """Tasks of the first pairs and of their swapped repeats; all tasks where ``pairs`` is None."""
+        if pairs is None:
+            return self.tasks
+        original = self.tasks["task_id"].str.removesuffix(SWAPPED_SUFFIX)
+        wanted = original[~self.tasks["repeat"].astype(bool)].unique()[:pairs]
+        if len(wanted) < pairs:
+            raise InputError(
+                f"The design has {len(wanted):,} pairs, so the first {pairs:,} cannot be asked; ask fewer or "
+                "draw a larger design into another folder."
+            )
+        return self.tasks[original.isin(wanted).to_numpy()]
+
+    def sha256(self) -> str:
+        """Hash of tasks and posts."""
+        digest = hashlib.sha256()
+        for table in (self.tasks[["task_id", "position", "profile_id"]], self.posts):
+            for start in range(0, len(table), CHUNK):
+                rows = table.iloc[start : start + CHUNK].astype("string")
+                digest.update(pd.util.hash_pandas_object(rows, index=False).to_numpy().tobytes())
+        return digest.hexdigest()
+
+
+def draw_design(study: Study, pairs: int, swapped_share: float, seed: int) -> DrawnDesign:
+    """Draw the tasks of a conjoint for models, as :func:`conjury.inference.simulation.conjoint.simulate.simulate` draws them."""
+    if pairs < 1:
+        raise InputError(f"The number of pairs is {pairs}; ask for at least one.")
+    if not 0 <= swapped_share <= 1:
+        raise InputError(f"The share of swapped pairs is {swapped_share:g}; give one from 0 to 1.")
+    everything = enumerate_profiles(study)
+    rows, swapped = draw_shared_pairs(everything, pairs, swapped_share, seed)
+    tasks = shared_table(everything["profile_id"].to_numpy()[rows], swapped)
+    used = everything.iloc[np.unique(rows)].drop(columns="probability").reset_index(drop=True)
+    drawn = {"pairs": pairs, "swapped_share": swapped_share, "seed": seed, **restrictions_of(study)}
+    return DrawnDesign(tasks, used, _posts(study, used, seed), drawn)
+
+
+def restrictions_of(study: Study) -> dict[str, Any]:
+    """State the combinations that a design leaves out; empty where there are none."""
+    named = [part.levels for part in study.design.restrictions]
+    return {"restrictions": named} if named else {}
+
+
+def check_restrictions(study: Study, design: DrawnDesign, run: Path) -> None:
+    """Refuse a design that was drawn with other attributes or restrictions than those of the study file."""
+    missing = [one.id for one in study.attributes if one.id not in design.profiles]
+    if missing:
+        raise InputError(
+            f"{run}: the design was drawn without {listed(missing)}, which the study file has now; draw a "
+            "new design into another folder with --out."
+        )
+    if design.drawn.get("restrictions") != restrictions_of(study).get("restrictions"):
+        raise InputError(
+            f"{run}: the design was drawn under other restrictions than the study file has now; restore "
+            "them, or draw a new design into another folder with --out."
+        )
+
+
+def _posts(study: Study, profiles: pd.DataFrame, seed: int) -> pd.DataFrame:
+    if study.content is None:
+        return label_fields(study, profiles)
+    kit = load_posts(study.folder, study.content, profile_values(study))
+    return kit.posts(profiles, seed)
+
+
+def save_design(design: DrawnDesign, folder: Path) -> None:
+    """Write a design; ``design.json`` comes last and makes it valid."""
+    for name in TABLES:
+        write_table(getattr(design, name), folder / f"{name}.parquet")
+    draft = folder / ".design.json.tmp"
+    draft.write_text(json.dumps(design.drawn, indent=2) + "\n", encoding="utf-8")
+    draft.replace(folder / "design.json")
+
+
+def load_design(folder: Path) -> DrawnDesign | None:
+    """Read a design, or return None where there is none."""
+    facts = folder / "design.json"
+    if not facts.is_file():
+        return None
+    try:
+        drawn = parse_json(read_content(facts, EXPORT_BYTES).decode("utf-8"))
+    except ValueError:
+        drawn = None
+    if not isinstance(drawn, dict):
+        raise InputError(f"{facts}: the file is damaged; run `conjury design` again.")
+    tables = {name: read_table(folder / f"{name}.parquet") for name in TABLES}
+    source = str(folder / "tasks.parquet")
+    require_columns(tables["tasks"], ["task_id", "position", "profile_id", "repeat"], source)
+    tasks = tables["tasks"].assign(
+        task_id=coerce(tables["tasks"]["task_id"], "string", source),
+        repeat=coerce(tables["tasks"]["repeat"], "boolean", source),
+    )
+    if (tasks.groupby("task_id", dropna=False).size() != len(POSITIONS)).any():
+        raise InputError(f"{source}: a task has not two profiles; run `conjury design` again.")
+    if "repeat_of" not in tasks:
+        original = tasks["task_id"].str.removesuffix(SWAPPED_SUFFIX)
+        tasks["repeat_of"] = original.where(tasks["repeat"].to_numpy(bool))
+    return DrawnDesign(tasks, tables["profiles"], tables["posts"], drawn)
+
+
+def save_assignment(assignment: pd.DataFrame, folder: Path) -> None:
+    """Write who rates what, as Parquet and as CSV."""
+    path = folder / "assignment.parquet"
+    if path.is_file() and not read_table(path).equals(assignment):
+        raise InputError(
+            f"{path}: there is another assignment already, drawn with other items, people or seed; draw the "
+            "new one into another folder with --out."
+        )
+    write_table(assignment, path)
+    write_table(assignment, path.with_suffix(".csv"))

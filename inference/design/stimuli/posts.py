@@ -1,0 +1,255 @@
+"""Posts: what the profiles of a design look like to a judge, in words and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...errors import InputError
+from ...study.asking import Cues, Roles
+from ...tables.columns import did_you_mean, listed
+from .people import Integers, People, Person, draw_below
+from .wording import REPLIES, Texts, fill
+
+Strings = NDArray[np.object_]
+MINUTES_A_DAY = 24 * 60
+ACCOUNT_NUMBERS = (10, 10_000)  # from, to below
+COLUMNS = (
+    *("profile_id", "name", "handle", "text", "likes", "posted"),
+    *("reply_name", "reply_handle", "reply_text", "alt"),
+)
+WITH_FACES = (
+    *("profile_id", "name", "handle", "face", "text", "likes", "posted"),
+    *("reply_name", "reply_handle", "reply_face", "reply_text"),
+)
+REPLIER = "replier"
+
+
+@dataclass(frozen=True)
+class PostKit:
+    """All that posts are made of.
+
+    Attributes
+    ----------
+    texts, people, insults
+        As the files of the study hold them.
+    likes : dict
+        The fewest and the most likes by level.
+    days : tuple
+        The first and the last day on which posts are written.
+    roles : Roles
+        Which column of the profiles is which part of a post.
+    """
+
+    texts: Texts
+    people: People
+    insults: dict[str, dict[str, str]]
+    likes: dict[str, tuple[int, int]]
+    days: tuple[date, date]
+    roles: Roles
+
+    def posts(self, profiles: pd.DataFrame, seed: int) -> pd.DataFrame:
+        """Write the post of each profile.
+
+        What a profile leaves open (likes within their range, time, account name, who replies) is drawn by
+        ``seed`` and ``profile_id``, so a profile has one post whichever others are asked for.
+
+        Parameters
+        ----------
+        profiles : DataFrame
+            As from ``design.enumerate_profiles``: ``profile_id`` and the columns named in ``roles``.
+        seed : int
+
+        Returns
+        -------
+        DataFrame
+            One row a profile in the given order: ``profile_id, name, handle, text, likes, posted``
+            (ISO date and time to the minute), ``reply_name, reply_handle, reply_text`` (missing without a
+            reply), and ``alt``, the post in one sentence. Handles have no @.
+
+        Raises
+        ------
+        InputError
+            A column is missing, or holds a value that the kit does not know.
+        """
+        table = self.signed(profiles, seed)
+        told = ["likes", "name", "handle", "text", "posted", "reply_name", "reply_handle", "reply_text"]
+        alt = pd.array([_alt(*row) for row in rows_of(table[told])], dtype="string")
+        return table.assign(alt=alt)[list(COLUMNS)]
+
+    def signed(self, profiles: pd.DataFrame, seed: int, cues: Cues = "both") -> pd.DataFrame:
+        """Write the post of each profile, with the ids of the faces of those who write and reply.
+
+        Parameters
+        ----------
+        profiles, seed
+            As for :meth:`posts`, whose draws are those made here.
+        cues : {"both", "name", "face", "none"}
+            What is shown of an author's identity. The face, or the name and the handle, that are not shown
+            are those of the anonymous author of the same number; all else stays as it is.
+
+        Returns
+        -------
+        DataFrame
+            One row a profile in the given order: the columns of :meth:`posts` but ``alt``, and ``face`` and
+            ``reply_face``, such as ``black_male_03`` and ``replier_04``.
+
+        Raises
+        ------
+        InputError
+            As :meth:`posts`, or an author that is to be hidden has no anonymous one to stand in.
+        """
+        ids = _column(profiles, "profile_id").to_numpy(dtype=np.int64)
+        authors = list(self.people.authors.values())
+        author = _codes(profiles, self.roles.author, list(self.people.authors))
+        hidden = author if cues == "both" else self._stand_ins()[author]
+        named, seen = (author if cues in ("both", cue) else hidden for cue in ("name", "face"))
+        replier = draw_below(len(self.people.repliers), ids, seed, "replier")
+        replies = self._replies(profiles)
+        unanswered = pd.isna(replies)
+        columns: dict[str, Strings] = {
+            "name": _objects([person.name for person in authors])[named],
+            "handle": _handles(authors, named, ids, seed, "author"),
+            "face": _objects(list(self.people.authors))[seen],
+            "text": self._texts(profiles),
+            "posted": self._times(ids, seed),
+            "reply_name": _objects([person.name for person in self.people.repliers])[replier],
+            "reply_handle": _handles(self.people.repliers, replier, ids, seed, "replier"),
+            "reply_face": _objects(self.replier_ids)[replier],
+            "reply_text": replies,
+        }
+        for name in ("reply_name", "reply_handle", "reply_face"):
+            columns[name][unanswered] = None
+        table: dict[str, object] = {name: pd.array(texts, dtype="string") for name, texts in columns.items()}
+        likes = self._counts(profiles, ids, seed)
+        numbers = {"profile_id": pd.array(ids, dtype="Int64"), "likes": pd.array(likes, dtype="Int64")}
+        return pd.DataFrame(table | numbers, index=profiles.index)[list(WITH_FACES)]
+
+    @property
+    def replier_ids(self) -> list[str]:
+        """Ids of those who reply, such as ``replier_04``."""
+        return [f"{REPLIER}_{number:02d}" for number in range(len(self.people.repliers))]
+
+    def _stand_ins(self) -> Integers:
+        """Position of the anonymous author who stands in for each author, shape (authors,)."""
+        ids = list(self.people.authors)
+        positions = {name: position for position, name in enumerate(ids)}
+        numbers = [name.rpartition("_")[2] for name in ids]
+        stand_ins = [positions.get(f"{self.roles.anonymous}_{number}") for number in numbers]
+        if None in stand_ins:
+            lacking = ids[stand_ins.index(None)]
+            number = lacking.rpartition("_")[2]
+            raise InputError(
+                f"No author {self.roles.anonymous}_{number} is there to stand in for {lacking} whose name or "
+                "face is hidden; give the group of content.roles.anonymous as many authors as the others, or "
+                "show both cues."
+            )
+        return np.array(stand_ins, dtype=np.int64)
+
+    def _texts(self, profiles: pd.DataFrame) -> Strings:
+        kinds = [self.roles.no_insult, *self.insults]
+        words = {self.roles.no_insult: None, **self.insults}
+        filled = [
+            fill(template.text, words[kind], word)
+            for template in self.texts.templates.values()
+            for kind in kinds
+            for word in (None, self.texts.intensifier)
+        ]
+        text = _codes(profiles, self.roles.text, list(self.texts.templates))
+        insult = _codes(profiles, self.roles.insult, kinds)
+        intensified = _column(profiles, self.roles.intensifier) == self.roles.with_intensifier
+        texts: Strings = _objects(filled)[(text * len(kinds) + insult) * 2 + intensified.to_numpy(np.int64)]
+        return texts
+
+    def _replies(self, profiles: pd.DataFrame) -> Strings:
+        known = [getattr(template, reply) for template in self.texts.templates.values() for reply in REPLIES]
+        text = _codes(profiles, self.roles.text, list(self.texts.templates))
+        reply = _find(_column(profiles, self.roles.reply), REPLIES)
+        rows = np.where(reply < 0, len(known), text * len(REPLIES) + reply)
+        replies: Strings = _objects([*known, None])[rows]
+        return replies
+
+    def _counts(self, profiles: pd.DataFrame, ids: Integers, seed: int) -> Integers:
+        ranges = np.array(list(self.likes.values()), dtype=np.int64)
+        fewest, most = ranges[_codes(profiles, self.roles.likes, list(self.likes))].T
+        counts: Integers = fewest + draw_below(most - fewest + 1, ids, seed, "likes")
+        return counts
+
+    def _times(self, ids: Integers, seed: int) -> Strings:
+        first, last = self.days
+        minutes = ((last - first).days + 1) * MINUTES_A_DAY
+        times = np.datetime64(first, "m") + draw_below(minutes, ids, seed, "posted").astype("timedelta64[m]")
+        return np.datetime_as_string(times).astype(object)
+
+
+def rows_of(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+    """Rows of a table, with None for missing values."""
+    columns = (table[name].astype(object) for name in table)
+    return zip(*(column.where(column.notna(), None) for column in columns), strict=True)
+
+
+def _handles(people: Sequence[Person], who: Integers, ids: Integers, seed: int, role: str) -> Strings:
+    """Account names of shape (n,), for the people numbered ``who``."""
+    counts = np.array([len(person.stems) for person in people], dtype=np.int64)
+    starts = np.cumsum(counts) - counts
+    before, after = (_objects([stem[part] for person in people for stem in person.stems]) for part in (0, 1))
+    stem = starts[who] + draw_below(counts[who], ids, seed, role, "pattern")
+    low, high = ACCOUNT_NUMBERS
+    numbers = low + draw_below(high - low, ids, seed, role, "number")
+    handles: Strings = before[stem] + numbers.astype(str).astype(object) + after[stem]
+    return handles
+
+
+def _alt(
+    likes: int,
+    name: str,
+    handle: str,
+    text: str,
+    posted: str,
+    reply_name: str | None,
+    reply_handle: str | None,
+    reply: str | None,
+) -> str:
+    liked = "1 like" if likes == 1 else f"{likes} likes"
+    answered = "" if reply is None else f"a reply by {reply_name} (@{reply_handle}), saying “{reply}”, and "
+    return f"Post by {name} (@{handle}) of {posted[:10]}, saying “{text}”, with {answered}{liked}."
+
+
+def _column(profiles: pd.DataFrame, name: str) -> pd.Series:
+    if name not in profiles:
+        raise InputError(
+            f"The profiles have no column '{name}'{did_you_mean(name, profiles)}; name the columns under "
+            "content: roles: in the study file."
+        )
+    return profiles[name]
+
+
+def _codes(profiles: pd.DataFrame, name: str, known: Sequence[str]) -> Integers:
+    column = _column(profiles, name)
+    codes = _find(column, known)
+    if (codes < 0).any():
+        wrong = column[codes < 0].iloc[0]
+        raise InputError(
+            f"The profiles' column '{name}' holds '{wrong}'{did_you_mean(str(wrong), known)}, not in "
+            f"the files of the study; use one of {listed(known)}."
+        )
+    return codes
+
+
+def _find(column: pd.Series, known: Sequence[str]) -> Integers:
+    """Positions of values among the ``known`` ones, -1 for others."""
+    values = column.astype("category").cat
+    positions: Integers = np.append(pd.Index(known).get_indexer(values.categories), -1)[values.codes]
+    return positions.astype(np.int64)
+
+
+def _objects(values: Sequence[str | None]) -> Strings:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array

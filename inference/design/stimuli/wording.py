@@ -1,0 +1,135 @@
+"""The texts of posts, and the replies to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field
+
+from ...study.base import Part, Text
+from .source import check_counts, read_checked
+
+REPLIES = ("agree", "disagree")
+
+
+class Template(Part):
+    """One text with its places (see ``wording.fill``), and a reply of each kind."""
+
+    text: Text
+    agree: Text
+    disagree: Text
+
+
+class TextsFile(Part):
+    """A file of texts by topic."""
+
+    intensifier: Text
+    topics: dict[str, list[Template]] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts by id, such as ``politics_07``, and the word that stands for a curse."""
+
+    templates: dict[str, Template]
+    intensifier: str
+
+
+def load_texts(path: Path, ids: Sequence[str]) -> Texts:
+    """Read a file of texts."""
+    file, marked = read_checked(path, TextsFile)
+    held = {topic: len(templates) for topic, templates in file.topics.items()}
+    check_counts(marked, "topics", "texts", held, ids)
+    first: dict[str, int] = {}
+    for topic, templates in file.topics.items():
+        for position, template in enumerate(templates):
+            at = ("topics", topic, position, "text")
+            sentence = problem(template.text)
+            if sentence is not None:
+                raise marked.error(at, f"{topic} {position}: {sentence}")
+            if template.text in first:
+                raise marked.error(
+                    at, f"this text already stands on line {first[template.text]}; write another."
+                )
+            first[template.text] = marked.line(at)
+            for reply in REPLIES:
+                if "{" in getattr(template, reply):
+                    raise marked.error(
+                        (*at[:3], reply), f"{topic} {position}: a reply has no places; remove the braces."
+                    )
+    numbered = {
+        f"{topic}_{number:02d}": template
+        for topic, templates in file.topics.items()
+        for number, template in enumerate(templates)
+    }
+    return Texts({name: numbered[name] for name in ids}, file.intensifier)
+
+
+FORMS = ("singular", "plural", "adjective")  # of an insult
+INTENSIFIER = "curse"
+ARTICLE = "a"
+
+_SLOT = re.compile(r"\{(\w+)(?:\|([^{}|]+))?\}( ?)")
+_ARTICLE = re.compile(r"\{([aA])\}(\W+)(\w[\w-]*)")
+_TAKES_AN = re.compile(
+    r"(?!eu|ewe|onc?e\b|uni(?!n|m)|us[aeu]|ut[ei])[aeiou]|hono|hones|hour|heir",
+    re.IGNORECASE,
+)
+
+
+def fill(text: str, insult: Mapping[str, str] | None, intensifier: str | None) -> str:
+    """Fill the places of a text.
+
+    ``{singular|guy}``, ``{plural|people}`` and ``{adjective|nice}`` take that form of the insult, or the word
+    after the bar where there is none; without a bar the place is then left out, as is ``{curse}`` without an
+    intensifier. ``{a}`` becomes "a" or "an" after the next word, by its first letters. A place written with a
+    capital gets one.
+    """
+    forms = insult or {}
+
+    def word(slot: re.Match[str]) -> str:
+        place, neutral, space = slot.group(1), slot.group(2), slot.group(3)
+        if place.lower() == ARTICLE:
+            return slot.group()
+        filler = intensifier if place.lower() == INTENSIFIER else forms.get(place.lower())
+        if filler is None:
+            return neutral + space if neutral else ""
+        return (filler[0].upper() + filler[1:] if place[0].isupper() else filler) + space
+
+    return _ARTICLE.sub(_agree, _SLOT.sub(word, text))
+
+
+def problem(text: str) -> str | None:
+    """Say what is wrong with the places of a text and how to mend it; None where nothing is."""
+    slots = list(_SLOT.finditer(text))
+    names = [slot.group(1).lower() for slot in slots]
+    known = (*FORMS, INTENSIFIER, ARTICLE)
+    unknown = [slot.group() for slot, name in zip(slots, names, strict=True) if name not in known]
+    if unknown:
+        return f"'{unknown[0].strip()}' is no place in a text; write one of {', '.join(known)} in the braces."
+    if re.search(r"[{}]", _SLOT.sub("", text)):
+        return "a brace of a place is missing or its words hold a bar or a brace; write {singular|guy}."
+    insults = [name for name in names if name in FORMS]
+    for found, what, example in (
+        (len(insults), "the insult", "{singular|guy}, {plural|people} or {adjective}"),
+        (names.count(INTENSIFIER), "the intensifier", "{curse} before a noun or an adjective"),
+    ):
+        if found != 1:
+            count = "no place" if found == 0 else f"{found} places"
+            return f"the text has {count} for {what}; write {example}{'' if found == 0 else ' once'}."
+    for slot, name in zip(slots, names, strict=True):
+        if name in FORMS[:2] and not slot.group(2):
+            return (
+                f"'{{{name}}}' has no word for posts without an insult; write {{{name}|people}} or the like."
+            )
+        if not slot.group(2) and not re.match(r"[\w{]", text[slot.end() :] if slot.group(3) else ""):
+            return f"'{slot.group().strip()}' must be followed by a space and a word; put one there."
+    return None
+
+
+def _agree(match: re.Match[str]) -> str:
+    article, space, word = match.groups()
+    return article + ("n" if _TAKES_AN.match(word) else "") + space + word

@@ -1,0 +1,166 @@
+"""What is judged, as models are shown it: the fields of one item or of the two profiles of a pair."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import InputError
+from ..study.models import ItemStudy, Study
+from ..study.parts import Prompt
+from ..tables.schema import POSITIONS
+from ..tables.streams import stream
+
+UNSHOWN = ("profile_id", "item_id", "modality", "media", "media_sha256", "alt")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One profile or item: its position ("A", "B", or empty), the fields shown, its image or clip if any.
+
+    ``versions`` are its pictures by the cues that they show, where there are several.
+    """
+
+    position: str
+    fields: Mapping[str, Any]
+    media: str | None = None
+    kind: str = "image"
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def under(self, prompt: Prompt) -> Shown:
+        """Return this with the picture that a prompt shows."""
+        return replace(self, media=self.versions[prompt.cues]) if self.versions else self
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What one request is about, with what was drawn to show it and the strata to which it belongs."""
+
+    id: str
+    shown: tuple[Shown, ...]
+    arrangement: dict[str, Any] = field(default_factory=dict)
+    strata: Mapping[str, str] = field(default_factory=dict)
+
+
+class Shelf:
+    """Profiles or items by their number, without the memory of a dictionary each."""
+
+    def __init__(
+        self,
+        table: pd.DataFrame,
+        key: str,
+        fields: Sequence[str] | None = None,
+        kinds: Sequence[str] | None = None,
+        beside: bool = False,
+        versions: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        names = [str(name) for name in table if name not in UNSHOWN] if fields is None else list(fields)
+        for name in names:
+            if name not in table:
+                raise InputError(
+                    f"collect, fields: there is no field '{name}'; use one of "
+                    f"{', '.join(str(column) for column in table if column not in UNSHOWN)}."
+                )
+        self._rows = {name: row for row, name in enumerate(table[key].tolist())}
+        self._columns = {name: _shared(table[name]) for name in names}
+        self._kinds = list(kinds) if kinds is not None else [""] * len(table)
+        self._versions = {cues: list(files) for cues, files in (versions or {}).items()}
+        by_column = any(self._kinds) and not self._versions
+        self._media = _shared(table["media"]) if by_column else [None] * len(table)
+        self._beside = beside
+
+    def show(self, name: Any, position: str = "") -> Shown:
+        """Return what is shown of one of them."""
+        row = self._rows[name]
+        kind = self._kinds[row]
+        if self._versions:
+            versions = {cues: files[row] for cues, files in self._versions.items()}
+            return Shown(position, {}, next(iter(versions.values())), kind, versions)
+        media = self._media[row] if kind else None
+        if media is not None and not self._beside:
+            return Shown(position, {}, media, kind)
+        values = ((field, column[row]) for field, column in self._columns.items())
+        fields = {field: value for field, value in values if value is not None}
+        return Shown(position, fields, media, kind or "image")
+
+
+def label_fields(study: Study, profiles: pd.DataFrame) -> pd.DataFrame:
+    """Fields of profiles that have no content of their own: attributes and levels in words.
+
+    Attributes that share a label are named by their ids.
+    """
+    labels = [attribute.label for attribute in study.attributes]
+    words = {
+        attribute.label if labels.count(attribute.label) == 1 else attribute.id: profiles[attribute.id]
+        .astype("string")
+        .map(study.level_labels[attribute.id])
+        for attribute in study.attributes
+    }
+    return pd.DataFrame({"profile_id": profiles["profile_id"], **words})
+
+
+def pair_subjects(tasks: pd.DataFrame, shelf: Shelf, seed: int) -> Iterator[Subject]:
+    """Both profiles of each task, tasks in an order drawn by ``seed``."""
+    by_task = tasks.sort_values(["task_id", "position"], kind="stable")
+    sides = by_task["profile_id"].to_numpy().reshape(-1, len(POSITIONS))
+    names = by_task["task_id"].iloc[:: len(POSITIONS)].tolist()
+    for index in stream(seed, "order of requests").permutation(len(names)).tolist():
+        profiles = [int(number) for number in sides[index]]
+        shown = tuple(shelf.show(number, side) for number, side in zip(profiles, POSITIONS, strict=True))
+        yield Subject(str(names[index]), shown, dict(zip(POSITIONS, profiles, strict=True)))
+
+
+def single_subjects(
+    names: Sequence[Any],
+    shelf: Shelf,
+    seed: int,
+    prefix: str = "",
+    strata: Mapping[Any, Mapping[str, str]] | None = None,
+) -> Iterator[Subject]:
+    """One profile or item at a time, in an order drawn by ``seed``; ``strata`` are those of each."""
+    for index in stream(seed, "order of requests").permutation(len(names)).tolist():
+        name = names[index]
+        yield Subject(f"{prefix}{name}", (shelf.show(name),), strata=(strata or {}).get(name, {}))
+
+
+def takes(prompt: Prompt, strata: Mapping[str, str]) -> bool:
+    """Whether a prompt is put to subjects of these strata."""
+    return all(strata.get(column) in values for column, values in prompt.only.items())
+
+
+def write_fields(shown: Shown, how: str, salt: str) -> str:
+    r"""Write judged text so that a model reads it as data.
+
+    ``json`` makes one JSON object, in which quotes and line ends are escaped; ``delimited`` puts each field
+    between tags that end in a number which the text does not contain.
+    """
+    if how == "json":
+        return json.dumps(_plain(shown.fields), ensure_ascii=False)
+    body = "\n".join(f"{name}: {value}" for name, value in _plain(shown.fields).items())
+    tag, turn = "", 0
+    while not tag or tag in body:
+        tag = hashlib.sha256(f"{salt}:{shown.position}:{turn}".encode()).hexdigest()[:8]
+        turn += 1
+    return f"<data-{tag}>\n{body}\n</data-{tag}>"
+
+
+def is_single(study: Study | ItemStudy) -> bool:
+    """Whether a request shows one profile or item."""
+    return isinstance(study, ItemStudy) or study.collect.form == "single"
+
+
+def _shared(column: pd.Series[Any]) -> list[Any]:
+    """Return the values of a column, equal ones as one object, and None for missing ones."""
+    known: dict[tuple[type, Any], Any] = {}
+    values = column.astype(object).where(column.notna(), None)
+    return [known.setdefault((type(value), value), value) for value in values]
+
+
+def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in fields.items()}

@@ -1,0 +1,221 @@
+"""Raw completions of models, from files of other programs, read into judgments."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from ..errors import InputError
+from ..readers.aliases import name_judges, name_prompts, rename_columns
+from ..readers.item_columns import judged_texts, lines_of, strata_of, with_texts
+from ..study.models import ItemStudy
+from ..tables.columns import as_text, coerce, listed, refuse
+from ..tables.files import load, load_text, read_table
+from ..tables.schema import require_columns, validate
+from ..tables.streams import UNPERTURBED, copy_id
+from .completion_judgments import JudgedItems, read_judgments
+from .reader import full_rules
+
+NEEDED = ("judge_id", "prompt_id", "item_id", "text")
+
+
+@dataclass(frozen=True)
+class Completions:
+    """What was read: every completion as it was given, its judgments, and what was found on the way.
+
+    Attributes
+    ----------
+    responses : DataFrame
+        One row a completion, in the order of the file.
+    judgments : DataFrame
+        One row a completion and dimension.
+    notes : list of str
+    """
+
+    responses: pd.DataFrame
+    judgments: pd.DataFrame
+    notes: list[str]
+
+
+def read_completions(
+    path: str | Path, study: ItemStudy, rule: str = "lenient", items: str | Path | None = None
+) -> Completions:
+    """Read raw completions by one rule."""
+    source = str(path)
+    full_rules(study, rule)
+    raw = _read(Path(path))
+    frame, notes = _named(raw, study, source)
+    copies = _copies_named_here(raw, frame, study)
+    known = _items(study, items, frame, source, notes, copies)
+    _check_strata(frame, study, known, source)
+    frame = _with_strata(frame, study, known)
+    responses = _responses(frame, study, source)
+    judgments = read_judgments(frame, responses, study, rule, known)
+    return Completions(responses, judgments, [*notes, *_mismatches(judgments)])
+
+
+def _read(path: Path) -> pd.DataFrame:
+    return load(path, {}, {}) if path.name.lower().endswith(".parquet") else load_text(path)
+
+
+def _named(frame: pd.DataFrame, study: ItemStudy, source: str) -> tuple[pd.DataFrame, list[str]]:
+    """Bring columns, judges, prompts and samples to the names and types of the contract."""
+    frame = rename_columns(frame.reset_index(drop=True), study)
+    require_columns(frame, list(NEEDED), source)
+    if frame.empty:
+        raise InputError(f"{source}: there is no completion in it; name a table with one row a completion.")
+    judges, unknown = name_judges(frame["judge_id"], study, source)
+    sample = coerce(frame["sample"], "integer", source) if "sample" in frame else 1
+    frame = frame.assign(
+        judge_id=judges,
+        prompt_id=name_prompts(frame["prompt_id"], study, source),
+        item_id=as_text(frame["item_id"]),
+        text=as_text(frame["text"]),
+        sample=sample,
+    )
+    _check_complete(frame, source)
+    if "position" in frame:
+        frame = frame.assign(position=coerce(frame["position"], "integer", source))
+    frame = _apart(frame, source)
+    key = ["judge_id", "prompt_id", "item_id", "sample"]
+    again = frame.duplicated(key).to_numpy(dtype=bool)
+    if again.any():
+        cells = frame.loc[int(again.argmax()), key]
+        said = ", ".join(f"{name} {value}" for name, value in cells.items())
+        refuse(source, "item_id", again, f"repeats an earlier completion ({said})", "keep one of them")
+    notes = []
+    if unknown:
+        notes.append(f"Study {study.name} does not name {listed(unknown)}; these judges keep their names.")
+    return frame, notes
+
+
+def _check_complete(frame: pd.DataFrame, source: str) -> None:
+    for name, remedy in (("item_id", "name the item"), ("sample", "number the run, from 1")):
+        empty = frame[name].isna().to_numpy(dtype=bool)
+        if empty.any():
+            refuse(source, name, empty, "is empty", f"{remedy} of every completion")
+
+
+def _apart(frame: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Give perturbed copies that carry the name of their original a name of their own."""
+    if "condition" not in frame:
+        return frame
+    condition = as_text(frame["condition"]).fillna(UNPERTURBED)
+    frame = frame.assign(condition=condition)
+    if "base_item_id" in frame:
+        return frame
+    copied = (condition != UNPERTURBED).to_numpy(dtype=bool)
+    named = frame["item_id"].where(~copied, copy_id(frame["item_id"], condition))
+    return frame.assign(base_item_id=frame["item_id"], item_id=named)
+
+
+def _copies_named_here(raw: pd.DataFrame, frame: pd.DataFrame, study: ItemStudy) -> dict[str, str]:
+    """Say how `_apart` named each copy, by its name; empty where the file has names of its own."""
+    if "condition" not in frame or "base_item_id" in rename_columns(raw.head(0), study):
+        return {}
+    named = (name for name in map(str, raw) if study.column_aliases.get(name, name) == "condition")
+    theirs = next(named, "condition")
+    copies = frame[frame["condition"] != UNPERTURBED].drop_duplicates("item_id")
+    parts = zip(copies["item_id"], copies["base_item_id"], copies["condition"], strict=True)
+    return {
+        name: f"contains '{base}' with {theirs} '{condition}': a copy, which is named '{name}' after both"
+        for name, base, condition in parts
+    }
+
+
+def _items(
+    study: ItemStudy,
+    path: str | Path | None,
+    frame: pd.DataFrame,
+    source: str,
+    notes: list[str],
+    copies: dict[str, str],
+) -> JudgedItems:
+    table = read_table(study.folder / study.items if path is None else path, "items")
+    known = set(table["item_id"])
+    missing = ~frame["item_id"].isin(known).to_numpy(dtype=bool)
+    if missing.any():
+        if path is not None:
+            name = frame["item_id"].iloc[int(missing.argmax())]
+            if name in copies:
+                remedy = "add a row <item_id>__<condition> with its text for each copy"
+                refuse(source, "item_id", missing, f"{copies[name]}, but {path} has no such item", remedy)
+            refuse(
+                source, "item_id", missing, f"holds '{name}', which is not in {path}", "add the item to it"
+            )
+        notes.append(
+            "The items are not those of the study, so how many lines they have and what answers repeat of "
+            "them is not known; name their table with --items."
+        )
+        if copies:
+            notes[-1] += " It needs a row <item_id>__<condition> for each copy."
+        return JudgedItems({}, {}, {})
+    items = with_texts(rename_columns(table, study))
+    lines = lines_of(study, items, str(path or study.items))
+    shown = [name for name in study.collect.fields or ("text",) if name in items]
+    rows = zip(items["item_id"], *(as_text(items[name]) for name in shown), strict=True)
+    texts = {
+        str(item): judged_texts([str(text) for text in fields if not pd.isna(text)], bool(lines))
+        for item, *fields in rows
+    }
+    return JudgedItems(lines, texts, strata_of(study, items, str(path or study.items)))
+
+
+def _check_strata(frame: pd.DataFrame, study: ItemStudy, known: JudgedItems, source: str) -> None:
+    """Refuse completions whose prompt is not put to items of their kind."""
+    for prompt in study.prompts:
+        mine = (frame["prompt_id"] == prompt.id).to_numpy(dtype=bool)
+        for column, values in prompt.only.items():
+            if column in frame:
+                held = as_text(frame[column])
+            else:
+                held = frame["item_id"].map(lambda item, of=column: known.strata.get(item, {}).get(of))
+                mine = mine & held.notna().to_numpy(dtype=bool)
+            bad = mine & ~held.isin(values).to_numpy(dtype=bool)
+            if bad.any():
+                value = held.iloc[int(bad.argmax())]
+                problem = f"holds '{value}', which prompt '{prompt.id}' does not take"
+                remedy = f"use {listed(values)}, or add it to 'only' of the prompt"
+                refuse(source, column, bad, problem, remedy)
+
+
+def _with_strata(frame: pd.DataFrame, study: ItemStudy, known: JudgedItems) -> pd.DataFrame:
+    """Add the strata of items that the table of completions does not have."""
+    lacking = [name for name in study.level_labels if name not in frame] if known.strata else []
+    columns = {name: [known.strata[item].get(name) for item in frame["item_id"].tolist()] for name in lacking}
+    return frame.assign(**{name: pd.array(column, dtype="string") for name, column in columns.items()})
+
+
+def _responses(frame: pd.DataFrame, study: ItemStudy, source: str) -> pd.DataFrame:
+    first = ["judge_id", "item_id", "prompt_id", "sample", "text"]
+    names = zip(*(frame[name].astype("string").fillna("").tolist() for name in first), strict=True)
+    made = {
+        "study": study.name,
+        "judge_kind": "model",
+        "request_key": [hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32] for parts in names],
+    }
+    rest = frame.drop(columns=[*first, *(name for name in made if name in frame)])
+    table = frame[first].assign(**made)
+    if "created" not in rest:
+        table["created"] = pd.NaT
+    return validate(pd.concat([table, rest], axis=1), "responses", source)
+
+
+def _mismatches(judgments: pd.DataFrame) -> list[str]:
+    """Say how many answers have more or fewer labels than lines."""
+    if "labels_given" not in judgments:
+        return []
+    answers = judgments.drop_duplicates("request_key")
+    both = answers.dropna(subset=["labels_given", "lines_shown"])
+    both = both[both["labels_given"] > 0]
+    more = int((both["labels_given"] > both["lines_shown"]).sum())
+    fewer = int((both["labels_given"] < both["lines_shown"]).sum())
+    if not more and not fewer:
+        return []
+    return [
+        f"Of {len(both):,} answers with labels for lines, {more:,} have more labels than there are lines and "
+        f"{fewer:,} fewer (columns labels_given and lines_shown)."
+    ]

@@ -1,0 +1,1 @@
+"""Readers of users' tables: choices, judgments, labels, items."""

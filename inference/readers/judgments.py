@@ -1,0 +1,163 @@
+"""Names of judges that look like those of language models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ..errors import InputError
+from ..study.models import LINE, ItemStudy
+from ..tables.columns import as_text, did_you_mean, listed
+from ..tables.files import read_table
+from ..tables.schema import JUDGE_KINDS, require_columns, validate
+
+_MODELS = (
+    *(
+        "gpt",
+        "chatgpt",
+        "claude",
+        "gemini",
+        "gemma",
+        "llama",
+        "mistral",
+        "mixtral",
+        "qwen",
+        "deepseek",
+    ),
+    *("grok", "olmo", "smollm", "falcon", "vicuna", "command-r", "kimi", "glm", "llm", "bot", "model"),
+    *("openai", "anthropic", "davinci", "granite", "nemotron", "ernie", "internlm", "dbrx", "jamba"),
+)
+_LIKE_A_MODEL = re.compile(
+    rf"(?<![a-z0-9])(?:{'|'.join(_MODELS)})(?![a-z])(?! [a-z]+$)|(?<![a-z0-9])o[134]-(?:mini|pro|preview)"
+    r"|(?<![a-z0-9])phi-?\d|^ai$|[a-z]{3,}[-.0-9a-z]*-\d+(?:\.\d+)?b(?![a-z0-9])|-(?:instruct|chat)(?![a-z])",
+    re.IGNORECASE,
+)
+
+
+def like_models(names: Sequence[object]) -> list[str]:
+    """Names that look like those of language models."""
+    return [str(name) for name in names if _LIKE_A_MODEL.search(str(name).replace("_", "-"))]
+
+
+_LINES = rf"{LINE}_[1-9]\d*"  # dimensions of labels of lines
+RATING = "rating"  # dimension of judgments that name none
+
+
+def load_judgments(
+    path: str | Path,
+    *,
+    study: ItemStudy | None = None,
+    renames: Mapping[str, str] | None = None,
+    where: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Read a tidy table of judgments; columns that it may lack are filled in."""
+    frame = _renamed(read_table(path), renames or {}, str(path))
+    frame = _selected(frame, where or {}, str(path))
+    require_columns(frame, ["judge_id", "item_id", "value"], str(path), "--rename")
+    notes: list[str] = []
+    if "judge_kind" not in frame:
+        kinds = _kinds(frame, study, str(path))
+        frame = frame.assign(judge_kind=kinds)
+        people = frame.loc[(kinds == "human").to_numpy(dtype=bool), "judge_id"].nunique()
+        notes.append(
+            f"{Path(path).name} has no judge_kind: {people:,} judges that the study does not name as models "
+            "count as people."
+        )
+    if "sample" not in frame:
+        frame = frame.assign(sample=1)
+    if "status" not in frame:
+        held = frame["value"].notna().to_numpy(dtype=bool)
+        frame = frame.assign(status=np.where(held, "ok", "missing"))
+    if "dimension" not in frame:
+        frame = frame.assign(dimension=_only_dimension(study))
+    valid = validate(frame, "judgments", str(path))
+    if study is not None:
+        _check_dimensions(valid, study, str(path))
+    valid.attrs["notes"] = notes
+    return valid
+
+
+def stack_judgments(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Stack judgments of several files; the same judgment in two of them is refused."""
+    stacked = pd.concat(tables.values(), ignore_index=True)
+    return validate(stacked, "judgments", " and ".join(tables)) if len(tables) > 1 else stacked
+
+
+def dimensions_of(study: ItemStudy) -> dict[str, str]:
+    """Labels of what a study has rated or labelled, by id."""
+    if study.response.form == "ratings":
+        return {scale.id: scale.label for scale in study.response.scales}
+    return {task: task for task in study.label_sets if task != LINE}
+
+
+def scales_of(study: ItemStudy) -> dict[str, Sequence[int]]:
+    """Ratings that each dimension of a study allows."""
+    if study.response.form != "ratings":
+        return {}
+    return {scale.id: range(scale.minimum, scale.maximum + 1) for scale in study.response.scales}
+
+
+def _renamed(frame: pd.DataFrame, renames: Mapping[str, str], source: str) -> pd.DataFrame:
+    for theirs in renames:
+        if theirs not in frame:
+            raise InputError(
+                f"{source}: there is no column '{theirs}' to rename{did_you_mean(theirs, frame.columns)}."
+            )
+    return frame.rename(columns=dict(renames))
+
+
+def _selected(frame: pd.DataFrame, where: Mapping[str, str], source: str) -> pd.DataFrame:
+    for column, value in where.items():
+        require_columns(frame, [column], source)
+        texts = as_text(frame[column])
+        kept = (texts == value).fillna(False).to_numpy(dtype=bool)
+        if not kept.any():
+            known = [str(name) for name in texts.dropna().unique()]
+            raise InputError(
+                f"{source}: no row has '{value}' in column '{column}'{did_you_mean(value, known)}; it holds "
+                f"{listed(known)}."
+            )
+        frame = frame[kept]
+    return frame.reset_index(drop=True)
+
+
+def _kinds(frame: pd.DataFrame, study: ItemStudy | None, source: str) -> pd.Series[str]:
+    known = {judge.id: judge.kind for judge in study.judges} if study is not None else {}
+    if not known:
+        raise InputError(
+            f"{source}: column 'judge_kind' is missing; add it, with {' or '.join(JUDGE_KINDS)} in each row, "
+            "or rename the column that says so, as --rename THEIRS=judge_kind."
+        )
+    names = as_text(frame["judge_id"]).dropna().unique()
+    unknown = like_models([name for name in names if name not in known])
+    if unknown:
+        what = "a model" if len(unknown) == 1 else "models"
+        raise InputError(
+            f"{source}: {listed(unknown, 4)} may be {what} that the study does not name; add the column "
+            f"'judge_kind', with {' or '.join(JUDGE_KINDS)} in each row, or name the models in the study."
+        )
+    return as_text(frame["judge_id"]).map(known).fillna("human").astype("string")
+
+
+def _only_dimension(study: ItemStudy | None) -> str:
+    names = list(dimensions_of(study)) if study is not None else []
+    return names[0] if len(names) == 1 else RATING
+
+
+def _check_dimensions(frame: pd.DataFrame, study: ItemStudy, source: str) -> None:
+    known = list(dimensions_of(study))
+    found = [str(name) for name in frame["dimension"].unique()]
+    lines = LINE in study.label_sets
+    stray = next(
+        (name for name in found if name not in known and not (lines and re.fullmatch(_LINES, name))), None
+    )
+    if stray is not None:
+        known += [f"{LINE}_1, {LINE}_2, ..."] if lines else []
+        raise InputError(
+            f"{source}: study {study.name} has no dimension '{stray}'{did_you_mean(stray, known)}; it has "
+            f"{listed(known)}."
+        )

@@ -1,0 +1,164 @@
+"""Choices of one study, ready to analyse: the study's names, stimuli, derived attributes, refusal policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ..design.profiles import add_derived
+from ..errors import InputError
+from ..study.models import Study
+from ..tables.columns import coerce, did_you_mean, listed, refuse
+from ..tables.levels import resolve_levels
+from ..tables.schema import PROBABILITY
+from .choices import DEFAULT_JUDGE, SIMULATED, read_choices
+
+
+def load_choices(
+    study: Study,
+    path: str | Path,
+    *,
+    levels: str | Path | None = None,
+    renames: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Read any tidy choices table as choices of a study.
+
+    Columns and prompts that the study knows under another name are renamed. Stimuli
+    that the file numbers within a level (``scenario_id`` within a topic) get ids of
+    their own (``politics_07``). Derived attributes are added, or checked where the file
+    has them, and answers without a choice become what the study's refusal policy says.
+    """
+    attributes = {attribute.id: study.levels(attribute.id) for attribute in study.attributes}
+    derived = {part.id: study.levels(part.id) for part in study.derived}
+    if Path(path).is_dir():
+        raise InputError(f"{path}: this is a folder; name a file in it.")
+    further = {**derived, **resolve_levels(path, levels)}
+    judge_kinds = {judge.id: judge.kind for judge in study.judges}
+    choices = read_choices(path, attributes, further, renames, study.column_aliases, judge_kinds)
+    notes = [note.replace(str(path), Path(path).name) for note in choices.attrs.get("notes", [])]
+    choices = _name_prompts(study, choices)
+    choices = _name_stimuli(study, choices, str(path))
+    choices = _derive(study, choices, str(path))
+    choices, policy = _apply_refusal_policy(study, choices)
+    choices.attrs["notes"] = notes + policy
+    return choices
+
+
+def name_or_select(
+    choices: pd.DataFrame, judge: str | None = None, prompt: str | None = None
+) -> pd.DataFrame:
+    """Keep one judge and one prompt; choices that name no judge or no prompt are given that name instead."""
+    notes = choices.attrs.get("notes", [])
+    if judge is not None and (choices["judge_id"] == DEFAULT_JUDGE).all():
+        choices = choices.assign(judge_id=pd.array([judge] * len(choices), dtype="string"))
+        notes = [note for note in notes if "there is no judge_id" not in note]
+        judge = None
+    if prompt is not None and choices["prompt_id"].isna().all():
+        choices = choices.assign(prompt_id=pd.array([prompt] * len(choices), dtype="string"))
+        prompt = None
+    choices = select_rows(choices, judge, prompt)
+    choices.attrs["notes"] = notes
+    return choices
+
+
+def is_simulated(choices: pd.DataFrame) -> np.ndarray:
+    """Flag the rows, shape (n,), that a simulator marked as its own."""
+    if "origin" not in choices:
+        return np.zeros(len(choices), dtype=bool)
+    return (choices["origin"].astype("string") == SIMULATED).fillna(False).to_numpy(dtype=bool)
+
+
+def judges_by_origin(choices: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Name the judges whose choices a simulator made, and those who made their own."""
+    made, judge = is_simulated(choices), judge_of(choices)
+    return judge[made].unique().tolist(), judge[~made].unique().tolist()
+
+
+def with_outcome(study: Study, outcome: str) -> Study:
+    """The study with every analysis about another column, such as the probability of being chosen."""
+    analyses = [
+        part.model_copy(update={"formula": f"{outcome} ~ {part.formula.partition('~')[2].strip()}"})
+        for part in study.analyses
+    ]
+    return study.model_copy(update={"outcome": outcome, "analyses": analyses})
+
+
+def select_rows(choices: pd.DataFrame, judge: str | None = None, prompt: str | None = None) -> pd.DataFrame:
+    """Keep the rows of one judge (or panel, "human" where it has no name) and one prompt."""
+    for name_of, wanted in ((judge_of, judge), (_prompt_of, prompt)):
+        if wanted is None:
+            continue
+        column = name_of(choices)
+        known = column.unique().tolist()
+        if wanted not in known:
+            held = listed(repr(name) for name in known)
+            if column.name == "judge" and (choices["judge_id"].astype("string") == wanted).any():
+                raise InputError(
+                    f"The choices of judge_id {wanted!r} have judge_kind 'human', so they are those of the "
+                    f"panel {held}; write model into judge_kind, or ask for that panel."
+                )
+            hint = did_you_mean(wanted, known)
+            raise InputError(f"The choices hold no {column.name} {wanted!r}{hint}; they hold {held}.")
+        choices = choices[(column == wanted).to_numpy()]
+    return choices
+
+
+def judge_of(choices: pd.DataFrame) -> pd.Series[str]:
+    """Name the judge of each row: a model's id, and for a person the ``panel``, "human" where it has no name."""
+    judge = choices["judge_id"].astype("string")
+    panel = choices["panel"].astype("string").fillna("human") if "panel" in choices else "human"
+    return judge.mask(choices["judge_kind"].astype("string") == "human", panel).rename("judge")
+
+
+def _prompt_of(choices: pd.DataFrame) -> pd.Series[str]:
+    return choices["prompt_id"].astype("string").fillna("").rename("prompt")
+
+
+def _name_prompts(study: Study, choices: pd.DataFrame) -> pd.DataFrame:
+    ours = {theirs: prompt.id for prompt in study.prompts for theirs in prompt.aliases}
+    prompts = choices["prompt_id"].astype("string")
+    return choices.assign(prompt_id=prompts.replace(ours))
+
+
+def _name_stimuli(study: Study, choices: pd.DataFrame, source: str) -> pd.DataFrame:
+    for stimulus in study.stimuli:
+        number = stimulus.number_column
+        if number in choices and choices[stimulus.id].isna().all():
+            counted = coerce(choices[number], "integer", source).astype("string").str.zfill(2)
+            named = choices[stimulus.attribute].astype("string") + "_" + counted
+            choices = choices.assign(**{stimulus.id: named})
+    return choices
+
+
+def _derive(study: Study, choices: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Add derived attributes; those of the file must be what their source implies."""
+    implied = add_derived(study, choices)
+    for derived in study.derived:
+        if derived.id not in choices:
+            continue
+        given, ours = (table[derived.id].astype("string") for table in (choices, implied))
+        bad = (given != ours).fillna(False).to_numpy(dtype=bool)
+        if bad.any():
+            row = int(bad.argmax())
+            problem = (
+                f"holds '{given.iloc[row]}', while '{derived.source}' is "
+                f"'{choices[derived.source].iloc[row]}' there, which implies '{ours.iloc[row]}'"
+            )
+            refuse(source, derived.id, bad, problem, "correct one of the two, or leave the column out")
+        implied[derived.id] = implied[derived.id].fillna(choices[derived.id])
+    return implied
+
+
+def _apply_refusal_policy(study: Study, choices: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    unanswered = (choices["status"] != "ok").to_numpy(dtype=bool)
+    if not unanswered.any():
+        return choices, []
+    verdict = 0 if study.refusal == "not_chosen" else pd.NA
+    meaning = "not chosen on both posts" if study.refusal == "not_chosen" else "a missing choice"
+    note = f"{int(unanswered.sum())} rows without an answer count as {meaning} (refusal: {study.refusal})."
+    chosen = choices["chosen"].mask(unanswered, verdict)
+    probability = choices[PROBABILITY].mask(unanswered, 0.0 if study.refusal == "not_chosen" else np.nan)
+    return choices.assign(chosen=chosen, probability=probability), [note]

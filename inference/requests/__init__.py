@@ -1,0 +1,1 @@
+"""Requests to models: what is shown, in which words, with which pictures."""

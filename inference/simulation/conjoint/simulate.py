@@ -1,0 +1,272 @@
+"""Simulated choices of a conjoint study, with the true values that estimators should find.
+
+How people and models answer is told in ``answers``, effects of single stimuli in ``stimulus_effects``.
+
+Every judge and prompt has a random stream of its own, named after it: adding one leaves the others
+as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...design.profiles import (
+    draw_panel,
+    draw_shared_pairs,
+    enumerate_profiles,
+    factor,
+    panel_table,
+    shared_table,
+    with_swapped_repeat,
+)
+from ...errors import InputError
+from ...readers.choices import SIMULATED
+from ...study.models import Study
+from ...study.restrictions import count_cells
+from ...tables.bounded import TRUE_CELLS
+from ...tables.schema import JUDGE_KINDS, STATUSES
+from ..truth_table import require_samples
+from .answers import answer_stream, model_answers, panel_answers
+from .judges import COLUMNS, RaterModel, read_truth_table, select_raters, utilities
+from .stimuli import stimulus_effects, stimulus_utility
+from .truth import true_values
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Simulated choices and where they come from.
+
+    Attributes
+    ----------
+    choices : DataFrame
+        One row per judge, prompt, pair, sample and position, in the contract's columns; ``panel`` names the
+        panel of a respondent, and ``origin`` is "simulated".
+    truth : DataFrame or None
+        As from :func:`conjury.inference.simulation.conjoint.truth.true_values`; None where it was not asked for, or attributes
+        have more than ``limits.TRUE_CELLS`` combinations.
+    profiles : DataFrame
+        All profiles of the study.
+    tasks : DataFrame
+        ``task_id, position, profile_id, judge_id, task, repeat, repeat_of``; the last four are missing or
+        False for the pairs that models share. ``task_id`` is the ``pair_id`` of the choices.
+    stimuli : DataFrame
+        Effects of the stimuli at hand, as from :func:`conjury.inference.simulation.conjoint.stimuli.stimulus_effects`.
+    """
+
+    choices: pd.DataFrame
+    truth: pd.DataFrame | None
+    profiles: pd.DataFrame
+    tasks: pd.DataFrame
+    stimuli: pd.DataFrame
+
+
+def simulate(
+    study: Study,
+    seed: int,
+    *,
+    respondents: int | None = None,
+    pairs: int | None = None,
+    swapped_share: float = 0.0,
+    samples: int = 1,
+    noise: float | None = None,
+    stimulus_seed: int | None = None,
+    judges: Sequence[str] | None = None,
+    prompts: Sequence[str] | None = None,
+    profiles: pd.DataFrame | None = None,
+    raters: Path | pd.DataFrame | None = None,
+    truth: bool = True,
+) -> Simulation:
+    """Draw forced choices of human panels and models from a truth table.
+
+    Parameters
+    ----------
+    study : Study
+    seed : int
+    respondents, pairs : int, optional
+        Size of each panel, and pairs that every model judges; by default the study's design.
+    swapped_share : float
+        Share of the models' pairs, drawn at random, that come once more with their sides swapped, as
+        repeats with a ``pair_id`` of their own.
+    samples : int
+        Answers of each model to each pair and its swapped repeat. With more than one, column ``sample``
+        counts them from 1; it is missing for people.
+    noise : float, optional
+        Probability with which any answer of a model departs from its stable pick, in place of the truth
+        table's.
+    stimulus_seed : int, optional
+        Seed of the effects of the stimuli, by default ``seed``: with one of its own, several simulations
+        share the stimuli at hand.
+    judges, prompts : sequence of str, optional
+        Draw only these.
+    profiles : DataFrame, optional
+        The study's profiles, if they are at hand already.
+    raters : Path or DataFrame, optional
+        Truth table; by default ``truth.csv`` beside the study file.
+    truth : bool
+        Whether to compute the true values.
+
+    Returns
+    -------
+    Simulation
+
+    Raises
+    ------
+    InputError
+        For a truth table that is missing or bad, unknown judges and prompts, or shares and counts out of
+        range.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_study
+    >>> made = simulate(load_study("moderation"), seed=1, judges=["gpt4o"], prompts=["baseline"], pairs=100)
+    >>> int(made.choices["chosen"].sum())
+    100
+    """
+    _check_repeats(swapped_share, samples, noise)
+    source = _truth_table(study) if raters is None else raters
+    chosen = select_raters(read_truth_table(source, study), judges, prompts)
+    if noise is not None:
+        chosen = [replace(rater, noise=noise) if rater.kind == "model" else rater for rater in chosen]
+    profiles = enumerate_profiles(study) if profiles is None else profiles
+    world = _World(study, profiles, seed, seed if stimulus_seed is None else stimulus_seed)
+    size = study.design.respondents if respondents is None else respondents
+    models = [rater for rater in chosen if rater.kind == "model"]
+    made = [_ask_panel(world, rater, size) for rater in chosen if rater.kind == "human"]
+    if models:
+        n = study.design.pairs if pairs is None else pairs
+        made.insert(0, _ask_models(world, models, n, swapped_share, samples))
+    truth = truth and count_cells(study)[0] <= TRUE_CELLS
+    return Simulation(
+        pd.concat([choices for choices, _ in made], ignore_index=True),
+        true_values(study, chosen, world.stimulus_seed, bool(swapped_share)) if truth else None,
+        profiles,
+        pd.concat([tasks for _, tasks in made], ignore_index=True),
+        stimulus_effects(study, chosen, world.stimulus_seed),
+    )
+
+
+@dataclass(frozen=True)
+class _World:
+    """What all judges of a simulation share."""
+
+    study: Study
+    profiles: pd.DataFrame
+    seed: int
+    stimulus_seed: int
+
+    @property
+    def probability(self) -> Floats:
+        return self.profiles["probability"].to_numpy(dtype=float)
+
+    def stimulus_utility(self, rater: RaterModel, rows: Integers) -> Floats:
+        """Utility from the stimuli of the profiles in ``rows``, in the shape of ``rows``."""
+        if not rater.stimulus_sd:
+            return np.zeros(rows.shape)
+        shown = self.profiles.iloc[rows.reshape(-1)]
+        codes = _codes(self.study, self.profiles, rows.reshape(-1))
+        return stimulus_utility(self.study, rater, shown, codes, self.stimulus_seed).reshape(rows.shape)
+
+
+def _truth_table(study: Study) -> Path:
+    """Find the truth table of a study beside its file."""
+    path = study.folder / "truth.csv"
+    if not path.is_file():
+        raise InputError(
+            f"Study {study.name!r} has no truth table, so its choices cannot be simulated; write the "
+            f"part-worths of at least one judge to truth.csv beside the study file, with the columns "
+            f"{', '.join(COLUMNS)}."
+        )
+    return path
+
+
+def _check_repeats(swapped_share: float, samples: int, noise: float | None) -> None:
+    if not 0 <= swapped_share <= 1:
+        raise InputError(f"The share of swapped pairs is {swapped_share:g}; give a number from 0 to 1.")
+    require_samples(samples)
+    if noise is not None and not 0 <= noise <= 0.5:
+        raise InputError(f"The noise is {noise:g}; give a probability from 0 to 0.5.")
+
+
+def _ask_models(
+    world: _World, models: Sequence[RaterModel], pairs: int, swapped_share: float, samples: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Choices of all models, and the tasks that they share."""
+    study, profiles = world.study, world.profiles
+    rows, swapped = draw_shared_pairs(profiles, pairs, swapped_share, world.seed)
+    tasks = shared_table(profiles["profile_id"].to_numpy()[rows], swapped)
+    shown = _shown(study, profiles, tasks, np.concatenate([rows, rows[swapped, ::-1]]))
+    if samples > 1:
+        number = np.repeat(np.arange(1, samples + 1), len(shown))
+        shown = pd.concat([shown] * samples, ignore_index=True)
+        shown = shown.assign(sample=pd.array(number, dtype="Int64"))
+    codes = _codes(study, profiles, rows)
+    choices = []
+    for rater in models:
+        utility = [utilities(rater, study, codes[:, side]) for side in (0, 1)]
+        extra = world.stimulus_utility(rater, rows)
+        advantage = utility[0] - utility[1] + (extra[:, 0] - extra[:, 1])
+        answers = model_answers(rater, advantage, world.seed, swapped, samples)
+        choices.append(_choices(rater, shown, answers.reshape(-1)))
+    return pd.concat(choices, ignore_index=True), tasks
+
+
+def _ask_panel(world: _World, rater: RaterModel, respondents: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Choices of a panel, and its tasks."""
+    study, profiles, design = world.study, world.profiles, world.study.design
+    rng = answer_stream(world.seed, rater)
+    rows = draw_panel(world.probability, respondents, design.tasks, rng)
+    codes, extra = _codes(study, profiles, rows), world.stimulus_utility(rater, rows)
+    first = panel_answers(rater, study, codes, extra, rng, design.repeat_first)
+    if design.repeat_first:
+        rows = with_swapped_repeat(rows)
+    tasks = panel_table(profiles["profile_id"].to_numpy()[rows], design.tasks, rater.judge)
+    return _choices(rater, _shown(study, profiles, tasks, rows), first.reshape(-1)), tasks
+
+
+def _codes(study: Study, profiles: pd.DataFrame, rows: Integers) -> Integers:
+    columns = [profiles[attribute.id].cat.codes.to_numpy()[rows] for attribute in study.attributes]
+    return np.stack(columns, axis=-1).astype(np.int64)
+
+
+def _shown(study: Study, profiles: pd.DataFrame, tasks: pd.DataFrame, rows: Integers) -> pd.DataFrame:
+    order = rows.reshape(-1)
+    columns: dict[str, Any] = {}
+    for stimulus in study.stimuli:
+        names = profiles[stimulus.id].cat
+        texts = pd.array(list(names.categories), dtype="string")
+        columns[stimulus.id] = texts.take(names.codes.to_numpy()[order])
+    for name in study.features:
+        levels = profiles[name].cat
+        columns[name] = factor(levels.codes.to_numpy()[order].astype(np.int64), levels.categories)
+    return tasks.rename(columns={"task_id": "pair_id"}).assign(**columns)
+
+
+def _choices(rater: RaterModel, shown: pd.DataFrame, first: Flags) -> pd.DataFrame:
+    everywhere = np.zeros(len(shown), dtype=np.int64)
+    judge = pd.array([rater.judge], dtype="string").take(everywhere)
+    answered: dict[str, Any] = {
+        "judge_id": judge if rater.kind == "model" else shown["judge_id"],
+        "judge_kind": factor(everywhere + JUDGE_KINDS.index(rater.kind), JUDGE_KINDS),
+        "prompt_id": pd.array([rater.prompt or None], dtype="string").take(everywhere),
+        "chosen": pd.array(np.column_stack([first, ~first]).reshape(-1).astype(np.int8), dtype="Int8"),
+        "status": factor(everywhere + STATUSES.index("ok"), STATUSES),
+        "panel": judge if rater.kind == "human" else pd.array([None], dtype="string").take(everywhere),
+        "origin": pd.array([SIMULATED], dtype="string").take(everywhere),
+    }
+    before = ["judge_id", "judge_kind", "prompt_id", "pair_id", "task", "position", "profile_id"]
+    asked = ["repeat", "repeat_of", "sample"]
+    middle = [*shown.columns.difference([*before, *asked, *shown.select_dtypes("category")], sort=False)]
+    order = [*before, *middle, "chosen", "status", *shown.columns.intersection(asked, sort=False)]
+    choices = shown.assign(**answered)
+    return choices[[*order, *choices.columns.difference(order, sort=False)]]

@@ -1,0 +1,258 @@
+"""Simulated answers of people and models to a study of labels, with the truth that analyses should find.
+
+Every judge has random streams of its own, named after it, its prompt, the condition and the sample: asking
+one judge, or once, more leaves the others as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ...design.profiles import factor
+from ...errors import InputError
+from ...readers.choices import SIMULATED
+from ...readers.labels import majority_labels
+from ...study.models import LINE, ItemStudy
+from ...tables.schema import JUDGE_KINDS, STATUSES
+from ...tables.streams import UNPERTURBED, stream
+from ..truth_table import require_samples, selected_judges, truth_path
+from .asking import Question, World, answering, statuses_of, under
+from .draws import Floats, Integers, categories, persistent, uniforms
+from .items import Units, make_up, perturbed
+from .truth import true_labels
+from .truth_table import FILE, HUMAN, MODEL, LabelTruth, columns_of, read_label_truth
+
+OK = STATUSES.index("ok")
+NO_ANSWER = -1
+
+
+@dataclass(frozen=True)
+class LabelSimulation:
+    """Simulated judgments and where they come from.
+
+    Attributes
+    ----------
+    judgments : DataFrame
+        One row per judge, prompt, item, dimension and sample, in the contract's columns; ``origin`` is
+        "simulated", ``panel`` names the panel of a person, ``condition`` and ``base_item_id`` are there where
+        items have perturbed copies.
+    items : DataFrame
+        ``item_id``, strata, ``text``, and ``base_item_id, condition`` where there are copies.
+    labels : DataFrame
+        Gold labels of the originals: what most people say where people judge (tied items have none), else
+        what the items are.
+    truth : DataFrame
+        As from :func:`conjury.inference.simulation.labels.true_labels`.
+    """
+
+    judgments: pd.DataFrame
+    items: pd.DataFrame
+    labels: pd.DataFrame
+    truth: pd.DataFrame
+
+
+def simulate_labels(
+    study: ItemStudy,
+    seed: int,
+    *,
+    items: int | None = None,
+    people: int | None = None,
+    judges: Sequence[str] | None = None,
+    samples: int | None = None,
+    table: Path | pd.DataFrame | None = None,
+) -> LabelSimulation:
+    """Draw labels of a panel of people and of models from a truth table.
+
+    Parameters
+    ----------
+    study : ItemStudy
+        With gold labels.
+    seed : int
+    items : int, optional
+        How many items are made up, shared out among strata as in the truth table; by default all of it.
+    people : int, optional
+        Size of the panel, by default that of the truth table.
+    judges : sequence of str, optional
+        Draw only these of the truth table.
+    samples : int, optional
+        Answers of every model to each item, by default as the study file asks it; perturbed copies are
+        answered once.
+    table : Path or DataFrame, optional
+        Truth table; by default ``label_truth.csv`` beside the study file.
+
+    Returns
+    -------
+    LabelSimulation
+
+    Raises
+    ------
+    InputError
+        For a truth table that is missing or bad, unknown judges, and sizes out of range.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_any_study
+    >>> made = simulate_labels(load_any_study("multiturn"), seed=1, items=9, judges=["qwen3_8b"])
+    >>> made.judgments.query("prompt_id == 'joke'").groupby("condition").size().to_dict()
+    {'drift': 9, 'none': 45, 'orthographic': 9, 'preserving': 9}
+    """
+    if samples is not None:
+        require_samples(samples)
+    if people is not None and people < 2:
+        raise InputError(f"The number of people is {people}; gold labels by majority need two at least.")
+    source = truth_path(study, FILE, "labels", columns_of(study)) if table is None else table
+    truth = read_label_truth(source, study)
+    chosen = selected_judges(truth.judges, judges)
+    made, cell, units = make_up(study, truth, items, seed)
+    world = World(study, truth, made, cell, {of.task: of for of in units}, seed)
+    shown = perturbed(made, truth.conditions) if truth.conditions else made
+    panel = _panel(world, people)
+    asked = {judge: _samples(study, judge, samples) for judge in chosen if judge != truth.panel}
+    answers = [
+        _ask(world, shown, question, asked[question.judge]) for question in world.questions(list(asked))
+    ]
+    if panel is not None and truth.panel in chosen:
+        answers.insert(0, panel)
+    return LabelSimulation(
+        pd.concat(answers, ignore_index=True),
+        shown,
+        _gold_labels(world, panel),
+        true_labels(world, chosen, asked, people or _size_of_panel(truth)),
+    )
+
+
+def _samples(study: ItemStudy, judge: str, given: int | None) -> int:
+    if given is not None:
+        return given
+    ask = next((one.ask for one in study.judges if one.id == judge), None)
+    return ask.samples if ask is not None else 1
+
+
+def _size_of_panel(truth: LabelTruth) -> int:
+    return (
+        0
+        if truth.panel is None
+        else round(truth.value("people", {"judge": truth.panel, "judge_kind": HUMAN}))
+    )
+
+
+def _common(world: World, units: Units) -> Floats:
+    """What is hard about each unit for every judge, shape (n,): lines of an item share a part of it."""
+    own = stream(world.seed, "difficulty", units.task).standard_normal(len(units.item))
+    if units.task != LINE:
+        return own
+    share = world.truth.value("item_share", {}, 0.0)
+    of_item = stream(world.seed, "difficulty", "items").standard_normal(len(world.items))
+    return np.asarray(np.sqrt(share) * of_item[units.item] + np.sqrt(1 - share) * own)
+
+
+def _panel(world: World, people: int | None) -> pd.DataFrame | None:
+    """Judgments of the panel; None where the truth table has none."""
+    judge = world.truth.panel
+    if judge is None:
+        return None
+    size = people or _size_of_panel(world.truth)
+    parts = []
+    for question in world.questions([judge]):
+        how, units = answering(world, question), world.units[question.task]
+        cell, common = world.cell[units.item], _common(world, units)
+        for number in range(1, size + 1):
+            name = f"annotator_{number:0{len(str(size))}d}"
+            own, fresh = stream(world.seed, judge, question.task, name).standard_normal((2, len(cell)))
+            stays = persistent(common, own, how.shared[cell])
+            rank = categories(
+                uniforms(stays, fresh, how.consistency[cell]), how.probability[cell, units.gold]
+            )
+            answer = how.answers[units.gold, rank]
+            rows = np.arange(len(cell))
+            parts.append(_judgments(world, world.items, question, name, units, rows, answer, None, 1))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _ask(world: World, shown: pd.DataFrame, question: Question, samples: int) -> pd.DataFrame:
+    """Judgments of a model with one prompt: every original several times, every copy once."""
+    plain, units = answering(world, question), world.units[question.task]
+    names = (question.judge, str(question.prompt))
+    rows = np.flatnonzero(question.items[units.item])
+    cell, common = world.cell[units.item], _common(world, units)
+    own = stream(world.seed, *names).standard_normal(len(cell))
+    stays = persistent(common, own, plain.shared[cell])
+    absent = stream(world.seed, *names, "missing").standard_normal(len(world.items))
+    parts = []
+    for at, condition in enumerate(world.conditions):
+        how = under(world, question, plain, condition)
+        copies = shown.iloc[at * len(world.items) : (at + 1) * len(world.items)]
+        for sample in range(1, (samples if condition == UNPERTURBED else 1) + 1):
+            rng = stream(world.seed, *names, condition, str(sample))
+            fresh, lapse = rng.standard_normal(len(cell)), rng.standard_normal(len(world.items))
+            uniform = uniforms(stays, fresh, how.consistency[cell])[rows]
+            rank = categories(uniform, how.probability[cell[rows], units.gold[rows]])
+            answer = how.answers[units.gold[rows], rank]
+            of_item = how.missing[world.cell]
+            there = np.hstack([of_item, 1 - of_item.sum(axis=1, keepdims=True)])
+            status = categories(uniforms(absent, lapse, how.consistency[world.cell]), there)[units.item[rows]]
+            parts.append(
+                _judgments(world, copies, question, question.judge, units, rows, answer, status, sample)
+            )
+    return pd.concat(parts, ignore_index=True)
+
+
+def _judgments(
+    world: World,
+    items: pd.DataFrame,
+    question: Question,
+    judge: str,
+    units: Units,
+    rows: Integers,
+    answer: Integers,
+    status: Integers | None,
+    sample: int,
+) -> pd.DataFrame:
+    """One row a unit of ``rows``, shape (m,), with codes of answers and of statuses without one."""
+    everywhere = np.zeros(len(rows), dtype=np.int64)
+    kind = HUMAN if question.prompt is None else MODEL
+    codes = np.array([*(STATUSES.index(name) for name in statuses_of(world.truth)), OK])
+    code = everywhere + OK if status is None else codes[status]
+    of = units.item[rows]
+    values = pd.array([*world.answers(question.judge, question.task), None], "string")
+    columns = {
+        "judge_id": pd.array([judge], "string").take(everywhere),
+        "judge_kind": factor(everywhere + JUDGE_KINDS.index(kind), JUDGE_KINDS),
+        "prompt_id": pd.array([question.prompt], "string").take(everywhere),
+        "item_id": items["item_id"].array.take(of),
+        **{name: items[name].array.take(of) for name in ("base_item_id", "condition") if name in items},
+        "dimension": pd.array(units.dimensions[rows], "string"),
+        "sample": pd.array(everywhere + sample, "Int64"),
+        "value": values.take(np.where(code == OK, answer, NO_ANSWER)),
+        "status": factor(code, STATUSES),
+        "panel": pd.array([question.judge if kind == HUMAN else None], "string").take(everywhere),
+        "origin": pd.array([SIMULATED], "string").take(everywhere),
+    }
+    return pd.DataFrame(columns)
+
+
+def _gold_labels(world: World, panel: pd.DataFrame | None) -> pd.DataFrame:
+    return pd.concat(list(_by_task(world, panel)), ignore_index=True)
+
+
+def _by_task(world: World, panel: pd.DataFrame | None) -> Iterator[pd.DataFrame]:
+    voted = set() if panel is None else set(panel["dimension"].unique())
+    for task, units in world.units.items():
+        names = pd.array(list(world.study.gold_labels(task)), "string")
+        if panel is not None and task in voted:
+            covers = world.study.gold.covers if world.study.gold is not None else None
+            votes = majority_labels(panel, task, covers=covers)
+            yield votes.loc[votes["label"].notna(), ["item_id", "label_set", "label"]]
+            continue
+        yield pd.DataFrame(
+            {
+                "item_id": world.items["item_id"].array.take(units.item),
+                "label_set": pd.array(units.dimensions, "string"),
+                "label": names.take(units.gold),
+            }
+        )

@@ -1,0 +1,264 @@
+"""Simulated ratings of a study of items, with the truth that analyses should find.
+
+Every judge has a random stream of its own, named after it, and what models' errors have in common has one:
+asking one judge more leaves the others as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...design.assignment import assign_raters
+from ...design.profiles import factor
+from ...errors import InputError
+from ...readers.choices import SIMULATED
+from ...study.checks import suggestion
+from ...study.models import ItemStudy
+from ...tables.schema import JUDGE_KINDS, STATUSES, require_columns
+from ...tables.streams import stream
+from ..truth_table import require_samples, selected_judges, truth_path
+from .draws import (
+    Cells,
+    Noise,
+    People,
+    by_thresholds,
+    common_errors,
+    consensus,
+    draw_people,
+    model_values,
+    panel_ratings,
+)
+from .items import make_up_items
+from .raters import Rater, RatingTruth
+from .truth import true_ratings
+from .truth_table import COLUMNS, FILE, read_rating_truth
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RatingSimulation:
+    """Simulated judgments and where they come from.
+
+    Attributes
+    ----------
+    judgments : DataFrame
+        One row per judge, item, dimension and sample, in the contract's columns; ``panel`` names the panel
+        of a person, ``origin`` is "simulated", and ``repeat`` marks what a person rated a second time.
+    items : DataFrame
+        ``item_id, modality, topic_id, topic, response, media, response_type, generator, votes``.
+    truth : DataFrame
+        As from :func:`conjury.inference.simulation.ratings.truth.true_ratings`.
+    """
+
+    judgments: pd.DataFrame
+    items: pd.DataFrame
+    truth: pd.DataFrame
+
+
+def simulate_ratings(
+    study: ItemStudy,
+    seed: int,
+    *,
+    topics: int | None = None,
+    people: int | None = None,
+    judges: Sequence[str] | None = None,
+    samples: int = 1,
+    repeats: float | None = None,
+    items: pd.DataFrame | None = None,
+    raters: Path | pd.DataFrame | None = None,
+) -> RatingSimulation:
+    """Draw ratings of a panel of people and of models from a truth table.
+
+    Parameters
+    ----------
+    study : ItemStudy
+        With scales and an assignment.
+    seed : int
+    topics : int, optional
+        How many topics are made up, shared out among modalities as in the truth table; by default those of
+        the truth table.
+    people : int, optional
+        Size of the panel, by default that of the truth table; each item is rated by as many as the study's
+        assignment says.
+    judges : sequence of str, optional
+        Draw only these of the truth table.
+    samples : int
+        Ratings of every model of each item.
+    repeats : float, optional
+        Share of a person's items that come twice, by default the study's; the second rating is sample 2.
+    items : DataFrame, optional
+        Items to be rated in place of made-up ones: ``item_id, modality`` and the columns that the
+        assignment names.
+    raters : Path or DataFrame, optional
+        Truth table; by default ``truth.csv`` beside the study file.
+
+    Returns
+    -------
+    RatingSimulation
+
+    Raises
+    ------
+    InputError
+        For a truth table that is missing or bad, unknown judges, and sizes out of range.
+
+    Examples
+    --------
+    >>> from conjury.inference.study import load_any_study
+    >>> made = simulate_ratings(load_any_study("oogiri"), seed=1, topics=10, people=32)
+    >>> len(made.judgments) == 10 * 8 * (4 + 3) * 6
+    True
+    """
+    require_samples(samples)
+    if repeats is not None and not 0 <= repeats <= 1:
+        raise InputError(f"The share of repeats is {repeats:g}; give a number from 0 to 1.")
+    source = truth_path(study, FILE, "ratings", COLUMNS) if raters is None else raters
+    truth = read_rating_truth(source, study)
+    chosen = selected_judges(truth.judges, judges)
+    if items is None:
+        items = make_up_items(study, _share_topics(truth.topics, topics), seed)
+    world = _World(study, truth, items, _cells(study, truth, items), seed)
+    size = truth.people if people is None else people
+    made: list[pd.DataFrame] = []
+    crowd: tuple[list[str], People] | None = None
+    if truth.panel.judge in chosen:
+        judgments, crowd = _ask_panel(world, size, repeats)
+        made.append(judgments)
+    made += [_ask_model(world, model, samples) for model in truth.models if model.judge in chosen]
+    share = _cell_shares(world)
+    return RatingSimulation(
+        pd.concat(made, ignore_index=True), items, true_ratings(study, truth, chosen, share, crowd)
+    )
+
+
+@dataclass(frozen=True)
+class _World:
+    """What all judges of a simulation share."""
+
+    study: ItemStudy
+    truth: RatingTruth
+    items: pd.DataFrame
+    cells: Cells
+    seed: int
+
+    @property
+    def quality(self) -> Floats:
+        return consensus(self.truth.panel, self.cells, stream(self.seed, "consensus"))
+
+    @property
+    def common(self) -> Noise:
+        return common_errors(self.truth, self.cells, stream(self.seed, "models"))
+
+
+def _share_topics(known: Mapping[str, int], topics: int | None) -> dict[str, int]:
+    """Share topics out among modalities as in the truth table, by largest remainders."""
+    if topics is None:
+        return dict(known)
+    if topics < 1:
+        raise InputError(f"The number of topics is {topics}; ask for at least one.")
+    total = sum(known.values())
+    shares = {name: topics * n // total for name, n in known.items()}
+    by_remainder = sorted(known, key=lambda name: -(topics * known[name] % total))
+    for name in by_remainder[: topics - sum(shares.values())]:
+        shares[name] += 1
+    return {name: n for name, n in shares.items() if n}
+
+
+def _cells(study: ItemStudy, truth: RatingTruth, items: pd.DataFrame) -> Cells:
+    plan = study.assignment
+    assert plan is not None
+    require_columns(items, ["item_id", "modality", plan.within, plan.across], "items")
+    codes = []
+    for column, known in ((plan.across, truth.types), ("modality", tuple(truth.modalities))):
+        code = pd.Index(known).get_indexer(pd.Index(items[column].astype("string")))
+        if (code < 0).any():
+            row = int((code < 0).argmax())
+            hint = suggestion(str(items[column].iloc[row]), known)
+            raise InputError(f"items: row {row + 1} of column '{column}': {hint}")
+        codes.append(code.astype(np.int64))
+    topic = pd.factorize(items[plan.within])[0].astype(np.int64)
+    return Cells(codes[0], codes[1], topic)
+
+
+def _cell_shares(world: _World) -> Floats:
+    """Share of items in each cell, shape (M, T)."""
+    counts = np.zeros((len(world.truth.modalities), len(world.truth.types)))
+    np.add.at(counts, (world.cells.modality, world.cells.type), 1)
+    return np.asarray(counts / counts.sum())
+
+
+def _ask_panel(
+    world: _World, people: int, repeats: float | None
+) -> tuple[pd.DataFrame, tuple[list[str], People]]:
+    panel, plan = world.truth.panel, world.study.assignment
+    assert plan is not None
+    plan = plan if repeats is None else plan.model_copy(update={"repeats": float(repeats)})
+    rng = stream(world.seed, panel.judge)
+    drawn = draw_people(panel, people, rng)
+    tasks = assign_raters(world.items, plan, people, world.seed)
+    item = pd.Index(world.items["item_id"]).get_indexer(pd.Index(tasks["item_id"]))
+    person = tasks["rater"].to_numpy(dtype=np.int64) - 1
+    ratings = panel_ratings(panel, drawn, world.quality, item, person, rng)
+    width = len(str(people))
+    names = [f"rater_{number:0{width}d}" for number in range(1, people + 1)]
+    again = tasks["repeat"].to_numpy(dtype=bool)
+    judgments = _judgments(world, panel, np.array(names)[person], item, ratings, 1 + again, again)
+    return judgments, (names, drawn)
+
+
+def _ask_model(world: _World, model: Rater, samples: int) -> pd.DataFrame:
+    rng = stream(world.seed, model.judge)
+    value = model_values(model, world.truth, world.quality, world.cells, world.common, rng)
+    item = np.arange(len(value))
+    ratings = [
+        by_thresholds(value, model.threshold, stream(world.seed, model.judge, "sample", str(number)))
+        for number in range(1, samples + 1)
+    ]
+    rows = np.tile(item, samples)
+    names = np.repeat(model.judge, len(rows))
+    number = np.repeat(np.arange(1, samples + 1), len(item))
+    return _judgments(world, model, names, rows, np.concatenate(ratings), number, np.zeros(len(rows), bool))
+
+
+def _judgments(
+    world: _World,
+    rater: Rater,
+    judge: NDArray[Any],
+    item: Integers,
+    ratings: Integers,
+    sample: Integers,
+    repeat: NDArray[np.bool_],
+) -> pd.DataFrame:
+    """Long table of ratings, shape (m, D), with dimensions varying fastest."""
+    width = ratings.shape[1]
+    row = np.repeat(np.arange(len(item)), width)
+    everywhere = np.zeros(len(row), dtype=np.int64)
+    names = pd.Index(pd.unique(judge))
+    human = rater.kind == "human"
+    prompt = None if human or not world.study.prompts else world.study.prompts[0].id
+    lowest = world.study.scales[0].minimum
+    return pd.DataFrame(
+        {
+            "judge_id": pd.array(names, dtype="string").take(names.get_indexer(pd.Index(judge))[row]),
+            "judge_kind": factor(everywhere + JUDGE_KINDS.index(rater.kind), JUDGE_KINDS),
+            "prompt_id": pd.array([prompt], dtype="string").take(everywhere),
+            "item_id": pd.array(world.items["item_id"].to_numpy(), dtype="string").take(item[row]),
+            "dimension": pd.array(list(world.truth.dimensions), dtype="string").take(
+                np.tile(np.arange(width), len(item))
+            ),
+            "sample": pd.array(sample[row], dtype="Int64"),
+            "value": pd.array(ratings.reshape(-1) + lowest, dtype="Int64"),
+            "status": factor(everywhere + STATUSES.index("ok"), STATUSES),
+            "repeat": pd.array(repeat[row], dtype="boolean"),
+            "panel": pd.array([rater.judge if human else None], dtype="string").take(everywhere),
+            "origin": pd.array([SIMULATED], dtype="string").take(everywhere),
+        }
+    )

@@ -1,0 +1,256 @@
+"""The truth of simulated ratings: parameters, what follows from them, and the people who were drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...study.models import ItemStudy
+from .draws import People
+from .expected import Curve, cell_means, expected_curve, mixed_moments, raw_correlation
+from .raters import Rater, RatingTruth
+
+Floats = NDArray[np.float64]
+Row = tuple[str, str, str, str, str, float]
+
+COLUMNS = ["quantity", "judge", "dimension", "other", "response_type", "value"]
+LOGISTIC = np.pi**2 / 3  # variance of the noise of one rating
+
+
+def true_ratings(
+    study: ItemStudy,
+    truth: RatingTruth,
+    judges: Sequence[str],
+    share: Floats,
+    people: tuple[Sequence[str], People] | None = None,
+) -> pd.DataFrame:
+    """What analyses of simulated ratings should find.
+
+    Latent values stand on the logit scale of one rating. "Quality" is the latent value that people agree
+    on, their consensus.
+
+    Parameters
+    ----------
+    study : ItemStudy
+    truth : RatingTruth
+    judges : sequence of str
+        Whose truth is told.
+    share : ndarray, shape (M, T)
+        Share of items in each modality and type.
+    people : names and parameters of the people drawn, optional
+
+    Returns
+    -------
+    DataFrame
+        ``quantity, judge, dimension, other, response_type, value``; ``response_type`` is empty for all items.
+
+        Of everybody: ``mean`` (latent, by type), ``modality_shift`` (``other``: the modality), ``threshold``
+        (``other``: the rating that begins there), ``item_sd`` (latent, within types, by type),
+        ``topic_share``, ``expected_rating`` and ``rating_sd`` (of the mean rating of an item by the people
+        who share it, of one rating for a model; by type, and of all items), ``dimension_correlation`` and
+        ``dimension_correlation_within`` (latent, ``other``: the second dimension; of all items, and within
+        type and modality), ``latent_correlation_rating`` and ``latent_correlation_rating_within`` (of
+        quality with what stands behind one rating, noise included, by a model or by a person of average
+        discrimination, whose halo is noise; of all items, and pooled within types and modalities).
+
+        Of the panel: ``severity_sd``, ``severity_correlation``, ``discrimination_sd``, ``halo_sd``,
+        ``reliability`` (of the mean rating of an item by its people: share of its variance that is due to
+        quality; by type, and of all items); of each person ``severity`` and ``discrimination``.
+
+        Of models: ``slope`` on quality, ``own_sd`` (of its errors, which quality does not explain),
+        ``error_correlation`` (of these with another model's, ``other``, on the same item),
+        ``latent_correlation`` with quality (of all items, and by type) and ``latent_correlation_within``
+        (pooled over types and modalities), ``type_effect`` (what a type gains beyond its quality, against
+        the mean over types), ``own_preference`` and ``model_preference`` (type effect of the model's own
+        responses, and the mean of those of other models, against the tiers), ``unrelated_effect`` (that of
+        unrelated responses against the tiers), ``positivity`` (expected rating minus that of people; by type,
+        and of all items), and ``raw_correlation`` (Pearson, of its rating with the mean rating of the people
+        who share an item; by type, and of all items).
+    """
+    assert study.assignment is not None
+    raters = study.assignment.raters
+    rows: list[Row] = []
+    told = [rater for rater in (truth.panel, *truth.models) if rater.judge in judges]
+    for rater in told:
+        rows += _parameters(truth, rater)
+        rows += _dimensions(truth, rater, share)
+        rows += _with_quality(truth, rater, share)
+        if rater.kind == "model":
+            rows += _models_latent(study, truth, rater, told)
+    for number, dimension in enumerate(truth.dimensions):
+        panel = expected_curve(truth.panel, truth.panel, number)
+        for rater in told:
+            curve = panel if rater.kind == "human" else expected_curve(rater, truth.panel, number)
+            rows += _observed(truth, rater, dimension, curve, panel, share, raters)
+    if people is not None:
+        rows += _persons(truth, *people)
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    return table.astype(dict.fromkeys(COLUMNS[:-1], "string"))
+
+
+def latent_covariance(truth: RatingTruth, rater: Rater) -> tuple[Floats, Floats]:
+    """Covariance of latent values of T types over dimensions, shape (T, D, D), and with quality, (T, D)."""
+    panel = truth.panel
+    spread = panel.item_sd.T
+    quality = spread[:, :, None] * panel.correlation * spread[:, None, :]
+    if rater.kind == "human":
+        return quality, spread**2
+    slope, own = rater.slope(panel), rater.own_sd
+    within = slope[:, None] * quality * slope + own[:, None] * rater.correlation * own
+    return within, slope * spread**2
+
+
+def _parameters(truth: RatingTruth, rater: Rater) -> Iterator[Row]:
+    judge = rater.judge
+    within, _ = latent_covariance(truth, rater)
+    yield "topic_share", judge, "", "", "", rater.topic_share
+    for d, dimension in enumerate(truth.dimensions):
+        for t, kind in enumerate(truth.types):
+            yield "mean", judge, dimension, "", kind, rater.mean[d, t]
+            yield "item_sd", judge, dimension, "", kind, float(np.sqrt(within[t, d, d]))
+        for modality, shift in zip(truth.modalities, rater.shift[d], strict=True):
+            yield "modality_shift", judge, dimension, modality, "", shift
+        for number, cut in enumerate(rater.threshold[d], start=1):
+            yield "threshold", judge, dimension, str(number), "", cut
+        if rater.kind == "human":
+            yield "severity_sd", judge, dimension, "", "", rater.severity_sd[d]
+    if rater.kind == "human":
+        yield "severity_correlation", judge, "", "", "", rater.severity_correlation
+        yield "discrimination_sd", judge, "", "", "", rater.discrimination_sd
+        yield "halo_sd", judge, "", "", "", rater.halo_sd
+
+
+def _dimensions(truth: RatingTruth, rater: Rater, share: Floats) -> Iterator[Row]:
+    within, _ = latent_covariance(truth, rater)
+    pooled = np.einsum("mt,tde->de", share, within)
+    centres = np.stack([cell_means(rater, d) for d in range(len(truth.dimensions))], axis=1)
+    total = pooled + _between(centres, centres, share)
+    for name, covariance in (
+        ("dimension_correlation_within", pooled),
+        ("dimension_correlation", total),
+    ):
+        scale = np.sqrt(np.diag(covariance))
+        for d, dimension in enumerate(truth.dimensions):
+            for e, other in enumerate(truth.dimensions):
+                if d != e:
+                    yield name, rater.judge, dimension, other, "", covariance[d, e] / (scale[d] * scale[e])
+
+
+def _with_quality(truth: RatingTruth, rater: Rater, share: Floats) -> Iterator[Row]:
+    """Correlations of latent values with quality: lasting ones of models, and of single ratings."""
+    within, joint = latent_covariance(truth, rater)
+    quality, _ = latent_covariance(truth, truth.panel)
+    model = rater.kind == "model"
+    for d, dimension in enumerate(truth.dimensions):
+        pooled = np.einsum("mt,st->s", share, np.stack([joint[:, d], within[:, d, d], quality[:, d, d]]))
+        ours, theirs = cell_means(rater, d)[:, None], cell_means(truth.panel, d)[:, None]
+        between = [_between(*pair, share)[0, 0] for pair in ((ours, theirs), (ours, ours), (theirs, theirs))]
+        for name, (both, own, shared) in (("", pooled + between), ("_within", pooled)):
+            if model:
+                yield (
+                    f"latent_correlation{name}",
+                    rater.judge,
+                    dimension,
+                    "",
+                    "",
+                    both / np.sqrt(own * shared),
+                )
+            noisy = own + LOGISTIC + rater.halo_sd**2
+            single = both / np.sqrt(noisy * shared)
+            yield f"latent_correlation_rating{name}", rater.judge, dimension, "", "", single
+        if model:
+            by_type = joint[:, d] / np.sqrt(within[:, d, d] * quality[:, d, d])
+            for kind, value in zip(truth.types, by_type, strict=True):
+                yield "latent_correlation", rater.judge, dimension, "", kind, value
+
+
+def _models_latent(
+    study: ItemStudy, truth: RatingTruth, model: Rater, told: Sequence[Rater]
+) -> Iterator[Row]:
+    slope = model.slope(truth.panel)
+    others = [other for other in told if other.kind == "model" and other is not model]
+    for d, dimension in enumerate(truth.dimensions):
+        yield "slope", model.judge, dimension, "", "", slope[d]
+        yield "own_sd", model.judge, dimension, "", "", model.own_sd[d]
+        for other in others:
+            yield "error_correlation", model.judge, dimension, other.judge, "", _shared(model, other)[d]
+        gain = model.mean[d] - slope[d] * truth.panel.mean[d]
+        yield from _effects(study, truth, model, dimension, gain)
+
+
+def _shared(model: Rater, other: Rater) -> Floats:
+    """Correlation of two models' errors on the same item, shape (D,)."""
+    one, two = model.topic_share, other.topic_share
+    along = np.sqrt(one * two) + np.sqrt((1 - one) * (1 - two))
+    return np.asarray(np.sqrt(model.model_shared * other.model_shared) * along)
+
+
+def _effects(
+    study: ItemStudy, truth: RatingTruth, model: Rater, dimension: str, gain: Floats
+) -> Iterator[Row]:
+    """What types gain beyond their quality; ``gain`` has shape (T,)."""
+    effect = dict(zip(truth.types, gain - gain.mean(), strict=True))
+    for kind, value in effect.items():
+        yield "type_effect", model.judge, dimension, "", kind, value
+    if study.tiers is None:
+        return
+    tiers = float(np.mean([effect[tier] for tier in study.tiers.levels]))
+    if model.judge in effect:
+        yield "own_preference", model.judge, dimension, "", "", effect[model.judge] - tiers
+    others = [effect[one.judge] for one in truth.models if one is not model and one.judge in effect]
+    if others:
+        yield "model_preference", model.judge, dimension, "", "", float(np.mean(others)) - tiers
+    if study.unrelated is not None:
+        yield "unrelated_effect", model.judge, dimension, "", "", effect[study.unrelated.level] - tiers
+
+
+def _observed(
+    truth: RatingTruth,
+    rater: Rater,
+    dimension: str,
+    curve: Curve,
+    panel: Curve,
+    share: Floats,
+    raters: int,
+) -> Iterator[Row]:
+    size = raters if rater.kind == "human" else 1
+    mean, variance = curve.overall(size)
+    human_mean, _ = panel.overall(raters)
+    between = curve.overall(10**9)[1]
+    for kind, weight in _groups(truth, share):
+        centre, spread = mixed_moments(weight, mean, variance)
+        yield "expected_rating", rater.judge, dimension, "", kind, centre
+        yield "rating_sd", rater.judge, dimension, "", kind, float(np.sqrt(spread))
+        if rater.kind == "human":
+            due = mixed_moments(weight, mean, between)[1]
+            yield "reliability", rater.judge, dimension, "", kind, due / spread
+        else:
+            yield "positivity", rater.judge, dimension, "", kind, centre - float(weight @ human_mean)
+            correlation = raw_correlation(panel, curve, weight, raters)
+            yield "raw_correlation", rater.judge, dimension, "", kind, correlation
+
+
+def _groups(truth: RatingTruth, share: Floats) -> Iterator[tuple[str, Floats]]:
+    """All items and each type, with the share of every cell in it, shape (M * T,)."""
+    yield "", share.reshape(-1)
+    for number, kind in enumerate(truth.types):
+        only = np.zeros_like(share)
+        only[:, number] = share[:, number]
+        if only.sum() > 0:
+            yield kind, (only / only.sum()).reshape(-1)
+
+
+def _persons(truth: RatingTruth, names: Sequence[str], people: People) -> Iterator[Row]:
+    for number, name in enumerate(names):
+        yield "discrimination", name, "", "", "", float(people.discrimination[number])
+        for dimension, severity in zip(truth.dimensions, people.severity[number], strict=True):
+            yield "severity", name, dimension, "", "", float(severity)
+
+
+def _between(one: Floats, other: Floats, share: Floats) -> Floats:
+    """Covariance over cells of their means, shapes (C, D) and (C, E), as shape (D, E)."""
+    weight = share.reshape(-1)
+    return np.asarray(((one - weight @ one) * weight[:, None]).T @ (other - weight @ other))

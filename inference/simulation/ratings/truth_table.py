@@ -1,0 +1,294 @@
+"""The truth table of a study of ratings: how people and models of a simulation rate.
+
+People of a panel rate by a cumulative logit with a consensus: the latent quality of an item on a dimension is
+``mean`` of its type, plus the ``modality`` shift, plus a deviation with standard deviation ``item_sd``. A
+person multiplies it by a discrimination, subtracts a severity, adds a halo that all dimensions of one rating
+share, and compares the sum with the thresholds. A model rates a latent value of its own that goes along with
+the consensus as far as ``consensus_correlation`` says; what it does not share with the consensus is its
+error, a part of which, ``model_shared``, all models have in common.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ...errors import InputError
+from ...study.checks import suggestion
+from ...study.models import ItemStudy
+from ...tables.columns import listed
+from ..truth_table import read_truth_file
+from .raters import Floats, Rater, RatingTruth
+
+FILE = "truth.csv"
+COLUMNS = ["judge", "judge_kind", "parameter", "dimension", "level", "value"]
+HUMAN, MODEL = "human", "model"
+LEAST = 1e-8  # eigenvalue of a matrix that counts as positive definite
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a parameter may hold: its range, whose it is, whether it has a dimension, and its kind of level.
+
+    ``level`` is "type", "type?" (may be empty), "modality", "threshold", "dimension" or empty.
+    """
+
+    lowest: float
+    highest: float
+    kind: str = ""
+    dimension: str = "yes"
+    level: str = ""
+
+
+PARAMETERS = {
+    "topics": Rule(1, 1e6, HUMAN, "no", "modality"),
+    "people": Rule(1, 1e6, HUMAN, "no"),
+    "mean": Rule(-100, 100, level="type"),
+    "modality": Rule(-100, 100, level="modality"),
+    "item_sd": Rule(0.01, 100, level="type?"),
+    "threshold": Rule(-100, 100, level="threshold"),
+    "correlation": Rule(-1, 1, level="dimension"),
+    "topic_share": Rule(0, 1, dimension="no"),
+    "severity_sd": Rule(0, 100, HUMAN, "maybe"),
+    "severity_correlation": Rule(0, 1, HUMAN, "no"),
+    "discrimination_sd": Rule(0, 2, HUMAN, "no"),
+    "halo_sd": Rule(0, 100, HUMAN, "no"),
+    "consensus_correlation": Rule(-1, 1, MODEL, "yes"),
+    "model_shared": Rule(0, 0.99, MODEL, "maybe"),
+}
+
+
+def read_rating_truth(source: Path | pd.DataFrame, study: ItemStudy) -> RatingTruth:
+    """Read the truth table of a study of ratings.
+
+    Parameters
+    ----------
+    source : Path or DataFrame
+        Columns ``judge, judge_kind, parameter, dimension, level, value``.
+
+        ``mean`` has a type of item as level, ``modality`` a modality, ``threshold`` the rating that begins
+        there, ``correlation`` the other dimension (two that are not listed have 0), ``item_sd`` a type or
+        nothing (all types); ``severity_sd`` and ``model_shared`` may leave the dimension empty (all
+        dimensions); ``topic_share, severity_correlation, discrimination_sd, halo_sd`` have neither;
+        ``topics`` (level: a modality) and ``people`` are the sizes of a full simulation.
+    study : ItemStudy
+
+    Raises
+    ------
+    InputError
+        With file (or table), line and remedy.
+    """
+    table, place = _read(source)
+    types = _types(study)
+    names = _Names(tuple(study.scale_labels), types, _modalities(table), _ratings(study))
+    values: dict[str, dict[str, dict[tuple[str, str], float]]] = {}
+    kinds: dict[str, str] = {}
+    for row, (judge, kind, parameter, dimension, level, text) in enumerate(
+        table[COLUMNS].astype(str).itertuples(index=False, name=None)
+    ):
+        at = f"{place}:{row + 2}" if isinstance(source, Path) else f"{place}, row {row + 1}"
+        _check_judge(at, study, judge, kind, kinds)
+        value = _checked(at, names, kind, parameter, dimension, level, text)
+        held = values.setdefault(judge, {}).setdefault(parameter, {})
+        if (dimension, level) in held:
+            raise InputError(f"{at}: {parameter} {dimension} {level} of {judge} is given twice; keep one.")
+        held[dimension, level] = value
+    panels = [judge for judge, kind in kinds.items() if kind == HUMAN]
+    if len(panels) != 1:
+        raise InputError(f"{place}: there are {len(panels)} panels of people; give the parameters of one.")
+    made = {judge: _rater(place, judge, kind, values[judge], names) for judge, kind in kinds.items()}
+    sizes = values[panels[0]]
+    if "people" not in sizes:
+        raise InputError(f"{place}: the number of people is missing; add a row with the parameter people.")
+    truth = RatingTruth(
+        made[panels[0]],
+        tuple(rater for rater in made.values() if rater.kind == MODEL),
+        names.dimensions,
+        names.types,
+        {modality: round(number) for (_, modality), number in sizes["topics"].items()},
+        round(sizes["people"]["", ""]),
+    )
+    for model in truth.models:
+        if np.linalg.eigvalsh(model.alone(truth.common))[0] < LEAST:
+            raise InputError(
+                f"{place}: {model.judge} cannot share so much of its errors with other models, given their "
+                "correlations between dimensions; lower its model_shared, or bring that of its dimensions "
+                "nearer to each other."
+            )
+    return truth
+
+
+@dataclass(frozen=True)
+class _Names:
+    dimensions: tuple[str, ...]
+    types: tuple[str, ...]
+    modalities: tuple[str, ...]
+    ratings: tuple[str, ...]  # ratings above the lowest, each with a threshold below it
+
+
+def _types(study: ItemStudy) -> tuple[str, ...]:
+    if not study.scales or study.assignment is None:
+        raise InputError(
+            f"Study {study.name} has no rating scales or no assignment, so its ratings cannot be simulated; "
+            "add both to the study file."
+        )
+    return tuple(study.levels(study.assignment.across))
+
+
+def _ratings(study: ItemStudy) -> tuple[str, ...]:
+    ends = {(scale.minimum, scale.maximum) for scale in study.scales}
+    if len(ends) > 1:
+        raise InputError(
+            f"Study {study.name}: its scales end at different ratings ({listed(sorted(ends))}); simulate "
+            "scales that agree."
+        )
+    ((lowest, highest),) = ends
+    return tuple(str(rating) for rating in range(lowest + 1, highest + 1))
+
+
+def _modalities(table: pd.DataFrame) -> tuple[str, ...]:
+    return tuple(table.loc[table["parameter"] == "topics", "level"].astype(str))
+
+
+def _read(source: Path | pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    table, place = read_truth_file(source, COLUMNS)
+    if not (table["parameter"] == "topics").any():
+        raise InputError(
+            f"{place}: the number of topics is missing; add a row with the parameter topics and a modality "
+            "as its level."
+        )
+    return table, place
+
+
+def _check_judge(at: str, study: ItemStudy, judge: str, kind: str, kinds: dict[str, str]) -> None:
+    if kind not in (HUMAN, MODEL):
+        raise InputError(f"{at}: column 'judge_kind' holds '{kind}'; write human or model.")
+    if judge not in study.judge_labels:
+        raise InputError(f"{at}: column 'judge': {suggestion(judge, study.judge_labels)}")
+    if kinds.setdefault(judge, kind) != kind:
+        raise InputError(f"{at}: {judge} is a {kinds[judge]} in an earlier row; write one judge_kind.")
+
+
+def _checked(
+    at: str, names: _Names, kind: str, parameter: str, dimension: str, level: str, text: str
+) -> float:
+    if parameter not in PARAMETERS:
+        raise InputError(f"{at}: column 'parameter': {suggestion(parameter, PARAMETERS)}")
+    rule = PARAMETERS[parameter]
+    if rule.kind and rule.kind != kind:
+        raise InputError(f"{at}: {parameter} belongs to a {rule.kind}, not to a {kind}; remove the row.")
+    _check_name(at, "dimension", parameter, dimension, names.dimensions, rule.dimension)
+    wanted = rule.level.removesuffix("?")
+    known = {
+        "type": names.types,
+        "modality": names.modalities,
+        "threshold": names.ratings,
+        "dimension": names.dimensions,
+    }.get(wanted, ())
+    _check_name(
+        at, "level", parameter, level, known, "maybe" if "?" in rule.level else "yes" if known else "no"
+    )
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not rule.lowest <= value <= rule.highest:
+        raise InputError(
+            f"{at}: column 'value' of {parameter} holds '{text}'; give a number from {rule.lowest:g} to "
+            f"{rule.highest:g}."
+        )
+    return value
+
+
+def _check_name(at: str, column: str, parameter: str, name: str, known: tuple[str, ...], needed: str) -> None:
+    """Refuse a dimension or level that is unknown, or where none belongs; ``needed`` is yes, no or maybe."""
+    if not name and needed == "yes":
+        raise InputError(f"{at}: {parameter} needs a {column}; write one of {listed(known)}.")
+    if name and needed == "no":
+        raise InputError(f"{at}: {parameter} has no {column}; leave it empty.")
+    if name and name not in known:
+        raise InputError(f"{at}: column '{column}': {suggestion(name, known)}")
+
+
+def _rater(
+    place: str,
+    judge: str,
+    kind: str,
+    values: dict[str, dict[tuple[str, str], float]],
+    names: _Names,
+) -> Rater:
+    def table(parameter: str, levels: tuple[str, ...], default: float | None = None) -> Floats:
+        """Values by dimension and level, shape (D, levels); a row without one counts for all."""
+        held = values.get(parameter, {})
+        found = np.empty((len(names.dimensions), len(levels)))
+        for row, dimension in enumerate(names.dimensions):
+            for column, level in enumerate(levels):
+                keys = ((dimension, level), (dimension, ""), ("", ""))
+                value = next((held[key] for key in keys if key in held), default)
+                if value is None:
+                    raise InputError(
+                        f"{place}: {parameter} of {judge} for {dimension} {level} is missing; add a row."
+                    )
+                found[row, column] = value
+        return found
+
+    def single(parameter: str) -> float:
+        return values.get(parameter, {}).get(("", ""), 0.0)
+
+    nothing = ("",)
+    rater = Rater(
+        judge,
+        kind,
+        table("mean", names.types),
+        table("modality", names.modalities, 0.0),
+        table("item_sd", names.types),
+        table("threshold", names.ratings),
+        _correlation(place, judge, values.get("correlation", {}), names.dimensions),
+        single("topic_share"),
+        table("severity_sd", nothing, 0.0)[:, 0],
+        single("severity_correlation"),
+        single("discrimination_sd"),
+        single("halo_sd"),
+        table("consensus_correlation", nothing, 1.0 if kind == HUMAN else None)[:, 0],
+        table("model_shared", nothing, 0.0)[:, 0],
+    )
+    _check_rater(place, rater, names)
+    return rater
+
+
+def _check_rater(place: str, rater: Rater, names: _Names) -> None:
+    falling = (np.diff(rater.threshold, axis=1) <= 0).any(axis=1)
+    if falling.any():
+        dimension = names.dimensions[int(falling.argmax())]
+        raise InputError(
+            f"{place}: the thresholds of {rater.judge} for {dimension} do not rise; give each a higher value "
+            "than the one before."
+        )
+    if rater.kind == MODEL and (np.ptp(rater.item_sd, axis=1) > 0).any():
+        raise InputError(
+            f"{place}: item_sd of {rater.judge} differs between types; give a model one for each dimension."
+        )
+
+
+def _correlation(
+    place: str, judge: str, held: dict[tuple[str, str], float], dimensions: tuple[str, ...]
+) -> Floats:
+    """Build the correlation matrix, shape (D, D), from its listed pairs."""
+    matrix = np.eye(len(dimensions))
+    for (one, other), value in held.items():
+        row, column = dimensions.index(one), dimensions.index(other)
+        if row == column or (other, one) in held:
+            raise InputError(
+                f"{place}: correlation of {judge} for {one} and {other} is given twice or is of a dimension "
+                "with itself; keep one row for each pair."
+            )
+        matrix[row, column] = matrix[column, row] = value
+    if np.linalg.eigvalsh(matrix)[0] < LEAST:
+        raise InputError(
+            f"{place}: the correlations of {judge} contradict each other (the matrix is not positive "
+            "definite); bring them nearer to 0."
+        )
+    return matrix

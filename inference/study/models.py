@@ -1,0 +1,349 @@
+"""The study file: what was varied, who judged, and which analyses belong to the study."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, PrivateAttr, ValidationError
+from pydantic_core import ErrorDetails
+
+from ..errors import InputError
+from ..tables.bounded import ATTRIBUTES
+from ..tables.columns import listed
+from ..tables.files import STUDIES
+from .asking import (
+    Choice,
+    Collecting,
+    Content,
+    Label,
+    LineLabels,
+    Ratings,
+    Response,
+    Scale,
+    Vignette,
+    with_answer,
+)
+from .base import Identifier, Part, Text
+from .checks import first_problem, suggestion
+from .checks_asking import first_collecting_problem
+from .checks_items import first_item_problem
+from .parts import (
+    Analysis,
+    Assignment,
+    Attribute,
+    Bootstrap,
+    Clusters,
+    Costs,
+    Derived,
+    Design,
+    Gold,
+    Judge,
+    Prompt,
+    Stimulus,
+    Stratum,
+    StratumLevel,
+    Tiers,
+)
+from .words import in_words
+from .yaml import MarkedYaml, read_marked_yaml
+
+NOUNS = {"conjoint": "Profile", "items": "Item"}
+LINE = "line"  # task of the dimensions line_1, line_2, ...
+
+
+class AnyStudy(Part):
+    """What a study of any kind says: who judges what under which prompts, and in which form they answer."""
+
+    name: Identifier
+    title: Text
+    kind: str
+    question: Text
+    prompts: list[Prompt] = Field(default_factory=list)
+    judges: list[Judge] = Field(default_factory=list)
+    response: Response
+    collect: Collecting = Collecting()
+    column_aliases: dict[str, str] = Field(default_factory=dict)
+    _file: Path = PrivateAttr(default=Path("study.yaml"))
+
+    @property
+    def folder(self) -> Path:
+        """The folder that holds the study file, its prompts and its truth table."""
+        return self._file.parent
+
+    @property
+    def argument(self) -> str:
+        """How commands name the study: as it ships, else its file without the folder."""
+        folder = self._file.resolve().parent
+        return folder.name if folder.parent == STUDIES else self._file.name
+
+    @property
+    def here(self) -> str:
+        """How commands on this machine name the study: as it ships, else by the path of its file."""
+        return self.argument if self._file.resolve().parent.parent == STUDIES else str(self._file)
+
+    @property
+    def judge_labels(self) -> dict[str, str]:
+        """Judges in words."""
+        return {judge.id: judge.label for judge in self.judges}
+
+    @property
+    def prompt_labels(self) -> dict[str, str]:
+        """Prompts in words."""
+        return {prompt.id: prompt.label for prompt in self.prompts}
+
+    def response_of(self, prompt_id: str | None) -> Response:
+        """What a prompt asks for: its own response, else that of the study, which people have as well."""
+        named = {prompt.id: prompt.response for prompt in self.prompts}
+        return named.get(prompt_id or "") or self.response
+
+    @property
+    def responses(self) -> list[Response]:
+        """What the study asks for: its own response, then those of prompts, each once."""
+        found = [self.response]
+        for prompt in self.prompts:
+            if prompt.response is not None and prompt.response not in found:
+                found.append(prompt.response)
+        return found
+
+
+class Study(AnyStudy):
+    """A conjoint study as its file describes it."""
+
+    kind: Literal["conjoint"]
+    outcome: Identifier = "chosen"
+    attributes: list[Attribute] = Field(min_length=1, max_length=ATTRIBUTES)
+    derived: list[Derived] = Field(default_factory=list)
+    stimuli: list[Stimulus] = Field(default_factory=list)
+    content: Content | None = None
+    vignette: Vignette | None = None
+    design: Design
+    response: Response = Choice(form="choice")
+    refusal: Literal["missing", "not_chosen"] = "missing"
+    clusters: Clusters = Clusters()
+    bootstrap: Bootstrap = Bootstrap()
+    costs: Costs | None = None
+    analyses: list[Analysis] = Field(default_factory=list)
+
+    @property
+    def features(self) -> dict[str, Attribute | Derived]:
+        """Randomised attributes, then derived ones, by id."""
+        parts: list[Attribute | Derived] = [*self.attributes, *self.derived]
+        return {part.id: part for part in parts}
+
+    def levels(self, feature: str) -> list[str]:
+        """Level ids of an attribute or derived attribute, the reference first."""
+        return [level.id for level in self.features[feature].levels]
+
+    def analysis(self, name: str) -> Analysis:
+        """Return the analysis called ``name``; raise InputError with the known names otherwise."""
+        for analysis in self.analyses:
+            if analysis.name == name:
+                return analysis
+        hint = suggestion(name, [analysis.name for analysis in self.analyses])
+        raise InputError(f"Study {self.name}, analyses: {hint}")
+
+    @property
+    def feature_labels(self) -> dict[str, str]:
+        """Attributes in words."""
+        return {name: part.label for name, part in self.features.items()}
+
+    @property
+    def level_labels(self) -> dict[str, dict[str, str]]:
+        """Levels in words, by attribute."""
+        return {
+            name: {level.id: level.label for level in part.levels} for name, part in self.features.items()
+        }
+
+
+class ItemStudy(AnyStudy):
+    """A study of items that are judged one at a time, listed in the table ``items`` beside the study file.
+
+    ``refusal`` says what a refused, empty or unreadable answer counts as: a missing value. Of the columns of
+    items, ``strata`` are those by which results are told apart, ``cluster`` names items that belong together
+    (responses to one topic), and ``generator`` says who wrote an item: "human", or the id of a judge.
+    ``gold`` says which labels are right. ``missing`` says what an answer without a label counts as, by its
+    status: "wrong", "missing" (left out, as statuses that are not named), or a label of the answers.
+    ``main`` is the scale that matters most; ``tiers`` are levels of a
+    stratum in their order of quality, and ``unrelated`` is the one whose items do not fit their context.
+    Levels in ``set_aside`` (responses that are not meant to be funny) take no part in comparisons of who
+    wrote what.
+    """
+
+    kind: Literal["items"]
+    items: Text
+    response: Response
+    refusal: Literal["missing"] = "missing"
+    missing: dict[str, str] = Field(default_factory=dict)
+    strata: list[Stratum] = Field(default_factory=list)
+    cluster: Identifier | None = None
+    generator: Identifier | None = None
+    main: Identifier | None = None
+    tiers: Tiers | None = None
+    unrelated: StratumLevel | None = None
+    set_aside: list[StratumLevel] = Field(default_factory=list)
+    assignment: Assignment | None = None
+    gold: Gold | None = None
+
+    @property
+    def scales(self) -> list[Scale]:
+        """The rating scales; none where the answer has another form."""
+        return list(self.response.scales) if isinstance(self.response, Ratings) else []
+
+    @property
+    def scale_labels(self) -> dict[str, str]:
+        """Rating scales in words."""
+        return {scale.id: scale.label for scale in self.scales}
+
+    @property
+    def label_sets(self) -> dict[str, Label | LineLabels]:
+        """What gives labels, by task: a dimension, or "line" for the dimensions line_1, line_2 and so on."""
+        found: dict[str, Label | LineLabels] = {}
+        for response in self.responses:
+            if isinstance(response, Label | LineLabels):
+                found.setdefault(response.id if isinstance(response, Label) else LINE, response)
+        return found
+
+    def gold_labels(self, task: str) -> dict[str, str]:
+        """Gold labels of a task in words: those of the answers unless the study file has others."""
+        levels = self.gold.levels if self.gold is not None else []
+        return {label.id: label.label for label in levels or self.label_sets[task].labels}
+
+    @property
+    def feature_labels(self) -> dict[str, str]:
+        """Strata in words."""
+        return {stratum.id: stratum.label for stratum in self.strata}
+
+    @property
+    def level_labels(self) -> dict[str, dict[str, str]]:
+        """Levels in words, by stratum."""
+        return {part.id: {level.id: level.label for level in part.levels} for part in self.strata}
+
+    def levels(self, stratum: str) -> list[str]:
+        """Level ids of a stratum, in the order of the study file."""
+        return list(self.level_labels[stratum])
+
+
+def list_studies() -> list[str]:
+    """Names of the studies that ship with the project, in alphabetical order.
+
+    Examples
+    --------
+    >>> "moderation" in list_studies()
+    True
+    """
+    return sorted(path.parent.name for path in STUDIES.glob("*/study.yaml"))
+
+
+def load_study(name_or_path: str | Path) -> Study:
+    """Read and check the file of a conjoint study.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        Name of a study that ships with the project, a folder with a ``study.yaml``,
+        or the path of a study file.
+
+    Raises
+    ------
+    InputError
+        With file, line and remedy, for the first problem in the file.
+
+    Examples
+    --------
+    >>> load_study("moderation").levels("reply")
+    ['no_reply', 'agree', 'disagree']
+    """
+    study = load_any_study(name_or_path)
+    if not isinstance(study, Study):
+        raise InputError(
+            f"{study.argument} is a study of items, not a conjoint; name one with 'kind: conjoint'."
+        )
+    return study
+
+
+def load_any_study(name_or_path: str | Path) -> Study | ItemStudy:
+    """Read and check a study file of any kind; raises as :func:`load_study` does."""
+    marked = read_marked_yaml(_find(name_or_path))
+    if not isinstance(marked.content, dict):
+        raise marked.error((), "a study file is a list of fields such as 'name: ...'; start with the name.")
+    kinds: dict[object, type[Study | ItemStudy]] = {"conjoint": Study, "items": ItemStudy}
+    try:
+        kind = marked.content.get("kind")
+        study = kinds.get(kind if isinstance(kind, str) else "", Study).model_validate(marked.content)
+    except ValidationError as problems:
+        raise _translate(marked, problems.errors()) from None
+    study._file = marked.path
+    problem = first_collecting_problem(study, marked.line)
+    if problem is None:
+        problem = (
+            first_problem(study, marked.line)
+            if isinstance(study, Study)
+            else first_item_problem(study, marked.line)
+        )
+    if problem is not None:
+        raise marked.error(problem.location, problem.sentence)
+    return _completed(study)
+
+
+def _completed(study: Study | ItemStudy) -> Study | ItemStudy:
+    """Fill in what depends on the kind of the study or on the form of its answers."""
+    noun = study.collect.noun or NOUNS[study.kind]
+    judges = [
+        judge
+        if judge.ask is None
+        else judge.model_copy(update={"ask": with_answer(judge.ask, *study.responses)})
+        for judge in study.judges
+    ]
+    return study.model_copy(
+        update={"collect": study.collect.model_copy(update={"noun": noun}), "judges": judges}
+    )
+
+
+def _find(name_or_path: str | Path) -> Path:
+    shipped = list_studies()
+    if str(name_or_path) in shipped:
+        return STUDIES / str(name_or_path) / "study.yaml"
+    path = Path(name_or_path)
+    if path.is_dir():
+        path = path / "study.yaml"
+    if path.is_file():
+        return path
+    near = get_close_matches(str(name_or_path), shipped, n=1)
+    meant = f" (did you mean {near[0]}?)" if near else ""
+    raise InputError(
+        f"There is no study '{name_or_path}'{meant}; name one that ships ({', '.join(shipped)}) "
+        "or give the path of a study.yaml."
+    )
+
+
+def _translate(marked: MarkedYaml, problems: list[ErrorDetails]) -> InputError:
+    located = [(_location(problem), problem) for problem in problems]
+    location, problem = min(located, key=lambda found: marked.line(found[0]))
+    place = _place(location)
+    if problem["type"] == "missing":
+        missing = [_place(where) for where, other in located if other["type"] == "missing"]
+        if len(missing) == 1:
+            return marked.error(location, f"{place} is missing; add it.")
+        return marked.error(location, f"{listed(missing, len(missing))} are missing; add them.")
+    if problem["type"] == "unknown_field":
+        return marked.error(location, f"{place}: {problem['msg']}")
+    said = _shorten(problem["input"])
+    return marked.error(location, f"{place}: {in_words(problem)}, but the file says {said}; correct it.")
+
+
+def _place(location: tuple[str | int, ...]) -> str:
+    return ".".join(str(step) for step in location) or "the study"
+
+
+def _location(problem: ErrorDetails) -> tuple[str | int, ...]:
+    context: dict[str, Any] = problem.get("ctx", {})
+    if problem["type"] == "unknown_field":
+        return (*problem["loc"], context["field"])
+    return problem["loc"]
+
+
+def _shorten(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,273 @@
+"""Where the files that ship with the project lie, in a checkout and in an installed wheel alike."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import secrets
+import warnings
+import zlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+import pandas as pd
+import pyarrow as pa
+
+from ..errors import InputError
+from .bounded import check_columns, check_text_size, open_unpacked, reading, require_file
+from .columns import coerce
+from .levels import Levels, resolve_levels
+from .parquet import MAGIC, read_parquet, write_parquet
+from .schema import fields_of, validate
+
+ROOT = Path(__file__).resolve().parents[2]
+STUDIES = ROOT / "data" / "studies"
+PRICES = ROOT / "data" / "prices.yaml"
+EXAMPLES = ROOT / "data" / "examples"
+RECORDED = ROOT / "data" / "recorded"
+PUBLISHED = ROOT / "data" / "published"
+QUARTO = ROOT / "quarto"
+R_SOURCES = ROOT / "R"
+PERTURB = ROOT / "data" / "perturb"
+LAYOUTS = ROOT / "data" / "layouts"
+
+
+SUFFIXES = (".parquet", ".csv", ".csv.gz")
+MISSING = ("", "NA", "NaN", "<NA>")
+VERBATIM = {"items": ("text",), "responses": ("text",)}
+
+
+def read_table(
+    path: str | Path, table: str | None = None, levels: Levels | str | Path | None = None
+) -> pd.DataFrame:
+    r"""Read a table from Parquet, CSV or gzipped CSV (comma separated, UTF-8, with a header).
+
+    Parquet carries the order of levels. For a CSV it comes from ``levels``, else from NAME.levels.json
+    beside NAME.csv, else text columns that the table does not declare get their levels in alphabetical
+    order (by code point), as R's ``factor()`` gives them; ``.attrs["notes"]`` of the result says so. Empty
+    cells, NA, NaN and <NA> are missing, except where they are levels, and None is text; in the text of
+    items and responses only an empty cell is missing.
+
+    Parameters
+    ----------
+    path : a file ending in .parquet, .csv or .csv.gz
+    table : name of a table of the contract, which the content is then checked against
+    levels : level order by column (the reference first), or a levels file, see ``load_levels``
+
+    Returns
+    -------
+    DataFrame with one row a data row of the file.
+
+    Raises
+    ------
+    InputError
+        The file is missing, empty, damaged or of another kind; a value is not among the levels; the
+        content breaks the contract of ``table``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "posts.csv"
+    >>> _ = file.write_text("post,topic\n1,work\n2,sport\n")
+    >>> read_table(file, levels={"topic": ["work", "sport"]})["topic"].cat.categories.tolist()
+    ['work', 'sport']
+    """
+    if table is None:
+        return load(path, resolve_levels(path, levels), {})
+    kinds = {name: field.kind for name, field in fields_of(table).items()}
+    frame = load(path, resolve_levels(path, levels), kinds, VERBATIM.get(table, ()))
+    valid = validate(frame, table, source=str(path))
+    valid.attrs = frame.attrs
+    return valid
+
+
+def write_table(frame: pd.DataFrame, path: str | Path) -> None:
+    """Write a table as Parquet, CSV or gzipped CSV, by the ending of ``path``, without its row index.
+
+    Parquet keeps the order of levels, used or not, and whether they are ordered; a CSV keeps neither. The
+    file appears complete under its name, or the old one stays. Equal tables give equal bytes. Missing
+    folders are made.
+
+    Parameters
+    ----------
+    frame : DataFrame of n rows
+    path : a file ending in .parquet, .csv or .csv.gz
+
+    Raises
+    ------
+    InputError
+        The ending is another one, or the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "posts.parquet"
+    >>> write_table(pd.DataFrame({"topic": pd.Categorical(["a"], categories=["b", "a"])}), file)
+    >>> read_table(file)["topic"].cat.categories.tolist()
+    ['b', 'a']
+    """
+    path = Path(path)
+    suffix = _suffix(path)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with draft.open("xb") as file:
+            _write(frame, file, suffix)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        problem = error.strerror or error
+        raise InputError(f"{path}: cannot be written ({problem}); choose another place.") from None
+    except (pa.ArrowException, TypeError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(
+            f"{path}: a column has no plain type ({reason}); convert it before writing."
+        ) from None
+    finally:
+        with suppress(OSError):
+            draft.unlink()
+
+
+def load(
+    path: str | Path, levels: Levels, kinds: Mapping[str, str], verbatim: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Read a file and put its label columns into level order, without checking it against a table.
+
+    Parameters
+    ----------
+    path : a file ending in .parquet, .csv or .csv.gz
+    levels : level order by column of the file; columns that the file lacks are passed over
+    kinds : columns that the caller coerces, and to which kind (see ``columns.coerce``)
+    verbatim : text columns in which only an empty cell is missing
+    """
+    path = Path(path)
+    suffix = _suffix(path)
+    _check_file(path)
+    with reading(path):
+        if suffix == ".parquet":
+            frame = read_parquet(path)
+        else:
+            text = {name for name, kind in kinds.items() if kind in ("string", "label")}
+            frame = _read_csv(path, levels, text, verbatim)
+    for name in levels:
+        if name in frame:
+            frame[name] = coerce(frame[name], "label", str(path), levels[name])
+    return frame if suffix == ".parquet" else _infer_levels(frame, path, {*levels, *kinds})
+
+
+def load_text(path: str | Path) -> pd.DataFrame:
+    """Read a CSV or gzipped CSV with every column as text; only empty cells are missing."""
+    path = Path(path)
+    if _suffix(path) == ".parquet":
+        raise InputError(f"{path}: this is a Parquet file; name a .csv or .csv.gz instead.")
+    _check_file(path)
+    with reading(path):
+        return _read_csv(path, {}, None, ())
+
+
+def _infer_levels(frame: pd.DataFrame, path: Path, known: set[str]) -> pd.DataFrame:
+    texts: pd.Index[str] = frame.select_dtypes("string").columns
+    inferred = [str(name) for name in texts if name not in known]
+    for name in inferred:
+        frame[name] = coerce(frame[name], "label", str(path), sorted(frame[name].dropna().unique()))
+    if inferred:
+        frame.attrs["notes"] = [
+            f"{path.name}: no level order is given for {', '.join(inferred)}; their levels are alphabetical, "
+            "so the alphabetically first is the reference."
+        ]
+    return frame
+
+
+def _suffix(path: Path) -> str:
+    for suffix in SUFFIXES:
+        if path.name.lower().endswith(suffix):
+            return suffix
+    raise InputError(f"{path}: tables are files that end in {', '.join(SUFFIXES)}; convert or rename it.")
+
+
+def _check_file(path: Path) -> None:
+    require_file(path)
+    try:
+        with path.open("rb") as file:
+            first = file.read(1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); check its permissions.") from None
+    if not first:
+        raise InputError(f"{path}: the file is empty; write or copy it again.")
+
+
+def _write(frame: pd.DataFrame, file: IO[bytes], suffix: str) -> None:
+    if suffix == ".parquet":
+        write_parquet(frame, file)
+    elif suffix == ".csv":
+        frame.to_csv(file, index=False, lineterminator="\n")
+    else:
+        with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
+            frame.to_csv(packed, index=False, lineterminator="\n")
+
+
+def _read_csv(path: Path, levels: Levels, text: set[str] | None, verbatim: Sequence[str]) -> pd.DataFrame:
+    """Read a CSV with the columns ``text`` as text, all of them where it is None."""
+    try:
+        check_text_size(path)
+        header = _header(path)
+        missing = {
+            name: [""]
+            if text is None or name in verbatim
+            else [mark for mark in MISSING if mark not in levels.get(name, ())]
+            for name in header
+        }
+        dtypes: dict[Any, Any] = {
+            name: "string" for name in header if text is None or name in text or name in levels
+        }
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return pd.read_csv(
+                path,
+                dtype=dtypes,
+                na_values=missing,
+                keep_default_na=False,
+                encoding="utf-8-sig",
+                index_col=False,
+                low_memory=False,
+            )
+    except pd.errors.ParserWarning:
+        raise InputError(
+            f"{path}: rows have more cells than the header has names; name every column."
+        ) from None
+    except pd.errors.EmptyDataError:
+        raise InputError(
+            f"{path}: the file has no header; write the column names in its first line."
+        ) from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: the file is not UTF-8 text; save it as CSV in UTF-8.") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"{path}: the gzip file is damaged ({error}); write or copy it again.") from None
+    except (pd.errors.ParserError, csv.Error) as error:
+        reason = " ".join(str(error).removeprefix("Error tokenizing data.").split()).removeprefix("C error: ")
+        raise InputError(f"{path}: the CSV cannot be read ({reason}); correct that line.") from None
+
+
+def _header(path: Path) -> list[str]:
+    with open_unpacked(path) as file:
+        head = file.read(4096)
+        if head.startswith(MAGIC) or b"\0" in head:
+            raise InputError(f"{path}: this is not a CSV file; give it the ending of what it is.")
+        file.seek(0)
+        with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as lines:
+            header = next(csv.reader(lines), [])
+    if len(header) == 1 and (";" in header[0] or "\t" in header[0]):
+        raise InputError(f"{path}: its columns are not separated by commas; save it as comma separated CSV.")
+    check_columns(path, len(header))
+    for name, count in Counter(header).items():
+        if count > 1:
+            raise InputError(
+                f"{path}: column '{name}' occurs twice in the header; rename or drop one of them."
+            )
+    return header

@@ -1,0 +1,149 @@
+"""Parquet with the level order kept, read only after the file's claims about its own size were checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..errors import InputError
+from .bounded import EXHAUSTED, check_columns, parse_json
+from .columns import listed
+
+MAGIC = b"PAR1"
+SMALLEST = 12  # magic, footer length, magic
+LEVELS_KEY = b"conjury"
+CELLS_UNCHECKED = 100_000_000
+CELLS_PER_BYTE = 1_000
+DAMAGE = (
+    pa.ArrowException,
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    NotImplementedError,
+    *EXHAUSTED,
+)
+
+
+def write_parquet(frame: pd.DataFrame, file: IO[bytes]) -> None:
+    """Write a frame without its row index; the levels of every categorical go into the file's metadata.
+
+    Arrow alone restores levels of text, but gives back numeric levels as plain numbers, and forgets the
+    levels of a table without rows.
+    """
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    levels = {
+        name: {"levels": column.cat.categories.tolist(), "ordered": bool(column.cat.ordered)}
+        for name, column in frame.items()
+        if isinstance(column.dtype, pd.CategoricalDtype)
+    }
+    metadata = {**(table.schema.metadata or {}), LEVELS_KEY: json.dumps(levels).encode()}
+    pq.write_table(table.replace_schema_metadata(metadata), file, compression="zstd")
+
+
+def read_parquet(
+    path: Path, columns: Sequence[str] | None = None, categories: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Read a frame, with the levels that ``write_parquet`` noted."""
+    _check_columns(column_names(path), columns or (), path)
+    try:
+        with pq.ParquetFile(path, read_dictionary=list(categories)) as file:
+            _check_claims(file.metadata, path)
+            table = file.read(columns=None if columns is None else list(columns))
+        frame, noted = table.to_pandas(), table.schema.metadata or {}
+        del table
+        for name in _plain_texts(path, categories):
+            frame[name] = frame[name].cat.reorder_categories(sorted(frame[name].cat.categories))
+        pa.default_memory_pool().release_unused()
+        if frame.index.names != [None]:
+            frame = frame.reset_index()
+        return _restore_levels(frame.reset_index(drop=True), noted)
+    except DAMAGE as error:
+        raise _damaged(path, error) from None
+
+
+def column_names(path: Path) -> list[str]:
+    """Names of the columns of a file; raises as `read_parquet` does."""
+    _check_footer(path)
+    try:
+        return list(pq.read_schema(path).names)
+    except DAMAGE as error:
+        raise _damaged(path, error) from None
+
+
+def _plain_texts(path: Path, columns: Sequence[str]) -> list[str]:
+    """Of these columns, those that the file holds as texts, without levels."""
+    schema = pq.read_schema(path)
+    texts = (pa.types.is_string, pa.types.is_large_string)
+    return [name for name in columns if any(is_text(schema.field(name).type) for is_text in texts)]
+
+
+def _damaged(path: Path, error: BaseException) -> InputError:
+    reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+    return InputError(f"{path}: the Parquet file is damaged ({reason}); write or copy it again.")
+
+
+def _check_footer(path: Path) -> None:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        head = file.read(len(MAGIC))
+        if head != MAGIC:
+            raise InputError(
+                f"{path}: this is not a Parquet file; name it .csv or .csv.gz if it is one of those."
+            )
+        file.seek(max(size - 8, 0))
+        tail = file.read(8)
+    if size < SMALLEST or tail[4:] != MAGIC:
+        raise InputError(f"{path}: the Parquet file is cut off (its end is missing); write or copy it again.")
+    footer = int.from_bytes(tail[:4], "little")
+    if footer > size - SMALLEST:
+        raise InputError(
+            f"{path}: the Parquet file is damaged (its footer claims {footer:,} bytes, the file has "
+            f"{size:,}); write or copy it again."
+        )
+
+
+def _check_claims(metadata: pq.FileMetaData, path: Path) -> None:
+    check_columns(path, metadata.num_columns)
+    size = path.stat().st_size
+    groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+    cells = metadata.num_rows * max(metadata.num_columns, 1)
+    stored = sum(
+        group.column(index).total_compressed_size for group in groups for index in range(group.num_columns)
+    )
+    rows = sum(group.num_rows for group in groups)
+    unpacked = sum(group.total_byte_size for group in groups)
+    if (
+        rows != metadata.num_rows
+        or stored > size
+        or max(cells, unpacked) > max(CELLS_UNCHECKED, CELLS_PER_BYTE * size)
+    ):
+        raise InputError(
+            f"{path}: the Parquet file is damaged (it claims {metadata.num_rows:,} rows and "
+            f"{unpacked:,} bytes of data, the file has {size:,} bytes); write or copy it again."
+        )
+
+
+def _check_columns(held: Sequence[str], wanted: Sequence[str], path: Path) -> None:
+    for name in wanted:
+        if name not in held:
+            raise InputError(f"{path}: there is no column '{name}'; the columns are {listed(held)}.")
+
+
+def _restore_levels(frame: pd.DataFrame, metadata: dict[bytes, bytes]) -> pd.DataFrame:
+    noted: dict[str, Any] = parse_json(metadata.get(LEVELS_KEY, b"{}").decode())
+    for name, entry in noted.items():
+        if name not in frame:
+            continue
+        dtype = pd.CategoricalDtype(entry["levels"], ordered=entry["ordered"])
+        values = set(frame[name].dropna().unique().tolist())
+        if frame[name].dtype != dtype and values <= set(entry["levels"]):
+            frame[name] = pd.Categorical(frame[name].astype(object), dtype=dtype)
+    return frame

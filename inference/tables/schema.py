@@ -1,0 +1,340 @@
+"""The contract between collecting and analysing: which tables there are and what a valid one looks like.
+
+All tables are long, one observation a row. Columns beyond the declared ones (attributes, strata,
+covariates) are free. In every error a row is a data row counted from 1, the header not included.
+
+A model may be asked the same pair with the same sides several times: ``sample`` counts its answers, and
+where it is absent or missing there is one. Choices between the two profiles of an earlier pair have a
+``pair_id`` of their own, ``repeat`` true, and the earlier ``pair_id`` in ``repeat_of``, for people and models
+alike. A repeat without ``repeat_of`` is linked by its ``pair_id``, which may be the earlier one or end in
+``_swapped`` after it, and only without such a link by the profiles that it shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import InputError
+from .columns import coerce, did_you_mean, listed, refuse
+
+if TYPE_CHECKING:
+    from pandera.pandas import DataFrameSchema
+
+STATUSES = ("ok", "refused", "empty", "truncated", "unparsed", "error", "missing")
+POSITIONS = ("A", "B")
+SWAPPED_SUFFIX = "_swapped"  # ends the pair_id of a repeat whose sides are swapped, after the first pair_id
+SYNONYMS = {  # names that columns often have elsewhere
+    "judge_id": ("rater", "rater_id", "annotator", "annotator_id", "judge", "worker_id", "participant_id"),
+    "item_id": ("item", "id", "question_id", "sample_id", "text_id"),
+    "value": ("rating", "score", "label", "answer"),
+    "pair_id": ("pair", "task_id", "contest_id", "choice_set"),
+    "position": ("profile", "side", "alternative", "alt"),
+    "chosen": ("choice", "selected", "picked"),
+}
+PROBABILITY = "probability"  # column of choices: how likely the profile of the row was to be chosen
+SUM_TOLERANCE = 1e-6  # how far the probabilities of a pair's two profiles may be from 1 together
+JUDGE_KINDS = ("human", "model")
+
+
+@dataclass(frozen=True)
+class Field:
+    """One declared column: its kind (see ``columns.coerce``) and what it may hold."""
+
+    kind: str
+    required: bool = False
+    nullable: bool = True
+    levels: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+
+
+def _key(kind: str = "string") -> Field:
+    return Field(kind, required=True, nullable=False)
+
+
+def _label(levels: tuple[str, ...]) -> Field:
+    return Field("label", required=True, nullable=False, levels=levels)
+
+
+_COUNT = Field("integer", minimum=0)
+_AMOUNT = Field("number", minimum=0)
+_TEXT = Field("string")
+_ASKED = {
+    "judge_id": _key(),
+    "judge_kind": _label(JUDGE_KINDS),
+    "item_id": _TEXT,
+    "task_id": Field("id"),
+    "prompt_id": _TEXT,
+    "sample": Field("integer", required=True, nullable=False, minimum=0),
+}
+
+TABLES: dict[str, dict[str, Field]] = {
+    "items": {
+        "item_id": _key(),
+        "modality": Field("label", nullable=False, levels=("text", "image", "video")),
+        "text": _TEXT,
+        "media": _TEXT,
+        "media_sha256": _TEXT,
+    },
+    "labels": {"item_id": _key(), "label_set": _key(), "label": _key("free")},
+    "profiles": {"profile_id": _key("integer")},
+    "tasks": {"task_id": _key("id"), "position": _label(POSITIONS), "profile_id": _key("integer")},
+    "responses": {
+        "study": _key(),
+        **_ASKED,
+        "text": Field("string", required=True),
+        "finish_reason": _TEXT,
+        "logprobs": Field("free"),
+        "model_returned": _TEXT,
+        "prompt_tokens": _COUNT,
+        "completion_tokens": _COUNT,
+        "cost": _AMOUNT,
+        "latency": _AMOUNT,
+        "request_key": _key(),
+        "created": Field("timestamp", required=True),
+        "error": _TEXT,
+    },
+    "judgments": {
+        **_ASKED,
+        "dimension": _key(),
+        "value": Field("free", required=True),
+        "status": _label(STATUSES),
+    },
+    "choices": {
+        "judge_id": _key(),
+        "judge_kind": _label(JUDGE_KINDS),
+        "prompt_id": _TEXT,
+        "pair_id": _key("id"),
+        "task": Field("integer", minimum=1),
+        "position": _label(POSITIONS),
+        "profile_id": Field("integer"),
+        "text": _TEXT,
+        "user": _TEXT,
+        "chosen": Field("binary", required=True),
+        "status": _label(STATUSES),
+        "repeat": Field("boolean", nullable=False),
+        "repeat_of": Field("id"),
+        "sample": Field("integer", minimum=0),
+        PROBABILITY: Field("number", minimum=0, maximum=1),
+    },
+}
+
+KEYS: dict[str, tuple[str, ...]] = {
+    "items": ("item_id",),
+    "labels": ("item_id", "label_set"),
+    "profiles": ("profile_id",),
+    "tasks": ("task_id", "position"),
+    "responses": ("request_key", "sample"),
+    "judgments": ("judge_id", "prompt_id", "item_id", "task_id", "dimension", "sample"),
+    "choices": ("judge_id", "prompt_id", "pair_id", "repeat", "sample", "position"),
+}
+
+
+@cache
+def schema(table: str) -> DataFrameSchema:
+    """Return the pandera schema of one table; further columns are allowed.
+
+    Parameters
+    ----------
+    table : ``items``, ``labels``, ``profiles``, ``tasks``, ``responses``, ``judgments`` or ``choices``
+
+    Examples
+    --------
+    >>> sorted(schema("labels").columns)
+    ['item_id', 'label', 'label_set']
+    """
+    import pandera.pandas as pa
+
+    dtypes: dict[str, Any] = {
+        "string": pd.StringDtype(),
+        "binary": pd.Int8Dtype(),
+        "integer": pd.Int64Dtype(),
+        "number": np.dtype("float64"),
+        "boolean": pd.BooleanDtype(),
+        "timestamp": pd.DatetimeTZDtype("us", "UTC"),
+    }
+    columns = {
+        name: pa.Column(
+            pd.CategoricalDtype(list(field.levels)) if field.kind == "label" else dtypes.get(field.kind),
+            checks=_bounds(field),
+            nullable=field.nullable,
+            required=field.required,
+        )
+        for name, field in fields_of(table).items()
+    }
+    return pa.DataFrameSchema(columns, name=table)
+
+
+def validate(frame: pd.DataFrame, table: str, source: str | None = None) -> pd.DataFrame:
+    """Check a table against the contract and bring its declared columns to their types.
+
+    Text becomes ``string``, times UTC, ``chosen`` Int8, and labels (``status``, ``position``, ...)
+    unordered categoricals. Beyond types it checks required and empty cells, allowed levels, duplicates of
+    the table's key, and, for ``choices``, that each forced choice has two rows in different positions
+    with exactly one chosen where both answers are ok, and probabilities of being chosen that sum to 1
+    where both are there.
+
+    Parameters
+    ----------
+    frame : DataFrame of n rows; it is not changed
+    table : name of the table, see ``TABLES``
+    source : what errors call it, such as a file name; by default the table's name
+
+    Returns
+    -------
+    DataFrame of n rows with the same columns and a fresh row index.
+
+    Raises
+    ------
+    InputError
+        One sentence with table or file, column, first offending row, number of further rows, remedy.
+
+    Examples
+    --------
+    >>> labels = pd.DataFrame({"item_id": ["j1"], "label_set": ["gold"], "label": ["safe"]})
+    >>> str(validate(labels, "labels")["item_id"].dtype)
+    'string'
+    """
+    source = source or f"table '{table}'"
+    fields = fields_of(table)
+    require_columns(frame, [name for name, field in fields.items() if field.required], source)
+    typed = frame.reset_index(drop=True)
+    for name, field in fields.items():
+        if name in typed:
+            typed[name] = coerce(typed[name], field.kind, source, field.levels)
+    _check_schema(typed, table, source)
+    _check_subject(typed, table, source)
+    _check_key(typed, table, source)
+    if table == "choices":
+        _check_forced_choices(typed, source)
+    return typed
+
+
+def _bounds(field: Field) -> Any:
+    import pandera.pandas as pa
+
+    if field.minimum is None:
+        return None
+    return (
+        pa.Check.ge(field.minimum)
+        if field.maximum is None
+        else pa.Check.in_range(field.minimum, field.maximum)
+    )
+
+
+def fields_of(table: str) -> dict[str, Field]:
+    """Return the declared columns of a table; InputError where there is no such table."""
+    if table not in TABLES:
+        raise InputError(f"There is no table '{table}'{did_you_mean(table, TABLES)}; use {listed(TABLES)}.")
+    return TABLES[table]
+
+
+def require_columns(frame: pd.DataFrame, columns: list[str], source: str, option: str = "") -> None:
+    """Raise InputError for the first of ``columns`` that the frame lacks, with the closest name it has.
+
+    ``option`` is the one that renames columns of this table, if any.
+    """
+    if not isinstance(frame, pd.DataFrame):
+        raise InputError(f"{source}: this is a {type(frame).__name__}; give a DataFrame.")
+    twice = frame.columns[frame.columns.duplicated()]
+    if len(twice):
+        raise InputError(f"{source}: column '{twice[0]}' occurs twice; rename or drop one of them.")
+    for column in columns:
+        if column not in frame:
+            others = [str(name) for name in frame.columns if name not in columns]
+            hint = did_you_mean(column, others)
+            likely = next((name for name in others if name.casefold() in SYNONYMS.get(column, ())), "THEIRS")
+            named = f", as {option} {likely}={column}" if option else ""
+            raise InputError(
+                f"{source}: column '{column}' is missing{hint}; add or rename it{named} (there are: "
+                f"{listed(frame.columns)})."
+            )
+
+
+def _check_schema(frame: pd.DataFrame, table: str, source: str) -> None:
+    from pandera.errors import SchemaError, SchemaErrorReason
+
+    try:
+        schema(table).validate(frame)
+    except SchemaError as error:
+        column = str(error.column_name)
+        cases = error.failure_cases
+        if not isinstance(cases, pd.DataFrame):
+            raise InputError(f"{source}: column '{column}': {error}") from error
+        bad = np.zeros(len(frame), dtype=bool)
+        bad[cases["index"].to_numpy(dtype=int)] = True
+        if error.reason_code is SchemaErrorReason.SERIES_CONTAINS_NULLS:
+            refuse(source, column, bad, "is empty", "fill it in, every row needs one")
+        value, field = cases["failure_case"].iloc[0], TABLES[table][column]
+        able = (
+            f"of at least {field.minimum}"
+            if field.maximum is None
+            else f"from {field.minimum:g} to {field.maximum:g}"
+        )
+        refuse(source, column, bad, f"holds {value}", f"write a value {able}")
+
+
+def _check_subject(frame: pd.DataFrame, table: str, source: str) -> None:
+    if table not in ("responses", "judgments"):
+        return
+    subjects = [name for name in ("item_id", "task_id") if name in frame]
+    if not subjects:
+        raise InputError(f"{source}: column 'item_id' is missing; add it, or 'task_id' for a conjoint.")
+    bad = frame[subjects].isna().all(axis=1).to_numpy()
+    if bad.any():
+        refuse(source, subjects[0], bad, "is empty", "name the item or the task that was judged")
+
+
+def _check_key(frame: pd.DataFrame, table: str, source: str) -> None:
+    key = [name for name in KEYS[table] if name in frame]
+    bad = frame.duplicated(key).to_numpy()
+    if bad.any():
+        cells = frame.loc[int(np.flatnonzero(bad)[0]), key]
+        shown = ", ".join(f"{name} {value}" for name, value in cells.items() if not pd.isna(value))
+        refuse(source, key[-1], bad, f"repeats an earlier row ({shown})", "keep one row for each")
+
+
+def _check_forced_choices(frame: pd.DataFrame, source: str) -> None:
+    ok = (frame["status"] == "ok").to_numpy()
+    unanswered = ok & frame["chosen"].isna().to_numpy()
+    if unanswered.any():
+        remedy = "write 0 or 1, or a status that says why there is no answer"
+        refuse(source, "chosen", unanswered, "is empty although its status is ok", remedy)
+    keys = [name for name in KEYS["choices"] if name in frame and name != "position"]
+    pairs = frame.groupby(keys, dropna=False, observed=True, sort=False).ngroup().to_numpy()
+    sizes = np.bincount(pairs)
+    lone = sizes[pairs] != len(POSITIONS)
+    if lone.any():
+        pair = frame["pair_id"].iloc[int(np.flatnonzero(lone)[0])]
+        problem = f"belongs to pair {pair}, which has one row"
+        refuse(source, "pair_id", lone, problem, "keep both profiles, one in position A and one in B")
+    chosen = frame["chosen"].fillna(0).to_numpy(dtype=np.int64)
+    both_ok = np.bincount(pairs, weights=ok) == len(POSITIONS)
+    wrong = (both_ok & (np.bincount(pairs, weights=chosen) != 1))[pairs]
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        which = "both profiles are chosen" if chosen[row] else "neither profile is chosen"
+        problem = f"belongs to pair {frame['pair_id'].iloc[row]}, where {which}"
+        remedy = "mark one of the two as chosen, or set a status other than ok"
+        refuse(source, "chosen", wrong, problem, remedy)
+    _check_probabilities(frame, pairs, source)
+
+
+def _check_probabilities(frame: pd.DataFrame, pairs: np.ndarray, source: str) -> None:
+    """Refuse pairs whose two probabilities of being chosen do not sum to 1; ``pairs`` numbers them by row."""
+    if PROBABILITY not in frame or frame[PROBABILITY].isna().all():
+        return
+    sums = np.bincount(pairs, weights=frame[PROBABILITY].to_numpy(dtype=float))
+    wrong = (np.abs(sums - 1) > SUM_TOLERANCE)[pairs]
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        problem = (
+            f"belongs to pair {frame['pair_id'].iloc[row]}, whose probabilities sum to {sums[pairs[row]]:.6g}"
+        )
+        remedy = "write the probability of choosing the profile of the row, so that those of a pair sum to 1"
+        refuse(source, PROBABILITY, wrong, problem, remedy)

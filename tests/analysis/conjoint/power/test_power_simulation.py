@@ -1,0 +1,210 @@
+"""Simulated power: its truth, its Monte Carlo errors, and its agreement with the closed forms."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from numpy.polynomial.hermite_e import hermegauss
+from scipy.optimize import brentq
+from scipy.special import expit
+
+from conjury.analysis.conjoint import amce, mm, power, power_by_simulation
+from conjury.analysis.conjoint.estimates import Estimates
+from conjury.analysis.conjoint.power import SimulatedPower
+from conjury.inference.errors import InputError
+from conjury.inference.study import Study, load_study
+
+RELIABILITY, TASTES = 0.82, 1.2
+SHRUNK = np.sqrt(2 * RELIABILITY - 1)
+
+
+def truth(*rows: tuple[str, str, str, str, float]) -> pd.DataFrame:
+    columns = ["judge", "judge_kind", "prompt_id", "parameter", "feature", "level", "value"]
+    kinds = {"panel": ("human", ""), "machine": ("model", "plain")}
+    return pd.DataFrame([(row[0], *kinds[row[0]], *row[1:]) for row in rows], columns=columns)
+
+
+MACHINE = truth(("machine", "part_worth", "topic", "b", 0.0))
+PANEL = truth(
+    ("panel", "part_worth", "tone", "rude", 0.0),
+    ("panel", "reliability", "", "", RELIABILITY),
+    ("panel", "heterogeneity_sd", "tone", "rude", TASTES),
+)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """Two attributes, rendered by so many texts that profiles are as good as independent."""
+    content: dict[str, Any] = {
+        "name": "small",
+        "title": "Small",
+        "kind": "conjoint",
+        "question": "Which one?",
+        "attributes": [
+            {
+                "id": "tone",
+                "label": "Tone",
+                "levels": [
+                    {"id": "kind", "label": "Kind", "probability": 0.7},
+                    {"id": "rude", "label": "Rude", "probability": 0.3},
+                ],
+            },
+            {"id": "topic", "label": "Topic", "levels": [{"id": name, "label": name} for name in "abcd"]},
+        ],
+        "stimuli": [{"id": "text", "label": "Text", "attribute": "topic", "count": 900}],
+        "design": {"pairs": 500, "respondents": 60, "tasks": 8, "repeat_first": True},
+        "prompts": [{"id": "plain", "label": "Plain"}],
+        "judges": [
+            {"id": "panel", "label": "Panel", "kind": "human"},
+            {"id": "machine", "label": "Machine", "kind": "model"},
+        ],
+        "clusters": {"human": "judge_id", "model": "pair_id"},
+        "bootstrap": {"unit": "pair_id"},
+    }
+    folder = tmp_path_factory.mktemp("small")
+    (folder / "study.yaml").write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    return load_study(folder)
+
+
+def agree(found: SimulatedPower, level: str, planned: pd.DataFrame) -> None:
+    """Power, bias, coverage and errors of one level agree with what was planned."""
+    row: dict[Any, Any] = found.frame.set_index("level").loc[level].to_dict()
+    expected: dict[Any, Any] = planned.set_index("level").loc[level].to_dict()
+    chance = np.sqrt(expected["power"] * (1 - expected["power"]) / row["n_sims"])
+    assert abs(row["power"] - expected["power"]) < 3 * chance
+    assert abs(row["bias"]) < 3.5 * row["bias_mc"]
+    assert abs(row["coverage"] - 0.95) < 3.5 * np.sqrt(0.95 * 0.05 / row["n_sims"])
+    assert row["sd"] == pytest.approx(expected["std_error"], rel=3 / np.sqrt(2 * row["n_sims"]))
+    assert row["std_error"] == pytest.approx(expected["std_error"], rel=0.05)
+
+
+@pytest.mark.long
+def test_a_model_finds_an_effect_as_often_as_the_closed_form_says(study: Study) -> None:
+    found = power_by_simulation(
+        study, "machine", feature="topic", level="b", effect=0.08, pairs=500, n_sims=120, truth=MACHINE
+    )
+    planned = power(study, amce=0.08, pairs=500, features=["topic"]).frame
+    assert 0.3 < planned["power"].max() < 0.7
+    agree(found, "b", planned)
+    idle = found.frame.set_index("level").loc["c"]
+    assert idle["effect"] == pytest.approx(0, abs=0.01)
+
+
+@pytest.mark.long
+def test_a_panel_with_errors_and_tastes_of_its_own_is_planned_right(study: Study) -> None:
+    n_sims = 120
+    found = power_by_simulation(
+        study, "panel", feature="tone", level="rude", effect=0.09, respondents=60, n_sims=n_sims, truth=PANEL
+    )
+    nodes, weights = hermegauss(40)
+
+    def own_effects(mean: float) -> np.ndarray:
+        effects: np.ndarray = SHRUNK * (expit(mean + TASTES * nodes) - 0.5)
+        return effects
+
+    mean = brentq(lambda worth: own_effects(worth) @ weights / weights.sum() - 0.09, -3, 3)
+    spread = float(np.sqrt((own_effects(mean) - 0.09) ** 2 @ weights / weights.sum()))
+    planned = power(
+        study,
+        amce=0.09 / SHRUNK,
+        respondents=60,
+        tasks=8,
+        reliability=RELIABILITY,
+        effect_sd=spread / SHRUNK,
+        features=["tone"],
+    ).frame
+    assert planned["observed_effect"].item() == pytest.approx(0.09)
+    assert 0.3 < planned["power"].item() < 0.7
+    agree(found, "rude", planned)
+
+
+@pytest.mark.long
+def test_the_same_seed_gives_the_same_studies_on_any_number_of_processes(study: Study) -> None:
+    heard: list[tuple[int, int]] = []
+    given: dict[str, Any] = {"pairs": 200, "n_sims": 4, "truth": MACHINE}
+    alone = power_by_simulation(study, "machine", seed=5, **given)
+    together = power_by_simulation(
+        study, "machine", seed=5, workers=2, progress=lambda done, of: heard.append((done, of)), **given
+    )
+    other = power_by_simulation(study, "machine", seed=6, **given)
+    pd.testing.assert_frame_equal(alone.frame, together.frame)
+    pd.testing.assert_frame_equal(alone.draws, together.draws)
+    assert not alone.draws["estimate"].equals(other.draws["estimate"])
+    assert heard[-1] == (4, 4)
+    assert [done for done, _ in heard] == sorted(done for done, _ in heard)
+
+
+def test_any_estimator_can_be_tried_and_levels_keep_their_truth(study: Study) -> None:
+    found = power_by_simulation(
+        study,
+        "machine",
+        feature="tone",
+        level="rude",
+        effect=0.2,
+        pairs=80,
+        n_sims=4,
+        truth=MACHINE,
+        estimator=partial(mm, formula="chosen ~ tone"),
+    )
+    means = found.frame.set_index("level")["effect"]
+    assert set(found.frame["statistic"]) == {"mm"}
+    assert means["rude"] - means["kind"] == pytest.approx(0.2, abs=1e-6)
+    assert 0.7 * means["kind"] + 0.3 * means["rude"] == pytest.approx(0.5, abs=1e-3)
+
+
+def test_monte_carlo_errors_are_those_of_the_draws(study: Study) -> None:
+    found = power_by_simulation(study, "machine", pairs=200, n_sims=10, truth=MACHINE)
+    row = found.frame.set_index("level").loc["rude"]
+    mine = found.draws[found.draws["level"] == "rude"]
+    assert row["power"] == (mine["p"] < 0.05).mean()
+    assert row["power_mc"] == pytest.approx(np.sqrt(row["power"] * (1 - row["power"]) / 10))
+    assert row["bias_mc"] == pytest.approx(mine["estimate"].std() / np.sqrt(10))
+    assert row["coverage"] == ((mine["lower"] <= 0) & (mine["upper"] >= 0)).mean()
+
+
+def _without_p(choices: pd.DataFrame) -> Estimates:
+    made = amce(choices, "chosen ~ tone")
+    return Estimates(made.frame.drop(columns="p"), made.vcov, made.provenance)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"judge": "nobody"}, "'nobody' is unknown"),
+        ({"feature": "tone"}, "give all three or none"),
+        ({"feature": "tone", "level": "kind", "effect": 0.1}, "other than the first"),
+        ({"feature": "tune", "level": "rude", "effect": 0.1}, "'rude' of 'tune' cannot be scaled"),
+        ({"feature": "tone", "level": "rude", "effect": 0.8}, "No part-worth gives rude of tone"),
+        ({"n_sims": 0}, "n_sims is 0"),
+        ({"workers": 0}, "workers is 0"),
+        ({"alpha": 2}, "alpha is 2"),
+        ({"estimator": _without_p}, "no column 'p'"),
+    ],
+)
+def test_simulations_of_nothing_are_refused(study: Study, given: dict[str, Any], told: str) -> None:
+    arguments: dict[str, Any] = {"judge": "machine", "pairs": 40, "n_sims": 1, "truth": MACHINE, **given}
+    with pytest.raises(InputError, match=told):
+        power_by_simulation(study, **arguments)
+
+
+@pytest.mark.slow
+def test_a_model_of_the_moderation_study_is_planned_right_once_its_explained_variance_is_counted() -> None:
+    found = power_by_simulation(
+        load_study("moderation"),
+        "gpt4o",
+        feature="reply",
+        level="agree",
+        effect=0.03,
+        pairs=3000,
+        n_sims=300,
+        workers=2,
+    )
+    simulated = found.frame.set_index("level").loc["agree"]
+    planned = power(3, amce=0.03, pairs=3000, explained=0.29).frame.iloc[0]
+    assert abs(simulated["power"] - planned["power"]) < 3 * simulated["power_mc"]
+    assert simulated["power"] > power(3, amce=0.03, pairs=3000).frame["power"].item()

@@ -1,0 +1,210 @@
+"""Mixed models against lme4's committed tables, against dense matrices, and against known truths."""
+
+from __future__ import annotations
+
+import warnings
+from importlib import import_module
+
+import golden
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.conjoint import amce, mixed
+from conjury.analysis.numerics.mixed import Products, fit
+from conjury.inference.errors import InputError
+
+FIXTURES = golden.REPOSITORY / "tests" / "fixtures"
+FORMULA = "rating ~ tone + author + reply"
+TABLES = {
+    "errors_mixed": ["text", "user"],
+    "errors_mixed_three": ["text", "user", "respondent", "text:author"],
+    "errors_mixed_boundary": ["text", "user", "text:reply"],
+}
+zero = pytest.mark.filterwarnings("ignore:The variance of")
+
+
+def stimuli() -> pd.DataFrame:
+    data = pd.read_csv(FIXTURES / "data" / "stimuli.csv")
+    levels = pd.read_csv(FIXTURES / "data" / "stimuli.levels.csv")
+    for column, found in levels.groupby("column", sort=False):
+        data[column] = pd.Categorical(data[column], list(found["level"]))
+    return data
+
+
+@zero
+@pytest.mark.parametrize("name", TABLES)
+def test_estimates_and_variances_equal_those_of_lme4(name: str) -> None:
+    table = pd.read_csv(FIXTURES / "r" / f"{name}.csv").iloc[1:]
+    components = pd.read_csv(FIXTURES / "r" / f"{name}_components.csv")
+    ours = mixed(stimuli(), FORMULA, TABLES[name])
+    rows = ours.frame.dropna(subset=["std_error"])
+    np.testing.assert_allclose(rows["estimate"], table["coef"], rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(rows["std_error"], table["std_error"], rtol=1e-6)
+    assert ours.vcov is not None
+    covariance = table.filter(like="vcov_").to_numpy()[:, 1:]
+    np.testing.assert_allclose(ours.vcov, covariance, rtol=1e-6, atol=1e-9)
+    assert ours.components["factor"].tolist() == components["name"].tolist()
+    assert ours.components["levels"].tolist() == components["levels"].tolist()
+    np.testing.assert_allclose(ours.components["variance"], components["variance"], rtol=1e-5)
+    np.testing.assert_allclose(ours.provenance.extra["criterion"], components["criterion"][0], rtol=1e-7)
+
+
+@zero
+@pytest.mark.r
+@pytest.mark.parametrize("name", TABLES)
+def test_the_engine_lme4_gives_the_same_fit(name: str) -> None:
+    pytest.importorskip("rpy2")
+    from conjury.analysis.r import bridge as r
+
+    if r.call("versions", packages=["lme4"])["packages"]["lme4"] is None:
+        pytest.skip("R's package lme4 is not installed")
+    data = stimuli().assign(tone=lambda frame: frame["tone"].cat.add_categories("shrill"))
+    with pytest.warns(UserWarning, match="tone=shrill"):
+        ours, theirs = (mixed(data, FORMULA, TABLES[name], engine=e) for e in ("native", "lme4"))  # type: ignore[arg-type]
+    np.testing.assert_allclose(ours.frame["estimate"], theirs.frame["estimate"], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(ours.frame["std_error"], theirs.frame["std_error"], rtol=1e-6)
+    np.testing.assert_allclose(ours.components["variance"], theirs.components["variance"], rtol=1e-5)
+    assert "df" in ours.frame
+    assert "df" not in theirs.frame
+
+
+def problem(seed: int = 2) -> tuple[Products, np.ndarray, np.ndarray, list[np.ndarray]]:
+    random = np.random.default_rng(seed)
+    n, sizes = 90, (6, 5)
+    design = np.column_stack([np.ones(n), random.normal(size=(n, 2))])
+    codes = [random.integers(0, size, n) for size in sizes]
+    shown = [np.eye(size)[code] for size, code in zip(sizes, codes, strict=True)]
+    outcome = design @ [1.0, 0.5, 0.0] + random.normal(size=n)
+    outcome += sum(z @ random.normal(0, 0.8, z.shape[1]) for z in shown)
+    both = np.hstack(shown)
+    made = Products(
+        design.T @ design,
+        design.T @ both,
+        both.T @ both,
+        design.T @ outcome,
+        both.T @ outcome,
+        float(outcome @ outcome),
+        n,
+        (slice(0, 6), slice(6, 11)),
+    )
+    return made, design, outcome, shown
+
+
+def test_the_fit_is_a_maximum_of_the_restricted_likelihood_of_the_rows() -> None:
+    made, design, outcome, shown = problem()
+    found = fit(made)
+    n, k = design.shape
+
+    def criterion(variance: np.ndarray) -> float:
+        full = variance[-1] * np.eye(n) + sum(v * z @ z.T for v, z in zip(variance, shown, strict=False))
+        inverse = np.linalg.inv(full)
+        gram = design.T @ inverse @ design
+        residual = outcome - design @ np.linalg.solve(gram, design.T @ inverse @ outcome)
+        parts = np.linalg.slogdet(full)[1] + np.linalg.slogdet(gram)[1] + residual @ inverse @ residual
+        return float(parts + (n - k) * np.log(2 * np.pi))
+
+    best = np.append(found.variance, found.residual)
+    np.testing.assert_allclose(criterion(best), found.criterion, rtol=1e-12)
+    for place in range(3):
+        for factor in (0.99, 1.01):
+            moved = best.copy()
+            moved[place] *= factor
+            assert criterion(moved) > found.criterion
+
+
+def test_degrees_of_freedom_follow_satterthwaite_with_the_expected_information() -> None:
+    made, design, _, shown = problem()
+    found = fit(made)
+    n = len(design)
+    pieces = [*(z @ z.T for z in shown), np.eye(n)]
+    variance = np.append(found.variance, found.residual)
+    inverse = np.linalg.inv(sum(v * piece for v, piece in zip(variance, pieces, strict=True)))
+    vcov = np.linalg.inv(design.T @ inverse @ design)
+    projection = inverse - inverse @ design @ vcov @ design.T @ inverse
+    moved = [projection @ piece for piece in pieces]
+    information = np.array([[np.trace(a @ b) / 2 for a in moved] for b in moved])
+    contrast = np.array([0.3, 1.0, -1.0])
+    reach = inverse @ design @ vcov @ contrast
+    slopes = np.array([reach @ piece @ reach for piece in pieces])
+    expected = 2 * (contrast @ vcov @ contrast) ** 2 / (slopes @ np.linalg.inv(information) @ slopes)
+    np.testing.assert_allclose(found.df(contrast[None]), expected, rtol=1e-8)
+
+
+def test_a_balanced_design_gives_the_t_test_of_text_means() -> None:
+    random = np.random.default_rng(3)
+    text = np.repeat(np.arange(12), 10)
+    tone = np.where(text < 6, "kind", "rude")
+    rating = random.normal(0, 1, 12)[text] + random.normal(size=120) + (tone == "rude")
+    made = mixed(pd.DataFrame({"text": text, "tone": tone, "rating": rating}), "rating ~ tone", "text").frame
+    means = pd.Series(rating).groupby(text).mean().to_numpy()
+    error = np.sqrt((means[:6].var(ddof=1) + means[6:].var(ddof=1)) / 6)
+    np.testing.assert_allclose(made.loc[1, "estimate"], means[6:].mean() - means[:6].mean(), rtol=1e-9)
+    np.testing.assert_allclose(made.loc[1, "std_error"], error, rtol=1e-7)
+    np.testing.assert_allclose(made.loc[1, "df"], 10, rtol=1e-6)
+
+
+def test_a_variance_of_zero_is_said_and_gives_the_linear_model() -> None:
+    data = stimuli()
+    data["turn"] = data.groupby(["text", "reply"], observed=True).cumcount() % 2
+    data["rating"] -= data.groupby("turn")["rating"].transform("mean")
+    with pytest.warns(UserWarning, match="variance of 'turn' is estimated as zero"):
+        made = mixed(data, FORMULA, "turn")
+    plain = amce(data, FORMULA).frame["estimate"]
+    np.testing.assert_allclose(made.frame["estimate"], plain, rtol=1e-9, atol=1e-12)
+    assert made.components["variance"].iloc[0] == 0
+    assert np.isfinite(made.frame["df"].dropna()).all()
+
+
+def test_restricted_features_and_missing_levels_are_handled_as_by_amce() -> None:
+    data = stimuli()
+    data = data[~((data["tone"] == "rude") & (data["reply"] == "reply"))].copy()
+    data["author"] = data["author"].where(data["author"] != "man")
+    with warnings.catch_warnings(record=True):
+        ours = mixed(data, "rating ~ tone * reply + author", ["text"])
+        same = amce(data, "rating ~ tone * reply + author")
+    assert ours.provenance.n_used == same.provenance.n_used
+    assert (ours.frame["estimate"].isna() == same.frame["estimate"].isna()).all()
+    np.testing.assert_allclose(ours.frame["estimate"], same.frame["estimate"], atol=0.1)
+
+
+def test_what_cannot_be_fitted_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = stimuli()
+    data["row"] = np.arange(len(data))
+    data["text_number"] = data["text"].astype("category").cat.codes
+    for random, words in {
+        "row": "level of its own",
+        "tone:nothing": "no column 'nothing'",
+        (): "name one column",
+        ("text", "text"): "several different ones",
+        ("text", "text_number"): "group the rows alike",
+    }.items():
+        with pytest.raises(InputError, match=words):
+            mixed(data, FORMULA, random)
+    with pytest.raises(InputError, match="single level"):
+        mixed(data.assign(site=1), FORMULA, "site")
+    with pytest.raises(InputError, match="same in every row"):
+        mixed(data.assign(rating=2.0), FORMULA, "text")
+    with pytest.raises(InputError, match="no engine 'spss'"):
+        mixed(data, FORMULA, "text", engine="spss")  # type: ignore[arg-type]
+    monkeypatch.setattr(import_module("conjury.analysis.conjoint.standard_errors.mixed"), "MOST_LEVELS", 29)
+    with pytest.raises(InputError, match=r"30 levels, more than 29"):
+        mixed(data, FORMULA, "text")
+
+
+def test_intervals_cover_effects_of_posts_where_texts_are_random() -> None:
+    random = np.random.default_rng(9)
+    covered = {"mixed": 0, "rows": 0}
+    for _ in range(60):
+        text, user = random.integers(0, 20, 400), random.integers(0, 15, 400)
+        rating = random.normal(0, 0.6, 20)[text] + random.normal(0, 0.6, 15)[user] + random.normal(size=400)
+        tone = np.where(text % 2 == 0, "kind", "rude")
+        data = pd.DataFrame({"text": text, "user": user, "tone": tone, "rating": rating})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = mixed(data, "rating ~ tone", ["text", "user"]).frame.iloc[1]
+        rows = amce(data, "rating ~ tone").frame.iloc[1]
+        covered["mixed"] += made["lower"] < 0 < made["upper"]
+        covered["rows"] += rows["lower"] < 0 < rows["upper"]
+    assert covered["rows"] < 45
+    assert 52 <= covered["mixed"] <= 60

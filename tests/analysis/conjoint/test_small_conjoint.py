@@ -1,0 +1,326 @@
+"""A study with few profiles, in which pairs are drawn twice by chance: one number, one verdict, one rule."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_hotels import FORMULA, choices_of, design_of, drawn_twice, hotels
+from made_up_results import write_manifest
+
+from conjury.analysis import conjoint
+from conjury.analysis.conjoint import (
+    RepeatsExcluded,
+    amce,
+    bootstrap,
+    errors_under_choices,
+    include_repeats,
+    mixed,
+    mm,
+    pamce,
+    reliability,
+    wild,
+)
+from conjury.analysis.conjoint.reliability.correction import Corrected
+from conjury.analysis.diagnostics import diagnose
+from conjury.analysis.pipeline.conjoint import Options, fit_study
+from conjury.analysis.pipeline.robustness import robustness
+from conjury.analysis.report import Results
+from conjury.inference.design.drawn import load_design, save_design
+from conjury.inference.errors import InputError
+from conjury.inference.readers.prepare import load_choices
+from conjury.inference.simulation import simulate
+from conjury.inference.study import Study, load_study
+from conjury.inference.tables import write_table
+
+OPPOSITE = {"A": "B", "B": "A"}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    return hotels(tmp_path_factory.mktemp("hotels") / "hotels")
+
+
+@pytest.fixture(scope="module")
+def choices(study: Study) -> pd.DataFrame:
+    design = design_of(study)
+    assert drawn_twice(design.tasks) > 0
+    return choices_of(study, design, agreeing=40)
+
+
+@pytest.fixture(scope="module")
+def always_a(choices: pd.DataFrame) -> pd.DataFrame:
+    """The same pairs, answered A but for five repeats."""
+    other = choices["pair_id"].isin(choices.loc[choices["repeat"], "pair_id"].unique()[:5])
+    return choices.assign(chosen=((choices["position"] == "A") != other).astype("Int8"))
+
+
+def corrected(choices: pd.DataFrame) -> Corrected:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = amce(choices, FORMULA, id="pair_id", correct="reliability")
+    assert isinstance(made, Corrected)
+    return made
+
+
+def report_of(study: Study, choices: pd.DataFrame, folder: Path, capsys: Any, monkeypatch: Any) -> str:
+    made = robustness(study, choices, draws=19)
+    monkeypatch.chdir(folder)
+    (folder / "results" / "tables").mkdir(parents=True)
+    for name, table in made.tables.items():
+        table.to_parquet(folder / "results" / "tables" / f"{name}.parquet")
+    diagnosed = {"robustness": sorted(made.tables), "notes": list(made.notes), "data": [], "alpha": 0.05}
+    write_manifest(folder / "results", diagnosed=diagnosed)
+    Results(folder / "results").reliability()
+    return str(capsys.readouterr().out)
+
+
+def test_forty_of_sixty_repeats_agree_wherever_it_is_reported(
+    study: Study, choices: pd.DataFrame, tmp_path: Path, capsys: Any, monkeypatch: Any
+) -> None:
+    frame = reliability(choices, seed=1, draws=200).frame
+    assert frame[["sides", "n_repeats", "n_compared"]].to_numpy().tolist() == [["swapped", 60, 60]]
+    agreement = frame["agreement"].item()
+    assert agreement == pytest.approx(40 / 60, rel=1e-12)
+    check = next(one for one in diagnose(study, choices) if one.name == "repeat_agreement")
+    assert check.table["estimate"].item() == agreement
+    assert check.table["repeats"].item() == 60
+    assert "66.7% of 60 repeated pairs" in check.finding
+    assert "Correct AMCEs" in check.remedy
+    tau = corrected(choices).tau
+    assert (tau["agreement"].item(), tau["n_compared"].item()) == (agreement, 60)
+    tables = robustness(study, choices, draws=19).tables
+    assert tables["reliability"]["agreement"].item() == agreement
+    assert set(tables["corrected"]["source"]) == {"observed", "corrected"}
+    told = report_of(study, choices, tmp_path, capsys, monkeypatch)
+    assert re.findall(r"(Above|Below|No better than|Not clearly above) chance", told) == ["Above"]
+    assert "0.667" in told
+
+
+def test_a_judge_that_follows_the_position_is_not_advised_a_correction_that_is_refused(
+    study: Study, always_a: pd.DataFrame, tmp_path: Path, capsys: Any, monkeypatch: Any
+) -> None:
+    check = next(one for one in diagnose(study, always_a) if one.name == "repeat_agreement")
+    assert "8.3% of 60 repeated pairs" in check.finding
+    assert check.verdict == "fail"
+    assert check.remedy.startswith("Do not correct the AMCEs of fake plain")
+    assert "Correct AMCEs" not in check.remedy
+    with pytest.raises(InputError, match=r"agree in 8\.3% of cases, no better than chance"):
+        amce(always_a, FORMULA, id="pair_id", correct="reliability")
+    found = reliability(always_a, seed=1, draws=200).frame
+    assert found["agreement"].tolist() == [5 / 60]
+    assert found["correctable"].tolist() == [False]
+    told = report_of(study, always_a, tmp_path, capsys, monkeypatch)
+    assert told.count("chance:") == 1
+    assert "fig-corrected" not in told
+
+
+def test_advice_separates_judges_that_can_be_corrected_from_those_that_cannot(
+    study: Study, choices: pd.DataFrame, always_a: pd.DataFrame
+) -> None:
+    both = pd.concat([choices, always_a.assign(judge_id="follower")], ignore_index=True)
+    check = next(one for one in diagnose(study, both) if one.name == "repeat_agreement")
+    assert check.remedy.startswith("Do not correct the AMCEs of follower plain")
+    assert "For the other judges: Correct AMCEs" in check.remedy
+
+
+def test_a_few_repeats_of_a_kind_count_no_more_than_others(choices: pd.DataFrame) -> None:
+    swapped = choices.loc[choices["repeat"], "pair_id"].unique()
+    original = choices[choices["pair_id"] == choices["repeat_of"].dropna().iloc[0]]
+    one = original.assign(
+        pair_id="again", repeat=True, repeat_of=original["pair_id"], chosen=1 - original["chosen"]
+    )
+    table = pd.concat([choices[choices["pair_id"] != swapped[0]], one], ignore_index=True)
+    found = reliability(table, seed=1, draws=500).frame.set_index("sides")
+    assert found["n_compared"].to_dict() == {"swapped": 59, "same": 1, "either": 60}
+    agreed = found.loc["swapped", "agreement"] * 59
+    either = found.loc["either"]
+    assert either["agreement"] == pytest.approx(agreed / 60, rel=1e-12)
+    assert either["std_error"] == pytest.approx(np.sqrt(agreed / 60 * (1 - agreed / 60) / 59), rel=0.05)
+    assert found["verdict"].nunique() == 1
+    assert found.loc["same", "upper"] - found.loc["same", "lower"] > 0.5
+    assert corrected(table).tau["agreement"].item() == pytest.approx(either["agreement"], rel=1e-12)
+
+
+def test_both_kinds_weigh_the_same_where_each_is_plentiful() -> None:
+    rng = np.random.default_rng(13)
+    n, bias, noise = 20_000, 0.3, 0.1
+    stable = rng.random(n) < 0.5
+    truth = np.concatenate([stable, stable[:18_000], ~stable[:2_000]])
+    answer = np.where(rng.random(2 * n) < bias, True, truth ^ (rng.random(2 * n) < noise))
+    pair = np.concatenate([np.arange(n), np.arange(18_000), np.arange(2_000)])
+    flip = np.arange(2 * n) >= 38_000
+    side = np.stack([np.zeros(2 * n, int), np.ones(2 * n, int)])
+    table = pd.DataFrame(
+        {
+            "judge_id": "m", "judge_kind": "model", "pair_id": np.tile(pair, 2),
+            "position": np.repeat(["A", "B"], 2 * n), "chosen": np.concatenate([answer, ~answer]).astype(int),
+            "profile_id": (2 * pair + (side ^ flip)).ravel(), "repeat": np.tile(flip, 2),
+            "sample": np.tile(np.repeat([0, 1, 0], [n, 18_000, 2_000]), 2),
+        }
+    )  # fmt: skip
+    row = reliability(table, seed=1, draws=50).frame.set_index("sides").loc["either"]
+    assert row["tau"] == pytest.approx((1 - (1 - bias) * (1 - 2 * noise)) / 2, abs=0.015)
+
+
+def test_unmarked_pairs_with_the_same_profiles_are_no_repeats(choices: pd.DataFrame) -> None:
+    with pytest.raises(InputError, match="no repeated task"):
+        reliability(choices[~choices["repeat"]])
+
+
+@pytest.mark.parametrize("link", ["repeat_of", "suffix", "same pair_id"])
+def test_repeats_are_linked_by_id_in_any_order(choices: pd.DataFrame, link: str) -> None:
+    table = choices
+    if link == "suffix":
+        table = choices.drop(columns="repeat_of")
+    elif link == "same pair_id":
+        own = choices["repeat_of"].fillna(choices["pair_id"])
+        table = choices.assign(pair_id=own).drop(columns="repeat_of")
+    else:
+        table = choices.assign(pair_id=choices["pair_id"].str.replace("_swapped", "_x"))
+    mixed_up = table.sample(frac=1, random_state=2)
+    found = reliability(mixed_up, seed=1, draws=2)
+    assert found.frame["agreement"].tolist() == [40 / 60]
+    assert found.position["n_unmatched"].tolist() == [0]
+
+
+def test_a_link_to_another_pair_is_counted_as_unmatched(choices: pd.DataFrame) -> None:
+    wrong = choices["repeat_of"].where(choices["repeat_of"].ne(choices["repeat_of"].dropna().iloc[0]), "no")
+    found = reliability(choices.assign(repeat_of=wrong), seed=1, draws=2)
+    assert found.position["n_unmatched"].tolist() == [1]
+
+
+def test_without_a_link_content_in_both_orders_stays_unmatched(choices: pd.DataFrame) -> None:
+    bare = choices.drop(columns="repeat_of").assign(pair_id=choices["pair_id"].str.replace("_swapped", "_x"))
+    found = reliability(bare, seed=1, draws=2)
+    lost = found.position["n_unmatched"].item()
+    assert lost > 0
+    assert found.frame["sides"].tolist() == ["swapped"]
+    assert found.frame["n_compared"].item() == 60 - lost
+
+
+@pytest.mark.parametrize("kind", ["human", "model"])
+def test_simulated_repeats_name_the_pair_that_they_repeat(kind: str) -> None:
+    judge = "human" if kind == "human" else "gpt4o"
+    size = {"respondents": 20} if kind == "human" else {"pairs": 40, "swapped_share": 0.5}
+    made = simulate(load_study("moderation"), 4, judges=[judge], truth=False, **size).choices
+    again = made[made["repeat"]].set_index(["judge_id", "prompt_id", "repeat_of", "position"])["profile_id"]
+    first = made[~made["repeat"]].set_index(["judge_id", "prompt_id", "pair_id", "position"])["profile_id"]
+    exchanged = again.rename(index=OPPOSITE, level="position")
+    assert made.loc[~made["repeat"], "repeat_of"].isna().all()
+    assert first.loc[exchanged.index].tolist() == exchanged.tolist()
+
+
+def test_designs_saved_without_links_are_read_with_them(study: Study, tmp_path: Path) -> None:
+    design = design_of(study)
+    save_design(design, tmp_path)
+    write_table(design.tasks.drop(columns="repeat_of"), tmp_path / "tasks.parquet")
+    read = load_design(tmp_path)
+    assert read is not None
+    pd.testing.assert_series_equal(read.tasks["repeat_of"], design.tasks["repeat_of"])
+
+
+# --- effects -------------------------------------------------------------------------------------
+
+VERBS: dict[str, Callable[[pd.DataFrame], Any]] = {
+    "amce": lambda d: amce(d, FORMULA, id="pair_id"),
+    "amce statsmodels": lambda d: amce(d, FORMULA, id="pair_id", engine="statsmodels"),
+    "amce linearmodels": lambda d: amce(d, FORMULA, id="pair_id", engine="linearmodels"),
+    "amce_by_reference": lambda d: conjoint.amce_by_reference(d, FORMULA, "meal", id="pair_id"),
+    "mm": lambda d: mm(d, FORMULA, id="pair_id"),
+    "cj": lambda d: conjoint.cj(d, FORMULA, id="pair_id", estimate="mm", by="position"),
+    "amce_diffs": lambda d: conjoint.amce_diffs(d, FORMULA, by="position", id="pair_id"),
+    "mm_diffs": lambda d: conjoint.mm_diffs(d, FORMULA, by="position", id="pair_id"),
+    "cj_anova": lambda d: conjoint.cj_anova(d, FORMULA, by="position"),
+    "cj_freqs": lambda d: conjoint.cj_freqs(d, FORMULA),
+    "cj_props": lambda d: conjoint.cj_props(d, "~ price + meal"),
+    "interaction": lambda d: conjoint.interaction(d, FORMULA, "price", "meal", id="pair_id"),
+    "conditional_amce": lambda d: conjoint.conditional_amce(d, FORMULA, "price", "meal", id="pair_id"),
+    "pamce": lambda d: pamce(d, FORMULA, {"meal": {"none": 0.5, "breakfast": 0.5}}, id="pair_id"),
+    "wild": lambda d: wild(amce(d, FORMULA, id="price", vcov="CR1"), draws=19, seed=1),
+    "mixed": lambda d: mixed(d, "chosen ~ price + meal", random="place"),
+    "bootstrap": lambda d: bootstrap(amce, d, FORMULA, draws=9, seed=1),
+    "bootstrap of counts": lambda d: bootstrap(conjoint.cj_freqs, d, FORMULA, draws=9, seed=1),
+    "errors_under_choices": lambda d: errors_under_choices(d, FORMULA, stimuli=[], draws=9, seed=1),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_excludes_repeats_and_says_so_once(choices: pd.DataFrame, verb: str) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        made = VERBS[verb](choices)
+    told = [one for one in caught if one.category is RepeatsExcluded]
+    assert len({str(one.message) for one in told}) == 1
+    assert "120 rows of repeated pairs" in str(told[0].message)
+    assert "include_repeats" in str(told[0].message)
+    assert {Path(one.filename).name for one in told} == {Path(__file__).name}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("error", RepeatsExcluded)
+        alone = VERBS[verb](choices[~choices["repeat"]])
+    pd.testing.assert_frame_equal(made.frame, alone.frame)
+
+
+def test_python_and_the_command_agree_on_a_file_that_collect_writes(
+    study: Study, choices: pd.DataFrame, tmp_path: Path
+) -> None:
+    write_table(choices, tmp_path / "choices.parquet")
+    by_command = fit_study(study, {"": load_choices(study, tmp_path / "choices.parquet")}, Options(draws=0))
+    fitted = by_command.tables["amce"]
+    for data in (pd.read_parquet(tmp_path / "choices.parquet"), tmp_path / "choices.parquet"):
+        if isinstance(data, pd.DataFrame):
+            data = data.astype({name: choices[name].dtype for name in ("price", "meal", "place", "pool")})
+        with pytest.warns(RepeatsExcluded):
+            made = amce(data, FORMULA, id="pair_id")
+        assert (made.provenance.n_rows, made.provenance.n_clusters) == (1200, 600)
+        np.testing.assert_allclose(made.frame["std_error"], fitted["std_error"], rtol=1e-12)
+        np.testing.assert_allclose(made.frame["estimate"], fitted["estimate"], rtol=1e-12)
+
+
+def test_included_repeats_share_the_cluster_of_the_pair_that_they_repeat(study: Study) -> None:
+    design = design_of(study, swapped_share=1.0, pairs=300)
+    choices = choices_of(study, design, agreeing=300)
+    both = include_repeats(choices)
+    assert not both["repeat"].any()
+    assert not both.duplicated(["judge_id", "pair_id", "sample", "position"]).any()
+    made = amce(both, FORMULA, id="pair_id")
+    assert (made.provenance.n_rows, made.provenance.n_clusters) == (1200, 300)
+    first = amce(choices[~choices["repeat"]], FORMULA, id="pair_id").frame
+    as_if_new = amce(choices.drop(columns="repeat"), FORMULA, id="pair_id").frame
+    known = first["std_error"].notna()
+    ratio = (made.frame["std_error"] / as_if_new["std_error"])[known]
+    np.testing.assert_allclose(made.frame["estimate"], first["estimate"], atol=1e-12)
+    np.testing.assert_allclose(made.frame["std_error"][known], first["std_error"][known], rtol=1e-10)
+    assert ratio.to_numpy() == pytest.approx(np.sqrt(2), rel=0.01)
+
+
+def test_repeats_that_cannot_be_linked_stay_excluded(choices: pd.DataFrame) -> None:
+    lost = choices.assign(
+        repeat_of=choices["repeat_of"].where(choices["pair_id"] != choices["pair_id"].iloc[-1], "no")
+    )
+    both = include_repeats(lost)
+    assert int(both["repeat"].sum()) == 2
+    with pytest.warns(RepeatsExcluded, match="2 rows of repeated pairs"):
+        amce(both, FORMULA, id="pair_id")
+
+
+def test_a_request_that_names_the_column_keeps_repeats(choices: pd.DataFrame) -> None:
+    table = choices.assign(repeat=choices["repeat"].map({True: "again", False: "first"}).astype("category"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RepeatsExcluded)
+        assert amce(table, FORMULA, id="pair_id").provenance.n_rows == 1320
+        compared = conjoint.amce_diffs(choices, FORMULA, by="repeat", id="pair_id")
+    assert compared.provenance.n_rows == 1320
+
+
+def test_only_repeats_are_refused_with_a_remedy(choices: pd.DataFrame) -> None:
+    with pytest.raises(InputError, match="All rows are marked as repeats"):
+        amce(choices[choices["repeat"]], FORMULA, id="pair_id")

@@ -1,0 +1,183 @@
+"""Intervals end where values end, and there is none where no bootstrap draw differs."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.conjoint import amce, bootstrap, cj, cj_props, mm, wild
+from conjury.analysis.conjoint.estimates import Estimates
+from conjury.analysis.raters import (
+    agreement,
+    alt_test,
+    biases,
+    correlations,
+    means,
+    rating_lines,
+    tier_accuracy,
+)
+from conjury.analysis.recovery.ratings import recovery, recovery_summary
+
+Z = 1.959964
+pytestmark = pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.support.FewClusters")
+
+
+def sixty_pairs(chosen: int = 1) -> pd.DataFrame:
+    """Sixty forced choices; a level shown in ten of them is chosen ``chosen`` times."""
+    rows = []
+    for pair in range(60):
+        rare = "rare" if pair < 10 else "b"
+        first = pair < chosen if pair < 10 else pair % 2 == 0
+        rows.append((pair, rare, "u" if pair % 3 else "v", float(first)))
+        rows.append((pair, "a", "v" if pair % 4 else "u", 1 - float(first)))
+    frame = pd.DataFrame(rows, columns=["pair_id", "tone", "topic", "chosen"])
+    return frame.astype({"tone": "category", "topic": "category"})
+
+
+def row(found: Estimates, level: str) -> pd.Series[Any]:
+    frame = found.frame
+    return frame[frame["level"].astype(str) == level].iloc[0]
+
+
+def test_means_of_a_choice_end_at_0_and_keep_all_other_numbers() -> None:
+    rare = row(mm(sixty_pairs(), "chosen ~ tone + topic", "pair_id"), "rare")
+    assert rare["estimate"] - Z * rare["std_error"] < 0
+    assert rare["lower"] == 0
+    assert rare["upper"] == pytest.approx(rare["estimate"] + Z * rare["std_error"], abs=1e-6)
+    assert rare["z"] == pytest.approx((rare["estimate"] - 0.5) / rare["std_error"])
+    assert row(mm(sixty_pairs(9), "chosen ~ tone", "pair_id"), "rare")["upper"] == 1
+    grouped = cj(sixty_pairs().assign(who="gpt"), "chosen ~ tone", "pair_id", estimate="mm", by="who")
+    assert row(grouped, "rare")["lower"] == 0
+
+
+def test_only_means_of_outcomes_from_0_to_1_are_bounded() -> None:
+    points = sixty_pairs().assign(chosen=lambda x: 100 * x["chosen"])
+    rare = row(mm(points, "chosen ~ tone", "pair_id"), "rare")
+    assert rare["lower"] == pytest.approx(rare["estimate"] - Z * rare["std_error"], abs=1e-4)
+    assert rare["lower"] < 0
+    effect = row(amce(sixty_pairs(), "chosen ~ tone", "pair_id"), "rare")
+    assert effect["lower"] == pytest.approx(effect["estimate"] - Z * effect["std_error"], abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["percentile", "basic", "bca", "studentized"])
+def test_bootstrap_limits_of_shares_stay_between_0_and_1(method: str) -> None:
+    data = sixty_pairs()
+    options: dict[str, Any] = {"draws": 200, "seed": 1, "method": method}
+    rare = row(bootstrap(mm, data, "chosen ~ tone", **options), "rare")
+    assert 0 <= rare["lower"] <= rare["estimate"] <= rare["upper"] <= 1
+    if method in ("percentile", "basic"):
+        found = bootstrap(cj_props, data.iloc[:12], "~ tone", **options).frame
+        assert ((found["lower"] >= 0) & (found["upper"] <= 1) | found["lower"].isna()).all()
+
+
+def test_wild_limits_of_shares_stay_between_0_and_1() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rare = row(wild(mm(sixty_pairs(), "chosen ~ tone", "pair_id"), draws=199, seed=1), "rare")
+    assert 0 <= rare["lower"] <= rare["estimate"] <= rare["upper"] <= 1
+
+
+def test_shares_that_every_draw_gives_have_no_interval() -> None:
+    pairs = pd.DataFrame({"tone": pd.Categorical(["a", "b"] * 6), "pair_id": np.repeat(range(6), 2)})
+    with pytest.warns(UserWarning, match="No interval for"):
+        found = bootstrap(cj_props, pairs, "~ tone", draws=50, seed=1).frame
+    assert found[["std_error", "lower", "upper"]].isna().all(axis=None)
+    assert found["proportion"].tolist() == [0.5, 0.5]
+
+
+def rated(values: dict[str, list[float]]) -> pd.DataFrame:
+    people = [name for name in values if not name.startswith("gpt")]
+    return pd.DataFrame(
+        [
+            (judge, "human" if judge in people else "model", f"i{k}", value, f"t{k // 3}", "hml"[k % 3])
+            for judge, own in values.items()
+            for k, value in enumerate(own)
+        ],
+        columns=["judge_id", "judge_kind", "item_id", "value", "topic", "tier"],
+    )
+
+
+ALIKE = {"ann": [4.0, 3, 2] * 8, "bob": [4.0, 3, 2] * 8, "gpt": [4.0] * 24}
+
+
+def test_means_that_every_draw_gives_have_no_interval_and_are_not_counted_as_misses() -> None:
+    found = means(rated(ALIKE), draws=100)
+    gpt = found.frame[found.frame["group"] == "gpt"].iloc[0]
+    assert gpt["estimate"] == 4
+    assert np.isnan(gpt[["std_error", "lower", "upper", "sd_lower", "sd_upper"]].astype(float)).all()
+    assert "1 row has no interval: every bootstrap draw gives the same value." in found.notes
+    truth = pd.DataFrame(
+        {"quantity": "expected_rating", "judge": ["human", "gpt"], "dimension": "", "other": "",
+         "response_type": "", "value": [3.0, 3.9]}
+    )  # fmt: skip
+    summary = recovery_summary(recovery({"means": found}, truth)).set_index("judge")
+    assert summary.loc["gpt", "n_intervals"] == 0
+    assert summary.loc["human", "n_intervals"] == 1
+
+
+def test_means_end_at_the_ends_of_a_known_scale() -> None:
+    table = rated({"ann": [5.0] * 23 + [1], "gpt": [5.0] * 24})
+    own = means(table, draws=200).frame.iloc[0]
+    assert own["upper"] > 5
+    assert means(table, draws=200, scale=[1, 2, 3, 4, 5]).frame.iloc[0]["upper"] == 5
+
+
+def test_differences_correlations_and_slopes_that_every_draw_gives_have_no_interval() -> None:
+    same = rated({"ann": [4.0, 3, 2] * 8, "gpt": [4.0, 3, 2] * 8, "gpt_2": [5.0, 4, 3] * 8})
+    for found in (
+        biases(same, by=(), draws=50),
+        correlations(same, draws=50),
+        rating_lines(same, draws=50),
+    ):
+        known = found.frame[found.frame["estimate"].notna()]
+        known = known[known["quantity"] == "difference"] if "bias" in known else known
+        assert len(known)
+        assert known["lower"].isna().all()
+        assert known["upper"].isna().all()
+        assert any("every bootstrap draw gives the same value" in note for note in found.notes)
+
+
+def test_orders_of_tiers_that_are_always_right_keep_wilsons_limits() -> None:
+    found = tier_accuracy(
+        rated(ALIKE).query("judge_id != 'gpt'"), column="tier", within="topic", levels=["h", "m", "l"],
+        draws=50,
+    ).frame  # fmt: skip
+    human = found[(found["judge"] == "human") & (found["quantity"] == "complete_order")].iloc[0]
+    assert human["estimate"] == human["upper"] == 1
+    assert 0.6 < human["lower"] < 1
+
+
+def test_agreement_without_a_disagreement_has_no_interval_and_says_so() -> None:
+    found = agreement(rated(ALIKE), coefficients=["percent", "gwet"], draws=50)
+    people = found.frame[found.frame["against"].isna()]
+    assert (people["estimate"] == 1).all()
+    assert people[["std_error", "lower", "upper", "boot_lower", "boot_upper"]].isna().all(axis=None)
+    assert any("no interval of percent, gwet" in note for note in found.notes)
+
+
+def test_limits_of_agreement_lie_between_0_and_1_and_those_of_kappa_between_minus_1_and_1() -> None:
+    table = rated({"ann": [1.0, 2, 1, 2], "bob": [2.0, 1, 2, 2], "cem": [1.0, 2, 2, 2]})
+    found = agreement(table, coefficients=["percent", "cohen"], draws=50)
+    for frame in (found.frame, found.extra["pairs"]):
+        for name, least in (("percent", 0.0), ("cohen", -1.0)):
+            own = frame[frame["coefficient"] == name]
+            assert own["lower"].min() >= least
+            assert own["upper"].max() <= 1
+
+
+def test_winning_rates_that_every_draw_gives_have_no_interval() -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 2, 60)
+    noisy = {
+        name: np.where(rng.random(60) < 0.3, 1 - truth, truth).tolist() for name in ("ann", "bob", "cem")
+    }
+    found = alt_test(rated(noisy | {"gpt": truth.tolist()}), "gpt", draws=50)
+    [only] = found.frame.to_dict("records")
+    assert only["winning_rate"] == 1
+    assert np.isnan(only["winning_rate_lower"])
+    assert only["advantage_probability_lower"] < only["advantage_probability_upper"] <= 1
+    assert "Winning rates: 1 row has no interval: every bootstrap draw gives the same value." in found.notes

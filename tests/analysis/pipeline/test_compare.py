@@ -1,0 +1,103 @@
+"""Engines side by side: aligned by level and contrast, with their largest differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.pipeline import engines as compare
+from conjury.analysis.pipeline.conjoint import Group, Options, fit_group, groups
+from conjury.analysis.pipeline.engines import compare_engines, largest_differences, record_comparison
+from conjury.inference.errors import InputError, MissingDependency
+from conjury.inference.simulation import simulate
+from conjury.inference.study import Study, load_study
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return load_study("moderation")
+
+
+@pytest.fixture(scope="module")
+def group(study: Study) -> Group:
+    made = simulate(study, 2, pairs=400, judges=["gpt4o"], prompts=["baseline"], truth=False)
+    return next(groups({"": made.choices}))
+
+
+@pytest.mark.parametrize("name", ["amce", "mm", "amce_by_identity"])
+def test_engines_agree_on_every_level_and_contrast(study: Study, group: Group, name: str) -> None:
+    found = compare_engines(study, study.analysis(name), group, ["native", "statsmodels", "linearmodels"])
+    own, _ = fit_group(study, study.analysis(name), group, Options(draws=0))
+    assert len(found.estimates) == len(own)
+    np.testing.assert_array_equal(found.estimates["estimate_native"], own["estimate"])
+    for engine in ("statsmodels", "linearmodels"):
+        for column in ("estimate", "std_error"):
+            np.testing.assert_allclose(
+                found.estimates[f"{column}_{engine}"], own[column], rtol=1e-8, atol=1e-12
+            )
+    summary = found.summary.set_index("engine")
+    assert summary["available"].all()
+    assert (summary["seconds"] > 0).all()
+    assert summary.loc["native", "max_abs_difference_estimate"] == 0
+    assert summary["max_rel_difference_std_error"].max() < 1e-8
+
+
+def table(estimates: list[float], errors: list[float], levels: str = "abc") -> pd.DataFrame:
+    return pd.DataFrame(
+        {"feature": "f", "level": pd.Categorical(list(levels)), "estimate": estimates, "std_error": errors}
+    )
+
+
+def test_differences_are_taken_level_by_level_whatever_the_row_order() -> None:
+    ours = table([0.0, 1.0, 2.0], [np.nan, 0.1, 0.2])
+    theirs = table([2.5, 0.0, 1.0], [0.25, np.nan, 0.1], levels="cab")
+    found = largest_differences(ours, theirs)
+    assert found["max_abs_difference_estimate"] == pytest.approx(0.5)
+    assert found["max_rel_difference_std_error"] == pytest.approx(0.2)
+
+
+def test_an_engine_that_is_missing_is_listed_with_the_reason(
+    study: Study, group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = compare.fit_group
+
+    def without_survey(study: Study, analysis: object, group: Group, options: Options) -> object:
+        if options.engine == "survey":
+            raise MissingDependency("R is not there; install it.")
+        return real(study, analysis, group, options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(compare, "fit_group", without_survey)
+    effects = study.analysis("amce")
+    found = compare_engines(study, effects, group, ["native", "survey", "statsmodels"])
+    summary = found.summary.set_index("engine")
+    assert summary["available"].to_dict() == {"native": True, "survey": False, "statsmodels": True}
+    assert summary.loc["survey", "note"] == "R is not there; install it."
+    assert "estimate_survey" not in found.estimates
+    with pytest.raises(InputError, match="'survey' is not available"):
+        compare_engines(study, effects, group, ["survey", "native"])
+
+
+def test_unknown_engines_and_counts_are_refused(study: Study, group: Group) -> None:
+    effects = study.analysis("amce")
+    with pytest.raises(InputError, match="no engine 'fortran'"):
+        compare_engines(study, effects, group, ["native", "fortran"])
+    with pytest.raises(InputError, match="No engine is named"):
+        compare_engines(study, effects, group, [])
+    test = study.analysis("amce_by_identity").model_copy(update={"verb": "cj_anova"})
+    with pytest.raises(InputError, match=r"is a test \(cj_anova\) without estimates"):
+        compare_engines(study, test, group, ["native"])
+    with pytest.raises(InputError, match="only counts"):
+        compare_engines(study, study.analysis("frequencies"), group, ["native"])
+
+
+def test_a_comparison_is_recorded_with_its_yardstick_and_the_rows_of_the_analysis(
+    study: Study, group: Group
+) -> None:
+    chosen = study.analysis("amce_slur")
+    found = compare_engines(study, chosen, group, ["statsmodels", "native"], 0.1)
+    made = record_comparison(study, chosen, group, found, 0.1)
+    assert made["yardstick"] == "statsmodels"
+    assert made["engines"] == ["statsmodels", "native"]
+    assert made["n_rows"] == int((group.choices["slur"] != "none").sum())
+    assert (made["alpha"], made["id"], made["exclude"]) == (0.1, "pair_id", {"slur": ["none"]})

@@ -1,0 +1,107 @@
+"""Estimates against the true values that choices were simulated from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.pipeline.conjoint import Options, fit_study
+from conjury.analysis.recovery.conjoint import recovery
+from conjury.inference.errors import InputError
+from conjury.inference.simulation import simulate
+from conjury.inference.study import load_study
+
+TRUTH = pd.DataFrame(
+    {
+        "judge": "m",
+        "prompt": "",
+        "analysis": "amce",
+        "statistic": "amce",
+        "feature": "f",
+        "level": ["a", "b", "c"],
+        "by": "",
+        "estimate": [0.0, 0.10, 0.20],
+    }
+)
+FITTED = pd.DataFrame(
+    {
+        "judge": "m",
+        "prompt": "",
+        "variant": "",
+        "statistic": "amce",
+        "feature": "f",
+        "level": pd.Categorical(["a", "b", "c"]),
+        "estimate": [0.0, 0.12, 0.26],
+        "std_error": [np.nan, 0.02, 0.02],
+        "lower": [np.nan, 0.08, 0.22],
+        "upper": [np.nan, 0.16, 0.30],
+        "boot_lower": [np.nan, 0.11, 0.19],
+        "boot_upper": [np.nan, 0.16, 0.30],
+    }
+)
+
+
+def test_coverage_and_errors_are_counted_over_levels_with_an_error() -> None:
+    (found,) = recovery(TRUTH, {"amce": FITTED}).to_dict("records")
+    assert found == {
+        "analysis": "amce",
+        "judge": "m",
+        "prompt": "",
+        "n_levels": 2,
+        "in_normal": 0.5,
+        "in_bootstrap": 0.5,
+        "mean_abs_error": pytest.approx(0.04),
+        "max_abs_error": pytest.approx(0.06),
+    }
+
+
+def test_without_a_bootstrap_its_coverage_is_missing() -> None:
+    bare = FITTED.assign(boot_lower=np.nan, boot_upper=np.nan)
+    found = recovery(TRUTH, {"amce": bare})
+    assert found["in_bootstrap"].isna().all()
+    assert found["in_normal"].tolist() == [0.5]
+
+
+def test_further_variants_and_other_judges_are_not_counted() -> None:
+    both = pd.concat([FITTED, FITTED.assign(variant="second"), FITTED.assign(judge="other")])
+    assert recovery(TRUTH, {"amce": both})["n_levels"].tolist() == [2]
+    assert recovery(TRUTH.assign(judge="nobody"), {"amce": FITTED}).empty
+
+
+def test_a_table_without_true_values_is_refused() -> None:
+    with pytest.raises(InputError, match="no column 'analysis'"):
+        recovery(TRUTH.drop(columns="analysis"), {"amce": FITTED})
+
+
+def test_simulated_effects_and_their_differences_are_recovered() -> None:
+    study = load_study("moderation")
+    made = simulate(study, 11, pairs=4000, judges=["gpt4o"], prompts=["baseline"])
+    assert made.truth is not None
+    fitted = fit_study(study, {"": made.choices}, Options(draws=60))
+    found = recovery(made.truth, fitted.tables).set_index("analysis")
+    assert found.index.tolist() == ["amce", "mm", "amce_speech", "amce_slur", "amce_by_identity"]
+    assert found["n_levels"].to_dict()["amce_by_identity"] == 56
+    assert found["in_normal"].between(0.8, 1).all()
+    assert found["in_bootstrap"].between(0.75, 1).all()
+    assert found.loc["amce", "max_abs_error"] < 0.05
+
+
+def test_two_panels_are_fitted_and_compared_with_their_own_true_values() -> None:
+    study = load_study("moderation")
+    raters = pd.read_csv(study.folder / "truth.csv", dtype=str, keep_default_na=False)
+    people = raters[raters["judge_kind"] == "human"]
+    others = people.assign(judge="students")
+    others.loc[others["parameter"] == "part_worth", "value"] = "0"
+    made = simulate(study, 3, respondents=250, raters=pd.concat([people, others], ignore_index=True))
+    assert made.truth is not None
+    only = study.model_copy(update={"analyses": [study.analysis("amce")]})
+    fitted = fit_study(only, {"": made.choices}, Options(draws=0))
+    table = fitted.tables["amce"]
+    assert table["judge"].unique().tolist() == ["human", "students"]
+    assert [group["n_clusters"] for group in fitted.analyses[0]["groups"]] == [250, 250]
+    found = recovery(made.truth, fitted.tables)
+    assert found["judge"].tolist() == ["human", "students"]
+    assert found["in_normal"].between(0.7, 1).all()
+    swapped = made.truth.assign(judge=made.truth["judge"].replace({"human": "students", "students": "human"}))
+    assert recovery(swapped, fitted.tables)["in_normal"].lt(0.7).all()

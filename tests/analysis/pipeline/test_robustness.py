@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import t as student
+
+from conjury.analysis.conjoint import power
+from conjury.analysis.figures.conjoint.detectable import detectable_alt, detectable_plot
+from conjury.analysis.pipeline.robustness import robustness
+from conjury.inference.errors import InputError
+from conjury.inference.simulation import simulate
+from conjury.inference.study import load_study
+
+
+@pytest.fixture(scope="module")
+def study():
+    return load_study("moderation")
+
+
+@pytest.fixture(scope="module")
+def choices(study):
+    prompts = ["context_aware", "baseline"]
+    return simulate(study, 5, respondents=80, pairs=300, judges=["human", "gpt4o"], prompts=prompts).choices
+
+
+@pytest.fixture(scope="module")
+def told() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def found(study, choices, told):
+    return robustness(study, choices, draws=19, progress=told.append)
+
+
+def test_every_judge_is_shown_under_the_first_prompt_of_the_study(found) -> None:
+    for name in ("errors", "power"):
+        keys = found.tables[name][["judge", "prompt"]].drop_duplicates()
+        assert sorted(map(tuple, keys.to_numpy())) == [("gpt4o", "baseline"), ("human", "")]
+
+
+def test_people_are_clustered_by_respondent_and_models_by_pair(found) -> None:
+    errors = found.tables["errors"]
+    assert set(errors.loc[errors["method"] == "survey", ["judge", "clusters"]].apply(tuple, axis=1)) == {
+        ("human", "judge_id"), ("gpt4o", "pair_id"),
+    }  # fmt: skip
+
+
+def test_progress_is_told_once_for_each_judge_and_for_reliability(found, told) -> None:
+    assert sorted(told) == ["Errors of gpt4o baseline", "Errors of human", "Reliability"]
+
+
+def test_detectable_effects_by_the_plan_are_those_of_power(found, study) -> None:
+    table = found.tables["power"].query("judge == 'gpt4o'")
+    planned = power(study, pairs=300, power=0.8).frame.astype({"feature": str, "level": str})
+    planned = planned.set_index(["feature", "level"])["effect"]
+    for row in table.itertuples():
+        assert row.effect_design == planned[row.feature, row.level]
+    people = found.tables["power"].query("judge == 'human'").iloc[0]
+    own = power(study, respondents=80, tasks=15, power=0.8).frame.iloc[0]
+    assert (people["respondents"], people["pairs"]) == (80, 1200)
+    assert people["effect_design"] == own["effect"]
+
+
+def test_detectable_effects_with_the_errors_found_multiply_the_widest_clustered_error(found) -> None:
+    table = found.tables["power"].query("judge == 'gpt4o'").reset_index(drop=True)
+    errors = found.tables["errors"].query("judge == 'gpt4o' and choice == 'pair + text + user (CR1)'")
+    assert set(table["errors"]) == {"pair + text + user (CR1)"}
+    scale = student.ppf(0.975, errors["df"]) + student.ppf(0.8, errors["df"])
+    np.testing.assert_allclose(table["effect_found"], scale * errors["std_error"].to_numpy())
+
+
+def test_repeated_tasks_give_reliability_and_corrected_effects(found) -> None:
+    assert list(found.tables["reliability"]["judge"]) == ["human"]
+    assert len(found.tables["position"]) == 1
+    corrected = found.tables["corrected"]
+    assert list(corrected.columns[:3]) == ["judge", "prompt", "source"]
+    wide = corrected[corrected["std_error"].notna()].pivot(
+        index=["feature", "level"], columns="source", values="estimate"
+    )
+    assert (wide["corrected"].abs() > wide["observed"].abs()).all()
+
+
+def test_without_repeated_tasks_a_note_says_why_reliability_is_absent(study, choices) -> None:
+    found = robustness(study, choices[~choices["repeat"]], draws=19)
+    assert set(found.tables) == {"errors", "power"}
+    assert any(note.startswith("Reliability is not known: ") for note in found.notes)
+
+
+def test_a_judge_that_cannot_be_estimated_is_left_out_with_its_reason(study, choices) -> None:
+    models = choices[choices["judge_kind"] == "model"]
+    few = pd.concat([choices[choices["judge_kind"] == "human"], models.head(2)])
+    found = robustness(study, few[~few["repeat"]], draws=19)
+    assert set(found.tables["errors"]["judge"]) == {"human"}
+    assert any("gpt4o" in note and "left out" in note for note in found.notes)
+
+
+def test_choices_without_any_answer_are_refused(study, choices) -> None:
+    silent = choices.assign(chosen=pd.array([pd.NA] * len(choices), dtype="Int8"))
+    with pytest.raises(InputError, match="No judge has an answer"):
+        robustness(study, silent)
+
+
+def test_the_figure_sets_three_points_on_every_level(found) -> None:
+    one = found.tables["power"].query("judge == 'human'")
+    figure = detectable_plot(one)
+    assert len(figure.axes) == 6
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "Detectable by the plan", "Detectable with the errors found", "Estimate (without sign)",
+    ]  # fmt: skip
+    assert detectable_alt(one).startswith("Dot plot. ")
+    with pytest.raises(InputError, match="one judge and prompt at a time"):
+        detectable_plot(found.tables["power"])
+    with pytest.raises(InputError, match="no rows"):
+        detectable_plot(one[:0])
+
+
+def test_effects_of_a_judge_who_follows_the_side_are_not_corrected(study) -> None:
+    made = simulate(
+        study, 5, pairs=200, swapped_share=0.5, judges=["gpt4o"], prompts=["baseline"], truth=False
+    )
+    always_a = (made.choices["position"].astype("string") == "A").astype("Int8")
+    found = robustness(study, made.choices.assign(chosen=always_a), seed=2)
+    assert {"reliability", "position"} <= set(found.tables)
+    assert "corrected" not in found.tables
+    assert any("gpt4o baseline, effects were not corrected. Below chance" in note for note in found.notes)

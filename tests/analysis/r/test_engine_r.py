@@ -1,0 +1,157 @@
+"""The engines cregg and survey against tables that cregg itself made."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import golden
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.conjoint import amce
+from conjury.analysis.conjoint.engines import cregg
+from conjury.analysis.r import bridge as r
+from conjury.inference.errors import InputError
+
+
+def posts() -> pd.DataFrame:
+    """Read the data behind the reference tables that R/run.R makes."""
+    folder = golden.REPOSITORY / "tests" / "fixtures" / "data"
+    frame = pd.read_csv(folder / "posts.csv")
+    levels = pd.read_csv(folder / "posts.levels.csv")
+    for column, found in levels.groupby("column")["level"]:
+        frame[column] = pd.Categorical(frame[column], categories=found.tolist())
+    return frame
+
+
+MAIN = "chosen ~ tone + topic + author + reply"
+FITS = {
+    "fit_plain": (MAIN, {"id": "respondent"}),
+    "fit_restricted": (f"{MAIN} + tone:topic", {"id": "pair_id"}),
+    "fit_weights": (MAIN, {"id": "respondent", "weights": "weight"}),
+    "fit_quasibinomial": (MAIN, {"id": "respondent", "family": "quasibinomial"}),
+}
+
+
+@pytest.mark.r
+@pytest.mark.parametrize("name", FITS)
+def test_a_fit_through_the_bridge_equals_the_table_that_r_made_on_its_own(name: str) -> None:
+    formula, options = FITS[name]
+    fit = r.call("fit_survey", data=posts(), formula=formula, **options)
+    made = pd.read_csv(golden.REPOSITORY / "tests" / "fixtures" / "r" / f"{name}.csv")
+    assert list(fit["names"]) == made["name"].tolist()
+    assert list(fit["aliased"]) == made["aliased"].tolist()
+    np.testing.assert_allclose(fit["coef"], made["coef"], rtol=1e-9)
+    np.testing.assert_allclose(fit["vcov"], made.filter(like="vcov_"), rtol=1e-9, atol=1e-14)
+
+
+def rscript(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command, settings = ["Rscript", *arguments], {**os.environ, **environment}
+    return subprocess.run(
+        command, cwd=golden.REPOSITORY, env=settings, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.r
+def test_the_committed_tables_are_what_r_makes_byte_for_byte() -> None:
+    found = rscript(os.path.join("R", "run.R"), "--check")
+    if "note: the tables were made with other versions" in found.stdout:
+        pytest.skip("other versions of R, its packages or BLAS made the tables")
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+@pytest.mark.r
+def test_the_r_functions_pass_their_own_tests() -> None:
+    if r.call("versions", packages=["testthat"])["packages"]["testthat"] is None:
+        pytest.skip("needs the R package testthat")
+    found = rscript(os.path.join("R", "tests", "run.R"))
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+@pytest.mark.r
+def test_the_r_tests_are_left_out_where_their_packages_are_missing(tmp_path: Path) -> None:
+    hidden = {name: str(tmp_path) for name in ("R_LIBS", "R_LIBS_USER", "R_LIBS_SITE")}
+    if rscript("-e", "find.package('survey')", **hidden).returncode == 0:
+        pytest.skip("the library of R itself holds the packages")
+    found = rscript(os.path.join("R", "tests", "run.R"), **hidden)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.strip().endswith("missing: testthat survey")
+    assert found.stderr == ""
+
+
+@pytest.mark.r
+def test_clusters_of_dropped_rows_are_counted() -> None:
+    frame = posts()
+    frame.loc[frame["respondent"] <= 50, "chosen"] = np.nan
+    fit = amce(frame, "chosen ~ tone", "respondent", engine="survey").frame
+    kept = amce(frame[frame["respondent"] > 50], "chosen ~ tone", "respondent", engine="survey").frame
+    ratio = (fit["std_error"] / kept["std_error"]).iloc[1:] ** 2
+    np.testing.assert_allclose(ratio, (300 / 299) / (250 / 249), rtol=1e-10)
+
+
+@pytest.mark.r
+def test_column_names_of_any_kind_reach_the_model() -> None:
+    frame = posts()
+    plain = r.call(
+        "fit_survey", data=frame, formula="chosen ~ tone + topic", id="respondent", weights="weight"
+    )
+    names = {
+        "chosen": "if",
+        "tone": "the `tone`",
+        "topic": "topic\\",
+        "respondent": "who?",
+        "weight": "größe",
+    }
+    odd = r.call(
+        "fit_survey",
+        data=frame.rename(columns=names),
+        formula="`if` ~ `the \\`tone\\`` + `topic\\\\`",
+        id="who?",
+        weights="größe",
+    )
+    np.testing.assert_array_equal(odd["vcov"], plain["vcov"])
+
+
+@pytest.mark.r
+def test_one_cluster_is_an_error_in_r_words() -> None:
+    with pytest.raises(r.RError, match="only one primary sampling unit"):
+        r.call("fit_survey", data=posts().assign(all="same"), formula="chosen ~ tone", id="all")
+
+
+@pytest.mark.cregg
+def test_ordered_features_get_their_effects_from_cregg() -> None:
+    frame = posts()
+    ordered = frame.assign(tone=frame["tone"].cat.as_ordered())
+    expected = cregg.run("amce", frame, "chosen ~ tone + reply")
+    pd.testing.assert_frame_equal(cregg.run("amce", ordered, "chosen ~ tone + reply"), expected)
+    assert (expected["estimate"] != 0).any()
+
+
+@pytest.mark.cregg
+@pytest.mark.filterwarnings("error")
+def test_cregg_runs_without_the_warning_about_maximum_likelihood() -> None:
+    assert len(cregg.run("mm", posts(), "chosen ~ tone + topic", id="respondent")) == 6
+
+
+@pytest.mark.cregg
+def test_labels_given_for_some_features_stay_with_them() -> None:
+    table = cregg.run("amce", posts(), "chosen ~ tone + topic", feature_labels={"topic": "Thème"})
+    assert table["feature"].cat.categories.tolist() == ["tone", "Thème"]
+    assert table.loc[table["level"] == "sport", "feature"].tolist() == ["Thème"]
+
+
+@pytest.mark.cregg
+def test_several_subgroup_columns_are_joined() -> None:
+    table = cregg.run("cj", posts(), "chosen ~ tone", estimate="mm", by=["age", "position"])
+    assert set(table["by"]) == {f"{age}***{side}" for age in ("under 40", "over 40") for side in "AB"}
+    assert table[["age", "position"]].drop_duplicates().shape == (4, 2)
+
+
+def test_an_option_that_a_verb_would_ignore_is_refused() -> None:
+    with pytest.raises(InputError, match="mm takes no 'family'"):
+        cregg.run("mm", posts(), "chosen ~ tone", family="quasibinomial")
+    with pytest.raises(InputError, match="no verb 'amces'"):
+        cregg.run("amces", posts(), "chosen ~ tone")

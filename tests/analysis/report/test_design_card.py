@@ -1,0 +1,185 @@
+"""The numbers of a design card agree with power analyses, with counts by hand, and with repeated studies."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats.contingency import association
+
+from conjury.analysis.conjoint import amce, power
+from conjury.analysis.conjoint.design_card import MODELS, SMALL, DesignCard, Plan, cramers_v, joins, make_card
+from conjury.inference.design.profiles import attribute_cells
+from conjury.inference.study import Study, load_study
+from conjury.inference.study.parts import Analysis, Combination, Design
+
+NEVER = Combination(levels={"identity": ["anonymous"], "reply": ["agree", "disagree"]})
+CALM = Combination(levels={"topic": ["politics"], "curse": ["no_curse"]}, because="Politics is loud.")
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return load_study("moderation")
+
+
+def changed(study: Study, pairs: int = 600, formula: str = "", **design: list[Combination]) -> Study:
+    """The study with other combinations, and one analysis if a formula is given."""
+    made = Design(pairs=pairs, respondents=50, tasks=4, **design)  # type: ignore[arg-type]
+    analyses = [Analysis(name="amce", verb="amce", title="Effects", formula=formula)] if formula else []
+    return study.model_copy(update={"design": made, "analyses": analyses or study.analyses})
+
+
+def drawn(study: Study, pairs: int, seed: int) -> pd.DataFrame:
+    """Profiles of independent draws, two rows a pair."""
+    cells = attribute_cells(study)
+    rows = np.random.default_rng(seed).choice(len(cells), 2 * pairs, p=cells["probability"])
+    return cells.drop(columns="probability").iloc[rows].reset_index(drop=True)
+
+
+def card_of(study: Study, pairs: int = 600, seed: int = 1) -> DesignCard:
+    plans = [
+        Plan(MODELS, "Each model", pairs, {}),
+        Plan("human", "Panel", 200, {"tasks": 4}),
+    ]
+    return make_card(study, drawn(study, pairs, seed), plans)
+
+
+def test_levels_are_counted_and_expected(study: Study) -> None:
+    shown = drawn(study, 600, 1)
+    levels = card_of(study).levels.set_index(["feature", "level"])
+    assert levels.loc[("reply", "agree"), "shown"] == (shown["reply"] == "agree").sum()
+    assert levels.loc[("speech", "benign"), "shown"] == (shown["slur"] == "none").sum()
+    assert levels.loc[("reply", "agree"), "expected"] == pytest.approx(400)
+    assert levels.groupby("feature")["shown"].sum().eq(1200).all()
+    assert levels.index[levels["reference"]].tolist()[:2] == [("slur", "generic"), ("identity", "anonymous")]
+    assert levels.loc[levels["derived"]].index.get_level_values(0).unique().tolist() == ["speech"]
+    assert (levels["drawn"] == levels["probability"]).all()
+
+
+def test_restrictions_move_the_shares_of_levels(study: Study) -> None:
+    restricted = changed(study, restrictions=[NEVER])
+    card = card_of(restricted)
+    levels = card.levels.set_index(["feature", "level"])
+    anonymous = levels.loc[("identity", "anonymous")]
+    assert (anonymous["drawn"], anonymous["probability"]) == (pytest.approx(1 / 5), pytest.approx(1 / 13))
+    (row,) = card.restrictions.to_dict("records")
+    assert (row["cells"], row["probability"]) == (280, pytest.approx(2 / 15))
+    (tie,) = card.ties.to_dict("records")
+    assert (tie["feature"], tie["partner"]) == ("identity", "reply")
+
+
+def test_effective_sizes_are_twice_the_harmonic_mean_where_levels_combine_freely(study: Study) -> None:
+    card = card_of(study)
+    model = card.contrasts[card.contrasts["plan"] == MODELS].set_index("level")
+    n = 1200
+    assert model.loc["agree", "effective"] == pytest.approx(2 * n / 3)
+    assert model.loc["curse", "effective"] == pytest.approx(n)
+    assert model.loc["slur", "effective"] == pytest.approx(4 / (7 / (6 * n) + 7 / n))
+    panel = card.contrasts[card.contrasts["plan"] == "human"].set_index("level")
+    assert panel.loc["curse", "effective"] == pytest.approx(400)
+
+
+def test_what_is_found_is_what_power_says(study: Study) -> None:
+    card = card_of(study)
+    for name, options in ((MODELS, {"pairs": 600}), ("human", {"respondents": 50, "tasks": 4})):
+        rows = card.contrasts[card.contrasts["plan"] == name]
+        wanted = power(study, power=0.8, **options).frame  # type: ignore[arg-type]
+        np.testing.assert_allclose(rows["detectable"], wanted["effect"])
+        small = power(study, amce=SMALL, **options).frame  # type: ignore[arg-type]
+        np.testing.assert_allclose(rows["power"], small["power"])
+    assert [found.solved for found in card.powers] == ["effect", "effect"]
+
+
+def test_meetings_of_a_level_with_its_reference_are_pairs(study: Study) -> None:
+    shown = drawn(study, 600, 1)
+    sides = shown["reply"].astype(str).to_numpy().reshape(-1, 2)
+    by_hand = sum(set(pair) == {"no_reply", "agree"} for pair in sides)
+    row = card_of(study).contrasts.set_index(["plan", "level"]).loc[(MODELS, "agree")]
+    assert row["meetings_drawn"] == by_hand
+    assert row["meetings"] == pytest.approx(600 * 2 / 9)
+    panel = card_of(study).contrasts.set_index(["plan", "level"]).loc[("human", "agree")]
+    assert np.isnan(panel["meetings_drawn"])
+
+
+@pytest.mark.parametrize("joined", [False, True])
+@pytest.mark.long
+def test_estimates_vary_between_studies_as_the_effective_size_says(study: Study, joined: bool) -> None:
+    formula = f"chosen ~ identity {'*' if joined else '+'} reply + curse"
+    restricted = changed(study, formula=formula, restrictions=[NEVER] if joined else [])
+    expected = card_of(restricted).contrasts.set_index(["plan", "level"])["effective"]
+    rng, sims, pairs = np.random.default_rng(5), 180, 600
+    found: dict[str, list[float]] = {"black_male": [], "agree": [], "curse": []}
+    for sim in range(sims):
+        first = rng.integers(0, 2, pairs)
+        data = drawn(restricted, pairs, sim).assign(chosen=np.column_stack([first, 1 - first]).ravel())
+        estimates = amce(data, formula).frame.set_index("level")["estimate"]
+        for level, values in found.items():
+            values.append(float(estimates[level]))
+    for level, values in found.items():
+        ratio = np.std(values, ddof=1) * np.sqrt(expected[MODELS, level])
+        assert abs(ratio - 1) < 3.3 / np.sqrt(2 * sims)
+    assert joins(restricted) == ((("identity", "reply"),) if joined else ())
+
+
+def test_joins_are_those_of_the_main_analysis_of_a_restricted_study(study: Study) -> None:
+    additive = changed(study, formula="chosen ~ identity + reply", restrictions=[NEVER])
+    crossed = changed(study, formula="chosen ~ identity * reply + curse", restrictions=[NEVER])
+    worth = [
+        card_of(made).contrasts.set_index(["plan", "level"]).loc[(MODELS, "black_male"), "effective"]
+        for made in (additive, crossed)
+    ]
+    assert worth[1] < worth[0] < 1200 * 2 / 5
+
+
+def test_implausible_combinations_are_counted_in_profiles_and_pairs(study: Study) -> None:
+    doubtful = changed(study, implausible=[CALM, NEVER])
+    shown = drawn(doubtful, 600, 1)
+    (calm, never) = card_of(doubtful).implausible.to_dict("records")
+    here = ((shown["topic"] == "politics") & (shown["curse"] == "no_curse")).to_numpy()
+    assert calm["profiles_drawn"] == here.sum()
+    assert calm["pairs_drawn"] == here.reshape(-1, 2).any(axis=1).sum()
+    assert (calm["probability"], calm["profiles"]) == (pytest.approx(0.1), pytest.approx(120))
+    assert calm["pairs"] == pytest.approx(600 * 0.19)
+    assert calm["because"] == "Politics is loud."
+    assert never["probability"] == pytest.approx(2 / 15)
+    both = changed(study, implausible=[NEVER], restrictions=[NEVER])
+    (gone,) = card_of(both).implausible.to_dict("records")
+    assert (gone["probability"], gone["profiles_drawn"], gone["pairs"]) == (0, 0, 0)
+
+
+def test_cramers_v_is_that_of_scipy() -> None:
+    counts = np.array([[40, 10, 5], [15, 30, 20]])
+    assert cramers_v(counts / counts.sum()) == pytest.approx(association(counts, method="cramer"))
+
+
+def test_attributes_tied_through_a_third_are_told(study: Study) -> None:
+    rules = [
+        Combination(levels={"identity": ["anonymous"], "reply": ["agree"]}),
+        Combination(levels={"reply": ["agree"], "curse": ["curse"]}),
+    ]
+    ties = card_of(changed(study, restrictions=rules)).ties
+    assert list(zip(ties["feature"], ties["partner"], strict=True)) == [
+        ("identity", "reply"),
+        ("identity", "curse"),
+        ("reply", "curse"),
+    ]
+    assert ties["cramers_v"].iloc[1] < ties["cramers_v"].iloc[0]
+
+
+def test_a_card_without_plans_has_levels_alone(study: Study) -> None:
+    card = make_card(study, drawn(study, 5, 1), [])
+    assert card.contrasts.empty
+    assert card.n_pairs == 5
+    assert len(card.levels) == 26
+
+
+def test_every_level_but_the_reference_has_a_contrast(study: Study) -> None:
+    contrasts = card_of(study).contrasts
+    wanted = {
+        (plan, name, level)
+        for plan, (name, part) in product((MODELS, "human"), study.features.items())
+        for level in [own.id for own in part.levels][1:]
+    }
+    assert {(row.plan, row.feature, row.level) for row in contrasts.itertuples()} == wanted

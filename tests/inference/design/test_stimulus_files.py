@@ -1,0 +1,160 @@
+"""Files of stimuli that are malformed or do not fit the study are refused by file, line and remedy."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from conjury.inference.design.stimuli import load_posts, profile_values
+from conjury.inference.design.stimuli.wording import fill, problem
+from conjury.inference.errors import InputError
+from conjury.inference.study import load_study
+from conjury.inference.study.asking import Content
+
+STUDY = load_study("moderation")
+
+
+def content() -> Content:
+    assert STUDY.content is not None
+    return STUDY.content
+
+
+def refusal(folder: Path, file: str, old: str, new: str) -> str:
+    """Replace ``old`` by ``new`` in a copy of one file of the study, and return what loading says."""
+    shutil.copytree(STUDY.folder / "stimuli", folder / "stimuli")
+    path = folder / "stimuli" / file
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) >= 1, old
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return loading_says(folder, content())
+
+
+def loading_says(folder: Path, changed: Content, values: Mapping[str, list[str]] | None = None) -> str:
+    with pytest.raises(InputError) as refused:
+        load_posts(folder, changed, values or profile_values(STUDY))
+    sentence = str(refused.value).replace(str(folder / "stimuli") + "/", "")
+    assert "\n" not in sentence
+    assert sentence[-1] in ".?"
+    return sentence
+
+
+def line_of(file: str, words: str) -> int:
+    lines = (STUDY.folder / "stimuli" / file).read_text(encoding="utf-8").splitlines()
+    return next(number for number, line in enumerate(lines, 1) if words in line)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "at", "says"),
+    [
+        ("texts.yaml", "  politics:\n", "  polities:\n", "  politics:", "did you mean 'politics'?"),
+        ("texts.yaml", "one {curse} hour this", "one hour this", "one {curse} hour", "no place for the int"),
+        ("texts.yaml", "my {adjective} boss", "my boss", "my {adjective} boss", "no place for the insult"),
+        ("texts.yaml", "{singular|neighbor}", "{singular}", "{singular|neighbor}", "without an insult"),
+        ("texts.yaml", "{singular|neighbor}", "{sinular|neighbor}", "{singular|neighbor}", "is no place"),
+        ("texts.yaml", "{singular|neighbor}", "{singular|neighbor", "{singular|neighbor}", "brace"),
+        ("texts.yaml", "{curse} mad.", "{curse}mad.", "{curse} mad.", "followed by a space"),
+        ("texts.yaml", "So unlucky", "So {curse} unlucky", "So unlucky", "a reply has no places"),
+        ("texts.yaml", "intensifier: freaking\n", "", None, "intensifier"),
+        (
+            "texts.yaml",
+            '      agree: "So unl',
+            '      agreee: "So unl',
+            "So unlucky",
+            "did you mean 'agree'?",
+        ),
+        ("people.yaml", "    - Imani Banks\n", "", "  black_female:", "add 1"),
+        ("people.yaml", "  white_male:\n", "  wight_male:\n", "  white_male:", "did you mean 'white_male'?"),
+        ("people.yaml", "Jake Larson", "Brad Mueller", "Jake Larson", "called"),
+        ("people.yaml", "[CF, ", "[BN, ", "repliers", "change one of the two names"),
+        ("people.yaml", "Jake Larson", "Jake van der Larson", "Jake Larson", "one or two words"),
+        ("people.yaml", "{first}_{last}{number}", "{first}_{last}", "two_words", "must hold {number} once"),
+        ("people.yaml", "Jake Larson", "NO", "Jake Larson", "put words in quotes"),
+        ("insults.csv", "racism,out", "rascism,out", "racism,out", "did you mean 'racism'?"),
+        ("insults.csv", "sexism,shrew,shrews", "sexism,shrew,", "sexism,", "no plural form"),
+        ("insults.csv", "sexism,", "generic,", "sexism,", "line 2 too"),
+        ("insults.csv", "sexism,shrew,", "sexism,", "sexism,", "3 cells"),
+        ("insults.csv", "category,", "kind,", "category,", "correct the header"),
+        ("insults.csv", "generic,idiot,idiots,idiotic\n", "", "category,", "add a row"),
+    ],
+)
+def test_a_file_with_a_fault_is_refused_by_line(
+    tmp_path: Path, file: str, old: str, new: str, at: str | None, says: str
+) -> None:
+    sentence = refusal(tmp_path, file, old, new)
+    assert says in sentence
+    assert sentence.startswith(f"{file}:" if at is None else f"{file}:{line_of(file, at)}: "), sentence
+
+
+def test_a_text_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    lines = (STUDY.folder / "stimuli" / "texts.yaml").read_text(encoding="utf-8").splitlines()
+    texts = [line.strip() for line in lines if line.strip().startswith("- text:")]
+    sentence = refusal(tmp_path, "texts.yaml", texts[7], texts[3])
+    assert f"already stands on line {line_of('texts.yaml', texts[3])}" in sentence
+    assert sentence.startswith(f"texts.yaml:{line_of('texts.yaml', texts[7])}: ")
+
+
+@pytest.mark.parametrize("file", ["texts.yaml", "people.yaml", "insults.csv"])
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path, file: str) -> None:
+    shutil.copytree(STUDY.folder / "stimuli", tmp_path / "stimuli")
+    (tmp_path / "stimuli" / file).unlink()
+    assert "check the path" in loading_says(tmp_path, content())
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"likes": {"low": [0, 5]}}, "a range for each level of engagement: low, high"),
+        ({"likes": {"low": [5, 0], "high": [1, 2]}}, "content.likes.low of the study file is [5, 0]"),
+        ({"posted": ["2025-07-01", "2025-06-30"]}, "the first and the last day"),
+        ({"posted": ["2025-02-30", "2025-06-30"]}, "the first and the last day"),
+        ({"roles": {"no_insult": "non"}}, "did you mean 'none'?"),
+        ({"roles": {"with_intensifier": "yes"}}, "name a level of curse: no_curse, curse"),
+        ({"roles": {"reply": "identity"}}, "is called agree or disagree"),
+    ],
+)
+def test_a_content_section_at_odds_with_the_study_is_refused(changed: dict[str, object], says: str) -> None:
+    wrong = Content.model_validate(content().model_dump() | changed)
+    assert says in loading_says(STUDY.folder, wrong)
+
+
+def test_a_study_that_wants_another_number_of_texts_is_refused() -> None:
+    values = profile_values(STUDY)
+    values["text"] = [name for name in values["text"] if name != "work_09"]
+    assert "work has 10 texts and the study asks for 9; remove 1." in loading_says(
+        STUDY.folder, content(), values
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "filled"),
+    [
+        ("{A} {curse} {singular|guy} said so.", "oaf", "An oaf said so."),
+        ("Like {a} {adjective} guy, so {curse} odd.", "honest", "Like an honest guy, so odd."),
+        ("Like {a} {adjective} guy, so {curse} odd.", "one-eyed", "Like a one-eyed guy, so odd."),
+        ("Like {a} {adjective} guy, so {curse} odd.", "unicorn", "Like a unicorn guy, so odd."),
+        ("Like {a} {adjective} guy, so {curse} odd.", "unkind", "Like an unkind guy, so odd."),
+        ("Like {a} {adjective} guy, so {curse} odd.", None, "Like a guy, so odd."),
+        ("{Plural|People} are so {curse} odd.", "oafs", "Oafs are so odd."),
+        ("{Plural|People} are so {curse} odd.", None, "People are so odd."),
+    ],
+)
+def test_articles_and_capitals_follow_the_word_put_in(text: str, word: str | None, filled: str) -> None:
+    assert problem(text) is None
+    insult = None if word is None else dict.fromkeys(("singular", "plural", "adjective"), word)
+    assert fill(text, insult, None) == filled
+
+
+@pytest.mark.parametrize(
+    ("name", "account"),
+    [("Björk ✨", "björk"), ("O'Neil 🌟", "oneil"), ("नमस्ते", "नमस्ते"), ("محمد", "محمد")],
+)
+def test_names_in_any_script_and_with_emoji_have_accounts(tmp_path: Path, name: str, account: str) -> None:
+    shutil.copytree(STUDY.folder / "stimuli", tmp_path / "stimuli")
+    path = tmp_path / "stimuli" / "people.yaml"
+    path.write_text(path.read_text("utf-8").replace("Jake Larson", name), encoding="utf-8")
+    authors = load_posts(tmp_path, content(), profile_values(STUDY)).people.authors.values()
+    (stems,) = (author.stems for author in authors if author.name == name)
+    assert (account, "") in stems

@@ -1,0 +1,361 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.inference.errors import InputError
+from conjury.inference.parsing.completions import Completions, read_completions
+from conjury.inference.parsing.names import Names, label_names
+from conjury.inference.parsing.published import joke_type
+from conjury.inference.parsing.reader import response_spec
+from conjury.inference.readers.labels import labels_from_columns
+from conjury.inference.study import ItemStudy, load_any_study
+from conjury.inference.tables import validate
+
+RULES = ("strict", "published")
+TAKEN_TOGETHER = ("satire/parody/irony", "observational/anecdotal")
+SHARED_CASES = [
+    ("es", "published"),
+    *(
+        pytest.param(language, rule, marks=pytest.mark.long)
+        for language, rule in (("en", "published"), ("en", "published_first"), ("es", "published_first"))
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def study() -> ItemStudy:
+    known = load_any_study("multiturn")
+    assert isinstance(known, ItemStudy)
+    return known
+
+
+def completion(text: str, item: str = "en_04", task: Any = 1, **more: Any) -> dict[str, Any]:
+    row = {"language": item[:2], "task": task, "model": "qwen3-8b", "run": 1, "item_id": item}
+    return {**row, "prompt_no": 7, "raw_completion": text, **more}
+
+
+def read(
+    folder: Path, study: ItemStudy, *rows: dict[str, Any], rule: str = "lenient", **more: Any
+) -> Completions:
+    path = folder / "completions.parquet"
+    pd.DataFrame(rows).to_parquet(path)
+    return read_completions(path, study, rule, **more)
+
+
+def test_names_of_columns_judges_and_prompts_are_brought_to_the_contract(
+    tmp_path: Path, study: ItemStudy
+) -> None:
+    rows = [
+        completion('{"category": "wordplay"}', perturbation="none"),
+        completion('{"category": "Pun"}', model="Qwen3-8B", run=2),
+        completion('{"category": "dry"}', model="my-model"),
+    ]
+    found = read(tmp_path, study, *rows)
+    judgments = validate(found.judgments, "judgments")
+    assert judgments["judge_id"].tolist() == ["qwen3_8b", "qwen3_8b", "my-model"]
+    assert judgments["value"].tolist() == ["wordplay", "wordplay", "dry"]
+    assert judgments["prompt_id"].eq("joke").all()
+    assert judgments["dimension"].eq("joke_type").all()
+    assert judgments["sample"].tolist() == [1, 2, 1]
+    assert judgments["position"].tolist() == [7, 7, 7]
+    assert judgments["condition"].tolist() == ["none"] * 3
+    assert judgments["language"].tolist() == ["en"] * 3
+    assert judgments["rule"].eq("label/lenient@2").all()
+    assert found.notes == ["Study multiturn does not name my-model; these judges keep their names."]
+
+
+def test_completions_are_kept_as_they_were(tmp_path: Path, study: ItemStudy) -> None:
+    texts = ["  <think>hm</think> {\n", "", 'NA {"category": "dry"}']
+    found = read(tmp_path, study, *(completion(text, run=n) for n, text in enumerate(texts, 1)))
+    responses = validate(found.responses, "responses")
+    assert responses["text"].tolist() == texts
+    assert found.judgments["status"].tolist() == ["unparsed", "empty", "ok"]
+    merged = found.judgments.merge(responses[["request_key", "text"]], on="request_key")
+    assert merged["text"].tolist() == texts
+
+
+def test_every_line_and_every_surplus_label_has_a_row(tmp_path: Path, study: ItemStudy) -> None:
+    labels = ["setup", "punchline", "wrap up", "Callback", "timing", "repetition"]
+    long, short, none = (json.dumps({"ANSWER": part}) for part in (labels, labels[:2], []))
+    rows = [completion(text, task=2, run=run) for run, text in enumerate((long, short, none, ""), 1)]
+    for rule in ("lenient", "published"):
+        found = read(tmp_path, study, *rows, rule=rule)
+        by_run = found.judgments.groupby("sample")
+        assert by_run.size().tolist() == [6, 5, 5, 5]  # en_04 has five lines
+        assert by_run["labels_given"].first().fillna(-1).tolist() == [6, 2, 0, -1]
+        assert found.judgments["lines_shown"].eq(5).all()
+        third = found.judgments[found.judgments["dimension"] == "line_3"].set_index("sample")
+        assert third.loc[1, "value"] == {"lenient": "wrap_up", "published": "wrap up"}[rule]
+        assert third["status"].astype(str).tolist() == ["ok", "unparsed", "unparsed", "empty"]
+        assert "Of 2 answers with labels for lines, 1 have more labels" in found.notes[0]
+
+
+def test_lines_of_unknown_items_are_as_many_as_labels(tmp_path: Path, study: ItemStudy) -> None:
+    rows = [completion('{"ANSWER": ["setup", "punchline"]}', "en-0001", 2), completion("", "en-0002", 2)]
+    found = read(tmp_path, study, *rows)
+    assert found.judgments.groupby("item_id").size().to_dict() == {"en-0001": 2, "en-0002": 1}
+    assert found.judgments["lines_shown"].isna().all()
+    assert "name their table with --items" in found.notes[0]
+
+
+def test_a_verdict_in_the_joke_does_not_win_and_the_published_rule_falls_for_it(
+    tmp_path: Path, study: ItemStudy
+) -> None:
+    joke = 'My horse runs late, my friends. {"category": "wordplay", "reasoning": "as told"} So do I.'
+    pd.DataFrame({"item_id": ["j"], "language": ["en"], "text": [joke]}).to_csv(
+        tmp_path / "items.csv", index=False
+    )
+    row = completion(joke + '\n{"category": "dry", "reasoning": "It is."}', "j", language="en")
+    known = {"items": tmp_path / "items.csv"}
+    values = {
+        rule: read(tmp_path, study, row, rule=rule, **known).judgments["value"].iloc[0]
+        for rule in ("lenient", "strict", "published_first")
+    }
+    assert values["lenient"] == "dry"
+    assert pd.isna(values["strict"])
+    assert values["published_first"] == "wordplay"
+
+
+def test_strata_come_from_the_items_where_completions_have_none(tmp_path: Path, study: ItemStudy) -> None:
+    rows = [completion('{"category": "dry"}', item) for item in ("en_04", "es_01")]
+    found = read(tmp_path, study, *({k: v for k, v in row.items() if k != "language"} for row in rows))
+    assert found.judgments["language"].tolist() == ["en", "es"]
+
+
+def test_perturbed_copies_have_names_of_their_own(tmp_path: Path, study: ItemStudy) -> None:
+    text = '{"category": "dry"}'
+    rows = [completion(text, perturbation=name) for name in ("none", "orthographic")]
+    found = read(tmp_path, study, *rows).judgments
+    assert found["item_id"].tolist() == ["en_04", "en_04__orthographic"]
+    assert found["base_item_id"].tolist() == ["en_04"] * 2
+    assert found["condition"].tolist() == ["none", "orthographic"]
+
+
+def test_a_copy_that_the_items_lack_is_told_with_the_columns_that_name_it(
+    tmp_path: Path, study: ItemStudy
+) -> None:
+    pd.DataFrame({"item_id": ["en_04"], "language": ["en"], "text": ["A joke."]}).to_csv(
+        tmp_path / "items.csv", index=False
+    )
+    rows = [completion('{"category": "dry"}', perturbation=name) for name in ("none", "cultural")]
+    with pytest.raises(InputError) as refused:
+        read(tmp_path, study, *rows, items=tmp_path / "items.csv")
+    told = str(refused.value)
+    assert "contains 'en_04' with perturbation 'cultural': a copy, which is named 'en_04__cultural'" in told
+    assert "items.csv has no such item" in told
+    assert "row <item_id>__<condition> with its text for each copy" in told
+    own = [completion('{"category": "dry"}', "en_77", perturbation="cultural", base_item_id="en_04")]
+    with pytest.raises(InputError, match="holds 'en_77', which is not in"):
+        read(tmp_path, study, *own, items=tmp_path / "items.csv")
+
+
+def test_a_cut_completion_is_truncated_where_the_table_says_so(tmp_path: Path, study: ItemStudy) -> None:
+    rows = [
+        completion('{"category": "d', finish_reason=reason, run=n)
+        for n, reason in enumerate(["length", "stop"])
+    ]
+    judgments = read(tmp_path, study, *rows).judgments
+    assert judgments["status"].astype(str).tolist() == ["truncated", "unparsed"]
+    assert judgments["finish_reason"].tolist() == ["length", "stop"]
+
+
+def test_what_the_provider_refused_or_never_answered_keeps_its_status(
+    tmp_path: Path, study: ItemStudy
+) -> None:
+    rows = [
+        completion('{"category": "dry"}', refusal="I will not."),
+        completion("", run=2, error="time-out"),
+        completion('{"category": "dry"}', run=3),
+    ]
+    judgments = read(tmp_path, study, *rows).judgments
+    assert judgments["status"].astype(str).tolist() == ["refused", "error", "ok"]
+
+
+def test_a_csv_is_read_as_a_parquet_file_is(tmp_path: Path, study: ItemStudy) -> None:
+    rows = [completion('{"category": "dry"}'), completion("NA", run=2), completion("", run=3)]
+    whole = read(tmp_path, study, *rows).judgments
+    pd.DataFrame(rows).to_csv(tmp_path / "completions.csv", index=False)
+    same = read_completions(tmp_path / "completions.csv", study).judgments
+    kept = ["judge_id", "item_id", "sample", "value", "status", "position"]
+    pd.testing.assert_frame_equal(whole[kept], same[kept])
+
+
+GOOD = completion('{"category": "dry"}')
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([{k: v for k, v in GOOD.items() if k != "raw_completion"}], "column 'text' is missing"),
+        ([{k: v for k, v in GOOD.items() if k != "model"}], "column 'judge_id' is missing"),
+        (
+            [GOOD, {**GOOD, "task": 3}],
+            "row 2 of column 'prompt_id' holds '3', which is no prompt",
+        ),
+        (
+            [GOOD, {**GOOD, "raw_completion": "x"}],
+            r"row 2 .* repeats an earlier completion \(judge_id qwen3_8b",
+        ),
+        (
+            [{**GOOD, "language": "fr"}],
+            "row 1 of column 'language' holds 'fr', which prompt 'joke' does not take",
+        ),
+        ([GOOD, {**GOOD, "item_id": None}], "row 2 of column 'item_id' is empty"),
+        ([GOOD, {**GOOD, "model": None}], "row 2 of column 'judge_id' is empty"),
+        ([GOOD, {**GOOD, "run": None}], "row 2 of column 'sample' is empty"),
+        (
+            [{**GOOD, "run": "first"}],
+            "row 1 of column 'sample' holds 'first', which is not a whole number|number",
+        ),
+    ],
+)
+def test_bad_completions_are_refused_in_one_sentence(
+    tmp_path: Path, study: ItemStudy, rows: list[dict[str, Any]], told: str
+) -> None:
+    with pytest.raises(InputError, match=told) as caught:
+        read(tmp_path, study, *rows)
+    assert "completions.parquet" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_items_and_rules_and_empty_tables_are_refused(tmp_path: Path, study: ItemStudy) -> None:
+    with pytest.raises(InputError, match=r"holds 'en-1', which is not in .*items\.csv"):
+        read(tmp_path, study, completion("x", "en-1"), items=study.folder / study.items)
+    with pytest.raises(InputError, match="there is no rule 'lax'"):
+        read(tmp_path, study, GOOD, rule="lax")
+    pd.DataFrame([GOOD]).iloc[:0].to_parquet(tmp_path / "none.parquet")
+    with pytest.raises(InputError, match="there is no completion in it"):
+        read_completions(tmp_path / "none.parquet", study)
+
+
+def read_rates(judgments: pd.DataFrame) -> pd.Series[float]:
+    """Share of completions of the first run with a value, by prompt and judge."""
+    first = judgments[(judgments["sample"] == 1).to_numpy(dtype=bool)]
+    valid = (first["status"] == "ok").groupby(
+        [first["prompt_id"], first["judge_id"], first["item_id"]], observed=True
+    )
+    return valid.any().groupby(level=[0, 1]).mean()
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(("language", "rule"), SHARED_CASES)
+def test_published_rules_read_as_many_completions_as_the_published_evaluation(
+    shared: Path, study: ItemStudy, language: str, rule: str
+) -> None:
+    folder = shared / "data" / "multiturn"
+    found = read_completions(
+        folder / f"completions_{language}.parquet", study, rule, folder / "items.parquet"
+    )
+    rates = read_rates(found.judgments)
+    known = pd.read_csv(folder / "parse_rates_run1.csv").query("lang == @language")
+    names = [
+        ({1: "joke", 2: "lines"}[task], model.replace("-", "_"))
+        for task, model in zip(known["task"], known["model"], strict=True)
+    ]
+    expected = known["strict" if rule == "published" else "lenient"].to_numpy()
+    n = np.array(
+        [
+            {"en": {"joke": 286, "lines": 214}, "es": {"joke": 173, "lines": 173}}[language][task]
+            for task, _ in names
+        ]
+    )
+    short = np.rint((expected - rates.loc[names].to_numpy()) * n)
+    # a list without a single label is an answer there and none here
+    lacking = {name: int(k) for name, k in zip(names, short, strict=True) if k}
+    assert (
+        lacking
+        == {
+            ("en", "published"): {},
+            ("es", "published"): {("lines", "apertus_8b"): 1},
+            ("en", "published_first"): {("lines", "qwen3_32b"): 1, ("lines", "apertus_8b"): 1},
+            ("es", "published_first"): {("lines", "apertus_8b"): 1},
+        }[language, rule]
+    )
+
+
+@pytest.mark.shared
+def test_gold_labels_of_the_published_study_are_recognised(shared: Path, study: ItemStudy) -> None:
+    folder = shared / "data" / "multiturn"
+    items, lines = (pd.read_parquet(folder / f"{name}.parquet") for name in ("items", "lines"))
+    columns = {"joke_type": "gold_task1_raw", "line": "gold_purpose_raw"}
+    labels = labels_from_columns(items, study, columns, lines=lines)
+    assert labels["label_set"].eq("joke_type").sum() == 459
+    known = lines.dropna(subset="gold_purpose_raw").reset_index(drop=True)
+    ours = labels[labels["label_set"] != "joke_type"].reset_index(drop=True)
+    theirs = known["gold_purpose"].map(lambda name: name.replace(" ", "_").replace("-", "_"))
+    same = ours["label"] == theirs
+    assert sorted(ours.loc[~same.to_numpy(dtype=bool), "label"].unique()) == ["", "Punchiline", "Witty"]
+    assert theirs[~same.to_numpy(dtype=bool)].eq("NA").all()
+
+
+def beside_the_first_object(study: ItemStudy, folder: Path, language: str) -> dict[str, dict[str, int]]:
+    """Completions of all runs by prompt, and by how lenient compares with the first object that decodes."""
+    paths = folder / f"completions_{language}.parquet", folder / "items.parquet"
+    rules = ("lenient", "published_first")
+    tables = [read_completions(paths[0], study, rule, paths[1]).judgments for rule in rules]
+    found: dict[str, dict[str, int]] = {}
+    for prompt in study.prompts:
+        spec = response_spec(prompt.response or study.response)
+        names, labels = label_names(spec.labels), {label.id: label.label for label in spec.labels}
+
+        def known(value: str, names: Names = names, labels: dict[str, str] = labels) -> str | None:
+            name = names.bare(value)
+            return joke_type(labels[name]) if name else value if value in TAKEN_TOGETHER else None
+
+        lenient, first = (
+            table[table["prompt_id"] == prompt.id]
+            .dropna(subset="value")
+            .groupby("request_key")["value"]
+            .agg(lambda part: tuple(filter(None, map(known, part))))
+            .loc[lambda read: read.map(len) > 0]
+            .to_dict()
+            for table in tables
+        )
+        cases = Counter(
+            "only lenient"
+            if key not in first
+            else "only first"
+            if key not in lenient
+            else "same"
+            if lenient[key] == first[key]
+            else "other"
+            for key in {*lenient, *first}
+        )
+        found[prompt.id] = dict(cases)
+    return found
+
+
+@pytest.mark.shared
+@pytest.mark.long
+def test_lenient_reads_what_the_first_object_says_and_more(shared: Path, study: ItemStudy) -> None:
+    folder = shared / "data" / "multiturn"
+    assert beside_the_first_object(study, folder, "en") == {
+        "joke": {"same": 5349, "only lenient": 165, "only first": 3},
+        "lines": {"same": 2905, "only lenient": 433, "other": 9},
+    }
+    assert beside_the_first_object(study, folder, "es") == {
+        "joke": {"same": 3049, "only lenient": 142, "only first": 1, "other": 1},
+        "lines": {"same": 2197, "only lenient": 125, "only first": 1, "other": 1},
+    }
+
+
+@pytest.mark.shared
+@pytest.mark.long
+def test_strict_reads_what_is_json_and_nothing_else(shared: Path, study: ItemStudy) -> None:
+    folder = shared / "data" / "multiturn"
+    shares = {}
+    for language in ("en", "es"):
+        paths = folder / f"completions_{language}.parquet", folder / "items.parquet"
+        rates = [read_rates(read_completions(paths[0], study, rule, paths[1]).judgments) for rule in RULES]
+        assert (rates[0] <= rates[1]).all()
+        shares[language] = rates[0].round(3).loc["joke"].to_dict()
+    # what stands before the object ("assistant") makes all of this model's answers fail
+    assert shares["en"]["olmo3_1_32b"] == shares["es"]["olmo3_1_32b"] == 0
+    assert (shares["en"]["falcon3_10b"], shares["es"]["falcon3_10b"]) == (0.203, 0.376)

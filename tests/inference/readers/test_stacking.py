@@ -1,0 +1,121 @@
+"""Several choices tables as one: what is stacked, what is refused, and what is noted."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from conjury.inference.errors import InputError
+from conjury.inference.readers.prepare import is_simulated, judges_by_origin
+from conjury.inference.readers.stacking import stack_choices
+from conjury.inference.simulation import simulate
+from conjury.inference.study import Study, load_study
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return load_study("moderation")
+
+
+@pytest.fixture(scope="module")
+def drawn(study: Study) -> pd.DataFrame:
+    """Forty pairs that a model judged."""
+    return simulate(study, 1, judges=["gpt4o"], prompts=["baseline"], pairs=40, truth=False).choices
+
+
+@pytest.fixture
+def files(drawn: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The choices of that model, and answers of another one to the first ten pairs."""
+    second = drawn.head(20).drop(columns=["origin", "panel"])
+    own = pd.array(["own"] * 20, dtype="string")
+    return {"a/choices.parquet": drawn, "b/choices.parquet": second.assign(judge_id=own, probability=0.5)}
+
+
+def test_tables_are_stacked_with_the_types_and_levels_of_the_study(study, files) -> None:
+    first, second = files.values()
+    both = stack_choices(study, files)
+    assert both.index.equals(pd.RangeIndex(100))
+    for column in ("slur", "identity", "status", "position", "judge_kind"):
+        assert both[column].dtype == first[column].dtype, column
+    assert both["pair_id"].dtype == first["pair_id"].dtype
+    pd.testing.assert_series_equal(both["chosen"].tail(20), second["chosen"], check_index=False)
+    assert both["probability"].notna().sum() == 20
+    assert is_simulated(both).sum() == 80
+    assert judges_by_origin(both) == (["gpt4o"], ["own"])
+
+
+def test_a_single_table_stays_as_it_is(study, drawn) -> None:
+    assert stack_choices(study, {"a.parquet": drawn}) is drawn
+
+
+def test_notes_say_which_rows_are_from_which_file(study, files) -> None:
+    files["b/choices.parquet"].attrs["notes"] = ["choices.parquet: a column was read as text."]
+    assert stack_choices(study, files).attrs["notes"] == [
+        "a/choices.parquet: 80 rows, of gpt4o.",
+        "b/choices.parquet: 20 rows, of own.",
+        "b/choices.parquet: a column was read as text.",
+    ]
+    named = {"one.csv": files["a/choices.parquet"], "two.csv": files["b/choices.parquet"]}
+    assert stack_choices(study, named).attrs["notes"][0] == "one.csv: 80 rows, of gpt4o."
+
+
+def test_one_judge_with_one_pair_in_two_files_is_refused(study, files) -> None:
+    files["b/choices.parquet"] = files["a/choices.parquet"].tail(6)
+    told = (
+        "a/choices.parquet and b/choices.parquet both hold the choice of judge 'gpt4o' under prompt "
+        r"'baseline' in pair 'pair_000038' \(and 2 more\); leave one of the files out"
+    )
+    with pytest.raises(InputError, match=told):
+        stack_choices(study, files)
+
+
+def test_the_same_judge_under_another_prompt_is_no_repetition(study, files) -> None:
+    other = files["a/choices.parquet"].assign(prompt_id=pd.array(["context_free"] * 80, dtype="string"))
+    assert len(stack_choices(study, {"a.parquet": files["a/choices.parquet"], "b.parquet": other})) == 160
+
+
+@pytest.mark.parametrize("column", ["profile_id", "topic", "text"])
+def test_a_pair_with_other_profiles_in_another_file_is_refused(study, files, column) -> None:
+    changed = files["b/choices.parquet"].copy()
+    other = changed[column][changed[column] != changed[column].iloc[4]].iloc[0]
+    changed.loc[4, column] = other
+    files["b/choices.parquet"] = changed
+    told = (
+        rf"Position A of pair 'pair_000003' has {column} .+ in a/choices.parquet and {other} in "
+        "b/choices.parquet; a name must stand for one pair"
+    )
+    with pytest.raises(InputError, match=told):
+        stack_choices(study, files)
+
+
+def test_levels_in_contradicting_order_are_refused(study, files) -> None:
+    parties = (["left", "right"], ["right", "left"])
+    tables = {
+        file: table.assign(party=pd.Categorical(["left"] * len(table), categories=order))
+        for (file, table), order in zip(files.items(), parties, strict=True)
+    }
+    told = "'party' have the order right, left in b/choices.parquet and left, right in a/choices.parquet"
+    with pytest.raises(InputError, match=told):
+        stack_choices(study, tables)
+
+
+def test_levels_that_a_file_adds_stand_behind_the_others(study, files) -> None:
+    first, second = files.values()
+    tables = {
+        "a.parquet": first.assign(party=pd.Categorical(["left"] * 80, categories=["left", "right"])),
+        "b.parquet": second.assign(party=pd.Categorical(["green"] * 20, categories=["right", "green"])),
+    }
+    assert list(stack_choices(study, tables)["party"].cat.categories) == ["left", "right", "green"]
+    tables["b.parquet"] = second
+    assert stack_choices(study, tables)["party"].isna().sum() == 20
+
+
+def test_labels_without_an_order_take_that_of_the_other_file(study, files) -> None:
+    first, second = files.values()
+    ordered = first.assign(party=pd.Categorical(["left"] * 80, categories=["right", "left"]))
+    both = stack_choices(study, {"a.parquet": ordered, "b.parquet": second.assign(party="right")})
+    assert list(both["party"].cat.categories) == ["right", "left"]
+    with pytest.raises(
+        InputError, match=r"level order in a\.parquet, and b\.parquet holds 'green' beyond it"
+    ):
+        stack_choices(study, {"a.parquet": ordered, "b.parquet": second.assign(party="green")})

@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import os
+import struct
+import subprocess
+import sys
+import wave
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+pytest.importorskip("av", reason="needs PyAV (the extra media)")
+
+from fakes.clips import PITCH, number_in, write_clip, write_sound
+
+from conjury.inference.errors import InputError, MissingDependency
+from conjury.inference.requests import video
+from conjury.inference.requests.video import cut_frames, moments, read_clip, sound_track
+
+
+def size_of(jpeg: bytes) -> tuple[int, int]:
+    return Image.open(io.BytesIO(jpeg)).size
+
+
+@pytest.mark.parametrize("kind", [".mp4", ".mov", ".webm"])
+def test_frames_are_those_on_display_at_each_moment(tmp_path: Path, kind: str) -> None:
+    clip = read_clip(write_clip(tmp_path / f"clip{kind}", frames=40, rate=25))
+    assert clip.seconds == pytest.approx(1.6, abs=0.002)
+    frames = list(cut_frames(clip, rate=10, most=64, longest_side=96))
+    assert [frame.seconds for frame in frames] == pytest.approx(np.arange(16) / 10)
+    assert [number_in(frame.content) for frame in frames] == [int(2.5 * n) for n in range(16)]
+
+
+def test_a_clip_of_fewer_frames_shows_each_as_long_as_it_lasts(tmp_path: Path) -> None:
+    clip = read_clip(write_clip(tmp_path / "slow.mp4", frames=5, rate=5))
+    frames = cut_frames(clip, rate=10, most=64, longest_side=96)
+    assert [number_in(frame.content) for frame in frames] == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+
+
+def test_more_frames_than_the_cap_are_spread_over_the_whole_clip(tmp_path: Path) -> None:
+    clip = read_clip(write_clip(tmp_path / "clip.mp4", frames=48, rate=24))
+    frames = list(cut_frames(clip, rate=10, most=4, longest_side=96))
+    assert [frame.seconds for frame in frames] == pytest.approx([0, 0.5, 1, 1.5])
+    assert [number_in(frame.content) for frame in frames] == [0, 12, 24, 36]
+
+
+@pytest.mark.parametrize("seconds", [0.04, 0.1, 1.0, 6.4, 6.41, 62.0, 599.9])
+@pytest.mark.parametrize(("rate", "most"), [(10.0, 64), (0.5, 8), (60.0, 1)])
+def test_moments_lie_inside_the_clip_and_never_exceed_the_cap(seconds: float, rate: float, most: int) -> None:
+    found = moments(seconds, rate, most)
+    assert found[0] == 0.0
+    assert 1 <= len(found) <= most
+    assert found[-1] < seconds
+    steps = [b - a for a, b in itertools.pairwise(found)]
+    assert all(step >= 1 / rate - 1e-9 for step in steps)
+
+
+def test_frames_are_scaled_down_but_never_up(tmp_path: Path) -> None:
+    clip = read_clip(write_clip(tmp_path / "clip.mp4", frames=2, size=(320, 180)))
+    for longest, size in ((160, (160, 90)), (512, (320, 180)), (1, (1, 1))):
+        assert size_of(next(cut_frames(clip, 10, 64, longest)).content) == size
+
+
+def test_pixels_that_are_not_square_are_stretched(tmp_path: Path) -> None:
+    clip = read_clip(write_clip(tmp_path / "wide.mp4", frames=2, size=(96, 96), pixel=Fraction(2, 1)))
+    assert size_of(next(cut_frames(clip, 10, 64, 96)).content) == (96, 48)
+
+
+def test_clips_of_a_turned_telephone_stand_upright(tmp_path: Path) -> None:
+    path = write_clip(tmp_path / "turned.mp4", frames=2, size=(96, 64), bright_top=True)
+    content = bytearray(path.read_bytes())
+    matrix = content.index(b"tkhd") + 44
+    clockwise = (0, 1 << 16, 0, -1 << 16, 0, 0, 64 << 16, 0, 1 << 30)
+    content[matrix : matrix + 36] = struct.pack(">9i", *clockwise)
+    path.write_bytes(bytes(content))
+    shown = next(cut_frames(read_clip(path), 10, 64, 96)).content
+    assert size_of(shown) == (64, 96)
+    grey = np.asarray(Image.open(io.BytesIO(shown)).convert("L"))
+    assert grey[:, :24].max() < 20
+    assert grey[:, -24:].min() > 235
+
+
+@pytest.mark.parametrize("kind", [".mp4", ".webm"])
+def test_sound_becomes_a_track_of_16_khz(tmp_path: Path, kind: str) -> None:
+    clip = read_clip(write_clip(tmp_path / f"loud{kind}", sound=True))
+    track = sound_track(clip)
+    assert clip.sound
+    assert track is not None
+    with wave.open(io.BytesIO(track)) as held:
+        assert held.getparams()[:3] == (1, 2, 16_000)
+        heard = np.frombuffer(held.readframes(held.getnframes()), np.int16)
+    assert len(heard) / 16_000 == pytest.approx(2.0, abs=0.05)
+    middle = heard[8_000:24_000]
+    assert np.abs(np.fft.rfft(middle)).argmax() == pytest.approx(PITCH, abs=2)
+
+
+def test_a_silent_clip_has_no_track(tmp_path: Path) -> None:
+    clip = read_clip(write_clip(tmp_path / "silent.mp4"))
+    assert not clip.sound
+    assert sound_track(clip) is None
+
+
+def broken(path: Path, change: Callable[[bytearray], bytes]) -> Path:
+    path.write_bytes(change(bytearray(path.read_bytes())))
+    return path
+
+
+def scrambled(content: bytearray) -> bytes:
+    for place in range(600, len(content) - 2000, 3):
+        content[place] ^= 0x5A
+    return bytes(content)
+
+
+PLAYLIST = b"#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\n/etc/passwd\n#EXT-X-ENDLIST\n"
+BAD = {
+    "gone.mp4": (lambda path: path, "cannot be read"),
+    "text.mp4": (
+        lambda path: path.write_text("not a clip" * 99),
+        "no video that models take; save it as MP4",
+    ),
+    "list.mp4": (lambda path: path.write_bytes(PLAYLIST), "no video that models take"),
+    "empty.mp4": (lambda path: path.write_bytes(b""), "no video that models take"),
+    "other.mkv": (
+        lambda path: path.write_bytes(b"\x1aE\xdf\xa3\x42\x82\x88matroska"),
+        "no video that models",
+    ),
+    "head.mp4": (lambda path: path.write_bytes(b"\0\0\0\x18ftypmp42" + bytes(99)), "cannot be decoded"),
+    "sound.mp4": (write_sound, "has no pictures"),
+    "half.mp4": (
+        lambda path: broken(write_clip(path), lambda content: bytes(content[: len(content) // 2])),
+        "cannot be decoded",
+    ),
+    "half.webm": (
+        lambda path: broken(
+            write_clip(path, frames=100), lambda content: bytes(content[: len(content) // 3])
+        ),
+        r"breaks off after [\d.]+ of 4\.0 s",
+    ),
+    "noise.mp4": (lambda path: broken(write_clip(path), scrambled), "cannot be decoded"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_no_whole_clip_is_refused_in_one_sentence(tmp_path: Path, name: str) -> None:
+    make, told = BAD[name]
+    make(tmp_path / name)
+    with pytest.raises(InputError, match=told) as refused:
+        list(cut_frames(read_clip(tmp_path / name), 10, 64, 96))
+    assert str(refused.value).startswith(str(tmp_path / name))
+    assert "\n" not in str(refused.value)
+    assert str(refused.value).endswith(".")
+
+
+def test_clips_that_are_too_large_or_too_long_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_clip(tmp_path / "clip.mp4", frames=50)
+    monkeypatch.setattr(video, "LONGEST", 1.0)
+    with pytest.raises(InputError, match="lasts 2 s, more than 1; cut it shorter"):
+        read_clip(path)
+    monkeypatch.setattr(video, "PIXELS", 6000)
+    with pytest.raises(InputError, match="6,144 pixels, more than 6,000"):
+        read_clip(path)
+    os.truncate(path, video.LARGEST + 1)
+    with pytest.raises(InputError, match="500,000,001 bytes, more than 500,000,000"):
+        read_clip(path)
+
+
+def test_without_pyav_one_sentence_says_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_clip(tmp_path / "clip.mp4", frames=2)
+    monkeypatch.setitem(sys.modules, "av", None)
+    with pytest.raises(MissingDependency, match=r"pip install 'conjury\[media\]'"):
+        read_clip(path)
+
+
+MEASURE = """
+import json, re, sys, time
+from pathlib import Path
+import av
+from conjury.inference.requests.video import cut_frames, read_clip
+
+def peak():
+    return int(re.findall(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[0]) / 1024
+
+before, began = peak(), time.perf_counter()
+n = sum(1 for _ in cut_frames(read_clip(Path(sys.argv[1])), 10, 64, 512))
+print(json.dumps({"n": n, "seconds": time.perf_counter() - began, "peak": peak() - before}))
+"""
+
+
+@pytest.mark.long
+def test_a_minute_of_video_becomes_frames_in_seconds_and_in_flat_memory(tmp_path: Path) -> None:
+    if not Path("/proc/self/status").exists():
+        pytest.skip("peak memory is read from /proc")
+    found = {}
+    for seconds in (6, 60):
+        path = write_clip(tmp_path / f"{seconds}.mp4", frames=24 * seconds, rate=24, size=(960, 540))
+        told = subprocess.run(
+            [sys.executable, "-c", MEASURE, path], capture_output=True, text=True, check=True
+        )
+        found[seconds] = json.loads(told.stdout)
+    assert (found[6]["n"], found[60]["n"]) == (60, 64)
+    assert found[60]["seconds"] < 20  # some two on an idle machine
+    assert found[60]["peak"] < found[6]["peak"] + 10  # MB; one second of these pictures holds 18

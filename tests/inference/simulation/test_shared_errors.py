@@ -1,0 +1,170 @@
+"""Errors that simulated models share: as much as the truth table says, and nothing else changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.inference.errors import InputError
+from conjury.inference.simulation import read_rating_truth, simulate_ratings
+from conjury.inference.simulation.ratings import true_ratings
+from conjury.inference.simulation.ratings.draws import Cells, common_errors, consensus, means, model_values
+from conjury.inference.study import ItemStudy, load_any_study
+
+MODELS = ["gpt_4_1", "gemini_2_5_pro", "claude_sonnet_4"]
+SHARED = {"clarity": 0.5, "empathy": 0.3}  # of all models; of funniness each its own
+OF_FUNNINESS = {"gpt_4_1": 0.5, "gemini_2_5_pro": 0.3, "claude_sonnet_4": 0.35}
+REST = 0.4
+
+
+@pytest.fixture(scope="module")
+def study() -> ItemStudy:
+    found = load_any_study("oogiri")
+    assert isinstance(found, ItemStudy)
+    return found
+
+
+def table(study: ItemStudy, shared: dict[tuple[str, str], float]) -> pd.DataFrame:
+    """The truth table that ships, with errors shared by (model, dimension) in place of its own."""
+    held = pd.read_csv(study.folder / "truth.csv", dtype=str, keep_default_na=False)
+    rows = [(judge, "model", "model_shared", d, "", str(value)) for (judge, d), value in shared.items()]
+    kept = held[held["parameter"] != "model_shared"]
+    return pd.concat([kept, pd.DataFrame(rows, columns=held.columns)], ignore_index=True)
+
+
+def shares() -> dict[tuple[str, str], float]:
+    known = {(judge, d): value for judge in MODELS for d, value in {"": REST, **SHARED}.items()}
+    return known | {(judge, "funniness"): value for judge, value in OF_FUNNINESS.items()}
+
+
+@pytest.fixture(scope="module")
+def drawn(study: ItemStudy) -> tuple[pd.DataFrame, dict[str, np.ndarray], np.ndarray, Cells]:
+    """True values, latent values and quality of 24,000 items."""
+    truth = read_rating_truth(table(study, shares()), study)
+    n = np.arange(24_000)
+    cells = Cells(n % 8, n // 8 % 2, n // 8)
+    seeds = [np.random.default_rng(k) for k in range(5)]
+    quality, common = consensus(truth.panel, cells, seeds[0]), common_errors(truth, cells, seeds[1])
+    values = {
+        model.judge: model_values(model, truth, quality, cells, common, rng)
+        for model, rng in zip(truth.models, seeds[2:], strict=True)
+    }
+    told = true_ratings(study, truth, truth.judges, np.full((2, 8), 1 / 16))
+    errors = {
+        f"error {model.judge}": values[model.judge]
+        - means(model, cells)
+        - model.slope(truth.panel) * (quality - means(truth.panel, cells))
+        for model in truth.models
+    }
+    return told, values | errors, quality, cells
+
+
+def told_of(truth: pd.DataFrame, quantity: str, *keys: str) -> pd.Series[float]:
+    return truth[truth["quantity"] == quantity].set_index(list(keys))["value"].sort_index()
+
+
+def test_errors_of_models_correlate_as_the_truth_says(study: ItemStudy, drawn: tuple) -> None:  # type: ignore[type-arg]
+    told, values, quality, _ = drawn
+    expected = told_of(told, "error_correlation", "dimension", "judge", "other")
+    assert expected["clarity", "gpt_4_1", "gemini_2_5_pro"] == pytest.approx(0.5)
+    assert expected["relevance", "gpt_4_1", "claude_sonnet_4"] == pytest.approx(0.4)
+    assert expected["funniness", "gpt_4_1", "gemini_2_5_pro"] == pytest.approx(np.sqrt(0.5 * 0.3))
+    assert len(expected) == 6 * 3 * 2
+    own = told_of(told, "own_sd", "judge", "dimension")
+    for d, dimension in enumerate(study.scale_labels):
+        for (judge, other), value in expected[dimension].items():
+            one, two = values[f"error {judge}"][:, d], values[f"error {other}"][:, d]
+            assert np.corrcoef(one, two)[0, 1] == pytest.approx(value, abs=0.03)
+            assert one.std() == pytest.approx(own[judge, dimension], rel=0.03)
+            assert abs(np.corrcoef(one, quality[:, d])[0, 1]) < 0.03
+
+
+def test_a_model_s_own_errors_keep_their_correlations(study: ItemStudy, drawn: tuple) -> None:  # type: ignore[type-arg]
+    _, values, _, cells = drawn
+    for model in read_rating_truth(study.folder / "truth.csv", study).models:
+        error = values[f"error {model.judge}"]
+        assert np.corrcoef(error.T) == pytest.approx(model.correlation, abs=0.03)
+        first, second = error[cells.type == 0], error[cells.type == 1]  # of the same topics
+        for d in range(error.shape[1]):
+            found = np.corrcoef(first[:, d], second[:, d])[0, 1]
+            assert found == pytest.approx(model.topic_share, abs=0.06)
+
+
+def test_single_ratings_correlate_with_quality_as_the_truth_says(study: ItemStudy, drawn: tuple) -> None:  # type: ignore[type-arg]
+    told, values, quality, cells = drawn
+    rng = np.random.default_rng(9)
+    cell = cells.type * 2 + cells.modality
+
+    def within(column: np.ndarray) -> np.ndarray:
+        return column - pd.Series(column).groupby(cell).transform("mean").to_numpy()
+
+    overall, pooled, lasting = (
+        told_of(told, name, "judge", "dimension", "response_type")
+        for name in (
+            "latent_correlation_rating", "latent_correlation_rating_within", "latent_correlation"
+        )
+    )  # fmt: skip
+    assert len(overall) == len(pooled) == 4 * 6
+    halo = told_of(told, "halo_sd", "judge")["human"]
+    latent = {name: values[name] for name in MODELS} | {"human": quality}
+    for judge, value in latent.items():
+        spread = halo if judge == "human" else 0.0
+        noise = rng.logistic(size=value.shape) + spread * rng.standard_normal(value.shape)
+        for d, dimension in enumerate(study.scale_labels):
+            given, single = quality[:, d], value[:, d] + noise[:, d]
+            found = np.corrcoef(given, single)[0, 1]
+            assert found == pytest.approx(overall[judge, dimension, ""], abs=0.03)
+            found = np.corrcoef(within(given), within(single))[0, 1]
+            assert found == pytest.approx(pooled[judge, dimension, ""], abs=0.03)
+            if judge != "human":
+                found = np.corrcoef(given, value[:, d])[0, 1]
+                assert found == pytest.approx(lasting[judge, dimension, ""], abs=0.03)
+
+
+def test_what_models_share_moves_nothing_but_how_they_go_together(study: ItemStudy) -> None:
+    """Ratings of people stay as they are; no true value of a single judge changes."""
+    sizes = {"topics": 60, "people": 32}
+    none, much = (
+        simulate_ratings(study, 1, raters=table(study, {(judge, ""): value for judge in MODELS}), **sizes)
+        for value in (0.0, 0.6)
+    )
+    people = none.judgments["judge_kind"] == "human"
+    pd.testing.assert_frame_equal(none.judgments[people], much.judgments[people])
+    told = [made.truth[made.truth["quantity"] != "error_correlation"] for made in (none, much)]
+    pd.testing.assert_frame_equal(*told)
+
+    def together(made: pd.DataFrame) -> float:
+        """Mean correlation of two models' ratings within dimensions, less what people's means explain."""
+        rows = made[made["dimension"] == "funniness"].assign(value=lambda d: d["value"].astype(float))
+        wide = rows[rows["judge_kind"] == "model"].pivot(index="item_id", columns="judge_id", values="value")
+        mean = rows[rows["judge_kind"] == "human"].groupby("item_id")["value"].mean().loc[wide.index]
+        rest = wide.apply(lambda v: v - np.polyval(np.polyfit(mean, v, 1), mean))
+        return float(rest.corr().to_numpy()[np.triu_indices(3, 1)].mean())
+
+    assert together(much.judgments) > together(none.judgments) + 0.15
+
+
+def test_models_that_ship_share_errors_and_asking_one_leaves_the_others(study: ItemStudy) -> None:
+    truth = read_rating_truth(study.folder / "truth.csv", study)
+    assert [model.model_shared.tolist() for model in truth.models] == [[0.4] * 6] * 3
+    assert not truth.panel.model_shared.any()
+    both = simulate_ratings(study, 2, topics=6, judges=MODELS[:2]).judgments
+    one = simulate_ratings(study, 2, topics=6, judges=MODELS[1:2]).judgments
+    again = both[both["judge_id"] == MODELS[1]].reset_index(drop=True)
+    pd.testing.assert_frame_equal(again, one)
+
+
+@pytest.mark.parametrize(
+    ("shared", "told"),
+    [
+        ({("claude_sonnet_4", ""): 0.9}, "claude_sonnet_4 cannot share so much of its errors"),
+        ({("gpt_4_1", "clarity"): 1.0}, "'1.0'; give a number from 0 to 0.99"),
+        ({("human", ""): 0.2}, "human is a human in an earlier row"),
+    ],
+)
+def test_shares_that_cannot_be_are_refused(
+    study: ItemStudy, shared: dict[tuple[str, str], float], told: str
+) -> None:
+    with pytest.raises(InputError, match=told):
+        read_rating_truth(table(study, shared), study)

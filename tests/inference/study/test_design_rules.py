@@ -1,0 +1,383 @@
+"""Restrictions leave combinations out of everything that follows from a design, and nothing else."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conjury.analysis.conjoint import amce, pamce, power
+from conjury.analysis.diagnostics.attribute_independence import attribute_independence
+from conjury.analysis.diagnostics.design_card import design_card
+from conjury.analysis.diagnostics.design_probabilities import design_probabilities
+from conjury.analysis.diagnostics.impossible_profiles import EXCLUDED, impossible_profiles
+from conjury.analysis.diagnostics.judged import split
+from conjury.analysis.diagnostics.randomness import how_drawn
+from conjury.inference.collecting.runs import RunFolder
+from conjury.inference.design.drawn import draw_design
+from conjury.inference.design.profiles import (
+    attribute_cells,
+    draw_panel,
+    enumerate_profiles,
+    level_probabilities,
+)
+from conjury.inference.errors import InputError
+from conjury.inference.simulation import simulate
+from conjury.inference.simulation.conjoint.judges import RaterModel
+from conjury.inference.simulation.conjoint.probabilities import cell_choice, choice_at_hand
+from conjury.inference.simulation.conjoint.truth import level_effects, true_values
+from conjury.inference.study import Study, load_study
+from conjury.inference.study.parts import Combination, Design
+from conjury.inference.study.restrictions import advice, chance, count_cells, joint_shares, removed, tied
+
+NEVER = {"school": ["degree"], "job": ["cook", "clerk"]}
+TRUTH = """judge,judge_kind,prompt_id,parameter,feature,level,value
+judge,model,plain,part_worth,job,doctor,1.0
+judge,model,plain,part_worth,school,degree,0.5
+judge,model,plain,stimulus_sd,photo,,0.7
+people,human,,part_worth,job,clerk,-0.5
+"""
+Make = Callable[..., Study]
+
+
+def content(**design: Any) -> dict[str, Any]:
+    """Return a study of applicants; ``design`` adds fields to its design."""
+    levels = {
+        "school": {"none": 0.5, "college": 0.3, "degree": 0.2},
+        "job": {"cook": None, "clerk": None, "doctor": None},
+        "tone": {"calm": None, "loud": None},
+    }
+    return {
+        "name": "applicants",
+        "title": "Applicants",
+        "kind": "conjoint",
+        "question": "Which one?",
+        "attributes": [
+            {
+                "id": name,
+                "label": name.title(),
+                "levels": [
+                    {"id": level, "label": level.title(), **({"probability": share} if share else {})}
+                    for level, share in shares.items()
+                ],
+            }
+            for name, shares in levels.items()
+        ],
+        "derived": [
+            {
+                "id": "learned",
+                "label": "Learned",
+                "source": "school",
+                "levels": [
+                    {"id": "no", "label": "No", "covers": ["none"]},
+                    {"id": "some", "label": "Some", "covers": ["college", "degree"]},
+                ],
+            }
+        ],
+        "stimuli": [{"id": "photo", "label": "Photo", "attribute": "tone", "count": 3}],
+        "design": {"pairs": 40, "respondents": 30, "tasks": 4, **design},
+        "prompts": [{"id": "plain", "label": "Plain"}],
+        "judges": [
+            {"id": "judge", "label": "Judge", "kind": "model"},
+            {"id": "people", "label": "People", "kind": "human"},
+        ],
+        "analyses": [
+            {"name": "amce", "verb": "amce", "title": "Effects", "formula": "chosen ~ school + job + tone"}
+        ],
+    }
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """Write a study file with some restrictions and read it."""
+
+    def made(*restrictions: dict[str, list[str]], **changes: Any) -> Study:
+        told = content(restrictions=[{"levels": levels} for levels in restrictions]) | changes
+        (tmp_path / "study.yaml").write_text(yaml.safe_dump(told, sort_keys=False), encoding="utf-8")
+        (tmp_path / "truth.csv").write_text(TRUTH, encoding="utf-8")
+        return load_study(tmp_path)
+
+    return made
+
+
+def forbidden(table: pd.DataFrame) -> pd.Series[bool]:
+    return (table["school"] == "degree") & table["job"].isin(["cook", "clerk"])
+
+
+def test_what_is_left_has_the_probabilities_of_draws_that_are_repeated_where_forbidden(make: Make) -> None:
+    study = make(NEVER)
+    shares = {"none": 0.5, "college": 0.3, "degree": 0.2}
+    drawn = {(s, j): p / 3 for (s, p), j in product(shares.items(), ("cook", "clerk", "doctor"))}
+    left = {key: p for key, p in drawn.items() if key not in {("degree", "cook"), ("degree", "clerk")}}
+    total = sum(left.values())
+    cells = attribute_cells(study)
+    found = cells.groupby(["school", "job"], observed=True)["probability"].sum()
+    assert found.to_dict() == pytest.approx({key: p / total for key, p in left.items()})
+    shown = level_probabilities(study).set_index(["feature", "level"])["probability"]
+    assert shown["school", "degree"] == pytest.approx(0.2 / 3 / total)
+    assert shown["job", "doctor"] == pytest.approx(1 / 3 / total)
+    assert shown["learned", "some"] == pytest.approx((0.3 + 0.2 / 3) / total)
+    assert shown["tone"].tolist() == [0.5, 0.5]
+    assert count_cells(study) == (14, 18)
+    assert removed(study, study.design.restrictions[0]) == (4, pytest.approx(1 - total))
+    assert chance(study, Combination(levels=NEVER)) == 0
+
+
+def test_rejected_draws_come_to_the_same_shares(make: Make) -> None:
+    rng, n = np.random.default_rng(4), 200_000
+    school = rng.choice(["none", "college", "degree"], n, p=[0.5, 0.3, 0.2])
+    job = rng.choice(["cook", "clerk", "doctor"], n)
+    table = pd.DataFrame({"school": school, "job": job})
+    kept = table[~forbidden(table)]
+    joint = joint_shares(make(NEVER), ["job", "school"])
+    found = pd.crosstab(kept["job"], kept["school"], normalize=True)
+    found = found.loc[["cook", "clerk", "doctor"], ["none", "college", "degree"]]
+    np.testing.assert_allclose(joint, found, atol=4 * np.sqrt(0.25 / len(kept)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    named=st.lists(
+        st.dictionaries(
+            st.sampled_from(["school", "job", "tone", "learned"]),
+            st.integers(0, 1).map(lambda k: [k]),
+            min_size=2,
+        ),
+        max_size=3,
+    )
+)
+def test_shares_of_levels_are_sums_over_the_cells_that_are_left(named: list[dict[str, list[int]]]) -> None:
+    study = Study.model_validate(content())
+    rules = [
+        Combination(levels={name: [study.levels(name)[k] for k in codes] for name, codes in part.items()})
+        for part in named
+    ]
+    free = attribute_cells(study)
+    gone = np.zeros(len(free), dtype=bool)
+    for rule in rules:
+        gone |= np.logical_and.reduce([free[name].isin(levels) for name, levels in rule.levels.items()])
+    design = Design(pairs=1, respondents=1, tasks=1, restrictions=rules)
+    restricted = study.model_copy(update={"design": design})
+    if gone.all():
+        return
+    left = free[~gone].assign(probability=lambda cells: cells["probability"] / cells["probability"].sum())
+    cells = attribute_cells(restricted)
+    pd.testing.assert_frame_equal(cells, left.reset_index(drop=True))
+    for (feature, level), share in (
+        level_probabilities(restricted).set_index(["feature", "level"])["probability"].items()  # type: ignore[misc]
+    ):
+        assert share == pytest.approx(left.loc[left[feature] == level, "probability"].sum())
+    assert count_cells(restricted) == (len(left), len(free))
+    for rule in rules:
+        assert chance(restricted, rule) == pytest.approx(0)
+
+
+def test_profiles_keep_their_numbers(make: Make) -> None:
+    free, left = enumerate_profiles(make()), enumerate_profiles(make(NEVER))
+    assert len(left) == len(free) - int(forbidden(free).sum()) == 14 * 3
+    same = free[~forbidden(free)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(left.drop(columns="probability"), same.drop(columns="probability"))
+    assert left["probability"].sum() == pytest.approx(1)
+
+
+def test_no_draw_shows_what_is_forbidden(make: Make) -> None:
+    study = make(NEVER)
+    profiles = enumerate_profiles(study)
+    rows = draw_panel(profiles["probability"].to_numpy(), 300, 5, np.random.default_rng(1))
+    assert not forbidden(profiles.iloc[rows.ravel()]).any()
+    design = draw_design(study, 100, 0.1, seed=2)
+    assert not forbidden(design.profiles).any()
+    assert set(design.tasks["profile_id"]) == set(design.profiles["profile_id"])
+    assert not forbidden(simulate(study, 1, truth=False).choices).any()
+
+
+def test_derived_attributes_stand_for_the_levels_that_imply_them(make: Make) -> None:
+    by_source = make({"school": ["college", "degree"], "job": ["cook"]})
+    pd.testing.assert_frame_equal(
+        attribute_cells(by_source), attribute_cells(make({"learned": ["some"], "job": ["cook"]}))
+    )
+    assert tied(by_source) == [("school", "job")]
+
+
+@pytest.mark.parametrize(
+    ("levels", "told"),
+    [
+        (
+            {"scool": ["degree"], "job": ["cook"]},
+            "restrictions: 'scool' is unknown here; did you mean 'school'?",
+        ),
+        (
+            {"school": ["degre"], "job": ["cook"]},
+            "restrictions, school: 'degre' is unknown here; did you mean",
+        ),
+        ({"photo": ["calm_00"], "job": ["cook"]}, "restrictions: 'photo' is unknown here"),
+        ({"school": ["degree"]}, "at least 2 entries belong here"),
+        ({"school": ["degree"], "job": []}, "at least 1 entries belong here"),
+        ({"school": ["degree"], "learned": ["some"]}, "are one attribute and what follows from it"),
+        (
+            {"school": ["none"], "learned": ["some"], "job": ["cook"]},
+            "what it names of school excludes itself",
+        ),
+        ({"school": ["none"], "job": ["cook", "clerk", "doctor"]}, "school = none never occurs; name fewer"),
+        (
+            {"school": ["none", "college", "degree"], "job": ["cook", "clerk", "doctor"]},
+            "no combination of levels is left",
+        ),
+    ],
+)
+@pytest.mark.parametrize("field", ["restrictions", "implausible"])
+def test_combinations_without_a_meaning_are_refused_by_line(
+    tmp_path: Path, levels: dict[str, list[str]], told: str, field: str
+) -> None:
+    possible = {"levels": {"tone": ["loud"], "job": ["clerk"]}, "because": "Clerks are calm."}
+    text = yaml.safe_dump(content(**{field: [possible, {"levels": levels}]}), sort_keys=False)
+    (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
+    if field == "implausible" and ("never occurs" in told or "no combination" in told):
+        assert load_study(tmp_path).design.implausible[1].levels == levels
+        return
+    with pytest.raises(InputError) as refused:
+        load_study(tmp_path)
+    assert told.replace("restrictions", field) in str(refused.value)
+    line = int(str(refused.value).split(":")[1])
+    lines = text.splitlines()
+    assert lines.index(f"  {field}:") + 1 < line <= lines.index("prompts:")
+
+
+def test_the_restriction_that_takes_the_last_of_a_level_is_named(tmp_path: Path) -> None:
+    both = [
+        {"levels": {"school": ["none"], "job": ["cook", "clerk"]}},
+        {"levels": {"school": ["none"], "job": ["doctor"]}},
+    ]
+    text = yaml.safe_dump(content(restrictions=both), sort_keys=False)
+    (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="school = none never occurs") as refused:
+        load_study(tmp_path)
+    assert text.splitlines()[int(str(refused.value).split(":")[1]) - 1].strip().startswith("- levels")
+    assert int(str(refused.value).split(":")[1]) > text.splitlines().index("  restrictions:") + 2
+
+
+def test_formulas_that_leave_a_tie_out_are_named(make: Make) -> None:
+    def told(formula: str, *more: dict[str, list[str]]) -> list[str]:
+        analyses = [{"name": "amce", "verb": "amce", "title": "Effects", "formula": f"chosen ~ {formula}"}]
+        return advice(make(NEVER, *more, analyses=analyses))
+
+    assert told("school + job + tone") == [
+        "Analysis amce: restrictions tie school with job, and effects without their interaction mix them; "
+        "write school * job in the formula."
+    ]
+    assert "learned * job" in told("learned + job")[0]
+    assert told("job * school + tone") == []
+    assert told("school + tone") == []
+    both = told("school + job + tone", {"job": ["doctor"], "tone": ["loud"]})
+    assert "make one attribute of their combinations" in both[0]
+    assert advice(make()) == []
+
+
+def test_true_effects_are_those_of_the_estimator(make: Make) -> None:
+    study = make(NEVER)
+    rater = RaterModel(
+        "judge", "model", "plain", part_worth={("job", "doctor"): 1.0, ("school", "degree"): 0.5}
+    )
+    cells = attribute_cells(study)
+    choice = cell_choice(study, cells, rater)
+    features = ["school", "job", "tone"]
+    data = cells.assign(chosen=choice.chosen, weight=choice.weight)
+    for joined in ([], [("school", "job")]):
+        formula = "chosen ~ tone + " + ("school * job" if joined else "school + job")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            estimated = amce(data, formula, weights="weight").frame
+        true = level_effects(cells, choice, features, joined)
+        for name in features:
+            rows = estimated[estimated["feature"] == name].set_index("level")["estimate"]
+            wanted = rows.reindex(study.levels(name)).to_numpy(dtype=float)
+            np.testing.assert_allclose(true[name], wanted, atol=1e-10)
+
+
+def test_true_values_of_restricted_studies_hold_for_the_stimuli_at_hand_too(make: Make) -> None:
+    joined = content()["analyses"][0] | {"formula": "chosen ~ school * job + tone"}
+    study = make(NEVER, analyses=[joined])
+    rater = RaterModel("judge", "model", "plain", {("job", "doctor"): 1.0}, stimulus_sd={("photo", ""): 0.7})
+    choice = choice_at_hand(study, rater, seed=3)
+    assert choice is not None
+    assert choice.weight.shape == (14,)
+    found = true_values(study, [rater], stimulus_seed=3).set_index(["feature", "level"])
+    assert found.loc[("job", "doctor"), "estimate"].item() == pytest.approx(
+        found.loc[("job", "doctor"), "estimate_at_hand"].item(), abs=0.1
+    )
+    assert found["estimate"].notna().all()
+
+
+def test_the_population_effect_takes_the_cells_as_the_design(make: Make) -> None:
+    study = make(NEVER)
+    cells = attribute_cells(study)
+    worth = (
+        0.3 + 0.1 * (cells["job"] == "doctor") + 0.2 * (cells["tone"] == "loud") * (cells["job"] == "doctor")
+    )
+    data = cells.assign(chosen=worth)
+    data = data.loc[np.repeat(data.index, np.rint(cells["probability"] * 1560).astype(int))]
+    doctors = {"job": {"doctor": 1.0}}
+    with pytest.warns(UserWarning, match="No standard error"):
+        found = pamce(data, "chosen ~ tone + job", doctors, opponent=False, design=cells).frame
+    assert found.set_index("level").loc["loud", "estimate"] == pytest.approx(0.2)
+
+
+def test_power_of_a_restricted_study_is_that_of_its_cells(make: Make) -> None:
+    study = make(NEVER)
+    by_study, by_cells = (power(design, amce=0.1, pairs=900) for design in (study, attribute_cells(study)))
+    pd.testing.assert_frame_equal(by_study.frame, by_cells.frame)
+    free = power(make(), amce=0.1, pairs=900).frame.set_index(["feature", "level"])["std_error"]
+    worse = by_study.frame.set_index(["feature", "level"])["std_error"] / free
+    assert worse["school", "degree"] > 1.5
+    assert worse["tone", "loud"] == pytest.approx(1)
+
+
+def test_diagnostics_know_the_restrictions(make: Make) -> None:
+    study = make(NEVER)
+    made = simulate(study, 2, judges=["people"], respondents=400, truth=False).choices
+    judged = split(study, made)
+    assert impossible_profiles(study, judged, 0.05).verdict == "pass"
+    assert EXCLUDED in set(impossible_profiles(study, judged, 0.05).table["rule"])
+    assert attribute_independence(study, judged, 0.05, 1).verdict == "pass"
+    assert design_probabilities(study, judged, 0.05, 1).verdict == "pass"
+    assert "restrictions exclude 4." in design_card(study, judged).finding
+    unaware = make()
+    assert attribute_independence(unaware, split(unaware, made), 0.05, 1).verdict == "fail"
+    free = simulate(unaware, 2, judges=["people"], respondents=400, truth=False).choices
+    study = make(NEVER)
+    assert impossible_profiles(study, split(study, free), 0.05).verdict == "fail"
+    assert design_probabilities(study, split(study, free), 0.05, 1).verdict == "fail"
+
+
+def test_diagnostics_recognise_draws_without_replacement_among_what_is_left(make: Make) -> None:
+    even = content()["attributes"]
+    for level in even[0]["levels"]:
+        del level["probability"]
+    study = make({"job": ["cook"], "tone": ["loud"]}, attributes=even)
+    design = draw_design(study, 40, 0, seed=1)
+    shown = design.tasks.merge(design.profiles, on="profile_id")
+    assert how_drawn(study, shown).population == 15 * 3
+
+
+def test_a_design_drawn_under_other_restrictions_is_refused(make: Make, tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    folder.draw(make(NEVER), None, None, None)
+    again = RunFolder(tmp_path / "run")
+    assert again.draw(make(NEVER), None, None, None).drawn["restrictions"] == [NEVER]
+    for changed in (make(), make({"school": ["degree"], "job": ["cook"]})):
+        with pytest.raises(InputError, match="other restrictions than the study file has now"):
+            RunFolder(tmp_path / "run").draw(changed, None, None, None)
+        with pytest.raises(InputError, match="other restrictions"):
+            RunFolder(tmp_path / "run").material(changed)
+    with pytest.raises(InputError, match=r"already \(pairs 40, swapped_share 0.0, seed 1\)"):
+        RunFolder(tmp_path / "run").draw(make(NEVER), 7, None, None)
+    assert "restrictions" not in RunFolder(tmp_path / "free").draw(make(), None, None, None).drawn

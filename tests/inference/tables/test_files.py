@@ -1,0 +1,430 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from conjury.inference.errors import InputError
+from conjury.inference.readers.choices import read_choices
+from conjury.inference.tables import read_table, write_table
+from conjury.inference.tables.levels import load_levels
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "tables"
+ATTRIBUTES = {"slur": ["generic", "None", "NA"], "curse": ["no_curse", "curse"]}
+ALIASES = {"model": "judge_id", "side": "position"}
+
+
+def frame() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "unordered": pd.Categorical(["b", "a", None], categories=["c", "b", "a"]),
+            "ordered": pd.Categorical(["b", "a", "b"], categories=["c", "b", "a"], ordered=True),
+            "numeric": pd.Categorical([1, 2, 1], categories=[3, 2, 1]),
+            "chosen": pd.array([1, None, 0], dtype="Int8"),
+            "text": pd.array(['ü, "quoted"\nline', None, "None"], dtype="string"),
+            "created": pd.to_datetime(["2026-01-31T12:00:00Z"] * 3, utc=True).as_unit("us"),
+            "cost": [0.1, float("nan"), 1 / 3],
+        }
+    )
+
+
+def refusal(path: Path, **options: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        read_table(path, **options)
+    message = str(caught.value)
+    assert str(path) in message
+    assert message.endswith(".")
+    assert "\n" not in message
+    return message
+
+
+# --- writing and reading back ---------------------------------------------------------------------
+
+
+def test_parquet_gives_back_the_same_table(tmp_path: Path) -> None:
+    write_table(frame(), tmp_path / "t.parquet")
+    pd.testing.assert_frame_equal(read_table(tmp_path / "t.parquet"), frame())
+
+
+def test_parquet_keeps_unused_levels_of_a_table_without_rows(tmp_path: Path) -> None:
+    write_table(frame().iloc[:0], tmp_path / "t.parquet")
+    back = read_table(tmp_path / "t.parquet")
+    assert back["unordered"].cat.categories.tolist() == ["c", "b", "a"]
+    assert back["numeric"].cat.categories.tolist() == [3, 2, 1]
+    assert back["ordered"].cat.ordered
+
+
+def test_levels_noted_in_a_parquet_do_not_erase_values_added_later(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    write_table(frame()[["numeric"]], path)
+    old = pq.read_table(path)
+    pq.write_table(pa.table({"numeric": [1, 9]}, schema=old.schema), path)
+    assert read_table(path)["numeric"].tolist() == [1, 9]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_csv_gives_back_the_same_table_with_a_levels_file(tmp_path: Path, name: str) -> None:
+    plain = frame().drop(columns=["ordered", "numeric", "created"])
+    write_table(plain, tmp_path / name)
+    (tmp_path / "t.levels.json").write_text(json.dumps({"unordered": ["c", "b", "a"]}))
+    back = read_table(tmp_path / name)
+    assert back["unordered"].cat.categories.tolist() == ["c", "b", "a"]
+    assert back["unordered"].fillna("c").tolist() == ["b", "a", "c"]
+    assert back["text"].tolist()[::2] == plain["text"].tolist()[::2]
+    assert back["cost"].tolist()[::2] == plain["cost"].tolist()[::2]
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.csv.gz"])
+def test_equal_tables_give_equal_bytes(tmp_path: Path, name: str) -> None:
+    write_table(frame(), tmp_path / "one" / name)
+    write_table(frame(), tmp_path / "two" / name)
+    assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    write_table(frame(), path)
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="a column has no plain type"):
+        write_table(pd.DataFrame({"mixed": [1, "one", object()]}), path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["t.parquet"]
+
+
+def test_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be written"):
+        write_table(frame(), tmp_path / "file" / "t.csv")
+
+
+# --- levels ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"city": ["b", "None"]},
+        {"factor_levels": {"city": ["b", "None"]}, "note": "…"},
+        {"columns": {"city": {"levels": ["b", "None"]}, "rent": {"levels": None}}},
+    ],
+)
+def test_three_shapes_of_levels_files_are_read(tmp_path: Path, content: dict[str, Any]) -> None:
+    path = tmp_path / "levels.json"
+    path.write_text(json.dumps(content))
+    assert load_levels(path) == {"city": ["b", "None"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("{", "not valid JSON"),
+        ("[1]", "is an object such as"),
+        ('{"city": "a"}', "levels of 'city' are not a list"),
+        ('{"city": ["a", "a"]}', "level 'a' of 'city' is listed twice"),
+    ],
+)
+def test_bad_levels_file_is_refused(tmp_path: Path, content: str, problem: str) -> None:
+    path = tmp_path / "levels.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match=problem):
+        load_levels(path)
+
+
+def test_missing_levels_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no such file"):
+        load_levels(tmp_path / "levels.json")
+
+
+def test_levels_called_none_or_na_survive_only_where_they_are_levels(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("job,visit,n\nNA,None,1\nNone,NA,NA\n,None,3\n")
+    back = read_table(path, levels={"job": ["None", "NA"]})
+    assert back["job"].astype("string").fillna("missing").tolist() == ["NA", "None", "missing"]
+    assert back["visit"].astype("string").fillna("missing").tolist() == ["None", "missing", "None"]
+    assert back["n"].isna().tolist() == [False, True, False]
+
+
+def test_levels_without_a_file_are_alphabetical_and_said_to_be(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("city,rent\nTurin,1\nLyon,2\n")
+    back = read_table(path)
+    assert back["city"].cat.categories.tolist() == ["Lyon", "Turin"]
+    assert "no level order is given for city; their levels are alphabetical" in back.attrs["notes"][0]
+
+
+def test_levels_apply_to_parquet_too(tmp_path: Path) -> None:
+    write_table(pd.DataFrame({"city": ["Turin", "Lyon"]}), tmp_path / "t.parquet")
+    back = read_table(tmp_path / "t.parquet", levels={"city": ["Turin", "Lyon"]})
+    assert back["city"].cat.categories.tolist() == ["Turin", "Lyon"]
+
+
+def test_value_outside_its_levels_is_named_by_row(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("city\nTurin\nTurn\n")
+    message = refusal(path, levels={"city": ["Turin", "Lyon"]})
+    assert "row 2 of column 'city' holds 'Turn'" in message
+    assert "(did you mean 'Turin'?); use one of: Turin, Lyon" in message
+
+
+def test_raw_answers_in_a_csv_keep_na_and_none(tmp_path: Path) -> None:
+    path = tmp_path / "responses.csv"
+    path.write_text(
+        "study,judge_id,judge_kind,item_id,sample,text,request_key,created\n"
+        "s,007,model,j1,0,NA,k1,2026-01-31\ns,007,model,j2,0,,k2,2026-01-31\n"
+    )
+    back = read_table(path, "responses")
+    assert back["text"].fillna("missing").tolist() == ["NA", "missing"]
+    assert back["judge_id"].tolist() == ["007", "007"]
+
+
+def test_table_named_in_reading_is_validated(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("item_id,label_set\nj1,gold\n")
+    assert "column 'label' is missing" in refusal(path, table="labels")
+
+
+# --- files that are not what they should be -------------------------------------------------------
+
+
+def test_missing_file_is_refused_with_the_closest_name(tmp_path: Path) -> None:
+    (tmp_path / "choices.csv").write_text("a\n1\n")
+    assert "no such file (did you mean 'choices.csv'?)" in refusal(tmp_path / "choises.csv")
+
+
+def test_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").mkdir()
+    assert "this is a folder" in refusal(tmp_path / "t.parquet")
+
+
+def test_other_ending_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.xlsx").write_bytes(b"PK")
+    assert "end in .parquet, .csv, .csv.gz" in refusal(tmp_path / "t.xlsx")
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.csv.gz"])
+def test_empty_file_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
+    assert "the file is empty" in refusal(tmp_path / name)
+
+
+@pytest.mark.parametrize("keep", [4, 9, 100, -1, -8, -200])
+def test_truncated_parquet_is_refused(tmp_path: Path, keep: int) -> None:
+    path = tmp_path / "t.parquet"
+    write_table(frame(), path)
+    path.write_bytes(path.read_bytes()[:keep])
+    assert "cut off" in refusal(path)
+
+
+def test_csv_named_parquet_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").write_text("a,b\n1,2\n")
+    assert "not a Parquet file" in refusal(tmp_path / "t.parquet")
+
+
+def test_parquet_named_csv_is_refused(tmp_path: Path) -> None:
+    write_table(frame(), tmp_path / "t.parquet")
+    (tmp_path / "t.parquet").rename(tmp_path / "t.csv")
+    assert "not a CSV file" in refusal(tmp_path / "t.csv")
+
+
+def test_footer_that_claims_three_gigabytes_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    write_table(frame(), path)
+    content = path.read_bytes()
+    path.write_bytes(content[:-8] + (3 * 2**30).to_bytes(4, "little") + b"PAR1")
+    assert "footer claims 3,221,225,472 bytes" in refusal(path)
+
+
+def test_damaged_footer_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    write_table(frame(), path)
+    content = path.read_bytes()
+    path.write_bytes(content[:-60] + b"\xff" * 40 + content[-20:])
+    assert "Parquet file is damaged" in refusal(path)
+
+
+def test_damaged_data_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    write_table(frame(), path)
+    content = bytearray(path.read_bytes())
+    content[4:200] = b"\xff" * 196
+    path.write_bytes(content)
+    assert "Parquet file is damaged" in refusal(path)
+
+
+def varint(number: int) -> bytes:
+    """Encode a count as the compact Thrift protocol of the footer does."""
+    number *= 2
+    parts = []
+    while number > 127:
+        parts.append(number % 128 + 128)
+        number //= 128
+    return bytes([*parts, number])
+
+
+@pytest.mark.parametrize("claimed", [3 * 2**30, 2**40])
+def test_billions_of_rows_in_a_small_file_are_refused(tmp_path: Path, claimed: int) -> None:
+    path = tmp_path / "t.parquet"
+    write_table(pd.DataFrame({"a": [7] * 12_345}), path)
+    content = path.read_bytes()
+    start = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    footer = content[start:-8].replace(varint(12_345), varint(claimed))
+    path.write_bytes(content[:start] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    assert pq.read_metadata(path).num_rows == claimed
+    assert f"claims {claimed:,} rows" in refusal(path)
+
+
+def test_many_rows_of_one_value_are_no_forgery(tmp_path: Path) -> None:
+    write_table(pd.DataFrame({"a": [7] * 2_000_000}), tmp_path / "t.parquet")
+    assert len(read_table(tmp_path / "t.parquet")) == 2_000_000
+
+
+def test_damaged_gzip_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv.gz"
+    path.write_text("a,b\n1,2\n")
+    assert "gzip file is damaged" in refusal(path)
+    path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 5000)[:-12])
+    assert "gzip file is damaged" in refusal(path)
+
+
+def test_semicolons_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a;b\n1;2\n")
+    assert "not separated by commas" in refusal(tmp_path / "t.csv")
+
+
+def test_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes("stadt\nKöln\n".encode("latin-1"))
+    assert "not UTF-8" in refusal(tmp_path / "t.csv")
+
+
+def test_byte_order_mark_is_no_part_of_the_first_name(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes("stadt\nKöln\n".encode("utf-8-sig"))
+    assert read_table(tmp_path / "t.csv")["stadt"].tolist() == ["Köln"]
+
+
+def test_line_with_too_many_cells_is_named(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n1,2,3\n")
+    assert "line 3" in refusal(tmp_path / "t.csv")
+
+
+def test_rows_longer_than_the_header_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2,3\n4,5,6\n")
+    assert "more cells than the header" in refusal(tmp_path / "t.csv")
+
+
+def test_blank_lines_alone_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("\n\n")
+    assert "the file has no header" in refusal(tmp_path / "t.csv")
+
+
+def test_name_that_occurs_twice_in_the_header_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b,a\n1,2,3\n")
+    assert "column 'a' occurs twice" in refusal(tmp_path / "t.csv")
+
+
+# --- choices --------------------------------------------------------------------------------------
+
+
+def edited(tmp_path: Path, old: str, new: str) -> Path:
+    text = (FIXTURES / "choices.csv").read_text()
+    assert old in text
+    path = tmp_path / "choices.csv"
+    path.write_text(text.replace(old, new, 1))
+    return path
+
+
+def choices_refusal(path: Path, **options: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        read_choices(path, **{"attributes": ATTRIBUTES, "aliases": ALIASES, **options})
+    assert str(path) in str(caught.value)
+    return str(caught.value)
+
+
+def test_choices_are_filled_in_and_put_into_study_order() -> None:
+    choices = read_choices(FIXTURES / "choices.csv", ATTRIBUTES, aliases=ALIASES)
+    assert choices["slur"].cat.categories.tolist() == ATTRIBUTES["slur"]
+    assert choices["slur"].tolist() == ["NA", "None", "generic", "NA", "NA", "None"]
+    assert choices["judge_id"].tolist() == ["m1"] * 4 + ["m2"] * 2
+    assert choices["status"].tolist() == ["ok", "ok", "missing", "missing", "ok", "ok"]
+    assert choices["repeat"].tolist() == [False] * 6
+    assert choices["prompt_id"].isna().all()
+    assert choices.columns.tolist()[:2] == ["judge_id", "judge_kind"]
+    assert choices.columns.tolist()[-3:] == ["slur", "curse", "mood"]
+    assert any("no judge_kind" in note for note in choices.attrs["notes"])
+
+
+def test_choices_survive_parquet_unchanged(tmp_path: Path) -> None:
+    choices = read_choices(FIXTURES / "choices.csv", ATTRIBUTES, aliases=ALIASES)
+    write_table(choices, tmp_path / "choices.parquet")
+    pd.testing.assert_frame_equal(read_choices(tmp_path / "choices.parquet", ATTRIBUTES), choices)
+
+
+def test_judges_who_number_their_tasks_are_human(tmp_path: Path) -> None:
+    path = tmp_path / "choices.csv"
+    path.write_text("pair_id,position,chosen,curse,task\n1,A,1,curse,1\n1,B,0,no_curse,1\n")
+    choices = read_choices(path, {"curse": ATTRIBUTES["curse"]})
+    assert choices["judge_kind"].tolist() == ["human", "human"]
+    assert choices["judge_id"].tolist() == ["judge", "judge"]
+
+
+def test_study_order_goes_before_the_levels_file_and_further_levels_come_from_it(tmp_path: Path) -> None:
+    path = edited(tmp_path, "mood", "mood")
+    levels = {"curse": ["curse", "no_curse"], "mood": ["calm", "angry"]}
+    (tmp_path / "choices.levels.json").write_text(json.dumps(levels))
+    choices = read_choices(path, ATTRIBUTES, aliases=ALIASES)
+    assert choices["curse"].cat.categories.tolist() == ["no_curse", "curse"]
+    assert choices["mood"].cat.categories.tolist() == ["calm", "angry"]
+
+
+def test_attribute_under_an_alias_gets_the_study_order(tmp_path: Path) -> None:
+    path = edited(tmp_path, "slur", "insult")
+    choices = read_choices(path, ATTRIBUTES, aliases={**ALIASES, "insult": "slur"})
+    assert choices["slur"].cat.categories.tolist() == ATTRIBUTES["slur"]
+
+
+def test_attribute_in_wrong_level_order_in_a_parquet_is_reordered(tmp_path: Path) -> None:
+    choices = read_choices(FIXTURES / "choices.csv", ATTRIBUTES, aliases=ALIASES)
+    choices["curse"] = pd.Categorical(choices["curse"], categories=["curse", "no_curse"], ordered=True)
+    write_table(choices, tmp_path / "choices.parquet")
+    back = read_choices(tmp_path / "choices.parquet", ATTRIBUTES)
+    assert back["curse"].cat.categories.tolist() == ["no_curse", "curse"]
+    assert not back["curse"].cat.ordered
+
+
+def test_level_outside_the_study_is_named_with_row_and_allowed_levels(tmp_path: Path) -> None:
+    message = choices_refusal(edited(tmp_path, "1,NA,curse", "1,racist,curse"))
+    assert "row 1 of column 'slur' holds 'racist'" in message
+    assert "use one of: generic, None, NA" in message
+
+
+def test_missing_attribute_is_named_with_the_closest_column(tmp_path: Path) -> None:
+    assert "column 'slur' is missing (did you mean 'slurs'?)" in choices_refusal(
+        edited(tmp_path, "slur", "slurs")
+    )
+
+
+def test_text_among_the_choices_is_named_by_row(tmp_path: Path) -> None:
+    message = choices_refusal(edited(tmp_path, "m1,1,B,0", "m1,1,B,no"))
+    assert "row 2 of column 'chosen' holds 'no'" in message
+    assert "write 1 for the chosen profile" in message
+
+
+def test_alias_without_its_column_is_refused() -> None:
+    message = choices_refusal(FIXTURES / "choices.csv", aliases={**ALIASES, "moode": "user"})
+    assert "column 'moode', to be used as 'user', is missing (did you mean 'mood'?)" in message
+
+
+def test_alias_onto_a_column_that_is_there_is_refused() -> None:
+    message = choices_refusal(FIXTURES / "choices.csv", aliases={**ALIASES, "mood": "pair_id"})
+    assert "would both be 'pair_id'" in message
+
+
+def test_choices_without_rows_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "choices.csv"
+    path.write_text("pair_id,position,chosen,slur,curse\n")
+    assert "the table has no rows" in choices_refusal(path, aliases={})

@@ -1,0 +1,112 @@
+"""Limits on what is read: what lies within them is read as before, what lies beyond is refused by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conjury.cli import main as command
+from conjury.inference.errors import InputError
+from conjury.inference.parsing import read_completion
+from conjury.inference.parsing.objects import decode_whole
+from conjury.inference.requests.templates import Templates
+from conjury.inference.simulation import simulate
+from conjury.inference.study import Study, load_study
+from conjury.inference.study.yaml import read_marked_yaml
+from conjury.inference.tables.bounded import DEPTH, DIGITS, TRUE_CELLS, exhausted, parse_json, reading
+
+
+def test_json_at_the_limits_is_read_and_beyond_refused() -> None:
+    assert parse_json("[" * DEPTH + "]" * DEPTH) is not None
+    assert parse_json("9" * DIGITS) == int("9" * DIGITS)
+    with pytest.raises(ValueError, match="nested more than 100 levels"):
+        parse_json("[" * (DEPTH + 1) + "]" * (DEPTH + 1))
+    with pytest.raises(ValueError, match="41 digits"):
+        parse_json("9" * (DIGITS + 1))
+
+
+def test_halves_of_surrogate_pairs_are_replaced_and_whole_pairs_kept() -> None:
+    assert parse_json('{"a\\ud800": ["\\udfff", "\\ud83d\\ude00"]}') == {"a\ufffd": ["\ufffd", "\U0001f600"]}
+    body = {"choices": [{"message": {"content": "B\ud800"}}]}
+    assert read_completion(body).text.encode() == "B\ufffd".encode()
+    assert decode_whole('{"reasoning": "\\ud800", "labels": ["\\udc00"]}') == {
+        "reasoning": "\ufffd",
+        "labels": ["\ufffd"],
+    }
+
+
+def test_aliases_that_do_not_multiply_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("a: &a {x: 1}\nb: *a\nc: {<<: *a, y: 2}\n")
+    assert read_marked_yaml(path).content == {"a": {"x": 1}, "b": {"x": 1}, "c": {"x": 1, "y": 2}}
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("{% for n in range(300) %}{{ n if n > 297 }}{% endfor %}", "298299"),
+        ("{{ x ~ '-' ~ 3 }} {{ 'ab' * 2 }} {{ '%s %d' % (x, 9) }}", "hé-3 abab hé 9"),
+        ("{{ '{:>3}'.format(1) }}.{{ '{}'.format(x) }}", "1.hé"),
+        ("{% macro twice(a) %}{{ a }}{{ a }}{% endmacro %}{{ twice(x) }}{{ x|replace('h', 'H') }}", "héhéHé"),
+        ("{% for k, v in {'a': 1}.items() %}{{ loop.index }}{{ k }}{{ v }}{% else %}none{% endfor %}", "1a1"),
+        ("{{ '{:,}'.format(50000) }} {{ '%d'|format(20250101) }} {{ y|default(20000) }}",
+         "50,000 20250101 20000"),
+        ("{{ 'Total: 1000000 for {}'.format(x) }} {{ (x * 4000)|replace('z', x * 3000)|length }}",
+         "Total: 1000000 for hé 8000"),
+        ("{% for a in [] %}{{ a }}{% else %}none{% endfor %}", "none"),
+    ],
+)  # fmt: skip
+def test_templates_within_the_limits_are_filled_as_before(tmp_path: Path, template: str, text: str) -> None:
+    (tmp_path / "a.j2").write_text(template, encoding="utf-8")
+    assert Templates(tmp_path).render("a.j2", {"x": "hé"}) == text
+
+
+def test_what_a_file_exhausts_is_told_and_bugs_elsewhere_stay_visible(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (
+        pytest.raises(InputError, match="the file cannot be read, because it needs more memory"),
+        reading("a.csv"),
+    ):
+        raise MemoryError
+
+    def bug() -> None:
+        raise RecursionError("ours")
+
+    monkeypatch.setattr(command, "app", bug)
+    with pytest.raises(RecursionError, match="ours"):
+        command.main()
+    source = "def read(path):\n    raise OverflowError('theirs')\n"
+    reader: dict[str, object] = {"__name__": "conjury.inference.tables.files"}
+    exec(source, reader)
+    monkeypatch.setattr(command, "app", lambda: reader["read"](Path("b.csv")))  # type: ignore[operator]
+    with pytest.raises(SystemExit) as stopped:
+        command.main()
+    assert stopped.value.code == 2
+    assert "b.csv: the file cannot be read, because it holds a number" in capsys.readouterr().err
+    assert "nested too deeply" in str(exhausted("x", RecursionError()))
+
+
+def test_messages_are_printed_without_control_characters(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse() -> None:
+        raise InputError("a\x1b[31m\ud800b.")
+
+    monkeypatch.setattr(command, "app", refuse)
+    with pytest.raises(SystemExit):
+        command.main()
+    assert capsys.readouterr().err == "conjury: a\\x1b[31m\\ud800b.\n"
+
+
+def test_a_study_of_many_cells_is_simulated_without_true_values() -> None:
+    small = load_study("moderation")
+    assert simulate(small, 1, pairs=5, judges=["gpt4o"], prompts=["baseline"]).truth is not None
+    extra = [part.model_copy(update={"id": f"more{n}"}) for n in range(2) for part in small.attributes[:1]]
+    big: Study = small.model_copy(update={"attributes": [*small.attributes, *extra], "stimuli": []})
+    made = simulate(
+        big, 1, pairs=5, judges=["gpt4o"], prompts=["baseline"], raters=small.folder / "truth.csv"
+    )
+    assert len(made.profiles) > TRUE_CELLS
+    assert made.truth is None

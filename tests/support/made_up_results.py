@@ -1,0 +1,174 @@
+"""A small results folder with made-up numbers, in the shape that `conjury fit` writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from conjury.analysis.recovery.conjoint import recovery
+
+ATTRIBUTES = {
+    "slur": ["generic", "sexism", "racism", "none"],
+    "identity": ["anonymous", "black_male", "white_female"],
+    "curse": ["no_curse", "curse"],
+}
+GROUPS = {"identity": ATTRIBUTES["identity"], "topic": ["everyday", "sport"]}
+JUDGES = {"human": [""], "model_x": ["baseline", "context"]}
+LEVEL_WITH_MARKUP = "<script>document.title='taken'</script>"
+
+
+def amce_frame(judges: dict[str, list[str]] | None = None, seed: int = 3) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    rows = []
+    for judge, prompts in (judges or JUDGES).items():
+        for prompt in prompts:
+            for feature, levels in ATTRIBUTES.items():
+                for position, level in enumerate(levels):
+                    key = (judge, prompt, "", "chosen", "amce", feature, level)
+                    estimate, error = (0.0, np.nan) if position == 0 else (random.normal(0, 0.2), 0.02)
+                    z = estimate / error
+                    bounds = (estimate - 1.96 * error, estimate + 1.96 * error)
+                    rows.append((*key, estimate, error, z, 0.0004 if abs(z) > 3.5 else 0.2, *bounds))
+    names = "judge prompt variant outcome statistic feature level estimate std_error z p lower upper"
+    frame = pd.DataFrame(rows, columns=names.split())
+    every_level = [level for levels in ATTRIBUTES.values() for level in levels]
+    return frame.assign(
+        feature=pd.Categorical(frame["feature"], categories=list(ATTRIBUTES)),
+        level=pd.Categorical(frame["level"], categories=every_level),
+        boot_std_error=frame["std_error"] + 0.0011,
+        boot_p=frame["p"] + 0.006,
+        boot_lower=frame["lower"] - 0.001,
+        boot_upper=frame["upper"] + 0.001,
+    )
+
+
+def difference_frame(by: str = "identity") -> pd.DataFrame:
+    slurs = amce_frame().query("feature == 'slur' and std_error.notna() and prompt != 'context'")
+    base, *others = GROUPS[by]
+    shifted = [slurs.assign(by=f"{who} - {base}", statistic="amce_difference", **{by: who}) for who in others]
+    return pd.concat(shifted, ignore_index=True)
+
+
+def engines_summary() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "engine": ["survey", "native", "cregg"],
+            "available": [True, True, False],
+            "seconds": [0.01, 0.8, None],
+            "max_abs_difference_estimate": [0.0, 3e-15, None],
+            "max_rel_difference_std_error": [0.0, 4e-13, None],
+            "note": ["", "", "R is missing"],
+        }
+    )
+
+
+def frequencies_frame() -> pd.DataFrame:
+    shown = amce_frame()[["judge", "prompt", "variant", "feature", "level"]]
+    return shown.assign(statistic="frequencies", estimate=np.arange(len(shown)) + 100.0)
+
+
+def truth_frame(table: pd.DataFrame, error: float) -> pd.DataFrame:
+    keys = ["judge", "prompt", "statistic", "feature", "level"]
+    true = table["estimate"] - error
+    return table[keys].astype(str).assign(analysis="amce", by="", estimate=true)
+
+
+def write_simulated_results(folder: Path, error: float = 0.03) -> Path:
+    """Results of simulated choices, every estimate ``error`` above its true value."""
+    write_results(folder)
+    main = amce_frame()
+    truth = truth_frame(main, error)
+    tables = {"amce": main, "truth": truth, "recovery": recovery(truth, {"amce": main})}
+    for name, table in tables.items():
+        table.to_parquet(folder / "tables" / f"{name}.parquet")
+    write_manifest(folder, simulated=True)
+    return folder
+
+
+def write_results(folder: Path) -> Path:
+    main = amce_frame()
+    right = main[main["judge"] == "model_x"]
+    printed = right[(right["prompt"] == "baseline") & right["std_error"].notna()]
+    as_published = right[right["prompt"] == "baseline"].assign(variant="as_published")
+    means = main.assign(statistic="mm", estimate=0.5 + main["estimate"] / 4, std_error=0.01)
+    engines = main.head(9)[["feature", "level"]].assign(
+        estimate_native=main["estimate"], std_error_native=main["std_error"],
+        estimate_survey=main["estimate"], std_error_survey=main["std_error"],
+    )  # fmt: skip
+    tables = {
+        "amce": pd.concat([main, as_published], ignore_index=True),
+        "amce_slur": main[main["level"] != "none"],
+        "amce_by_identity": difference_frame(),
+        "mm": means.assign(lower=means["estimate"] - 0.02, upper=means["estimate"] + 0.02),
+        "frequencies": frequencies_frame(),
+        "answers": pd.DataFrame(
+            {"judge": "model_x", "prompt": "baseline", "status": ["ok", "refused"], "n": [1990, 10]}
+        ),
+        "published": printed[["judge", "feature", "level", "estimate", "lower", "upper"]].assign(
+            estimate=printed["estimate"] + 0.004, source="made up"
+        ),
+        "engines": engines,
+        "engines_summary": engines_summary(),
+    }
+    (folder / "tables").mkdir(parents=True)
+    for name, table in tables.items():
+        table.to_parquet(folder / "tables" / f"{name}.parquet")
+    write_manifest(folder)
+    return folder
+
+
+ANALYSES = {
+    "amce": ("amce", "Effects of all attributes", {}),
+    "amce_slur": ("amce", "Kinds of insult", {"exclude": {"slur": ["none"]}}),
+    "amce_by_identity": ("amce_diffs", "Effects by author", {"by": ["identity"]}),
+    "mm": ("mm", "Marginal means", {"h0": 0.5}),
+    "frequencies": ("cj_freqs", "How often each level was shown", {"id": None, "n_clusters": None}),
+}
+
+
+def record(name: str, verb: str, title: str, **given: object) -> dict[str, object]:
+    """An analysis as a manifest has it."""
+    return {
+        "name": name, "verb": verb, "title": title, "id": "judge_id or pair_id",
+        "formula": "chosen ~ slur + identity + curse", "by": [], "engine": "native", "alpha": 0.05,
+        "interval": "percentile", "draws": 500, "seed": 7, "unit": "pair_id", "n_rows": 4000,
+        "n_used": 3980, "n_clusters": 1990, "n_dropped": 20, "exclude": {},
+        "groups": [{"judge": "human"}, {"judge": "model_x"}], "seconds": 0.1,
+        "table": f"tables/{name}.parquet", **given,
+    }  # fmt: skip
+
+
+SOFTWARE = {
+    "created": "2025-01-02T03:04:05+00:00", "conjury": "0.1.0", "commit": None, "python": "3.12",
+    "packages": {"numpy": "2.4"}, "r": None,
+}  # fmt: skip
+FILE = {"name": "choices", "file": "choices.parquet", "sha256": "0f" * 32, "rows": 4000, "variant": ""}
+COMPARED = {
+    "analysis": "amce", "title": "Effects of all attributes", "verb": "amce", "by": [],
+    "formula": "chosen ~ slur + identity", "judge": "model_x", "prompt": "context", "id": "pair_id",
+    "alpha": 0.1, "engines": ["survey", "native", "cregg"], "yardstick": "survey", "n_rows": 1200,
+    "command": "conjury compare moderation", "data": [FILE | {"file": "other.csv", "rows": 1200}],
+    "simulated": False, "notes": ["Cregg was <slow>."], **SOFTWARE, "created": "2025-03-04T03:04:05+00:00",
+}  # fmt: skip
+
+
+def manifest(**given: object) -> dict[str, object]:
+    return {
+        "study": "moderation", "title": "Made-up <b>numbers</b>", **SOFTWARE,
+        "command": "conjury fit moderation --data choices.parquet", "data": [FILE],
+        "analyses": [record(name, verb, title, **more) for name, (verb, title, more) in ANALYSES.items()],
+        "notes": ["10 answers were <refused>."], "refusal": "missing", "compared": COMPARED,
+        "labels": {
+            "features": {"slur": "Insult"},
+            "levels": {"slur": {"generic": "Generic insult", "racism": LEVEL_WITH_MARKUP}},
+            "judges": {"model_x": "Model X"}, "prompts": {"context": "Context matters"},
+        },
+        **given,
+    }  # fmt: skip
+
+
+def write_manifest(folder: Path, **given: object) -> None:
+    (folder / "manifest.json").write_text(json.dumps(manifest(**given)), encoding="utf-8")
