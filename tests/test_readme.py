@@ -1,4 +1,4 @@
-"""The blocks of README.md name commands and options that exist, and run in an empty folder from a wheel."""
+"""The blocks of README.md and docs/ name existing commands and options, and run in an empty folder."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 import typer
@@ -18,45 +19,53 @@ from wheel import ROOT, build_wheel
 
 from conjury.cli.main import app
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-NEEDS = "# needs "  # what a fresh machine has not: a key, a GPU, a server
+DOCUMENTS = [ROOT / "README.md", ROOT / "inference" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+NEEDS = "# needs "  # a key, a GPU or a server
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+LINK = re.compile(r'(?:\]\(|src(?:set)?=")([^)"#]+)(?:#([^)"]+))?[)"]')
 
 
 @dataclass(frozen=True)
 class Step:
-    """A command, or a whole block of Python."""
+    """A command or a block of Python; ``repeated`` if an earlier page has the same block."""
 
+    document: str
     language: str
     text: str
+    repeated: bool = False
 
     @property
     def name(self) -> str:
-        words = self.text.split("\n")[0] if self.language else self.text.partition("#")[0]
-        return " ".join(words.split())[:60]
-
-
-def blocks() -> list[tuple[str, str]]:
-    return re.findall(r"^```(\w*)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+        shown = self.text.partition("#")[0] if self.language != "python" else self.text.split("\n")[0]
+        return f"{self.document}-{' '.join(shown.split())[:60]}"
 
 
 def commands(block: str) -> list[str]:
-    """Lines of a block, joined where they are continued."""
-    return [line for line in block.replace("\\\n", " ").splitlines() if line.strip()]
+    """Lines of a block without comment lines, joined where they are continued."""
+    lines = block.replace("\\\n", " ").splitlines()
+    return [line for line in lines if line.strip() and not line.startswith("#")]
 
 
 def steps() -> list[Step]:
-    """What a reader runs, in order; `make` is for a checkout."""
-    found: list[Step] = []
-    for language, block in blocks():
-        if language == "python":
-            found.append(Step(language, block))
-        elif not language:
-            found += [Step("", line) for line in commands(block) if not line.startswith("make ")]
-    return found
+    """Python and commands in order; ``sh`` marks commands on the reader's files, make needs a checkout."""
+    listed: list[Step] = []
+    seen: set[str] = set()
+    for document in DOCUMENTS:
+        name = str(document.relative_to(ROOT))
+        for language, block in BLOCK.findall(document.read_text(encoding="utf-8")):
+            if language == "python":
+                listed.append(Step(name, language, block, block in seen))
+            elif language in ("", "sh"):
+                lines = [line for line in commands(block) if not line.startswith("make ")]
+                listed += [Step(name, language, line, block in seen) for line in lines]
+            seen.add(block)
+    return listed
 
 
 STEPS = steps()
-RUN = [step for step in STEPS if NEEDS not in step.text]
+COMMANDS = [step for step in STEPS if step.language != "python"]
+PYTHON = [step for step in STEPS if step.language == "python" and not step.repeated]
+RUN = [step for step in STEPS if step.language != "sh" and NEEDS not in step.text and not step.repeated]
 
 
 def ids(listed: list[Step]) -> list[str]:
@@ -66,9 +75,9 @@ def ids(listed: list[Step]) -> list[str]:
 # ---- what can be seen without running ----
 
 
-@pytest.mark.parametrize("step", [step for step in STEPS if not step.language], ids=lambda step: step.name)
+@pytest.mark.parametrize("step", COMMANDS, ids=ids(COMMANDS))
 def test_commands_and_options_exist(step: Step) -> None:
-    """With --help behind them all options are still checked, and nothing is run."""
+    """With --help at the end all options are still checked, and nothing is run."""
     words = shlex.split(step.text, comments=True)
     if words[0] == "Rscript":
         return
@@ -77,10 +86,10 @@ def test_commands_and_options_exist(step: Step) -> None:
     assert ended in (None, 0)
 
 
-def test_only_what_needs_a_key_a_gpu_or_a_server_is_left_out() -> None:
-    left_out = [step.text for step in STEPS if NEEDS in step.text]
-    assert left_out
-    for text in left_out:
+def test_only_steps_that_need_a_key_a_gpu_or_a_server_are_not_run() -> None:
+    not_run = [step.text for step in STEPS if NEEDS in step.text]
+    assert not_run
+    for text in not_run:
         assert re.search(NEEDS + r"(OPENAI_API_KEY|a GPU|a server)", text), text
 
 
@@ -89,9 +98,9 @@ def test_blocks_name_no_file_of_a_checkout() -> None:
         assert not re.search(r"\b(data/|R/|tests/|quarto/)", step.text), step.text
 
 
-@pytest.mark.parametrize("block", [text for language, text in blocks() if language == "python"])
-def test_blocks_of_python_import_what_they_use(block: str) -> None:
-    tree = ast.parse(block)
+@pytest.mark.parametrize("step", PYTHON, ids=ids(PYTHON))
+def test_blocks_of_python_import_what_they_use(step: Step) -> None:
+    tree = ast.parse(step.text)
     stored = {
         alias.asname or alias.name.partition(".")[0]
         for node in ast.walk(tree)
@@ -103,12 +112,24 @@ def test_blocks_of_python_import_what_they_use(block: str) -> None:
     assert used <= stored | {"print"}
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_to_files_and_headings_that_exist(document: Path) -> None:
+    for target, heading in LINK.findall(document.read_text(encoding="utf-8")):
+        if "://" in target:
+            continue
+        file = document.parent / target
+        assert file.exists(), target
+        if heading:
+            titles = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+            assert heading in [re.sub(r"[^\w-]", "", title.lower().replace(" ", "-")) for title in titles]
+
+
 # ---- the tour ----
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Step], subprocess.CompletedProcess[str]]:
-    """Run a step in one empty folder, with the package as a wheel installs it and no checkout in sight."""
+    """Run a step in an empty folder per document, with the package as a wheel installs it."""
     installed, home = tmp_path_factory.mktemp("installed"), tmp_path_factory.mktemp("empty")
     shutil.unpack_archive(build_wheel(tmp_path_factory), installed, "zip")
     program = installed / "bin" / "conjury"
@@ -121,12 +142,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Step], subprocess
     environment["MPLBACKEND"] = "agg"
 
     def run(step: Step) -> subprocess.CompletedProcess[str]:
+        folder = home / step.document.replace("/", "-")
+        folder.mkdir(exist_ok=True)
         command = [sys.executable, "-c", step.text] if step.language else ["bash", "-c", step.text]
         return subprocess.run(
-            command, cwd=home, env=environment, capture_output=True, text=True, timeout=280, check=False
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=280, check=False
         )
 
-    where = run(Step("python", "import conjury.analysis as it; print(it.__file__)"))
+    where = run(Step("README.md", "python", "import conjury.analysis as it; print(it.__file__)"))
     assert where.stdout.startswith(str(installed)), where.stdout + where.stderr
     return run
 

@@ -1,4 +1,4 @@
-"""The studies and templates that inference/README.md prints work as they stand there."""
+"""The studies and templates that docs/study-file.md prints work as printed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.requests.building import Builder
 from conjury.inference.study import load_any_study
 
-README = (Path(__file__).parents[3] / "inference" / "README.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "study-file.md").read_text(encoding="utf-8")
 FILE = re.compile(r"`([\w.]+)`:\n\n```\w+\n(.*?)```", re.DOTALL)
 
 
 def written(heading: str, folder: Path) -> Path:
-    """Write the files that a section of the README prints."""
-    section = README.split(f"### {heading}\n")[1].split("\n### ")[0]
+    """Write the files that a section of the page prints."""
+    section = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
     folder.mkdir()
     for name, content in FILE.findall(section):
         (folder / name).write_text(content, encoding="utf-8")
@@ -36,7 +36,7 @@ def first_messages(folder: Path, run: Path) -> list[str]:
 
 
 def test_the_printed_study_of_items_is_complete(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = written("A smallest study of items", tmp_path / "comments")
+    folder = written("A minimal study of items", tmp_path / "comments")
     assert {path.name for path in folder.iterdir()} == {"study.yaml", "items.csv", "prompt.j2"}
     assert collect(folder, tmp_path / "run", "mini", dry_run=True) == 0
     assert "2 to send" in capsys.readouterr().out
@@ -46,7 +46,7 @@ def test_the_printed_study_of_items_is_complete(tmp_path: Path, capsys: pytest.C
 
 
 def test_the_printed_conjoint_is_complete(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = written("A smallest conjoint", tmp_path / "flats")
+    folder = written("A minimal conjoint", tmp_path / "flats")
     assert {path.name for path in folder.iterdir()} == {"study.yaml", "system.j2", "user.j2"}
     draw(str(folder), tmp_path / "run", None, None, None)
     assert collect(folder, tmp_path / "run", "mini", dry_run=True) == 0
@@ -60,7 +60,7 @@ def test_the_printed_template_names_item_and_labels(tmp_path: Path) -> None:
     content = items({"form": "label", "labels": LABELS})
     content["prompts"][0]["user"] = "user.j2"
     folder = write_study(tmp_path / "posts", content)
-    printed = re.search(r"A user template for labels:\n\n```jinja\n(.*?)```", README, re.DOTALL)
+    printed = re.search(r"A user template for labels:\n\n```jinja\n(.*?)```", PAGE, re.DOTALL)
     assert printed is not None
     (folder / "user.j2").write_text(printed[1], encoding="utf-8")
     user = first_messages(folder, tmp_path / "run")[-1]
