@@ -1,4 +1,4 @@
-"""TODO."""
+"""A lock on a file, held by one process at a time."""
 
 from __future__ import annotations
 
@@ -77,3 +77,6 @@ def _let_go() -> None:
     for file in _held:
         os.close(file)
     _held.clear()
+
+
+os.register_at_fork(after_in_child=_let_go)
