@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 
-from .import_options import CompletionOptions, ConjointOptions, RatingOptions
+from conjury.inference.errors import InputError
+from conjury.inference.humans.formats import CHOICES, JOINED, PROGRAMS, Format, find_format, readers_of
+
+from .import_options import CompletionOptions, ExportOptions, flag
 from .option_groups import grouped
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from conjury.inference.humans import Imported, Layout, Rules
+
+console = Console(highlight=False, markup=False, soft_wrap=True)
 
 
 @grouped
@@ -17,8 +29,7 @@ def import_(
         Path, typer.Argument(help="Export of another program (.csv, .tsv, .json, .eval), or completions.")
     ],
     completions: CompletionOptions,
-    conjoint: ConjointOptions,
-    ratings: RatingOptions,
+    options: ExportOptions,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -29,19 +40,178 @@ def import_(
     ] = None,
     form: Annotated[
         str,
-        typer.Option("--format", help="qualtrics, mturk, lancers, csv, label-studio, inspect or prolific."),
+        typer.Option("--format", help=f"{', '.join(f'{name} ({what})' for name, what in PROGRAMS.items())}."),
     ] = "qualtrics",
 ) -> None:
     """Turn an export or completions into choices (a conjoint), judgments (ratings, labels) or gold labels."""
-    from conjury.inference.errors import InputError
-
     if completions.typed():
         from .importing_completions import import_for_study
 
-        import_for_study(export, out, form, completions, conjoint, ratings)
+        import_for_study(export, out, form, completions, options)
         return
     if out is None:
         raise InputError("--out is missing; say where the choices or judgments go, as --out choices.parquet.")
-    from .importing import import_export
+    known = find_format(form, with_ratings=bool(options.ratings or options.value))
+    for name in options.typed():
+        if name not in known.options:
+            raise InputError(
+                f"{flag(name)} is not for {known.content} from {form}; omit it (it is for "
+                f"{', '.join(readers_of(name))}; --ratings names columns of ratings)."
+            )
+    if known.content == CHOICES:
+        _import_choices(export, out, known, options)
+    else:
+        _import_judgments(export, out, known, options)
 
-    import_export(export, form, out, conjoint, ratings)
+
+def _import_choices(export: Path, out: Path, known: Format, options: ExportOptions) -> None:
+    """Read an export, write its choices, print the notes, and draft a study file on request."""
+    from conjury.inference.humans import draft_study, make_ids
+    from conjury.inference.tables.files import write_table
+
+    draft = options.draft_study
+    if draft is not None and draft.exists():
+        raise InputError(f"{draft} exists; a draft would overwrite it, so name another file.")
+    survey = known.load()(
+        export,
+        outcomes=_outcomes(options.outcomes),
+        repeated=options.repeated,
+        flipped=options.flipped,
+        labels=options.labels,
+        first=options.first,
+        second=options.second,
+        covariates=None if options.covariates is None else options.covariates.split(","),
+        prefix=options.prefix,
+        id=options.id_column,
+    )
+    write_table(survey.choices, out)
+    console.print(
+        f"{len(survey.choices):,} rows of choices in {out}: {survey.respondents:,} respondents, "
+        f"{survey.tasks} tasks, {survey.labels['attribute'].nunique()} attributes"
+    )
+    _print_notes(survey.notes)
+    if draft is not None:
+        name = make_ids([export.name.partition(".")[0]], "study")[0]
+        draft.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(draft_study(survey, name, export.name), encoding="utf-8")
+        console.print(f"Draft of the study in {draft}; continue with `conjury fit {draft} --data {out}`.")
+
+
+def _import_judgments(export: Path, out: Path, known: Format, options: ExportOptions) -> None:
+    """Read an export of ratings, join demographics, write judgments, and print the notes."""
+    from conjury.inference.humans import anonymise
+    from conjury.inference.tables.files import write_table
+
+    if known.content == JOINED:
+        imported = known.load()(_earlier(options, known), export, options.prolific_id)
+    else:
+        if options.prolific_id is not None and options.prolific is None:
+            raise InputError("--prolific-id names the ids for --prolific; add --prolific FILE, or omit it.")
+        id = {"id": options.id_column} if "id_column" in known.options else {}
+        imported = known.load()(export, layout=_layout(options), rules=_rules(options), **known.fixed, **id)
+        if options.prolific is not None:
+            imported = find_format("prolific", False).load()(imported, options.prolific)
+    if options.anonymise:
+        imported = anonymise(imported)
+    write_table(imported.judgments, out)
+    console.print(_summary(imported.judgments, out))
+    _print_notes(imported.notes)
+
+
+def _print_notes(notes: Sequence[str]) -> None:
+    for note in notes:
+        console.print(f"  {note}")
+
+
+def _layout(options: ExportOptions) -> Layout:
+    from conjury.inference.humans import Layout, read_names
+
+    return Layout(
+        ratings=tuple(options.ratings or ()),
+        value=_values(options.value),
+        dimension=options.dimension,
+        item=options.item,
+        judge=options.judge,
+        sample=options.sample,
+        panel=options.panel,
+        duration=options.duration,
+        person=options.prolific_id if options.prolific is not None else None,
+        dimensions=read_names(options.dimensions, "--dimensions"),
+        items=read_names(options.items, "--items"),
+        covariates=_split(options.covariates),
+        kind=options.judge_kind,
+        models=tuple(options.models or ()),
+        people=options.people,
+        all_shown=options.all_shown,
+        encoding=options.encoding,
+        delimiter={"tab": "\t", "\\t": "\t"}.get(options.delimiter or "", options.delimiter),
+        timezone=options.timezone,
+    )
+
+
+def _rules(options: ExportOptions) -> Rules:
+    from conjury.inference.humans import Rules, read_checks, read_scale
+
+    return Rules(
+        scale=read_scale(options.anchors, tuple(options.missing or ())),
+        checks=read_checks(options.check or ()),
+        check_items=read_checks(options.check_item or (), "--check-item"),
+        min_seconds=options.min_seconds,
+        again=options.again,
+        ignore=_split(options.ignore),
+    )
+
+
+def _earlier(options: ExportOptions, known: Format) -> Imported:
+    """The judgments to which demographics are joined."""
+    from conjury.inference.humans import Imported
+    from conjury.inference.tables.files import read_table
+
+    if options.judgments is None:
+        raise InputError(
+            f"--format {known.name} joins {known.help} to judgments; name them with --judgments, or import "
+            f"ratings with --{known.name}."
+        )
+    return Imported(read_table(options.judgments, "judgments"), ())
+
+
+def _split(text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
+
+
+def _values(texts: Sequence[str] | None) -> dict[str, str]:
+    """Read ``COLUMN`` and ``DIMENSION=COLUMN`` as columns by dimension."""
+    named: dict[str, str] = {}
+    for text in texts or ():
+        name, equals, column = text.partition("=")
+        name, column = (name, column) if equals else (text, text)
+        if not name or not column or name in named:
+            raise InputError(f"--value {text!r} cannot be used; write each dimension once, as NAME=COLUMN.")
+        named[name] = column
+    return named
+
+
+def _outcomes(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
+    """Read ``choice1,choice2`` and ``trusted=trust1,trust2`` as columns by the name of the result."""
+    named: dict[str, list[str]] = {}
+    for text in texts or ():
+        name, equals, columns = text.rpartition("=")
+        name = name if equals else "chosen"
+        if name in named or not columns:
+            raise InputError(
+                f"--outcomes {text!r} cannot be used; write each outcome once as NAME=COLUMN,COLUMN."
+            )
+        named[name] = columns.split(",")
+    return named or None
+
+
+def _summary(judgments: pd.DataFrame, out: Path) -> str:
+    kinds = judgments.groupby("judge_kind", observed=True)["judge_id"].nunique()
+    nouns = {"human": ("person", "people"), "model": ("model", "models")}
+    judges = " and ".join(f"{count:,} {nouns[str(kind)][count > 1]}" for kind, count in kinds.items())
+    dimensions = ", ".join(judgments["dimension"].drop_duplicates())
+    used = int(((judgments["status"] == "ok") & judgments["excluded"].isna()).sum())
+    return (
+        f"{len(judgments):,} judgments in {out}: {judges}, {judgments['item_id'].nunique():,} items, "
+        f"{dimensions}; {used:,} to be used"
+    )

@@ -2,52 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-COMPLETIONS = "Raw completions of models, and gold labels"
-CONJOINT = "Conjoint exports of Qualtrics"
-RATINGS = "Ratings: what the columns are"
-VALUES = "Ratings: what the cells are"
-MARKS = "Ratings: what is marked as left out"
-PEOPLE = "People"
+
+def _panel(title: str) -> Callable[..., Any]:
+    """Options of one panel of the help, by their help and, where they differ from the field, their names."""
+
+    def option(help: str, *names: str) -> Any:
+        return typer.Option(*names, help=help, rich_help_panel=title)
+
+    return option
+
+
+about_completions = _panel("Raw completions of models, and gold labels")
+about_conjoint = _panel("Conjoint exports of Qualtrics")
+about_columns = _panel("Ratings: columns")
+about_values = _panel("Ratings: values")
+about_marks = _panel("Ratings: exclusions")
+about_people = _panel("People")
 
 
 @dataclass(frozen=True)
 class CompletionOptions:
-    """Whose completions or gold labels a table holds, and how they are read."""
+    """Completions or gold labels of a study, and how they are read."""
 
     study: Annotated[
         str | None,
-        typer.Option(
-            help="The table holds raw completions or, with --gold, gold labels of this study.",
-            rich_help_panel=COMPLETIONS,
-        ),
+        about_completions("The table contains raw completions or, with --gold, gold labels of this study."),
     ] = None
     parser: Annotated[
         str | None,
-        typer.Option(
-            help="Rule that reads completions: lenient (the default), strict, published, published_v1 or "
-            "published_first.",
-            rich_help_panel=COMPLETIONS,
+        about_completions(
+            "Rule that reads completions: lenient (the default), strict, published, published_v1 or "
+            "published_first."
         ),
     ] = None
     gold: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Column of gold labels, as joke_type=COLUMN or line=COLUMN; can be repeated.",
-            rich_help_panel=COMPLETIONS,
-        ),
+        about_completions("Column of gold labels, as joke_type=COLUMN or line=COLUMN; can be repeated."),
     ] = None
     lines: Annotated[
         Path | None,
-        typer.Option(
-            help="Table with one row a line (item_id, line or line_no), for --gold line=COLUMN.",
-            rich_help_panel=COMPLETIONS,
-        ),
+        about_completions("Table with one row per line (item_id, line or line_no), for --gold line=COLUMN."),
     ] = None
 
     def typed(self) -> list[str]:
@@ -56,218 +57,128 @@ class CompletionOptions:
 
 
 @dataclass(frozen=True)
-class ConjointOptions:
-    """What the columns of a conjoint are, and what is written beside its choices."""
+class ExportOptions:
+    """Columns and cells of an export, who gave the ratings, and which are excluded."""
 
     outcomes: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Outcome of each task: choice1,choice2,... Further ones as NAME=COLUMN,COLUMN,...",
-            rich_help_panel=CONJOINT,
-        ),
+        about_conjoint("Outcome of each task: choice1,choice2,... Further ones as NAME=COLUMN,COLUMN,..."),
     ] = None
     repeated: Annotated[
-        str | None,
-        typer.Option(
-            help="Outcome of the task that was shown again, as NAME or NAME=TASK.", rich_help_panel=CONJOINT
-        ),
+        str | None, about_conjoint("Outcome of the task that was shown again, as NAME or NAME=TASK.")
     ] = None
-    flipped: Annotated[
-        bool, typer.Option(help="Whether that task had its profiles swapped.", rich_help_panel=CONJOINT)
-    ] = True
-    first: Annotated[
-        str | None, typer.Option(help="Answer that stands for the first profile.", rich_help_panel=CONJOINT)
-    ] = None
-    second: Annotated[
-        str | None, typer.Option(help="Answer that stands for the second profile.", rich_help_panel=CONJOINT)
-    ] = None
+    flipped: Annotated[bool, about_conjoint("Whether that task had its profiles swapped.")] = True
+    first: Annotated[str | None, about_conjoint("Answer that stands for the first profile.")] = None
+    second: Annotated[str | None, about_conjoint("Answer that stands for the second profile.")] = None
     labels: Annotated[
-        Path | None,
-        typer.Option(
-            help="CSV with attribute and level, in order, the reference level first.",
-            rich_help_panel=CONJOINT,
-        ),
+        Path | None, about_conjoint("CSV with attribute and level, in order, the reference level first.")
     ] = None
-    prefix: Annotated[
-        str | None,
-        typer.Option(help="First part of the conjoint columns, such as K.", rich_help_panel=CONJOINT),
-    ] = None
+    prefix: Annotated[str | None, about_conjoint("First part of the conjoint columns, such as K.")] = None
     draft_study: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write a first study file with the attributes and levels found.", rich_help_panel=CONJOINT
-        ),
+        Path | None, about_conjoint("Write a first study file with the attributes and levels found.")
     ] = None
-    id_column: Annotated[
-        str, typer.Option("--id", help="Column that identifies respondents.", rich_help_panel=CONJOINT)
-    ] = "ResponseId"
-    covariates: Annotated[
-        str | None,
-        typer.Option(
-            help="Columns of people to keep: age,party,... By default all of a conjoint, none of ratings.",
-            rich_help_panel=PEOPLE,
-        ),
-    ] = None
-
-
-@dataclass(frozen=True)
-class RatingOptions:
-    """What the columns and cells of ratings are, who gave them, and which are marked."""
+    id_column: Annotated[str, about_conjoint("Column that identifies respondents.", "--id")] = "ResponseId"
 
     ratings: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Names of rating columns with {item}, {dimension}, {place}, {sample} or {judge}, such as "
-            "'Q{item}_{dimension}', or 'funniness={item}_Q3'; can be repeated.",
-            rich_help_panel=RATINGS,
+        about_columns(
+            "Names of rating columns with {item}, {dimension}, {place}, {sample} or {judge}, such as "
+            "'Q{item}_{dimension}', or 'funniness={item}_Q3'; can be repeated."
         ),
     ] = None
     value: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Column of ratings in a table with one row a rating, as COLUMN or DIMENSION=COLUMN; can be "
-            "repeated.",
-            rich_help_panel=RATINGS,
+        about_columns(
+            "Column of ratings in a table with one rating per row, as COLUMN or DIMENSION=COLUMN; can be "
+            "repeated."
         ),
     ] = None
-    dimension: Annotated[
-        str | None, typer.Option(help="Column that names the dimension of a row.", rich_help_panel=RATINGS)
-    ] = None
+    dimension: Annotated[str | None, about_columns("Column that names the dimension of a row.")] = None
     item: Annotated[
         str | None,
-        typer.Option(
-            help="Column (or field of a task) that names the item; with {place} where there is one a place.",
-            rich_help_panel=RATINGS,
-        ),
+        about_columns("Column (or field of a task) that names the item; with {place}, one column per place."),
     ] = None
     judge: Annotated[
         str | None,
-        typer.Option(
-            help="Column that tells who rated; for inspect grader, scorer or model.", rich_help_panel=RATINGS
-        ),
+        about_columns("Column that identifies the judge; for inspect grader, scorer or model."),
     ] = None
     judge_kind: Annotated[
-        str | None,
-        typer.Option(
-            help="Column that says whether a judge is a human or a model; for csv.", rich_help_panel=RATINGS
-        ),
+        str | None, about_columns("Column that says whether a judge is a human or a model; for csv.")
     ] = None
     models: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Judge that is a model, all others are people; for csv; can be repeated.",
-            rich_help_panel=RATINGS,
-        ),
+        about_columns("Judge that is a model, all others are people; for csv; can be repeated."),
     ] = None
-    people: Annotated[
-        bool, typer.Option("--people", help="All judges are people; for csv.", rich_help_panel=RATINGS)
-    ] = False
-    sample: Annotated[
-        str | None,
-        typer.Option(help="Column that numbers repeated ratings of an item.", rich_help_panel=RATINGS),
-    ] = None
+    people: Annotated[bool, about_columns("All judges are people; for csv.", "--people")] = False
+    sample: Annotated[str | None, about_columns("Column that numbers repeated ratings of an item.")] = None
     dimensions: Annotated[
-        str | None,
-        typer.Option(
-            help="Dimensions to read, as wit,clarity, or as 1=wit,2=clarity to name them.",
-            rich_help_panel=RATINGS,
-        ),
+        str | None, about_columns("Dimensions to read, as wit,clarity, or as 1=wit,2=clarity to name them.")
     ] = None
     items: Annotated[
         str | None,
-        typer.Option(
-            help="Ids of items as 1=joke_a,2=joke_b, or a CSV with key and item_id; with --study the table "
-            "of the items that were judged.",
-            rich_help_panel=RATINGS,
+        about_columns(
+            "Ids of items as 1=joke_a,2=joke_b, or a CSV with key and item_id; with --study the table of the "
+            "items that were judged."
         ),
     ] = None
     all_shown: Annotated[
         bool,
-        typer.Option(
-            "--all-shown",
-            help="Everybody saw every item: one without a rating is missing, not unseen.",
-            rich_help_panel=RATINGS,
-        ),
+        about_columns("Everybody saw every item: those without a rating are missing.", "--all-shown"),
     ] = False
-    duration: Annotated[
-        str | None, typer.Option(help="Column with the seconds it took.", rich_help_panel=RATINGS)
-    ] = None
-    encoding: Annotated[
-        str | None,
-        typer.Option(help="Of the file, such as cp932; by default found out.", rich_help_panel=RATINGS),
-    ] = None
-    delimiter: Annotated[
-        str | None, typer.Option(help="Between cells; by default found out.", rich_help_panel=RATINGS)
-    ] = None
-    timezone: Annotated[
-        str | None, typer.Option(help="Of the times in the file: Asia/Tokyo.", rich_help_panel=RATINGS)
-    ] = None
+    duration: Annotated[str | None, about_columns("Column with the seconds that an answer took.")] = None
+    encoding: Annotated[str | None, about_columns("Of the file, such as cp932; by default detected.")] = None
+    delimiter: Annotated[str | None, about_columns("Between cells; by default detected.")] = None
+    timezone: Annotated[str | None, about_columns("Of the times in the file: Asia/Tokyo.")] = None
+
     anchors: Annotated[
         str | None,
-        typer.Option(
-            help="Numbers of words, as 'Not at all=0,...,Very=4', or a CSV with label, value and perhaps "
-            "dimension.",
-            rich_help_panel=VALUES,
+        about_values(
+            "Numbers of words, as 'Not at all=0,...,Very=4', or a CSV with label, value, perhaps dimension."
         ),
     ] = None
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(help="Cell that counts as no answer; can be repeated.", rich_help_panel=VALUES),
-    ] = None
+    missing: Annotated[list[str] | None, about_values("Cell that is no answer; can be repeated.")] = None
+
     check: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Attention check as COLUMN=ANSWER or COLUMN=ANSWER|ANSWER; can be repeated.",
-            rich_help_panel=MARKS,
-        ),
+        about_marks("Attention check as COLUMN=ANSWER or COLUMN=ANSWER|ANSWER; can be repeated."),
     ] = None
     check_item: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Item with a known rating, ITEM=RATING: whoever rated otherwise is marked; can be repeated.",
-            rich_help_panel=MARKS,
-        ),
+        about_marks("Item with a known rating, ITEM=RATING; other ratings mark a judge; can be repeated."),
     ] = None
-    min_seconds: Annotated[
-        float | None, typer.Option(help="Whoever took less is marked.", rich_help_panel=MARKS)
-    ] = None
+    min_seconds: Annotated[float | None, about_marks("Respondents who took less are marked.")] = None
     ignore: Annotated[
-        str | None,
-        typer.Option(
-            help="Reasons of the program that do not count: unfinished,preview,...", rich_help_panel=MARKS
-        ),
+        str | None, about_marks("Reasons of the program that do not count: unfinished,preview,...")
     ] = None
     again: Annotated[
         str,
-        typer.Option(
-            help="A second rating of an item by the same judge: refuse, sample (number it) or exclude.",
-            rich_help_panel=MARKS,
-        ),
+        about_marks("A second rating of an item by the same judge: refuse, sample (number it) or exclude."),
     ] = "refuse"
-    panel: Annotated[
-        str | None, typer.Option(help="Column with the group of each person.", rich_help_panel=PEOPLE)
-    ] = None
-    prolific: Annotated[
-        Path | None,
-        typer.Option(help="Demographic export of Prolific to join to people.", rich_help_panel=PEOPLE),
-    ] = None
-    prolific_id: Annotated[
+
+    covariates: Annotated[
         str | None,
-        typer.Option(help="Column with Prolific's ids; by default who rated.", rich_help_panel=PEOPLE),
+        about_people("Columns of people to keep: age,party,... By default all of a conjoint, else none."),
     ] = None
-    judgments: Annotated[
-        Path | None,
-        typer.Option(help="Judgments to which --format prolific is joined.", rich_help_panel=PEOPLE),
+    panel: Annotated[str | None, about_people("Column with the group of each person.")] = None
+    prolific: Annotated[Path | None, about_people("Demographic export of Prolific to join to people.")] = None
+    prolific_id: Annotated[
+        str | None, about_people("Column with Prolific's ids; by default that of the judge.")
     ] = None
-    anonymise: Annotated[
-        bool,
-        typer.Option("--anonymise", help="Replace ids of people by r001, r002, ...", rich_help_panel=PEOPLE),
-    ] = False
+    judgments: Annotated[Path | None, about_people("Judgments to which --format prolific is joined.")] = None
+    anonymise: Annotated[bool, about_people("Replace ids of people by r001, r002, ...", "--anonymise")] = (
+        False
+    )
 
     def typed(self) -> list[str]:
         """Names of the options that were typed."""
+        empty = (None, [])
         return [
             field.name
             for field in fields(self)
-            if getattr(self, field.name) not in (None, False, [], field.default)
+            if (value := getattr(self, field.name)) not in empty and value != field.default
         ]
+
+
+def flag(name: str) -> str:
+    """An option as it is typed."""
+    return {"id_column": "--id", "flipped": "--no-flipped"}.get(name, "--" + name.replace("_", "-"))

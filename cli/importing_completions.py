@@ -1,4 +1,4 @@
-"""Judgments from raw completions of models, and gold labels from tables that hold them in columns."""
+"""Judgments from raw completions of models, and gold labels from columns of tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.study.load import load_any_study
 from conjury.inference.study.models import ItemStudy
 
-from .import_options import CompletionOptions, ConjointOptions, RatingOptions
+from .import_options import CompletionOptions, ExportOptions, flag
 
 console = Console(highlight=False, markup=False, soft_wrap=True)
 
@@ -19,38 +19,32 @@ JUDGMENTS, LABELS = Path("judgments.parquet"), Path("labels.parquet")
 
 
 def import_for_study(
-    table: Path,
-    out: Path | None,
-    form: str,
-    given: CompletionOptions,
-    conjoint: ConjointOptions,
-    ratings: RatingOptions,
+    table: Path, out: Path | None, form: str, given: CompletionOptions, options: ExportOptions
 ) -> None:
     """Import completions of a study, or gold labels where --gold names their columns."""
     if given.study is None:
         raise InputError(f"--{given.typed()[0]} needs the study that it is about; add --study NAME.")
-    other = [name for name in ratings.typed() if name != "items"]
-    if other or form != "qualtrics" or conjoint != ConjointOptions():
-        option = f"--{other[0].replace('_', '-')}" if other else "--format" if form != "qualtrics" else ""
+    other = [flag(name) for name in options.typed() if name != "items"]
+    other += ["--format"] if form != "qualtrics" else []
+    if other:
         raise InputError(
-            f"{option or 'An option about conjoint exports'} does not go with --study, which reads "
-            "completions or gold labels; leave it out."
+            f"{other[0]} does not go with --study, which reads completions or gold labels; omit it."
         )
-    if given.gold and (given.parser or ratings.items):
+    if given.gold and (given.parser or options.items):
         name = "parser" if given.parser else "items"
-        raise InputError(f"--{name} is about completions, and --gold makes labels; leave out one of the two.")
+        raise InputError(f"--{name} is about completions, and --gold makes labels; omit one of the two.")
     if given.lines is not None and not given.gold:
-        raise InputError("--lines is for gold labels of lines; add --gold line=COLUMN, or leave it out.")
+        raise InputError("--lines is for gold labels of lines; add --gold line=COLUMN, or omit it.")
     study = _study_of_items(given.study)
     if given.gold:
         import_labels(table, study, given.gold, given.lines, out or LABELS)
     else:
-        items = None if ratings.items is None else Path(ratings.items)
+        items = None if options.items is None else Path(options.items)
         import_completions(table, study, given.parser or "lenient", items, out or JUDGMENTS)
 
 
 def import_completions(table: Path, study: ItemStudy, parser: str, items: Path | None, out: Path) -> None:
-    """Read completions by one rule; write judgments, and the completions as they were beside them."""
+    """Read completions by one rule; write judgments, and the unchanged completions next to them."""
     from conjury.inference.parsing import explain
     from conjury.inference.parsing.completions import read_completions
     from conjury.inference.parsing.reader import full_rules
@@ -63,7 +57,7 @@ def import_completions(table: Path, study: ItemStudy, parser: str, items: Path |
     judges = read.judgments["judge_id"].nunique()
     console.print(
         f"{len(read.responses):,} completions of {judges:,} judges gave {len(read.judgments):,} judgments in "
-        f"{out}; the completions as they were are in {raw}."
+        f"{out}; the unchanged completions are in {raw}."
     )
     for rule in full_rules(study, parser):
         console.print(f"  {rule}: {explain(rule)}")
@@ -71,14 +65,14 @@ def import_completions(table: Path, study: ItemStudy, parser: str, items: Path |
         statuses = read.judgments.loc[read.judgments["prompt_id"] == prompt.id, "status"]
         counts = statuses.value_counts(sort=False)
         if len(statuses):
-            said = ", ".join(f"{n:,} {status}" for status, n in counts.items() if n)
-            console.print(f"  {prompt.label}: {said}")
+            shares = ", ".join(f"{n:,} {status}" for status, n in counts.items() if n)
+            console.print(f"  {prompt.label}: {shares}")
     for note in read.notes:
         console.print(f"  {note}")
 
 
 def import_labels(table: Path, study: ItemStudy, gold: Sequence[str], lines: Path | None, out: Path) -> None:
-    """Make gold labels from columns of a table, or of one with a row an item and one with a row a line."""
+    """Make gold labels from columns of a table of items and, perhaps, of one of lines."""
     from conjury.inference.readers.labels import labels_from_columns
     from conjury.inference.tables.files import load, write_table
 

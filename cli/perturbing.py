@@ -1,4 +1,4 @@
-"""The command ``conjury perturb``: perturbed copies of items, their labels, and a sheet to look at."""
+"""The command ``conjury perturb``: perturbed copies of items, their labels, and a page of pairs."""
 
 from __future__ import annotations
 
@@ -67,21 +67,25 @@ def perturb(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", help="Where the items go; by default STUDY.perturbed.csv, or FILE.perturbed beside it."
+            "--out", help="Where the items go; by default STUDY.perturbed.csv, or FILE.perturbed next to it."
         ),
     ] = None,
 ) -> None:
     """Make minimal pairs: copies of items that differ from them within a span, at a stated rate."""
     from conjury.inference.perturb import perturb_items, sheet
-    from conjury.inference.tables.files import read_table
+    from conjury.inference.tables.files import read_table, write_table
 
     from .loading import read_pairs
 
-    items, gold, beside_items = _find(source)
+    items, gold, default = _find(source)
     labels = labels or gold
-    out = out or beside_items
-    beside = {name: _beside(out, name) for name in ("labels", "refused")}
-    _check_apart(out, beside, [items, *([labels] if labels else [])])
+    out = out or default
+    if not _SUFFIX.search(out.name):
+        raise InputError(f"--out {out}: tables are files that end in .parquet, .csv, .csv.gz; add an ending.")
+    files = {"items": out} | {name: _companion(out, name) for name in ("labels", "refused")}
+    for path in files.values():
+        if path.resolve() in {items.resolve(), labels.resolve() if labels else None}:
+            raise InputError(f"--out {out}: {path} would be overwritten; choose another name.")
     wanted = _split("--kinds", kinds)
     made = perturb_items(
         read_table(items, "items"),
@@ -99,41 +103,33 @@ def perturb(
         allow_misaligned=allow_misaligned,
         originals=not without_originals,
     )
-    _write(made, out, beside)
-    page = _SUFFIX.sub("", str(out)) + ".html"
-    Path(page).write_text(sheet(made, seed=seed), encoding="utf-8")
-    _tell(made, out, beside, page)
+    is_parquet = out.name.lower().endswith(".parquet")
+    write_table(made.items if is_parquet else _without_lines(made.items), out)
+    write_table(made.refused, files["refused"])
+    if made.labels is not None:
+        write_table(made.labels, files["labels"])
+    page = Path(_SUFFIX.sub("", str(out)) + ".html")
+    page.write_text(sheet(made, seed=seed), encoding="utf-8")
+    _print_summary(made, files, page)
 
 
 def _find(source: str) -> tuple[Path, Path | None, Path]:
-    """Return the table of items, the study's gold labels, and where copies go by default."""
+    """The table of items, the study's gold labels, and the default file of copies."""
     path = Path(source)
     if _SUFFIX.search(source):
-        return path, None, path.with_name(_SUFFIX.sub(r".perturbed\1", path.name))
-    from conjury.inference.study.load import load_any_study
-    from conjury.inference.study.models import ItemStudy
+        return path, None, _companion(path, "perturbed")
+    from conjury.inference.study import ItemStudy, load_any_study
 
     study = load_any_study(source)
     if not isinstance(study, ItemStudy):
         raise InputError(f"{source} is a conjoint, which has no items to perturb; name a study of items.")
     gold = None if study.gold is None else study.folder / study.gold.file
-    if gold is not None and not gold.exists():
-        gold = None
-    return study.folder / study.items, gold, Path(f"{study.name}.perturbed.csv")
+    default = Path(f"{study.name}.perturbed.csv")
+    return study.folder / study.items, gold if gold is not None and gold.exists() else None, default
 
 
-def _beside(out: Path, name: str) -> Path:
-    if not _SUFFIX.search(out.name):
-        raise InputError(f"--out {out}: tables are files that end in .parquet, .csv, .csv.gz; add an ending.")
-    return out.with_name(_SUFFIX.sub(rf".{name}\1", out.name))
-
-
-def _check_apart(out: Path, beside: dict[str, Path], read: Sequence[Path]) -> None:
-    """Refuse to write over what is read."""
-    held = {path.resolve() for path in read}
-    for path in (out, *beside.values()):
-        if path.resolve() in held:
-            raise InputError(f"--out {out}: {path} would be written over; choose another name.")
+def _companion(path: Path, role: str) -> Path:
+    return path.with_name(_SUFFIX.sub(rf".{role}\1", path.name))
 
 
 def _split(option: str, text: str) -> list[str]:
@@ -145,8 +141,6 @@ def _split(option: str, text: str) -> list[str]:
 
 def _rates(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str, float]:
     """Read 0.2 as the rate of all kinds and drift=0.3 as that of one."""
-    from conjury.inference.tables.columns import listed
-
     rates: dict[str, float] = {}
     for text in sorted(given or (), key=lambda text: "=" in text):
         name, equals, number = text.rpartition("=")
@@ -155,48 +149,38 @@ def _rates(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str, float
         except ValueError:
             raise InputError(f"--rate {text!r} is no share; write 0.2 or drift=0.2.") from None
         if equals and name not in kinds:
-            raise InputError(f"--rate {text}: {name!r} is none of the kinds that are made ({listed(kinds)}).")
+            raise InputError(f"--rate {text}: {name!r} is not in --kinds ({', '.join(kinds)}).")
         rates |= {name: rate} if equals else dict.fromkeys(kinds, rate)
     return rates
 
 
-def _write(made: Perturbed, out: Path, beside: dict[str, Path]) -> None:
-    from conjury.inference.tables.files import write_table
-
-    flat = not out.name.lower().endswith(".parquet")
-    write_table(_without_lines(made.items) if flat else made.items, out)
-    write_table(made.refused, beside["refused"])
-    if made.labels is not None:
-        write_table(made.labels, beside["labels"])
-
-
 def _without_lines(items: pd.DataFrame) -> pd.DataFrame:
-    """Items as a CSV can hold them: the text, which holds the line breaks, in place of a list of lines."""
+    """Items for a CSV: the text, with line breaks, in place of a list of lines."""
     if "lines" not in items:
         return items
-    if "text" in items:
-        return items.drop(columns="lines")
-    return items.assign(text=items["lines"].str.join("\n")).drop(columns="lines")
+    if "text" not in items:
+        items = items.assign(text=items["lines"].str.join("\n"))
+    return items.drop(columns="lines")
 
 
-def _tell(made: Perturbed, out: Path, beside: dict[str, Path], page: str) -> None:
-    from .fit_conjoint import console
+def _print_summary(made: Perturbed, files: dict[str, Path], page: Path) -> None:
+    from .commands import console
 
     for row in made.summary.to_dict("records"):
         mean = f"mean {row['mean_rate']:.3f}" if row["n_pairs"] else "none"
         below = row["n_unmet"] + row["n_pairs"] - row["n_rate_met"]
         console.print(
             f"  {row['condition']}, {row['language']}: {row['n_pairs']:,} pairs of {row['n_items']:,} items; "
-            f"rate {row['rate']:g} asked, {mean}; not met in {below:,}; nothing to change in "
+            f"rate {row['rate']:g} requested, {mean}; not met in {below:,}; nothing to change in "
             f"{row['n_noops']:,}; no span in {row['n_other']:,}"
         )
     reasons = made.refused.drop_duplicates(["base_item_id", "reason"])["reason"].value_counts()
     for reason, n in reasons.items():
-        console.print(f"  Not made: {reason} ({n:,} items)")
+        console.print(f"  Refused: {reason} ({n:,} items)")
     for note in made.notes:
         console.print(f"  Note: {note}")
-    console.print(f"{len(made.items):,} items in {out}")
+    console.print(f"{len(made.items):,} items in {files['items']}")
     if made.labels is not None:
-        console.print(f"{len(made.labels):,} labels in {beside['labels']}")
-    console.print(f"{len(made.refused):,} pairs that were not made in {beside['refused']}")
-    console.print(f"Pairs to look at in {page}")
+        console.print(f"{len(made.labels):,} labels in {files['labels']}")
+    console.print(f"{len(made.refused):,} refused pairs in {files['refused']}")
+    console.print(f"Page of pairs: {page}")

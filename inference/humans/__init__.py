@@ -1,14 +1,35 @@
 """Judgments of people (and models) from files of other programs, and a first study file for choices."""
 
-from .crowd import read_crowd
-from .draft import draft_study
-from .imported import Imported, Rules, anonymise
-from .inspect_logs import read_inspect
-from .label_studio import read_label_studio
-from .layout import Layout
-from .prolific import join_prolific
-from .qualtrics import Survey, read_qualtrics
-from .qualtrics_ratings import read_qualtrics_ratings
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .conjoint import Survey, draft_study, read_qualtrics
+    from .crowd import read_crowd
+    from .imported import Imported, anonymise
+    from .inspect_logs import read_inspect
+    from .label_studio import read_label_studio
+    from .layout import Layout, read_names
+    from .prolific import join_prolific
+    from .qualtrics import read_qualtrics_ratings
+    from .rules import Rules, read_checks, read_scale
+    from .texts import make_ids
+
+# The command line reads the formats of this folder before it needs pandas, so names are imported on demand.
+_MODULES = {
+    "conjoint": ("Survey", "draft_study", "read_qualtrics"),
+    "crowd": ("read_crowd",),
+    "imported": ("Imported", "anonymise"),
+    "inspect_logs": ("read_inspect",),
+    "label_studio": ("read_label_studio",),
+    "layout": ("Layout", "read_names"),
+    "prolific": ("join_prolific",),
+    "qualtrics": ("read_qualtrics_ratings",),
+    "rules": ("Rules", "read_checks", "read_scale"),
+    "texts": ("make_ids",),
+}
 
 __all__ = [
     "Imported",
@@ -18,9 +39,20 @@ __all__ = [
     "anonymise",
     "draft_study",
     "join_prolific",
+    "make_ids",
+    "read_checks",
     "read_crowd",
     "read_inspect",
     "read_label_studio",
+    "read_names",
     "read_qualtrics",
     "read_qualtrics_ratings",
+    "read_scale",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f".{module}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Crowd work: results of MTurk and Lancers, and any CSV with one row an assignment or one row a rating."""
+"""Crowd work: results of MTurk and Lancers, and any CSV with one assignment or one rating per row."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import pandas as pd
 from ..errors import InputError
 from ..tables.bounded import parse_json
 from ..tables.columns import did_you_mean, listed, refuse
-from .imported import Imported, Rules
+from .imported import Imported
 from .layout import Layout
-from .texts import plain, read_text_table, require_column, to_number
-from .times import first_present, seconds_between, to_utc, told_unread
+from .rules import Rules
+from .texts import first_present, plain, read_text_table, read_times, require_column
 from .wide import Answers, to_judgments
 
 ANSWER = "Answer."
@@ -27,7 +27,10 @@ TRUTH = {"true", "false"}
 
 @dataclass(frozen=True)
 class Platform:
-    """Columns that a platform writes, each by the names it may have, and its words for refused work."""
+    """Columns that a platform writes, each by the names it may have, and its words for refused work.
+
+    ``mixed`` says that judges may be people or models.
+    """
 
     judge: tuple[str, ...] = ()
     item: tuple[str, ...] = ()
@@ -39,6 +42,7 @@ class Platform:
     ratings: str | None = None
     encoding: str | None = None
     timezone: str = "UTC"
+    mixed: bool = False
 
 
 PLATFORMS: Mapping[str, Platform] = {
@@ -53,13 +57,7 @@ PLATFORMS: Mapping[str, Platform] = {
     ),
     "lancers": Platform(
         judge=(
-            "ランサーID",
-            "ランサー",
-            "ランサー名",
-            "作業者ID",
-            "作業者",
-            "ユーザーID",
-            "ユーザー名",
+            *("ランサーID", "ランサー", "ランサー名", "作業者ID", "作業者", "ユーザーID", "ユーザー名"),
             "WorkerId",
         ),
         status=("承認状態", "承認", "ステータス", "状態", "判定", "status"),
@@ -76,6 +74,7 @@ PLATFORMS: Mapping[str, Platform] = {
         started=("started", "started_at"),
         ended=("ended", "ended_at", "created_at", "timestamp"),
         duration=("duration", "seconds"),
+        mixed=True,
     ),
 }
 
@@ -87,8 +86,8 @@ def read_crowd(
 
     Columns of the platform are found by their names; whatever ``layout`` names takes their place. Refused
     assignments are marked in ``excluded``. MTurk: radio buttons that were written as one column of true and
-    false an option (``Answer.wit.1`` to ``Answer.wit.5``) and answers packed as JSON (``Answer.taskAnswers``)
-    are unpacked to ``Answer.wit``.
+    false per option (``Answer.wit.1`` to ``Answer.wit.5``) and answers packed as JSON
+    (``Answer.taskAnswers``) are unpacked to ``Answer.wit``.
 
     Parameters
     ----------
@@ -107,50 +106,56 @@ def read_crowd(
     >>> file = Path(tempfile.mkdtemp()) / "batch.csv"
     >>> header = "WorkerId,AssignmentStatus,Input.joke,Answer.wit.1,Answer.wit.2"
     >>> _ = file.write_text(f"{header}\nA1,Approved,j1,true,false\nA2,Rejected,j1,false,true\n")
-    >>> made = read_crowd(file, "mturk").judgments
-    >>> made[["judge_id", "item_id", "dimension", "value", "excluded"]].fillna("").to_numpy().tolist()
+    >>> ratings = read_crowd(file, "mturk").judgments
+    >>> ratings[["judge_id", "item_id", "dimension", "value", "excluded"]].fillna("").to_numpy().tolist()
     [['A1', 'j1', 'wit', 1, ''], ['A2', 'j1', 'wit', 2, 'rejected']]
     """
     if platform not in PLATFORMS:
         raise InputError(
             f"There is no platform '{platform}'{did_you_mean(platform, PLATFORMS)}; use {listed(PLATFORMS)}."
         )
-    own, source = PLATFORMS[platform], str(path)
+    known, source = PLATFORMS[platform], str(path)
     layout, rules = layout or Layout(), rules or Rules()
-    table = read_text_table(path, encoding=layout.encoding, fallback=own.encoding, delimiter=layout.delimiter)
+    table = read_text_table(
+        path, encoding=layout.encoding, fallback=known.encoding, delimiter=layout.delimiter
+    )
     if PACKED in table:
         table = _unpacked(table, source)
     table = _radio_buttons(table, source)
-    times, notes = _times(table, own, layout.timezone or own.timezone)
-    layout, assumed = _completed(table, layout, own, source)
-    judge = layout.judge or first_present(table, own.judge)
+    columns = {name: first_present(table, getattr(known, name)) for name in ("started", "ended", "duration")}
+    times, notes = read_times(table, columns, layout.timezone or known.timezone)
+    layout, assumed = _completed(table, layout, known, source)
     if layout.judge is not None:
         require_column(table, layout.judge, source, "--judge")
-    mixed = platform == "csv"
-    answers = Answers(source, table, judge, _reasons(table, own), times, set(), mixed, (*assumed, *notes))
+    judge = layout.judge or first_present(table, known.judge)
+    status = first_present(table, known.status)
+    refused = {plain(word) for word in known.refused}
+    rejected = status is not None and table[status].fillna("").map(plain).isin(refused)
+    reasons = pd.DataFrame({"rejected": rejected}, index=table.index)
+    notes = [*assumed, *notes]
+    answers = Answers(source, table, judge, reasons, times, mixed=known.mixed, notes=tuple(notes))
     return to_judgments(answers, layout, rules)
 
 
 def _completed(
     table: pd.DataFrame, layout: Layout, platform: Platform, source: str
 ) -> tuple[Layout, list[str]]:
-    """Fill in what the platform's own columns tell, and say so."""
+    """Columns of ratings and items that the platform itself names, and notes about them."""
     notes = []
     if not layout.ratings and not layout.value:
         if platform.ratings is None or not any(str(name).startswith(ANSWER) for name in table):
             raise InputError(
-                f"{source}: nothing tells which columns hold ratings; name one with --value, or several with "
+                f"{source}: no option names the columns of ratings; name one with --value, or several with "
                 f"--ratings and placeholders (there are: {listed(table.columns)})."
             )
         layout = replace(layout, ratings=[platform.ratings])
         notes.append(f"Ratings are the columns {platform.ratings}.")
-    named = any("{item}" in pattern for pattern in layout.ratings)
-    if layout.item is None and not named:
+    if layout.item is None and not any("{item}" in pattern for pattern in layout.ratings):
         inputs = [str(name) for name in table if str(name).startswith("Input.")]
         found = first_present(table, platform.item) or (inputs[0] if len(inputs) == 1 else None)
         if found is None and len(inputs) > 1:
             raise InputError(
-                f"{source}: nothing tells which column names the item; choose one with --item (there are: "
+                f"{source}: several columns may name the item; choose one with --item (there are: "
                 f"{listed(inputs)})."
             )
         if found is not None:
@@ -159,57 +164,26 @@ def _completed(
     return layout, notes
 
 
-def _reasons(table: pd.DataFrame, platform: Platform) -> pd.DataFrame:
-    rejected = pd.Series(False, index=table.index)
-    status = first_present(table, platform.status)
-    if status is not None:
-        refused = {plain(word) for word in platform.refused}
-        rejected = table[status].fillna("").map(plain).isin(refused)
-    return pd.DataFrame({"rejected": rejected})
-
-
-def _times(table: pd.DataFrame, platform: Platform, zone: str) -> tuple[pd.DataFrame, list[str]]:
-    times, notes = pd.DataFrame(index=table.index), []
-    for name, among in (("started", platform.started), ("ended", platform.ended)):
-        column = first_present(table, among)
-        if column is not None:
-            times[name] = to_utc(table[column], zone)
-            notes += told_unread(table[column], times[name])
-    duration = first_present(table, platform.duration)
-    if duration is not None:
-        seconds = table[duration].map(to_number, na_action="ignore").astype("Float64")
-        times.insert(0, "duration", seconds)
-    elif "started" in times and "ended" in times:
-        times.insert(0, "duration", seconds_between(times["started"], times["ended"]))
-    return times, notes
-
-
 def _unpacked(table: pd.DataFrame, source: str) -> pd.DataFrame:
-    """Answers packed as JSON, as columns of their own."""
+    """Answers packed as JSON, as one column each."""
     rows: list[dict[str, Any]] = []
     for number, cell in enumerate(table[PACKED], start=1):
+        where = f"{source}: row {number} of column '{PACKED}'"
+        try:
+            content = [] if pd.isna(cell) else parse_json(str(cell))
+        except ValueError:
+            raise InputError(f"{where} is no JSON; download the results again.") from None
         row: dict[str, Any] = {}
-        if not pd.isna(cell):
-            try:
-                content = parse_json(str(cell))
-            except ValueError:
-                raise InputError(
-                    f"{source}: row {number} of column '{PACKED}' is no JSON; download the results again."
-                ) from None
-            for part in content if isinstance(content, list) else [content]:
-                if not isinstance(part, dict):
-                    raise InputError(
-                        f"{source}: row {number} of column '{PACKED}' holds no named answers; name other "
-                        "columns with --ratings."
-                    )
-                for name, answer in part.items():
-                    row[f"{ANSWER}{name}"] = _answer(answer, name, number, source)
+        for part in content if isinstance(content, list) else [content]:
+            if not isinstance(part, dict):
+                raise InputError(f"{where} contains no named answers; name other columns with --ratings.")
+            row |= {f"{ANSWER}{name}": _answer(answer, name, where) for name, answer in part.items()}
         rows.append(row)
     packed = pd.DataFrame(rows, index=table.index, dtype="string")
     return pd.concat([table.drop(columns=[PACKED]), packed], axis=1)
 
 
-def _answer(answer: Any, name: str, number: int, source: str) -> str | None:
+def _answer(answer: Any, name: str, where: str) -> str | None:
     """One answer of an element of a form: a text, a number, a label, or the option that is true."""
     if isinstance(answer, dict) and set(answer) == {"label"}:
         answer = answer["label"]
@@ -217,9 +191,8 @@ def _answer(answer: Any, name: str, number: int, source: str) -> str | None:
         chosen = [option for option, is_on in answer.items() if is_on]
         if len(chosen) > 1:
             raise InputError(
-                f"{source}: row {number} of column '{PACKED}' chooses several options of '{name}' "
-                f"({listed(chosen)}); "
-                "a rating has one, so leave it out with --dimensions."
+                f"{where} chooses several options of '{name}' ({listed(chosen)}), and a rating is one; omit "
+                "it from --dimensions."
             )
         return chosen[0] if chosen else None
     if isinstance(answer, (dict, list)):
@@ -240,9 +213,8 @@ def _radio_buttons(table: pd.DataFrame, source: str) -> pd.DataFrame:
         chosen = pd.DataFrame({option: table[own].map(plain) == "true" for option, own in options.items()})
         several = (chosen.sum(axis=1) > 1).to_numpy()
         if several.any():
-            refuse(
-                source, name, several, "chooses several options", "a rating has one, so name other columns"
-            )
-        joined = chosen.idxmax(axis=1).astype("string").where(chosen.any(axis=1))
-        table = table.drop(columns=list(options.values())).assign(**{name: joined})
+            remedy = "a rating is one option, so name other columns"
+            refuse(source, name, several, "chooses several options", remedy)
+        choice = chosen.idxmax(axis=1).astype("string").where(chosen.any(axis=1))
+        table = table.drop(columns=list(options.values())).assign(**{name: choice})
     return table

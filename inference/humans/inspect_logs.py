@@ -12,9 +12,10 @@ import pandas as pd
 
 from ..errors import InputError, MissingDependency
 from ..tables.columns import listed
-from .imported import Imported, Rules, finish
+from .imported import Imported, finish
 from .layout import Layout, renamed
-from .times import to_utc
+from .rules import Rules
+from .texts import to_utc
 
 BY = ("grader", "scorer", "model")
 GRADED = "model_graded"  # Inspect's scorers that ask a model begin so
@@ -29,8 +30,8 @@ def read_inspect(path: str | Path, layout: Layout | None = None, rules: Rules | 
     values, the key of each. The judge is the model that a scorer asks (named in its options or in the role
     ``grader``; without either the model under evaluation grades itself), else the scorer. ``generator`` is
     the model under evaluation, and ``task`` the evaluation. Samples that ended with an error have status
-    error, scores that are NaN status unparsed, and scores that are not there status missing. Of an
-    evaluation that was retried the newest log counts.
+    error, scores that are NaN status unparsed, and absent scores status missing. Of an evaluation that was
+    retried the newest log counts.
 
     Parameters
     ----------
@@ -45,6 +46,10 @@ def read_inspect(path: str | Path, layout: Layout | None = None, rules: Rules | 
         inspect-ai is not installed.
     InputError
         There is no log, or its samples have no scores.
+
+    Examples
+    --------
+    >>> read_inspect("logs", Layout(judge="scorer")).judgments  # doctest: +SKIP
     """
     source, layout = str(path), layout or Layout()
     by = layout.judge or BY[0]
@@ -62,14 +67,14 @@ def read_inspect(path: str | Path, layout: Layout | None = None, rules: Rules | 
         long[name] = to_utc(long[name].astype("string"), "UTC")
     long["duration"] = long["duration"].astype("Float64")
     if frame["model"].nunique() > 1 and by != "model":
-        notes.append("Several models were evaluated: items are the answer of each, as SAMPLE/MODEL.")
+        notes.append("Several models were evaluated, so items are the answers of each, as SAMPLE/MODEL.")
     if frame["task"].nunique() > 1:
-        notes.append("There are several tasks: items begin with the task, as TASK/SAMPLE.")
+        notes.append("There are several tasks, so items begin with the task, as TASK/SAMPLE.")
     return finish(renamed(long, layout, source), rules or Rules(), source, notes, "name a single log")
 
 
 def _samples(path: Path, source: str) -> pd.DataFrame:
-    """One row a sample, with what its evaluation says of scorers and models."""
+    """One row per sample, with the scorers and models of its evaluation."""
     if not path.exists():
         raise InputError(f"{source}: there is no such log or folder; check the path.")
     try:
@@ -108,7 +113,7 @@ def _newest(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     newest = frame.groupby(["task_id", "model"])["created"].transform("max")
     kept = frame[frame["created"] == newest].reset_index(drop=True)
     older = frame["log"].nunique() - kept["log"].nunique()
-    notes = [f"Logs that a newer one retries, left out: {older:,}."] if older else []
+    notes = [f"Logs that a newer one retries (excluded): {older:,}."] if older else []
     return kept, notes
 
 
@@ -122,7 +127,7 @@ def _item_ids(frame: pd.DataFrame, by: str) -> pd.Series[str]:
 
 
 def _rows(log: pd.DataFrame, items: pd.Series[str], by: str) -> Iterator[dict[str, Any]]:
-    """One row a sample and dimension of one log."""
+    """One row per sample and dimension of one log."""
     first = log.iloc[0]
     scores = [_json(cell) or {} for cell in log["scores"]]
     own = items.loc[log.index].tolist()
@@ -154,21 +159,21 @@ def _rows(log: pd.DataFrame, items: pd.Series[str], by: str) -> Iterator[dict[st
 
 def _scorers(entries: list[Any], scores: Any) -> dict[str, Mapping[str, Any]]:
     """Scorers of a log by the names that its scores have; scores that no scorer explains follow."""
-    made: dict[str, Mapping[str, Any]] = {}
+    named: dict[str, Mapping[str, Any]] = {}
     for entry in entries:
         plain = str(entry.get("name", "")).rpartition(SEPARATOR)[2]
         name, count = plain, 1
-        while name in made:
+        while name in named:
             name, count = f"{plain}{count}", count + 1
-        made[name] = {**entry, "name": plain}
-    found = dict.fromkeys(name for held in scores for name in held)
+        named[name] = {**entry, "name": plain}
+    found = dict.fromkeys(name for scored in scores for name in scored)
     if found:  # an epoch may have been scored again, and a scorer may have given nothing
-        made = {
-            name: entry for name, entry in made.items() if name in found or not found.keys() & made.keys()
+        named = {
+            name: entry for name, entry in named.items() if name in found or not found.keys() & named.keys()
         }
     for name in found:
-        made.setdefault(name, {"name": name})
-    return made
+        named.setdefault(name, {"name": name})
+    return named
 
 
 def _judge(entry: Mapping[str, Any], roles: Mapping[str, Any], model: str, by: str) -> str:
@@ -189,8 +194,8 @@ def _judge(entry: Mapping[str, Any], roles: Mapping[str, Any], model: str, by: s
 def _keys(name: str, entry: Mapping[str, Any], scores: Any) -> list[str]:
     """Keys of a score with several values; one empty key where it has one."""
     found: dict[str, None] = {}
-    for held in scores:
-        value = (held.get(name) or {}).get("value")
+    for scored in scores:
+        value = (scored.get(name) or {}).get("value")
         if isinstance(value, list):
             found.update(dict.fromkeys(str(place) for place in range(1, len(value) + 1)))
         elif isinstance(value, dict):

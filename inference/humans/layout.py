@@ -1,11 +1,11 @@
-"""Which columns of an export hold ratings: patterns with named gaps, such as ``Q{item}_{dimension}``."""
+"""Which columns of an export contain ratings: patterns with named gaps, such as ``Q{item}_{dimension}``."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from typing import NoReturn
 
 import pandas as pd
 
@@ -19,18 +19,19 @@ NUMBERED = ("place", "sample")
 
 @dataclass(frozen=True)
 class Layout:
-    """What the columns of an export are; what is not named is taken from the program's own columns.
+    """What the columns of an export are; what is not named is taken from the columns that the program writes.
 
     Attributes
     ----------
     ratings : sequence of str
         Patterns of rating columns, with ``{item}``, ``{dimension}``, ``{place}`` (a number by which
         ``item`` finds the column that names the item), ``{sample}`` or ``{judge}``; as ``NAME=PATTERN``
-        where the pattern holds no dimension.
+        where the pattern has no dimension.
     value : mapping
-        Rating columns by the dimension they hold, for tables with one row a rating.
+        Rating columns by their dimension, for tables with one rating per row.
     dimension, item, judge, sample, panel, duration, person : str, optional
-        Columns of each row; ``item`` may hold ``{place}``, and ``person`` is the id of people elsewhere.
+        Columns of each row; ``item`` may contain ``{place}``, and ``person`` is the id of people in another
+        program.
     dimensions, items : mapping
         Ids by the words of the export. Only the dimensions named are read.
     covariates : sequence of str
@@ -45,6 +46,11 @@ class Layout:
         Whether an item without any rating by a person is missing, and not unseen.
     encoding, delimiter, timezone : str, optional
         How the file is written.
+
+    Examples
+    --------
+    >>> Layout(ratings=["Q{item}_{dimension}"], dimensions={"1": "wit", "2": "clarity"}).all_shown
+    False
     """
 
     ratings: Sequence[str] = ()
@@ -70,7 +76,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Place:
-    """A column of ratings, and what its name says; None where the name does not say it."""
+    """A column of ratings, and the parts of its name; None where the name lacks a part."""
 
     column: str
     dimension: str | None = None
@@ -81,54 +87,39 @@ class Place:
 
 
 def find_places(table: pd.DataFrame, layout: Layout, ignored: set[str], source: str) -> list[Place]:
-    """Find the rating columns of a table by the patterns of a layout.
-
-    Parameters
-    ----------
-    ignored : columns that hold no ratings whatever their names
-
-    Raises
-    ------
-    InputError
-        A pattern is wrong, matches no column, or can be read in several ways.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame(columns=["id", "Q1_wit", "Q1_clarity", "Q2_wit"])
-    >>> layout = Layout(ratings=["Q{item}_{dimension}"])
-    >>> [(place.item, place.dimension) for place in find_places(table, layout, set(), "export.csv")]
-    [('1', 'wit'), ('1', 'clarity'), ('2', 'wit')]
-    """
+    """Find the rating columns of a table; InputError where a pattern matches none, or in several ways."""
     columns = [str(name) for name in table if str(name) not in ignored]
-    places: list[Place] = []
+    places: dict[str, Place] = {}
     for text in layout.ratings:
-        name, pattern = _named(text)
-        parts = _parts(pattern)
-        _check_gaps(text, name, parts)
-        found = [place for column in columns if (place := _read(column, name, parts, layout, source))]
+        pattern = _Pattern(text, layout, source)
+        found = [place for column in columns if (place := pattern.place(column))]
         if not found:
-            _refuse_no_match(text, pattern, columns, layout, source)
-        places += found
-    _refuse_twice(places, source)
-    _refuse_unused(places, layout, source)
-    return places
+            pattern.refuse_no_match(columns)
+        for place in found:
+            if place.column in places:
+                raise InputError(
+                    f"{source}: column '{place.column}' matches two patterns of --ratings; make them differ."
+                )
+            places[place.column] = place
+    known = {place.dimension for place in places.values()}
+    for dimension in layout.dimensions:
+        if places and None not in known and dimension not in known:
+            names = sorted(text for text in known if text)
+            raise InputError(
+                f"{source}: no rating column has dimension '{dimension}'{did_you_mean(dimension, names)}; "
+                f"correct --dimensions (there are: {listed(names)})."
+            )
+    return list(places.values())
 
 
-def told_odd(places: Sequence[Place], layout: Layout) -> list[str]:
-    """Name columns whose dimension is that of a single item, while other dimensions have several items.
-
-    Examples
-    --------
-    >>> places = [Place("Q1_wit", "wit", "1"), Place("Q2_wit", "wit", "2"), Place("Q2_age", "age", "2")]
-    >>> told_odd(places, Layout())[0].partition(";")[0]
-    "Read as a rating, unlike other columns: Q2_age (dimension 'age' of item '2' alone)"
-    """
+def odd_columns(places: Sequence[Place], layout: Layout) -> list[str]:
+    """Note columns whose dimension is that of a single item, while other dimensions have several items."""
     items: dict[str, set[str]] = {}
     for place in places:
         key = place.item or place.place
         if place.dimension is not None and key is not None:
             items.setdefault(place.dimension, set()).add(key)
-    alone = {name for name, held in items.items() if len(held) == 1}
+    alone = {name for name, keys in items.items() if len(keys) == 1}
     if layout.dimensions or not alone or len(alone) == len(items):
         return []
     odd = [
@@ -136,16 +127,20 @@ def told_odd(places: Sequence[Place], layout: Layout) -> list[str]:
         for place in places
         if place.dimension in alone
     ]
-    several = len(odd) > 1
     return [
-        f"Read as {'ratings' if several else 'a rating'}, unlike other columns: {listed(odd, 6)}; if "
-        f"{'these are' if several else 'it is'} none, name the dimensions that are, as --dimensions "
+        f"Columns that were read as ratings and differ from the others: {listed(odd, 6)}; if they are not "
+        "ratings, name the dimensions that are, as --dimensions "
         f"{','.join(name for name in items if name not in alone)}."
     ]
 
 
 def read_names(text: str | None, option: str) -> dict[str, str]:
-    """Read ids by the words of an export, as ``a,b``, ``1=a,2=b``, or a CSV with ``key`` and ``item_id``.
+    """Read ids by the words of an export.
+
+    Parameters
+    ----------
+    text : ``a,b``, ``1=a,2=b``, or a CSV with ``key`` and ``item_id``
+    option : what an error calls it
 
     Examples
     --------
@@ -172,132 +167,13 @@ def read_names(text: str | None, option: str) -> dict[str, str]:
     return named
 
 
-def _named(text: str) -> tuple[str | None, str]:
-    name, equals, pattern = text.partition("=")
-    return (name.strip(), pattern) if equals and "{" not in name else (None, text)
-
-
-def _parts(pattern: str) -> list[tuple[str, bool]]:
-    """Split a pattern into literal texts and names of gaps (true)."""
-    pieces = re.split(r"\{([^{}]*)\}", pattern)
-    return [(piece, bool(place % 2)) for place, piece in enumerate(pieces) if piece or place % 2]
-
-
-def _check_gaps(text: str, name: str | None, parts: Sequence[tuple[str, bool]]) -> None:
-    gaps = [part for part, is_gap in parts if is_gap]
-    for gap in gaps:
-        if gap not in GAPS:
-            raise InputError(
-                f"--ratings '{text}' holds {{{gap}}}{did_you_mean(gap, GAPS)}; use "
-                f"{listed('{' + known + '}' for known in GAPS)}."
-            )
-    if len(set(gaps)) < len(gaps):
-        raise InputError(f"--ratings '{text}' holds a placeholder twice; write each once.")
-    if any(first[1] and second[1] for first, second in pairwise(parts)):
-        raise InputError(f"--ratings '{text}' has two placeholders side by side; put the text between them.")
-    if name is not None and "dimension" in gaps:
-        raise InputError(
-            f"--ratings '{text}' names a dimension and holds {{dimension}}; keep one of the two."
-        )
-    if any("{" in part or "}" in part for part, is_gap in parts if not is_gap):
-        raise InputError(f"--ratings '{text}' has a single brace; write placeholders such as {{item}}.")
-
-
-def _read(
-    column: str, name: str | None, parts: Sequence[tuple[str, bool]], layout: Layout, source: str
-) -> Place | None:
-    """What a column name says by a pattern; None where it does not match."""
-    readings = [
-        reading
-        for reading in _readings(column, parts)
-        if not layout.dimensions or reading.get("dimension", name) in layout.dimensions
-    ]
-    if not readings:
-        return None
-    if layout.items and "item" in readings[0]:
-        unnamed = readings[0]["item"]
-        readings = [reading for reading in readings if reading["item"] in layout.items]
-        if not readings:
-            raise InputError(
-                f"{source}: column '{column}' holds item '{unnamed}', which --items does not name"
-                f"{did_you_mean(unnamed, layout.items)}; add it."
-            )
-    if len(readings) > 1:
-        ways = " or ".join(
-            ", ".join(f"{gap} '{text}'" for gap, text in reading.items()) for reading in readings[:2]
-        )
-        raise InputError(
-            f"{source}: column '{column}' can be read as {ways}; name the dimensions with --dimensions "
-            "wit,clarity or write more of the column names into --ratings."
-        )
-    reading = readings[0]
-    dimension = name if name is not None else reading.pop("dimension", None)
-    return Place(column, dimension, **reading)
-
-
-def _readings(text: str, parts: Sequence[tuple[str, bool]]) -> Iterator[dict[str, str]]:
-    """Every way in which a column name fills the gaps of a pattern."""
-    if not parts:
-        if not text:
-            yield {}
-        return
-    (part, is_gap), rest = parts[0], parts[1:]
-    if not is_gap:
-        if text.startswith(part):
-            yield from _readings(text[len(part) :], rest)
-        return
-    for end in range(1, len(text) + 1):
-        filled = text[:end]
-        if part in NUMBERED and not filled.isdecimal():
-            return
-        if rest or end == len(text):
-            for others in _readings(text[end:], rest):
-                yield {part: filled, **others}
-
-
-def _refuse_no_match(text: str, pattern: str, columns: Sequence[str], layout: Layout, source: str) -> None:
-    parts = _parts(pattern)
-    others = [column for column in columns if any(True for _ in _readings(column, parts))]
-    if others:
-        raise InputError(
-            f"{source}: columns such as '{others[0]}' match --ratings '{text}', but none holds one of the "
-            f"dimensions {listed(layout.dimensions)}; correct --dimensions."
-        )
-    hint = did_you_mean(re.sub(r"\{(\w+)\}", "1", pattern), columns)
-    raise InputError(
-        f"{source}: no column matches --ratings '{text}'{hint}; write the names of the rating columns with "
-        f"{{item}} and {{dimension}} where they differ (there are: {listed(columns)})."
-    )
-
-
-def _refuse_twice(places: Sequence[Place], source: str) -> None:
-    seen: set[str] = set()
-    for place in places:
-        if place.column in seen:
-            raise InputError(
-                f"{source}: column '{place.column}' matches two patterns of --ratings; make them differ."
-            )
-        seen.add(place.column)
-
-
-def _refuse_unused(places: Sequence[Place], layout: Layout, source: str) -> None:
-    held = {place.dimension for place in places}
-    for name in layout.dimensions:
-        if places and None not in held and name not in held:
-            hint = did_you_mean(name, [text for text in held if text])
-            raise InputError(
-                f"{source}: no rating column holds dimension '{name}'{hint}; correct --dimensions (there "
-                f"are: {listed(sorted(text for text in held if text))})."
-            )
-
-
 def renamed(long: pd.DataFrame, layout: Layout, source: str) -> pd.DataFrame:
     """Items and dimensions by the ids that the layout gives them."""
     if layout.dimensions:
         known = long["dimension"].isin(list(layout.dimensions))
         if not known.any():
             raise InputError(
-                f"{source}: no row holds one of the dimensions {listed(layout.dimensions)}; correct "
+                f"{source}: no row has one of the dimensions {listed(layout.dimensions)}; correct "
                 f"--dimensions (there are: {listed(long['dimension'].unique())})."
             )
         long = long[known].reset_index(drop=True)
@@ -306,11 +182,89 @@ def renamed(long: pd.DataFrame, layout: Layout, source: str) -> pd.DataFrame:
         named = long["item_id"].map(dict(layout.items))
         unknown = (named.isna() & long["item_id"].notna()).to_numpy()
         if unknown.any():
-            at = int(unknown.argmax())
-            word = str(long["item_id"].iloc[at])
-            raise InputError(
-                f"{source}: row {long['row'].iloc[at]} holds item '{word}', which --items does not name"
-                f"{did_you_mean(word, layout.items)}; add it."
-            )
+            row = long.iloc[int(unknown.argmax())]
+            _refuse_item(f"row {row['row']}", str(row["item_id"]), layout, source)
         long["item_id"] = named
     return long
+
+
+def _refuse_item(where: str, item: str, layout: Layout, source: str) -> NoReturn:
+    raise InputError(
+        f"{source}: {where} has item '{item}', which --items does not name"
+        f"{did_you_mean(item, layout.items)}; add it."
+    )
+
+
+class _Pattern:
+    """A pattern of --ratings, checked, and the parts of the column names that match it."""
+
+    def __init__(self, text: str, layout: Layout, source: str) -> None:
+        name, equals, pattern = text.partition("=")
+        is_named = equals and "{" not in name
+        self.text, self.layout, self.source = text, layout, source
+        self.name, self.pattern = (name.strip(), pattern) if is_named else (None, text)
+        pieces = re.split(r"\{([^{}]*)\}", self.pattern)
+        self.literals, self.gaps = pieces[::2], pieces[1::2]
+        problem = self._problem()
+        if problem is not None:
+            raise InputError(f"--ratings '{text}' {problem}.")
+
+    def _problem(self) -> str | None:
+        for gap in self.gaps:
+            if gap not in GAPS:
+                known = listed("{" + known + "}" for known in GAPS)
+                return f"contains {{{gap}}}{did_you_mean(gap, GAPS)}; use {known}"
+        if len(set(self.gaps)) < len(self.gaps):
+            return "contains a placeholder twice; write each once"
+        if "" in self.literals[1:-1]:
+            return "has two adjacent placeholders; put the text between them"
+        if self.name is not None and "dimension" in self.gaps:
+            return "names a dimension and contains {dimension}; keep one of the two"
+        if any("{" in literal or "}" in literal for literal in self.literals):
+            return "has a single brace; write placeholders such as {item}"
+        return None
+
+    def _parts(
+        self, column: str, known: Mapping[str, Iterable[str]], shortest: bool = True
+    ) -> dict[str, str] | None:
+        """The parts of a column name, the first gaps as short or as long as possible; None for no match."""
+        expression = re.escape(self.literals[0])
+        for gap, literal in zip(self.gaps, self.literals[1:], strict=True):
+            among = sorted(known.get(gap, ()), key=len, reverse=not shortest)
+            anything = (r"\d+" if gap in NUMBERED else ".+") + ("?" if shortest else "")
+            expression += f"(?P<{gap}>{'|'.join(map(re.escape, among)) or anything}){re.escape(literal)}"
+        match = re.fullmatch(expression, column, re.DOTALL)
+        return None if match is None else match.groupdict()
+
+    def place(self, column: str) -> Place | None:
+        """The parts of a column name; None where it does not match, InputError where it is ambiguous."""
+        dimensions, items = self.layout.dimensions, self.layout.items
+        if self.name is not None and dimensions and self.name not in dimensions:
+            return None
+        parts = self._parts(column, {"dimension": dimensions, "item": items})
+        if parts is None:
+            unnamed = self._parts(column, {"dimension": dimensions})
+            if unnamed is not None:
+                _refuse_item(f"column '{column}'", unnamed["item"], self.layout, self.source)
+            return None
+        other = self._parts(column, {"dimension": dimensions, "item": items}, shortest=False)
+        if other is not None and other != parts:
+            ways = [", ".join(f"{gap} '{text}'" for gap, text in way.items()) for way in (parts, other)]
+            raise InputError(
+                f"{self.source}: column '{column}' can be read as {' or '.join(ways)}; name the dimensions "
+                "with --dimensions wit,clarity or write more of the column names into --ratings."
+            )
+        return Place(column, **{"dimension": self.name, **parts})
+
+    def refuse_no_match(self, columns: Sequence[str]) -> NoReturn:
+        others = [column for column in columns if self._parts(column, {}) is not None]
+        if others:
+            raise InputError(
+                f"{self.source}: columns such as '{others[0]}' match --ratings '{self.text}', but none has "
+                f"one of the dimensions {listed(self.layout.dimensions)}; correct --dimensions."
+            )
+        hint = did_you_mean(re.sub(r"\{(\w+)\}", "1", self.pattern), columns)
+        raise InputError(
+            f"{self.source}: no column matches --ratings '{self.text}'{hint}; write the names of the rating "
+            f"columns with {{item}} and {{dimension}} where they differ (there are: {listed(columns)})."
+        )

@@ -1,46 +1,32 @@
-"""Exports as tables of text: encodings, delimiters and broken files of other programs."""
+"""Exports as tables of text: encodings, delimiters, header rows, numbers and times of other programs."""
 
 from __future__ import annotations
 
 import codecs
 import csv
 import io
+import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
 
 from ..errors import InputError
 from ..tables.bounded import CELL_CHARACTERS, EXPORT_BYTES, check_columns, read_content, reading
-from ..tables.columns import did_you_mean
+from ..tables.columns import did_you_mean, listed
 
 DELIMITERS = (",", ";", "\t")
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 ZIPPED = b"PK\x03\x04"
-
-
-def read_bytes(path: str | Path) -> bytes:
-    """Content of a file, unpacked where its name ends in .gz.
-
-    Raises
-    ------
-    InputError
-        The file is missing, empty, a folder, a pipe, a zip, too large or damaged.
-    """
-    path = Path(path)
-    content = read_content(path, EXPORT_BYTES)
-    if not content.strip():
-        raise InputError(f"{path}: the file is empty; export it again.")
-    if content.startswith(ZIPPED) and not path.name.lower().endswith(".eval"):
-        raise InputError(
-            f"{path}: this is a zip archive or an Excel workbook; unpack it, or save the sheet as CSV in "
-            "UTF-8."
-        )
-    return content
+ABBREVIATIONS = {"PST": "-0800", "PDT": "-0700", "UTC": "+0000", "GMT": "+0000"}
+YEAR_FIRST = re.compile(r"^\d{4}[-/.]\d{1,2}[-/.]\d{1,2}")
+NAMED_DAY = re.compile(r"^\w{3} (\w{3} +\d+ [\d:]+) (\w{3}) (\d{4})$")  # Wed Mar 04 10:15:20 PST 2026
+LONGEST_ID = 48
 
 
 def read_text_table(
@@ -51,26 +37,9 @@ def read_text_table(
     delimiter: str | None = None,
     check: Callable[[list[str]], None] | None = None,
 ) -> pd.DataFrame:
-    """Read an export with a header as text: cells stripped, empty ones missing.
+    """Read a text file with a header as text: cells stripped, empty ones missing, delimiter by the header.
 
-    Commas, semicolons and tabs are told apart by the header; UTF-8 and UTF-16 by their bytes.
-
-    Parameters
-    ----------
-    path : a text file with cells in quotes where they hold delimiters or line breaks; .gz is unpacked
-    encoding : such as utf-8, cp932 or latin-1; found out where it is not given
-    fallback : encoding of files that are not Unicode
-    delimiter : one character; found out where it is not given
-    check : called with the names of the header before anything is asked of them
-
-    Returns
-    -------
-    DataFrame with one row a record below the header.
-
-    Raises
-    ------
-    InputError
-        The file cannot be decoded or split, its header repeats a name, or there are no rows.
+    ``fallback`` is the encoding of files that are not Unicode; ``check`` is called with the header first.
     """
     text = decode(read_bytes(path), str(path), encoding, fallback)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
@@ -81,7 +50,11 @@ def read_text_table(
     header = [name.strip() for name in rows[0]]
     if check is not None:
         check(header)
-    _check_header(header, str(path))
+    for name, count in Counter(header).items():
+        if name and count > 1:
+            raise InputError(
+                f"{path}: column '{name}' occurs twice in the header; rename or drop one of them."
+            )
     names = [name or f"column {place + 1}" for place, name in enumerate(header)]
     cells = np.array(rows[1:], dtype=object).reshape(-1, len(names))
     cells[cells == ""] = pd.NA
@@ -91,8 +64,22 @@ def read_text_table(
     return body
 
 
+def read_bytes(path: str | Path) -> bytes:
+    """Content of a file that is neither empty nor an archive, unpacked where its name ends in .gz."""
+    content = read_content(Path(path), EXPORT_BYTES)
+    if not content.strip():
+        raise InputError(f"{path}: the file is empty; export it again.")
+    if content.startswith(ZIPPED):
+        raise InputError(
+            f"{path}: this is a zip archive or an Excel workbook; unpack it, or save the sheet as CSV in "
+            "UTF-8."
+        )
+    return content
+
+
 def decode(content: bytes, source: str, encoding: str | None = None, fallback: str | None = None) -> str:
     """Text of bytes in the encoding named, else UTF-16 by its mark, else UTF-8, else ``fallback``."""
+    # Other encodings are not guessed: detectors read short Latin-1 files as cp1250, which alters names.
     if encoding is None and content.startswith(UTF16):
         encoding = "utf-16"
     tried = [encoding] if encoding else ["utf-8-sig", *([fallback] if fallback else [])]
@@ -106,7 +93,7 @@ def decode(content: bytes, source: str, encoding: str | None = None, fallback: s
         except UnicodeError:
             continue
         if "\0" in text:
-            raise InputError(f"{source}: this is not a text file; give it the ending of what it is.")
+            raise InputError(f"{source}: this is not a text file; correct the ending of its name.")
         return text
     raise InputError(
         f"{source}: the file is not {' or '.join(tried).replace('-sig', '')} text; name its encoding, such "
@@ -115,24 +102,12 @@ def decode(content: bytes, source: str, encoding: str | None = None, fallback: s
 
 
 def plain(text: object) -> str:
-    r"""Text as it is compared: width, case and spaces do not count.
-
-    Examples
-    --------
-    >>> plain(" Very\u00a0 FUNNY \uff14")
-    'very funny 4'
-    """
+    """Text for comparisons: width, case and spaces do not count."""
     return " ".join(unicodedata.normalize("NFKC", str(text)).casefold().split())
 
 
 def to_number(text: object) -> float | None:
-    r"""Return the number that a cell holds, wide digits included; None where it holds something else.
-
-    Examples
-    --------
-    >>> [to_number(cell) for cell in ("4", "\uff13", "1.5", "four", "nan")]
-    [4.0, 3.0, 1.5, None, None]
-    """
+    """Number in a cell, full-width digits included; None where the cell contains something else."""
     try:
         number = float(unicodedata.normalize("NFKC", str(text)))
     except ValueError:
@@ -140,14 +115,13 @@ def to_number(text: object) -> float | None:
     return number if abs(number) < float("inf") and "_" not in str(text) else None
 
 
-def typed(column: pd.Series[Any]) -> pd.Series[Any]:
-    """A column of text as numbers where all cells are numbers.
+def to_numbers(cells: pd.Series[Any]) -> pd.Series[Any]:
+    """Numbers in cells as Float64, missing where a cell contains something else."""
+    return cells.map(to_number, na_action="ignore").astype("Float64")
 
-    Examples
-    --------
-    >>> typed(pd.Series(["31", None, "44"])).tolist()
-    [31.0, <NA>, 44.0]
-    """
+
+def typed(column: pd.Series[Any]) -> pd.Series[Any]:
+    """A column of text as numbers where all cells are numbers."""
     column = column.astype("string")
     numbers = pd.to_numeric(column, errors="coerce")
     return column if (numbers.isna() & column.notna()).any() else numbers.astype("Float64").convert_dtypes()
@@ -157,11 +131,101 @@ def require_column(table: pd.DataFrame, column: str, source: str, option: str) -
     """Raise InputError with the closest name where the table lacks a column that an option names."""
     if column not in table:
         hint = did_you_mean(column, table.columns)
-        names = ", ".join(str(name) for name in table.columns[:12])
-        more = f" and {len(table.columns) - 12} more" if len(table.columns) > 12 else ""
         raise InputError(
-            f"{source}: column '{column}' is missing{hint}; correct {option} (there are: {names}{more})."
+            f"{source}: column '{column}' is missing{hint}; correct {option} (there are: "
+            f"{listed(table.columns)})."
         )
+
+
+def first_present(table: pd.DataFrame, names: Sequence[str]) -> str | None:
+    """The first of some columns that a table has, case and spaces aside."""
+    present = {str(name).casefold().replace(" ", ""): str(name) for name in table}
+    return next(
+        (present[key] for name in names if (key := name.casefold().replace(" ", "")) in present), None
+    )
+
+
+def make_ids(texts: Sequence[str], prefix: str, taken: Sequence[str] | set[str] = ()) -> list[str]:
+    """Turn words into distinct ids of lower-case letters, digits and underscores.
+
+    Parameters
+    ----------
+    texts : words, such as labels of levels
+    prefix : goes before an id that would begin with a digit
+    taken : ids that are not available
+
+    Examples
+    --------
+    >>> make_ids(["Housing Cost", "15% of income", "15 % of income"], "level")
+    ['housing_cost', 'level_15_of_income', 'level_15_of_income_2']
+    """
+    used, ids = set(taken), []
+    for text in texts:
+        ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+        words = re.sub(r"[^a-z0-9]+", "_", ascii_text).strip("_")
+        words = words if re.match("[a-z]", words) else f"{prefix}_{words}".rstrip("_")
+        short = words[: LONGEST_ID + 1].rpartition("_")[0] or words[:LONGEST_ID]
+        base = words if len(words) <= LONGEST_ID else short
+        name, number = base, 2
+        while name in used:
+            name, number = f"{base}_{number}", number + 1
+        used.add(name)
+        ids.append(name)
+    return ids
+
+
+def read_times(
+    table: pd.DataFrame, columns: Mapping[str, str | None], zone: str
+) -> tuple[pd.DataFrame, list[str]]:
+    """``duration`` (seconds), ``started`` and ``ended`` (UTC) from their columns, and a note on unread times.
+
+    The duration is the time from start to end where no column contains it.
+    """
+    times, notes = pd.DataFrame(index=table.index), []
+    for name in ("started", "ended"):
+        column = columns.get(name)
+        if column is None or column not in table:
+            continue
+        cells = table[column]
+        times[name] = to_utc(cells, zone)
+        bad = (cells.notna() & times[name].isna()).to_numpy(dtype=bool)
+        if bad.any():
+            notes.append(
+                f"Times in '{column}' that were not read, because the year is not first: {int(bad.sum()):,}, "
+                f"such as '{cells.iloc[int(bad.argmax())]}'."
+            )
+    duration = columns.get("duration")
+    if duration is not None and duration in table:
+        times.insert(0, "duration", to_numbers(table[duration]))
+    elif "started" in times and "ended" in times:
+        seconds = (times["ended"] - times["started"]).dt.total_seconds()
+        times.insert(0, "duration", seconds.where(seconds >= 0).astype("Float64"))
+    return times, notes
+
+
+def to_utc(cells: pd.Series[Any], zone: str) -> pd.Series[Any]:
+    """Times in UTC, missing where a cell is no time; without a stated offset they are in ``zone``."""
+    try:
+        place = ZoneInfo(zone)
+    except (KeyError, ValueError, OSError):
+        raise InputError(
+            f"--timezone '{zone}' is unknown; write a name such as Asia/Tokyo, America/Denver or UTC."
+        ) from None
+    distinct = {cell: _moment(str(cell), place) for cell in cells.dropna().unique()}
+    moments = cells.map(lambda cell: distinct.get(cell, pd.NaT))
+    return pd.to_datetime(moments, utc=True).astype("datetime64[us, UTC]")
+
+
+def _moment(text: str, zone: ZoneInfo) -> pd.Timestamp | Any:
+    named = NAMED_DAY.match(text)
+    if named and named[2] in ABBREVIATIONS:
+        text = f"{named[1]} {named[3]} {ABBREVIATIONS[named[2]]}"
+    elif not YEAR_FIRST.match(text):
+        return pd.NaT  # 3/4/2026 may be March or April
+    moment = pd.to_datetime(text, errors="coerce")
+    if pd.isna(moment) or moment.tz is not None:
+        return moment
+    return moment.tz_localize(zone, ambiguous=True, nonexistent="shift_forward")
 
 
 def _find_delimiter(text: str, source: str) -> str:
@@ -174,7 +238,7 @@ def _find_delimiter(text: str, source: str) -> str:
 
 
 def _split(text: str, delimiter: str, source: str) -> list[list[str]]:
-    """Rows of stripped cells, the header first, all of its length; empty lines are passed over."""
+    """Rows of stripped cells, the header first, all of its length, without empty lines."""
     limit = csv.field_size_limit(CELL_CHARACTERS)
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: list[list[str]] = []
@@ -187,7 +251,7 @@ def _split(text: str, delimiter: str, source: str) -> list[list[str]]:
             if any(row[width:]):
                 raise InputError(
                     f"{source}: line {lines.line_num} has {len(row)} cells, and the header has {width} "
-                    "names; put cells that hold delimiters in quotes, or name every column."
+                    "names; put cells that contain delimiters in quotes, or name every column."
                 )
             check_columns(source, width)
             rows.append(row[:width] + [""] * (width - len(row)))
@@ -200,11 +264,3 @@ def _split(text: str, delimiter: str, source: str) -> list[list[str]]:
     if not rows:
         raise InputError(f"{source}: the header is empty; write the column names in its first line.")
     return rows
-
-
-def _check_header(header: list[str], source: str) -> None:
-    for name, count in Counter(header).items():
-        if name and count > 1:
-            raise InputError(
-                f"{source}: column '{name}' occurs twice in the header; rename or drop one of them."
-            )

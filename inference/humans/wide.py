@@ -1,8 +1,8 @@
-"""Ratings in tables: one row a person with a column a rating, one row an assignment, or one row a rating."""
+"""Ratings in tables: one row per person with a column per rating, one per assignment, or one per rating."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,12 +10,21 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError
+from ..readers.judgments import like_models
 from ..tables.columns import did_you_mean, listed, refuse
-from .checks import failed_checks, joined
-from .imported import PERSON, TAKEN, Imported, Rules, finish
-from .kinds import kinds_of
-from .layout import Layout, Place, find_places, renamed, told_odd
-from .texts import require_column, to_number, typed
+from ..tables.schema import JUDGE_KINDS
+from .imported import PERSON, TAKEN, Imported, finish
+from .layout import Layout, Place, find_places, odd_columns, renamed
+from .rules import Rules, failed_checks, joined, marked
+from .texts import plain, require_column, to_numbers, typed
+
+HUMAN, MODEL = JUDGE_KINDS
+KIND_WORDS = {
+    **dict.fromkeys(("human", "humans", "person", "people", "annotator", "participant", "worker"), HUMAN),
+    **dict.fromkeys(("respondent", "crowd", "expert"), HUMAN),
+    **dict.fromkeys(("model", "models", "llm", "ai", "machine", "bot", "lm", "language model"), MODEL),
+}
+KIND_COLUMN = "judge_kind"
 
 
 @dataclass(frozen=True)
@@ -24,21 +33,18 @@ class Answers:
 
     Attributes
     ----------
-    source : str
-        What errors call the file.
     table : DataFrame of n rows of text
-        One row a person, an assignment or a rating; empty cells are missing.
+        One row per person, assignment or rating; empty cells are missing.
     judge : str or None
-        Column that tells who answered.
+        Column that identifies the judge.
     reasons : DataFrame of n rows
-        One column a reason of the program to leave rows out, true where it holds.
+        One column per reason of the program to exclude rows, true where it applies.
     times : DataFrame of n rows
-        ``duration`` in seconds, ``started`` and ``ended`` in UTC, as far as the program tells.
+        ``duration`` in seconds, ``started`` and ``ended`` in UTC, where they are known.
     technical : set of str
-        Columns that hold no ratings whatever their names.
+        Columns that contain no ratings whatever their names.
     mixed : bool
         Whether judges may be people or models.
-    notes : tuple of str
     """
 
     source: str
@@ -52,39 +58,34 @@ class Answers:
 
 
 def to_judgments(answers: Answers, layout: Layout, rules: Rules) -> Imported:
-    """Find the ratings of an export and bring them to judgments.
+    """Find the ratings of an export and turn them into judgments.
 
     A person's item without any rating counts as not shown and has no row, unless ``layout.all_shown``; an
     item that a column of the export names was shown, and what is empty there is missing.
-
-    Raises
-    ------
-    InputError
-        With file, column, row and remedy.
     """
     source, table = answers.source, answers.table
     places = _places(answers, layout)
     _check_columns(answers, layout, places)
-    long = _long(answers, layout, places)
-    long, told = _without_unseen(long, layout, places, source)
-    told = [*told_odd(places, layout), *told]
+    long, notes = _without_unseen(_long(answers, layout, places), layout, places, source)
+    notes = [*answers.notes, *odd_columns(places, layout), *notes]
+    row = long.pop("_row").to_numpy()
     if answers.mixed:
         if layout.kind is not None and any(place.judge for place in places):
             raise InputError(
                 "--judge-kind names a column of rows, and --ratings takes judges from the names of columns; "
                 "use --models NAME."
             )
-        long["judge_kind"], assumed = kinds_of(
-            long["judge_id"], long["_row"].to_numpy(), table, layout, source
+        long["judge_kind"], assumed = _kinds(long["judge_id"], row, table, layout, source)
+        notes += assumed
+    of_rows = _of_rows(answers, layout, rules)
+    for name in of_rows:
+        long[name] = of_rows[name].iloc[row].array
+    silent = np.setdiff1d(np.arange(len(table)), row)
+    if len(silent):
+        notes.append(
+            f"Rows of the export without any rating: {len(silent):,} (the first is {silent[0] + 1})."
         )
-        told += assumed
-    person = _of_rows(answers, layout, rules)
-    for name in person:
-        long[name] = person[name].iloc[long["_row"].to_numpy()].array
-    silent = sorted(set(range(len(table))) - set(long["_row"]))
-    if silent:
-        told.append(f"Rows of the export without any rating: {len(silent):,} (the first is {silent[0] + 1}).")
-    return finish(long.drop(columns="_row"), rules, source, (*answers.notes, *told))
+    return finish(long, rules, source, notes)
 
 
 def _places(answers: Answers, layout: Layout) -> list[Place]:
@@ -114,73 +115,68 @@ def _check_columns(answers: Answers, layout: Layout, places: Sequence[Place]) ->
     if any(place.dimension is None for place in places) and layout.dimension is None:
         column = next(place.column for place in places if place.dimension is None)
         raise InputError(
-            f"{source}: nothing tells the dimension of column '{column}'; put {{dimension}} into --ratings, "
+            f"{source}: the dimension of column '{column}' is unknown; put {{dimension}} into --ratings, "
             "or write --ratings 'NAME=PATTERN', such as 'funniness=Q{item}'."
         )
     if any(place.item is None for place in places) and layout.item is None:
         column = next(place.column for place in places if place.item is None)
         raise InputError(
-            f"{source}: nothing tells the item of column '{column}'; put {{item}} into --ratings, or name "
-            f"the column that holds it with --item (there are: {listed(table.columns)})."
+            f"{source}: the item of column '{column}' is unknown; put {{item}} into --ratings, or name "
+            f"the column that contains it with --item (there are: {listed(table.columns)})."
         )
     if layout.item is not None and any(place.item is not None for place in places):
         raise InputError("--item and {item} in --ratings both name the item; use one of them.")
     if answers.judge is None and any(place.judge is None for place in places):
         raise InputError(
-            f"{source}: nothing tells who rated; name the column with --judge (there are: "
+            f"{source}: no column identifies the judge; name it with --judge (there are: "
             f"{listed(table.columns)})."
         )
 
 
 def _long(answers: Answers, layout: Layout, places: Sequence[Place]) -> pd.DataFrame:
-    """One row a cell of the rating columns, respondent by respondent; ``_row`` is the row of the table."""
+    """One row per cell of the rating columns, respondent by respondent; ``_row`` is the row of the table."""
     table, n, width = answers.table, len(answers.table), len(places)
     row = np.repeat(np.arange(n), width)
-    column = np.tile(np.arange(width), n)
-
-    def each(of: Any) -> Any:
-        return np.array([of(place) for place in places], dtype=object)[column]
-
-    dimension = each(lambda place: place.dimension)
-    if layout.dimension is not None:
-        dimension = _filled(answers, layout.dimension)[row]
-    judge = each(lambda place: place.judge)
-    if answers.judge is not None:
-        judge = np.where(pd.isna(judge), _filled(answers, answers.judge)[row], judge)
-    item = each(lambda place: place.item)
-    if layout.item is not None:
-        cells = [table[_item_column(answers, layout.item, place)].to_numpy(dtype=object) for place in places]
-        item = np.stack(cells, axis=1).reshape(-1)
+    named = pd.DataFrame([vars(place) for place in places], dtype=object)
+    named = named.iloc[np.tile(np.arange(width), n)].reset_index(drop=True)
     long = pd.DataFrame(
         {
             "_row": row,
             "row": row + 1,
-            "column": each(lambda place: place.column),
-            "judge_id": judge,
-            "judge_kind": "human",
-            "item_id": item,
-            "dimension": dimension,
+            "column": named["column"],
+            "judge_id": named["judge"],
+            "judge_kind": HUMAN,
+            "item_id": named["item"],
+            "dimension": named["dimension"],
             "raw": table[[place.column for place in places]].to_numpy(dtype=object).reshape(-1),
         }
     )
+    if layout.dimension is not None:
+        long["dimension"] = _filled(answers, layout.dimension)[row]
+    if answers.judge is not None:
+        judge = _filled(answers, answers.judge)[row]
+        long["judge_id"] = np.where(long["judge_id"].isna(), judge, long["judge_id"])
+    if layout.item is not None:
+        cells = [table[_item_column(answers, layout.item, place)].to_numpy(dtype=object) for place in places]
+        long["item_id"] = np.stack(cells, axis=1).reshape(-1)
     if layout.sample is not None:
         long["sample"] = _whole(answers, layout.sample).to_numpy()[row]
     elif any(place.sample for place in places):
-        long["sample"] = each(lambda place: int(place.sample or 1)).astype(int)
+        long["sample"] = named["sample"].fillna(1).astype(int)
     long["raw"] = long["raw"].astype("string")
     return renamed(long, layout, answers.source)
 
 
 def _item_column(answers: Answers, item: str, place: Place) -> str:
-    if "{" not in item:
-        require_column(answers.table, item, answers.source, "--item")
-        return item
-    if place.place is None or item.replace("{place}", "").count("{"):
-        raise InputError(
-            f"--item '{item}' needs the number of the place; write {{place}} in it and in --ratings, such as "
-            "--ratings 'Q{place}_{dimension}' --item 'item_{place}'."
-        )
-    column = item.replace("{place}", place.place)
+    """Column that names the item of a place."""
+    column = item
+    if "{" in item:
+        if place.place is None or item.replace("{place}", "").count("{"):
+            raise InputError(
+                f"--item '{item}' needs the number of the place; write {{place}} in it and in --ratings, "
+                "such as --ratings 'Q{place}_{dimension}' --item 'item_{place}'."
+            )
+        column = item.replace("{place}", place.place)
     require_column(answers.table, column, answers.source, "--item")
     return column
 
@@ -193,9 +189,8 @@ def _filled(answers: Answers, column: str) -> Any:
 
 
 def _whole(answers: Answers, column: str) -> pd.Series[Any]:
-    cells = answers.table[column]
-    numbers = cells.map(to_number, na_action="ignore")
-    bad = (numbers.isna() | (numbers.astype("Float64") % 1 != 0)).fillna(True).to_numpy(dtype=bool)
+    numbers = to_numbers(answers.table[column])
+    bad = (numbers.isna() | (numbers % 1 != 0)).fillna(True).to_numpy(dtype=bool)
     if bad.any():
         refuse(answers.source, column, bad, "is no whole number", "number the samples from 1")
     return numbers.astype("Int64")
@@ -204,37 +199,34 @@ def _whole(answers: Answers, column: str) -> pd.Series[Any]:
 def _without_unseen(
     long: pd.DataFrame, layout: Layout, places: Sequence[Place], source: str
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Leave out what was not shown: items that are not named, or that have no rating at all."""
-    nameless = long["item_id"].isna()
-    rated = (nameless & long["raw"].notna()).to_numpy(dtype=bool)
+    """Drop what was not shown: items that are not named, or that have no rating at all."""
+    unseen = long["item_id"].isna()
+    rated = (unseen & long["raw"].notna()).to_numpy(dtype=bool)
     if rated.any():
         row = long.iloc[int(rated.argmax())]
-        column = layout.item if layout.item and "{" not in layout.item else "of its item"
-        raise InputError(
-            f"{source}: row {row['row']} rates in column '{row['column']}', but its column '{column}' is "
-            "empty; name the item there, or empty the rating."
+        column = (
+            f"column '{layout.item}'" if layout.item and "{" not in layout.item else "the column of its item"
         )
-    unseen = nameless
+        raise InputError(
+            f"{source}: row {row['row']} rates in column '{row['column']}', but {column} is empty; name the "
+            "item there, or empty the rating."
+        )
     named_by_column = all(place.item is not None for place in places)
     if named_by_column and not layout.all_shown:
         group = [long["_row"], long["judge_id"], long["item_id"]]
-        answered = long["raw"].notna().groupby(group).transform("any")
-        unseen = unseen | ~answered
+        unseen = unseen | ~long["raw"].notna().groupby(group).transform("any")
     if unseen.all():
         raise InputError(
             f"{source}: the rating columns ({listed(long['column'].unique(), 6)}) are all empty; export the "
             "answers, or correct --ratings."
         )
-    groups = long[unseen][["_row", "column"] if not named_by_column else ["_row", "item_id"]]
-    count = len(groups.drop_duplicates())
-    notes = (
-        [
-            f"Items without any rating in a row, taken as not shown: {count:,} (--all-shown counts them as "
-            "missing)."
+    notes = []
+    if named_by_column and unseen.any():
+        count = len(long.loc[unseen, ["_row", "item_id"]].drop_duplicates())
+        notes = [
+            f"Items without any rating in a row, which count as not shown: {count:,} (--all-shown counts "
+            "them as missing)."
         ]
-        if count and named_by_column
-        else []
-    )
     return long[~unseen].reset_index(drop=True), notes
 
 
@@ -249,32 +241,30 @@ def _of_rows(answers: Answers, layout: Layout, rules: Rules) -> pd.DataFrame:
                 f"--ignore '{name}' is no reason of this export{hint}; use {listed(known) or 'none'}."
             )
     reasons = [
-        pd.Series(pd.NA, index=table.index, dtype="string").mask(answers.reasons[name].to_numpy(), name)
+        marked(answers.reasons[name].set_axis(table.index), name)
         for name in known
         if name not in rules.ignore
     ]
-    made = pd.DataFrame(
-        {"excluded": joined([*reasons, failed_checks(table, rules.checks, source)], table.index)}
-    )
+    reasons.append(failed_checks(table, rules.checks, source))
+    columns = {"excluded": joined(reasons, table.index)}
     times = answers.times
     if layout.duration is not None:
         require_column(table, layout.duration, source, "--duration")
         times = times.assign(duration=_seconds(table[layout.duration], source))
-    for name in map(str, times):
-        if times[name].notna().any():
-            made[name] = times[name]
+    columns |= {str(name): times[name] for name in times if times[name].notna().any()}
     if layout.panel is not None:
-        made["panel"] = table[layout.panel].astype("string")
+        columns["panel"] = table[layout.panel].astype("string")
     if layout.person is not None:
         require_column(table, layout.person, source, "--prolific-id")
-        made[PERSON] = table[layout.person].astype("string")
-    for name, column in _covariates(answers, layout).items():
-        made[name] = column
-    return made
+        columns[PERSON] = table[layout.person].astype("string")
+    for name in layout.covariates:
+        require_column(table, name, source, "--covariates")
+        columns[f"respondent_{name}" if name in TAKEN else name] = typed(table[name])
+    return pd.DataFrame(columns)
 
 
 def _seconds(cells: pd.Series[Any], source: str) -> pd.Series[Any]:
-    numbers = cells.map(to_number, na_action="ignore").astype("Float64")
+    numbers = to_numbers(cells)
     bad = (numbers.isna() & cells.notna()).to_numpy(dtype=bool)
     if bad.any():
         value = cells.iloc[int(bad.argmax())]
@@ -282,10 +272,74 @@ def _seconds(cells: pd.Series[Any], source: str) -> pd.Series[Any]:
     return numbers
 
 
-def _covariates(answers: Answers, layout: Layout) -> Mapping[str, pd.Series[Any]]:
-    made: dict[str, pd.Series[Any]] = {}
-    for name in layout.covariates:
-        require_column(answers.table, name, answers.source, "--covariates")
-        own = f"respondent_{name}" if name in TAKEN else name
-        made[own] = typed(answers.table[name])
-    return made
+def _kinds(
+    judges: pd.Series[Any], rows: np.ndarray[Any, Any], table: pd.DataFrame, layout: Layout, source: str
+) -> tuple[pd.Series[Any], list[str]]:
+    """Kind of the judge of each rating, as options or a column state it: it is never guessed."""
+    options = {"--judge-kind": layout.kind, "--models": layout.models, "--people": layout.people}
+    given = [option for option, value in options.items() if value]
+    if len(given) > 1:
+        raise InputError(f"{given[0]} and {given[1]} both say who is a model; use one of them.")
+    names = judges.dropna().astype(str).unique().tolist()
+    people = pd.Series(HUMAN, index=judges.index)
+    if layout.models:
+        for name in layout.models:
+            if name not in names:
+                raise InputError(
+                    f"{source}: there is no judge '{name}'{did_you_mean(name, names)}; correct --models ("
+                    f"there are: {listed(names)})."
+                )
+        rest = like_models([name for name in names if name not in layout.models])
+        notes = [f"Judges whose names look like models and who count as people: {listed(rest)}."]
+        return people.mask(judges.isin(list(layout.models)), MODEL), notes if rest else []
+    if layout.people:
+        return people, []
+    column = layout.kind or (KIND_COLUMN if KIND_COLUMN in table else None)
+    if column is not None:
+        return _kinds_of_column(judges, rows, table, column, source), []
+    _refuse_if_mixed(names, judges, table.iloc[rows], source)
+    return people, [f"All {len(names):,} judges count as people (--models NAME names a model)."]
+
+
+def _kinds_of_column(
+    judges: pd.Series[Any], rows: np.ndarray[Any, Any], table: pd.DataFrame, column: str, source: str
+) -> pd.Series[Any]:
+    require_column(table, column, source, "--judge-kind")
+    words = table[column].map(lambda cell: KIND_WORDS.get(plain(cell)), na_action="ignore")
+    unknown = words.isna().to_numpy()
+    if unknown.any():
+        cell = table[column].iloc[int(unknown.argmax())]
+        problem = "is empty" if pd.isna(cell) else f"holds '{cell}'"
+        refuse(source, column, unknown, problem, f"write {HUMAN} or {MODEL}, or use --models NAME")
+    kinds = pd.Series(words.to_numpy(dtype=object)[rows], index=judges.index)
+    several = kinds.groupby(judges).nunique()
+    both = several.index[several > 1]
+    if len(both):
+        raise InputError(
+            f"{source}: judge '{both[0]}' is a {HUMAN} and a {MODEL} in column '{column}'; give the two "
+            "different names."
+        )
+    return kinds
+
+
+def _refuse_if_mixed(names: Sequence[str], judges: pd.Series[Any], rated: pd.DataFrame, source: str) -> None:
+    """Refuse to guess where a name looks like a model's, or a column may say who is one."""
+    found = like_models(names)
+    if found:
+        raise InputError(
+            f"{source}: {listed(found, 4)} may be {'a model' if len(found) == 1 else 'models'}; say who is a "
+            "model with --models NAME (once for each) or --judge-kind COLUMN, or write --people if all are "
+            "people."
+        )
+    for column in map(str, rated):
+        words = {plain(cell) for cell in rated[column].dropna().unique()[:100]}
+        if (
+            words
+            and words <= KIND_WORDS.keys()
+            and MODEL in {KIND_WORDS[word] for word in words}
+            and rated[column].groupby(judges.to_numpy()).nunique().max() <= 1
+        ):
+            raise InputError(
+                f"{source}: column '{column}' ({listed(sorted(words), 4)}) may say who is a model; write "
+                f"--judge-kind {column} if it does, --models NAME, or --people if all judges are people."
+            )

@@ -1,24 +1,29 @@
-"""Items and their perturbed copies as one table: minimal pairs, with what differs and why others are none."""
+"""Items and their perturbed copies as one table: minimal pairs, their changes, and refused pairs."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
 
 from ..errors import InputError
+from ..tables.columns import as_text, did_you_mean, listed, refuse
 from ..tables.schema import validate
 from ..tables.streams import FEW_PAIRS, KINDS, UNPERTURBED, copy_id
-from .checks import check_kinds, check_originals, checked_rates, checked_varieties, languages_of
-from .perturb import RATES, TOLERANCE, Perturbation, as_records, perturb_text
+from .lexicon import LANGUAGES, varieties
+from .perturb import RATES, TOLERANCE, Change, Perturbation, perturb_text
 from .spans import EMPTY_SPAN, Span, span_of, target, texts_of
 
 NO_OP = "no-op"
 UNMET = "rate not met"
+LANGUAGE_NAMES = {"english": "en", "inglés": "en", "spanish": "es", "español": "es", "castellano": "es"}
+ADDED = (
+    *("base_item_id", "condition", "changes", "n_changes", "n_changed_words", "n_span_words", "rate"),
+    "rate_met",
+)
 
 
 @dataclass(frozen=True)
@@ -36,10 +41,10 @@ class Perturbed:
         Gold labels of all these items: copies have those of their original.
     refused : DataFrame
         ``base_item_id, condition, reason, n_changed_words`` (that could be changed), ``n_span_words`` of
-        every pair that was not made.
+        every pair that was refused.
     summary : DataFrame
-        By condition and language: ``n_items, n_pairs, n_rate_met`` (of the pairs), ``n_noops, n_unmet`` (left
-        out, as the rate was not met), ``n_other, rate`` (asked), ``mean_rate`` (of the pairs).
+        By condition and language: ``n_items, n_pairs, n_rate_met`` (of the pairs), ``n_noops, n_unmet``
+        (refused because the rate was not met), ``n_other, rate`` (requested), ``mean_rate`` (of the pairs).
     """
 
     items: pd.DataFrame
@@ -52,18 +57,10 @@ class Perturbed:
         """Conditions and languages with fewer than `FEW_PAIRS` pairs, each in a sentence."""
         few = self.summary[self.summary["n_pairs"] < FEW_PAIRS]
         return [
-            f"{row['condition']}, {row['language']}: {row['n_pairs']:,} pairs are too few to tell much about "
-            f"judges; take items for {FEW_PAIRS:,} and more."
+            f"{row['condition']}, {row['language']}: {row['n_pairs']:,} pairs are too few for conclusions "
+            f"about judges; use items for {FEW_PAIRS:,} and more."
             for row in few.to_dict("records")
         ]
-
-
-@dataclass(frozen=True)
-class _Pair:
-    row: int
-    kind: str
-    made: Perturbation | None
-    reason: str | None
 
 
 def perturb_items(
@@ -85,8 +82,8 @@ def perturb_items(
 ) -> Perturbed:
     r"""Make perturbed copies of items: minimal pairs that differ within a span, at a stated rate.
 
-    Nothing outside the span changes, not a byte; lines stay lines. What becomes of an item depends on its
-    id, its text and the seed, not on other items nor on their order.
+    Nothing outside the span changes, not a byte; lines stay lines. The copies of an item depend on its id,
+    its text and the seed, not on other items nor on their order.
 
     Parameters
     ----------
@@ -100,18 +97,18 @@ def perturb_items(
     span_column : str, optional
         In place of ``only``: column of items with a JSON list of [start, end] characters.
     language_column : str
-        Column that holds en or es (or en-GB, English, Spanish and the like).
+        Column that contains en or es (or en-GB, English, Spanish and the like).
     rates : mapping of kind to float, optional
         Share of the span's words to change, in place of `RATES`.
     tolerance : float
-        See `perturb.meets`.
+        How far the rate may be off, where whole words cannot come closer.
     seed : int
     dialects : mapping of language to str, optional
         Variety that the dialect substitutions lead to; by default uk and latam.
     allow_noops : bool
         Keep pairs in which nothing changed.
     allow_unmet : bool
-        Keep pairs in which too few or too many words changed for the rate; ``rate_met`` tells them apart.
+        Keep pairs in which too few or too many words changed for the rate; ``rate_met`` marks them.
     allow_misaligned : bool
         With ``only``: change items whose labels and lines differ in number.
     originals : bool
@@ -130,8 +127,8 @@ def perturb_items(
     Examples
     --------
     >>> jokes = pd.DataFrame({"item_id": ["j1"], "language": ["en"], "text": ["My mom drove.\nHe cried."]})
-    >>> made = perturb_items(jokes, ["dialect"])
-    >>> made.items["text"].tolist()
+    >>> perturbed = perturb_items(jokes, ["dialect"])
+    >>> perturbed.items["text"].tolist()
     ['My mom drove.\nHe cried.', 'My mum drove.\nHe cried.']
     """
     check_kinds(kinds)
@@ -144,76 +141,60 @@ def perturb_items(
     ids = typed["item_id"].tolist()
     cells = typed[span_column].tolist() if span_column else [None] * len(typed)
     spans = [span_of(*parts, wanted) for parts in zip(ids, texts, cells, strict=True)]
-    pairs = []
+    rows = []
     for kind in (name for name in KINDS if name in kinds):
-        for row, (item, text, span) in enumerate(zip(ids, texts, spans, strict=True)):
-            made = (
-                None
-                if span.problem
-                else _made(item, text, span, kind, languages[row], rates, tolerance, seed, spoken)
-            )
-            pairs.append(_Pair(row, kind, made, _reason(span, made, allow_noops, allow_unmet)))
-    summary = _summary(pairs, languages, rates)
+        for row, (item, text, span, language) in enumerate(zip(ids, texts, spans, languages, strict=True)):
+            copy = None
+            if span.problem is None:
+                copy = perturb_text(
+                    text or "", span.segments, kind, language,
+                    rate=rates[kind], tolerance=tolerance, seed=seed, key=item, variety=spoken[language],
+                )  # fmt: skip
+            reason = _reason(span, copy, allow_noops, allow_unmet)
+            rows.append((row, item, kind, language, copy, reason))
+    columns = ["row", "base_item_id", "condition", "language", "copy", "reason"]
+    pairs = pd.DataFrame(rows, columns=columns).astype({"reason": "string"})
+    summary = _summary(pairs, rates)
     _check_made(summary)
-    kept = [pair for pair in pairs if pair.reason is None]
-    table = _table(typed, kept, originals)
-    refused = _refused(pairs, ids)
-    return Perturbed(table, _carried(labels, table), refused, summary)
+    table = _table(typed, pairs[pairs["reason"].isna()], originals)
+    return Perturbed(table, _carried(labels, table), _refused(pairs), summary)
 
 
-def _made(
-    item: str,
-    text: str | None,
-    span: Span,
-    kind: str,
-    language: str,
-    rates: Mapping[str, float],
-    tolerance: float,
-    seed: int,
-    spoken: Mapping[str, str | None],
-) -> Perturbation:
-    return perturb_text(
-        text or "", span.segments, kind, language,
-        rate=rates[kind], tolerance=tolerance, seed=seed, key=item, variety=spoken[language],
-    )  # fmt: skip
-
-
-def _reason(span: Span, made: Perturbation | None, allow_noops: bool, allow_unmet: bool) -> str | None:
-    if made is None:
+def _reason(span: Span, copy: Perturbation | None, allow_noops: bool, allow_unmet: bool) -> str | None:
+    """Why a pair is refused."""
+    if copy is None:
         return span.problem
-    if made.n_words == 0:
+    if copy.n_words == 0:
         return EMPTY_SPAN
-    if not made.changes:
+    if not copy.changes:
         return None if allow_noops else NO_OP
-    return None if made.rate_met or allow_unmet else UNMET
+    return None if copy.rate_met or allow_unmet else UNMET
 
 
-def _table(items: pd.DataFrame, pairs: Sequence[_Pair], originals: bool) -> pd.DataFrame:
+def _table(items: pd.DataFrame, pairs: pd.DataFrame, originals: bool) -> pd.DataFrame:
     """Rows of originals and copies, sorted by original, then in the order of the kinds."""
-    rows = (list(range(len(items))) if originals else []) + [pair.row for pair in pairs]
-    made = [None] * (len(rows) - len(pairs)) + [pair.made for pair in pairs]
-    kinds = [UNPERTURBED] * (len(rows) - len(pairs)) + [pair.kind for pair in pairs]
-    frame = items.iloc[rows].reset_index(drop=True)
+    first = list(range(len(items))) if originals else []
+    copies: list[Perturbation | None] = [None] * len(first) + pairs["copy"].tolist()
+    kinds = [UNPERTURBED] * len(first) + pairs["condition"].tolist()
+    frame = items.iloc[first + pairs["row"].tolist()].reset_index(drop=True)
     base = frame["item_id"]
-    copied = [found is not None for found in made]
-    ids = [
-        copy_id(item, kind) if copy else item for item, kind, copy in zip(base, kinds, copied, strict=True)
-    ]
-    texts = [found.text if found else None for found in made]
+    rows = zip(base, kinds, copies, strict=True)
+    ids = [item if copy is None else copy_id(item, kind) for item, kind, copy in rows]
+    texts = [copy.text if copy else None for copy in copies]
     if "text" in frame:
-        frame["text"] = pd.Series(texts, dtype="string").where(np.array(copied), frame["text"])
+        frame["text"] = pd.Series(texts, dtype="string").fillna(frame["text"])
     if "lines" in frame:
-        held = zip(texts, frame["lines"], strict=True)
-        frame["lines"] = [lines if text is None else text.split("\n") for text, lines in held]
-    numbers: dict[str, Any] = {
-        "changes": pd.array([_json(found) for found in made], dtype="string"),
-        "n_changes": [len(found.changes) if found else 0 for found in made],
-        "n_changed_words": [found.n_changed if found else 0 for found in made],
-        "n_span_words": pd.array([found.n_words if found else None for found in made], dtype="Int64"),
-        "rate": [found.rate if found else 0.0 for found in made],
-        "rate_met": pd.array([found.rate_met if found else None for found in made], dtype="boolean"),
-    }
-    frame = frame.assign(item_id=pd.array(ids, dtype="string"), **numbers)
+        both = zip(texts, frame["lines"], strict=True)
+        frame["lines"] = [lines if text is None else text.split("\n") for text, lines in both]
+    frame = frame.assign(
+        item_id=pd.array(ids, dtype="string"),
+        changes=pd.array([_json(copy.changes if copy else ()) for copy in copies], dtype="string"),
+        n_changes=[len(copy.changes) if copy else 0 for copy in copies],
+        n_changed_words=[copy.n_changed if copy else 0 for copy in copies],
+        n_span_words=pd.array([copy.n_words if copy else None for copy in copies], dtype="Int64"),
+        rate=[copy.rate if copy else 0.0 for copy in copies],
+        rate_met=pd.array([copy.rate_met if copy else None for copy in copies], dtype="boolean"),
+    )
     frame.insert(1, "base_item_id", base)
     frame.insert(2, "condition", pd.Series(pd.Categorical(kinds, categories=[UNPERTURBED, *KINDS])))
     frame = frame.sort_values(["base_item_id", "condition"], kind="stable", ignore_index=True)
@@ -221,11 +202,12 @@ def _table(items: pd.DataFrame, pairs: Sequence[_Pair], originals: bool) -> pd.D
     return validate(frame, "items", source="perturbed items")
 
 
-def _json(made: Perturbation | None) -> str:
-    return json.dumps(as_records(made.changes) if made else [], ensure_ascii=False)
+def _json(changes: Sequence[Change]) -> str:
+    return json.dumps([asdict(change) for change in changes], ensure_ascii=False)
 
 
 def _carried(labels: pd.DataFrame | None, items: pd.DataFrame) -> pd.DataFrame | None:
+    """Labels of all items: copies have those of their original."""
     if labels is None:
         return None
     typed = validate(labels, "labels")
@@ -234,33 +216,30 @@ def _carried(labels: pd.DataFrame | None, items: pd.DataFrame) -> pd.DataFrame |
     return found[list(typed.columns)].sort_values(["item_id", "label_set"], kind="stable", ignore_index=True)
 
 
-def _refused(pairs: Sequence[_Pair], ids: Sequence[str]) -> pd.DataFrame:
-    left = [pair for pair in pairs if pair.reason is not None]
-    rows = [(ids[pair.row], pair.kind, pair.reason) for pair in left]
-    frame = pd.DataFrame(rows, columns=["base_item_id", "condition", "reason"], dtype="string").assign(
-        n_changed_words=pd.array([pair.made.n_changed if pair.made else None for pair in left], "Int64"),
-        n_span_words=pd.array([pair.made.n_words if pair.made else None for pair in left], "Int64"),
-    )
+def _refused(pairs: pd.DataFrame) -> pd.DataFrame:
+    refused = pairs[pairs["reason"].notna()]
+    copies = refused["copy"].tolist()
+    frame = refused[["base_item_id", "condition", "reason"]].astype("string")
+    frame["n_changed_words"] = pd.array([copy.n_changed if copy else None for copy in copies], "Int64")
+    frame["n_span_words"] = pd.array([copy.n_words if copy else None for copy in copies], "Int64")
     return frame.sort_values(["base_item_id", "condition"], kind="stable", ignore_index=True)
 
 
-def _summary(pairs: Sequence[_Pair], languages: Sequence[str], rates: Mapping[str, float]) -> pd.DataFrame:
-    frame = pd.DataFrame(
+def _summary(pairs: pd.DataFrame, rates: Mapping[str, float]) -> pd.DataFrame:
+    copies, made = pairs["copy"].tolist(), pairs["reason"].isna()
+    numbers = pd.DataFrame(
         {
-            "condition": [pair.kind for pair in pairs],
-            "language": [languages[pair.row] for pair in pairs],
-            "pair": [pair.reason is None for pair in pairs],
-            "met": [pair.reason is None and pair.made is not None and pair.made.rate_met for pair in pairs],
-            "noop": [
-                pair.made is not None and pair.made.n_words > 0 and not pair.made.changes for pair in pairs
-            ],
-            "unmet": [pair.reason == UNMET for pair in pairs],
-            "other": [pair.reason not in (None, NO_OP, UNMET) for pair in pairs],
-            "reached": [pair.made.rate if pair.reason is None and pair.made else None for pair in pairs],
+            "condition": pd.Categorical(pairs["condition"], categories=KINDS),
+            "language": pairs["language"],
+            "pair": made,
+            "met": made & np.array([copy is not None and copy.rate_met for copy in copies], dtype=bool),
+            "noop": [copy is not None and copy.n_words > 0 and not copy.changes for copy in copies],
+            "unmet": (pairs["reason"] == UNMET).fillna(False),
+            "other": ~(made | pairs["reason"].isin([NO_OP, UNMET])),
+            "reached": pd.Series([copy.rate if copy else np.nan for copy in copies], dtype=float).where(made),
         }
     )
-    frame["condition"] = pd.Categorical(frame["condition"], categories=KINDS)
-    made = frame.groupby(["condition", "language"], observed=True, as_index=False).agg(
+    summary = numbers.groupby(["condition", "language"], observed=True, as_index=False).agg(
         n_items=("pair", "size"),
         n_pairs=("pair", "sum"),
         n_rate_met=("met", "sum"),
@@ -269,9 +248,9 @@ def _summary(pairs: Sequence[_Pair], languages: Sequence[str], rates: Mapping[st
         n_other=("other", "sum"),
         mean_rate=("reached", "mean"),
     )
-    made["condition"] = made["condition"].astype("string")
-    made.insert(len(made.columns) - 1, "rate", made["condition"].map(rates))
-    return made
+    summary["condition"] = summary["condition"].astype("string")
+    summary.insert(len(summary.columns) - 1, "rate", summary["condition"].map(rates))
+    return summary
 
 
 def _check_made(summary: pd.DataFrame) -> None:
@@ -280,6 +259,66 @@ def _check_made(summary: pd.DataFrame) -> None:
         if row["n_pairs"] == 0:
             raise InputError(
                 f"{kind}: no item could be changed ({row['n_noops']} with nothing to change in the span, "
-                f"{row['n_unmet']} in which the rate was not met, {row['n_other']} without a span); leave "
-                "that kind out, change another span, or ask for another rate."
+                f"{row['n_unmet']} in which the rate was not met, {row['n_other']} without a span); omit "
+                "that kind, change another span, or ask for another rate."
             )
+
+
+def check_kinds(kinds: Sequence[str]) -> None:
+    """Refuse unknown kinds."""
+    if not kinds:
+        raise InputError(f"no kind of perturbation is named; use {listed(KINDS)}.")
+    for kind in kinds:
+        if kind not in KINDS:
+            raise InputError(
+                f"there is no perturbation '{kind}'{did_you_mean(kind, KINDS)}; use {listed(KINDS)}."
+            )
+
+
+def checked_rates(rates: Mapping[str, float]) -> dict[str, float]:
+    """Rates by kind, all of them shares above 0."""
+    check_kinds(list(rates) or [KINDS[0]])
+    for kind, rate in rates.items():
+        if not 0 < rate <= 1:
+            raise InputError(f"rate {rate:g} of {kind} is no share of words; give one above 0 and up to 1.")
+    return dict(rates)
+
+
+def check_originals(items: pd.DataFrame) -> None:
+    """Refuse items that are perturbed copies already."""
+    for column in ADDED:
+        if column in items:
+            raise InputError(
+                f"items: there is a column '{column}' already; give the originals, not perturbed copies."
+            )
+
+
+def languages_of(items: pd.DataFrame, column: str) -> list[str]:
+    """Language of every item, en or es."""
+    if column not in items:
+        hint = did_you_mean(column, items.columns)
+        raise InputError(
+            f"items: column '{column}' is missing{hint}; name the one with en or es by --language-column."
+        )
+    texts = as_text(items[column]).str.casefold().str.strip()
+    codes = texts.replace(LANGUAGE_NAMES).str.split("[-_]", regex=True).str[0]
+    unknown = ~codes.isin(LANGUAGES).to_numpy(dtype=bool)
+    if unknown.any():
+        value = items[column].iloc[int(unknown.argmax())]
+        problem = f"holds '{value}', and perturbations are for {' and '.join(LANGUAGES)}"
+        refuse("items", column, unknown, problem, "exclude other items, or use --language-column")
+    return [str(code) for code in codes]
+
+
+def checked_varieties(dialects: Mapping[str, str]) -> dict[str, str | None]:
+    """Variety of each language that dialect substitutions lead to; None is the default."""
+    for language, variety in dialects.items():
+        if language not in LANGUAGES:
+            raise InputError(f"there are no dialects of language '{language}'; use {listed(LANGUAGES)}.")
+        known = varieties(language)
+        if variety not in known:
+            raise InputError(
+                f"there is no variety '{variety}' of {language}{did_you_mean(variety, known)}; "
+                f"use {listed(known)}."
+            )
+    return {language: dialects.get(language) for language in LANGUAGES}

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import csv
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from ..errors import InputError
 from ..study.yaml import Location, MarkedYaml, read_marked_yaml
 from ..tables.columns import did_you_mean, listed
 from ..tables.files import PERTURB
-from . import english, spanish
 from .words import key_of
 
 LANGUAGES = ("en", "es")
 ARROWS = ("<->", "->", "<-")
+PHRASE = "phrase"  # the part of speech that is not inflected
 PARTS = {
-    "en": ("noun", "verb", "adjective", "phrase"),
-    "es": ("masculine", "feminine", "person", "adjective", "verb", "phrase"),
-}
-_INFLECT: dict[str, Callable[[str, str, Mapping[str, Any]], dict[str, str]]] = {
-    "en": english.forms,
-    "es": spanish.forms,
+    "en": ("noun", "verb", "adjective", PHRASE),
+    "es": ("masculine", "feminine", "person", "adjective", "verb", PHRASE),
 }
 Key = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One line of a lexicon: part of speech, what is replaced, by any of what, and where that stands."""
+class _Entry:
+    """A substitution in one direction: part of speech, old word, new words, and its place in the file."""
 
     part: str
     old: str
@@ -48,9 +44,9 @@ class Lexicon:
         What it is for, such as ``preserving`` or ``dialect to uk``.
     language : str
     n_entries : int
-        Lines of the file that hold in this direction.
+        Lines of the file that apply in this direction.
     replacements : dict of tuple of str to tuple of str
-        Every inflected form, lower case, word by word, and what may replace it.
+        Replacements of every inflected form, lower case, word by word.
     longest : int
         Words of the longest key.
     """
@@ -86,21 +82,43 @@ def load_lexicon(kind: str, language: str, to: str | None = None) -> Lexicon:
 
 
 def varieties(language: str) -> dict[str, str]:
-    """Return the varieties of a language's dialect lexicon, by id, in words."""
+    """Names of the varieties of a language's dialect lexicon, by id.
+
+    Parameters
+    ----------
+    language : {"en", "es"}
+
+    Examples
+    --------
+    >>> varieties("en")
+    {'us': 'American English', 'uk': 'British English'}
+    """
     return _varieties(read_marked_yaml(PERTURB / language / "dialect.yaml"))
 
 
 def read_lexicon(path: Path, language: str, to: str | None = None) -> Lexicon:
-    """Read a lexicon of one's own; its format is that of the ones that ship.
+    """Read a lexicon in the format of those that ship.
 
-    A line is ``old -> new``, ``old -> new | other`` or, where it holds both ways, ``old <-> new``, under
-    its part of speech; only ``phrase`` is not inflected. A form that would have to become two different
-    forms, as *put* of *put* and *put* of *placed*, is left out.
+    A line is ``old -> new``, ``old -> new | other`` or, in both directions, ``old <-> new``, under its part
+    of speech. Words are inflected by the forms that ship, ``phrase`` is not inflected. A form that would have
+    to become two different forms, as *put* of *put* and *put* of *placed*, is excluded.
+
+    Parameters
+    ----------
+    path : Path
+    language : {"en", "es"}
+    to : str, optional
+        Variety that a dialect lexicon leads to; by default the file's second.
 
     Raises
     ------
     InputError
-        A line cannot be read; the sentence names file and line.
+        A line cannot be read, or there are no forms of a word; the sentence names file and line.
+
+    Examples
+    --------
+    >>> read_lexicon(PERTURB / "en" / "drift.yaml", "en").replacements[("dogs",)]
+    ('cats',)
     """
     marked = read_marked_yaml(path)
     known = _varieties(marked)
@@ -109,18 +127,13 @@ def read_lexicon(path: Path, language: str, to: str | None = None) -> Lexicon:
             f"{path}: there is no variety '{to}'{did_you_mean(to, known)}; use one of: {listed(known)}."
         )
     backwards = bool(known) and to == next(iter(known))
-    found = list(_entries(marked, language, backwards))
-    irregular = _irregular(language)
+    entries = list(_entries(marked, language, backwards))
     table: dict[Key, tuple[str, ...]] = {}
-    for entry in found:
-        try:
-            forms = _inflected(entry, language, irregular)
-        except ValueError as problem:
-            raise marked.error(entry.place, f"{problem}; list it under 'phrase' with its forms.") from None
-        for key, news in forms.items():
+    for entry in entries:
+        for key, news in _inflected(marked, entry, language).items():
             table[key] = tuple(dict.fromkeys((*table.get(key, ()), *news)))
     label = f"{path.stem} to {to or list(known)[-1]}" if known else path.stem
-    n_lines = len({entry.place for entry in found})
+    n_lines = len({entry.place for entry in entries})
     return Lexicon(label, language, n_lines, table, max(map(len, table), default=0))
 
 
@@ -129,14 +142,7 @@ def _varieties(marked: MarkedYaml) -> dict[str, str]:
     return dict(content.get("varieties") or {}) if isinstance(content, dict) else {}
 
 
-@cache
-def _irregular(language: str) -> Mapping[str, Any]:
-    content = read_marked_yaml(PERTURB / language / "forms.yaml").content
-    assert isinstance(content, dict)
-    return content
-
-
-def _entries(marked: MarkedYaml, language: str, backwards: bool) -> Iterable[Entry]:
+def _entries(marked: MarkedYaml, language: str, backwards: bool) -> Iterable[_Entry]:
     content = marked.content
     if not isinstance(content, dict):
         raise marked.error((), f"a lexicon lists substitutions by part ({listed(PARTS[language])}).")
@@ -152,7 +158,7 @@ def _entries(marked: MarkedYaml, language: str, backwards: bool) -> Iterable[Ent
             yield from _directed(marked, str(part), place, line, backwards)
 
 
-def _directed(marked: MarkedYaml, part: str, place: int, line: object, backwards: bool) -> Iterable[Entry]:
+def _directed(marked: MarkedYaml, part: str, place: int, line: object, backwards: bool) -> Iterable[_Entry]:
     arrow = next((sign for sign in ARROWS if isinstance(line, str) and f" {sign} " in line), None)
     if arrow is None:
         raise marked.error((part, place), f"{line!r} is no substitution; write it as old -> new.")
@@ -163,28 +169,48 @@ def _directed(marked: MarkedYaml, part: str, place: int, line: object, backwards
         raise marked.error((part, place), f"{line!r} lacks a word; write it as old -> new.")
     if (arrow == "<->") or (arrow == "->") != backwards:
         sides = (right, left) if backwards else (left, right)
-        yield from (Entry(part, old, sides[1], (part, place)) for old in sides[0])
+        yield from (_Entry(part, old, sides[1], (part, place)) for old in sides[0])
     if arrow == "<->" and not _varieties(marked):
-        yield from (Entry(part, old, left, (part, place)) for old in right)
+        yield from (_Entry(part, old, left, (part, place)) for old in right)
 
 
-def _inflected(entry: Entry, language: str, irregular: Mapping[str, Any]) -> dict[Key, list[str]]:
-    """Pair the forms of old and new by name; a form with two different partners has none.
+@cache
+def _stored_forms(language: str) -> Mapping[tuple[str, str], tuple[str, ...]]:
+    """Forms by part and word, in one order for all words of a part, by tests/fixtures/perturb."""
+    with (PERTURB / language / "forms.csv").open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        return {(row["part"], row["word"]): tuple(row["forms"].split("|")) for row in rows}
 
-    Nor has one that is more often another word (Spanish *como*), unless it is what the line itself names.
-    """
-    inflect = _INFLECT[language]
-    other_words = set(irregular["ambiguous"]) - {entry.old}
-    olds = inflect(entry.part, entry.old, irregular)
-    olds = {name: form for name, form in olds.items() if form not in other_words}
+
+@cache
+def _ambiguous(language: str) -> frozenset[str]:
+    """Forms that are more often another word, such as Spanish *como*."""
+    content = read_marked_yaml(PERTURB / language / "ambiguous.yaml").content
+    return frozenset(map(str, content if isinstance(content, list) else ()))
+
+
+def _inflected(marked: MarkedYaml, entry: _Entry, language: str) -> dict[Key, list[str]]:
+    """Pairs of old and new forms; a form with two partners, or that is more often another word, has none."""
+
+    def forms(word: str) -> tuple[str, ...]:
+        if entry.part == PHRASE:
+            return (word,)
+        if (entry.part, word) not in _stored_forms(language):
+            raise marked.error(
+                entry.place,
+                f"there are no forms of '{word}' ({entry.part}); list each of its forms under '{PHRASE}'.",
+            )
+        return _stored_forms(language)[entry.part, word]
+
+    excluded = _ambiguous(language) - {entry.old}
     found: dict[Key, list[str]] = {}
     for new in entry.new:
-        news = inflect(entry.part, new, irregular)
         partners: dict[Key, set[str]] = {}
-        for name, form in olds.items():
-            key = tuple(key_of(form).split())
-            partners.setdefault(key, set()).add(news.get(name, form))
-        for key, forms in partners.items():
-            if len(forms) == 1 and tuple(key_of(*forms).split()) != key:
-                found.setdefault(key, []).extend(forms)
+        for old_form, new_form in zip(forms(entry.old), forms(new), strict=True):
+            if old_form and old_form not in excluded:
+                key = tuple(key_of(old_form).split())
+                partners.setdefault(key, set()).add(new_form or old_form)
+        for key, news in partners.items():
+            if len(news) == 1 and tuple(key_of(*news).split()) != key:
+                found.setdefault(key, []).extend(news)
     return found

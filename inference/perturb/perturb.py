@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,7 +18,19 @@ RATES = {"orthographic": 0.2, "drift": 0.2, "preserving": 0.15, "dialect": 0.1}
 
 @dataclass(frozen=True)
 class Change:
-    """One change: characters ``start`` to ``end`` of the original, on ``line``, held ``old``; now ``new``."""
+    """One change of a text, in characters of the original.
+
+    Attributes
+    ----------
+    line : int
+        From 1.
+    start, end : int
+        Characters of the original text, the end not included.
+    old, new : str
+        What they were, and what they are.
+    how : str
+        Kind of change, such as ``substitution``, ``swap`` or ``deletion``.
+    """
 
     line: int
     start: int
@@ -31,7 +42,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Perturbation:
-    """A changed text and how it came about.
+    """A changed text and its changes.
 
     Attributes
     ----------
@@ -39,14 +50,13 @@ class Perturbation:
         The text with all changes made.
     changes : tuple of Change
         In the order of the text, without overlap.
-    n_words : int
-        Words of the span.
-    n_changed : int
-        Those that changed; a substitution counts the words that it replaces, a swap two.
+    n_words, n_changed : int
+        Words of the span, and those that changed; a substitution counts the words that it replaces, and a
+        swap two.
     rate : float
         ``n_changed / n_words``; 0 where the span has no words.
     rate_met : bool
-        Whether the asked rate was met, see ``meets``.
+        Whether the changed words are the requested rate, to less than one word or within the tolerance.
     """
 
     text: str
@@ -75,7 +85,7 @@ def perturb_text(
     ----------
     text : str
     segments : sequence of Segment
-        The span, see ``words.line_segments``.
+        The span, see ``line_segments``.
     kind : {"orthographic", "drift", "preserving", "dialect"}
     language : {"en", "es"}
     rate : float
@@ -84,10 +94,10 @@ def perturb_text(
         How far the share may be off, where whole words cannot come closer.
     seed : int
     key : str
-        Name of the text, such as its ``item_id``: texts of other names have other random streams, so that
-        no text depends on which others are changed, nor in which order.
+        Name of the text, such as its ``item_id``, which selects the random stream, so that no text depends
+        on which others are changed, nor in which order.
     variety : str, optional
-        Where dialect substitutions lead, see ``lexicon.varieties``.
+        Where dialect substitutions lead, see ``varieties``.
 
     Returns
     -------
@@ -97,39 +107,43 @@ def perturb_text(
     --------
     >>> from conjury.inference.perturb import line_segments
     >>> text = "My doctor said no.\nSo I asked the vet about it."
-    >>> made = perturb_text(text, line_segments(text, [(19, len(text))]), "orthographic", "en", rate=0.3)
-    >>> made.n_changed, made.n_words, made.text.splitlines()[0]
+    >>> changed = perturb_text(text, line_segments(text, [(19, len(text))]), "orthographic", "en", rate=0.3)
+    >>> changed.n_changed, changed.n_words, changed.text.splitlines()[0]
     (2, 7, 'My doctor said no.')
     """
     rng = stream(seed, "perturb", kind, key)
     words = words_of(text, segments)
     offered = candidates(kind, words, Context(text, language, variety), rng)
-    taken = _taken(offered, target_of(rate, len(words)), rng)
+    target = min(len(words), max(1, math.floor(rate * len(words) + 0.5)))
+    taken = _taken(offered, target, rng)
     changes = tuple(_change(text, words, candidate) for candidate in taken)
     n_changed = sum(candidate.n for candidate in taken)
+    off = abs(n_changed - rate * len(words))
     return Perturbation(
         applied(text, changes),
         changes,
         len(words),
         n_changed,
         n_changed / len(words) if words else 0.0,
-        meets(n_changed, len(words), rate, tolerance),
+        n_changed > 0 and (off < 1 or off <= tolerance * len(words)),
     )
 
 
-def target_of(rate: float, n_words: int) -> int:
-    """How many words to change: the rate in whole words, at least one where there are any."""
-    return min(n_words, max(1, math.floor(rate * n_words + 0.5)))
-
-
-def meets(n_changed: int, n_words: int, rate: float, tolerance: float) -> bool:
-    """Whether the changed words are the rate, to less than one word or within the tolerance."""
-    off = abs(n_changed - rate * n_words)
-    return n_changed > 0 and (off < 1 or off <= tolerance * n_words)
-
-
 def applied(text: str, changes: Sequence[Change]) -> str:
-    """Make changes, which are in the order of the text and do not overlap."""
+    """Make changes in a text.
+
+    Parameters
+    ----------
+    text : str
+        The original.
+    changes : sequence of Change
+        In the order of the text, without overlap.
+
+    Examples
+    --------
+    >>> applied("A large hat", [Change(1, 2, 7, "large", "big", "substitution")])
+    'A big hat'
+    """
     parts, at = [], 0
     for change in changes:
         parts += [text[at : change.start], change.new]
@@ -138,7 +152,14 @@ def applied(text: str, changes: Sequence[Change]) -> str:
 
 
 def undone(text: str, changes: Sequence[Change]) -> str:
-    """Return the original of a text in which the changes were made.
+    """Return the original of a text in which changes were made.
+
+    Parameters
+    ----------
+    text : str
+        The changed text.
+    changes : sequence of Change
+        In the order of the text, without overlap.
 
     Examples
     --------
@@ -154,33 +175,20 @@ def undone(text: str, changes: Sequence[Change]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def as_records(changes: Sequence[Change]) -> list[dict[str, object]]:
-    """Return changes as JSON can hold them."""
-    return [asdict(change) for change in changes]
-
-
-def from_records(records: Iterable[Mapping[str, Any]]) -> list[Change]:
-    """Return the changes that records of them tell of."""
-    return [Change(**record) for record in records]
-
-
 def _taken(offered: Sequence[Candidate], target: int, rng: np.random.Generator) -> list[Candidate]:
-    """Take candidates in random order within ranks until the target is met, none over another."""
+    """Take candidates in random order within ranks until the target is met, without overlap."""
     order = rng.permutation(len(offered))
     shuffled = sorted((offered[int(place)] for place in order), key=lambda candidate: candidate.rank)
     taken: list[Candidate] = []
-    held: set[int] = set()
+    changed: set[int] = set()
     for candidate in shuffled:
         places = set(range(candidate.first, candidate.first + candidate.n))
-        if not places & held and _closer(len(held), candidate.n, target):
-            held |= places
+        # A first change may exceed the target by as much as the target itself.
+        fits = len(changed) + candidate.n <= target or (not changed and candidate.n <= 2 * target)
+        if not places & changed and fits:
+            changed |= places
             taken.append(candidate)
     return sorted(taken, key=lambda candidate: candidate.first)
-
-
-def _closer(n_changed: int, more: int, target: int) -> bool:
-    """Whether more words stay within the target; a first change may come over it by as much as it lacks."""
-    return n_changed + more <= target or (n_changed == 0 and more <= 2 * target)
 
 
 def _change(text: str, words: Sequence[Word], candidate: Candidate) -> Change:

@@ -17,7 +17,15 @@ _SENTENCE_START = re.compile(r"(?:^|[.?!…]\s|[\n¿¡\u201c\u201d\"«\u2018(\[\
 
 @dataclass(frozen=True)
 class Segment:
-    """A part of a text that may be changed: characters ``start`` to ``end`` of it, within line ``line``."""
+    """A part of a text that may be changed: characters ``start`` to ``end`` of it, within line ``line``.
+
+    Lines count from 1 and characters of the whole text from 0, the end not included; see ``line_segments``.
+
+    Examples
+    --------
+    >>> Segment(line=1, start=0, end=4)
+    Segment(line=1, start=0, end=4)
+    """
 
     line: int
     start: int
@@ -26,7 +34,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Word:
-    """A word as it stands, with its segment and the characters of the text that it takes."""
+    """A word of a text, with its segment and its characters."""
 
     segment: int
     line: int
@@ -36,19 +44,36 @@ class Word:
 
 
 def words_of(text: str, segments: Sequence[Segment]) -> list[Word]:
-    """Find the words that lie wholly in the segments; a word that a segment cuts is none of its words."""
-    found = []
+    """Words that are wholly inside the segments; a word that a segment cuts is not among them."""
+    words = []
     lines = _line_bounds(text)
     for place, segment in enumerate(segments):
         start, end = lines[segment.line - 1]
         for match in WORD.finditer(text, start, end):
             if match.start() >= segment.start and match.end() <= segment.end:
-                found.append(Word(place, segment.line, match.start(), match.end(), match.group()))
-    return found
+                words.append(Word(place, segment.line, match.start(), match.end(), match.group()))
+    return words
 
 
 def line_segments(text: str, ranges: Sequence[tuple[int, int]]) -> list[Segment]:
-    """Cut ranges of characters at line breaks; lines count from 1 and end with a line feed."""
+    r"""Cut ranges of characters at line breaks.
+
+    Parameters
+    ----------
+    text : str
+        Lines end with a line feed.
+    ranges : sequence of (start, end)
+
+    Returns
+    -------
+    list of Segment
+        Lines count from 1.
+
+    Examples
+    --------
+    >>> line_segments("One.\nTwo.", [(0, 9)])
+    [Segment(line=1, start=0, end=4), Segment(line=2, start=5, end=9)]
+    """
     return [
         Segment(number, max(start, first), min(end, last))
         for number, (start, end) in enumerate(_line_bounds(text), start=1)
@@ -66,24 +91,18 @@ def _line_bounds(text: str) -> list[tuple[int, int]]:
 
 
 def adjacent(text: str, left: Word, right: Word) -> bool:
-    """Whether only blanks stand between two words of one segment."""
+    """Whether only blanks separate two words of one segment."""
     between = text[left.end : right.start]
     return left.segment == right.segment and between != "" and not between.strip(" \t\u00a0")
 
 
 def key_of(word: str) -> str:
-    """Return what a lexicon knows a word by: composed, lower case, straight apostrophes."""
+    """A word as lexicons write it: composed, lower case, straight apostrophes."""
     return unicodedata.normalize("NFC", word).replace(_CURLY, "'").casefold()
 
 
 def like(old: str, new: str) -> str:
-    """Write ``new`` with the capitals of ``old``: none, first letter, first letter of every word, or all.
-
-    Examples
-    --------
-    >>> like("Car park", "parking lot"), like("BIN", "trash can"), like("I", "myself")
-    ('Parking lot', 'TRASH CAN', 'myself')
-    """
+    """``new`` with the capitals of ``old``: none, first letter, first letter of every word, or all."""
     words = old.split()
     if old.upper() == old and sum(map(str.isalpha, old)) > 1:
         return new.upper()
@@ -93,13 +112,13 @@ def like(old: str, new: str) -> str:
 
 
 def capitalised(text: str) -> str:
-    """Return the text with its first letter a capital, the rest as it stands."""
+    """The text with its first letter a capital, the rest unchanged."""
     place = next((at for at, letter in enumerate(text) if letter.isalpha()), len(text))
     return text[:place] + text[place : place + 1].upper() + text[place + 1 :]
 
 
 def with_apostrophes_of(text: str, new: str) -> str:
-    """Write the apostrophes of ``new`` as the text writes its own."""
+    """``new`` with curly apostrophes where the text has such."""
     return new.replace("'", _CURLY) if _CURLY in text else new
 
 

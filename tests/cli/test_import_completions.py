@@ -50,8 +50,8 @@ def test_completions_become_judgments_and_are_kept(run: Run) -> None:
     code, said, complaint = run("completions.parquet", *STUDY, *given)
     assert (code, complaint) == (0, "")
     assert said.splitlines()[0] == (
-        "3 completions of 2 judges gave 5 judgments in judgments.parquet; the completions as they were are "
-        "in judgments_responses.parquet."
+        "3 completions of 2 judges gave 5 judgments in judgments.parquet; the unchanged completions are in "
+        "judgments_responses.parquet."
     )
     assert "label/lenient@2: The label" in said
     assert "Type of joke: 1 ok, 1 empty" in said
@@ -103,7 +103,7 @@ def test_columns_become_gold_labels(run: Run) -> None:
         ),
         (
             ["items.parquet", *STUDY, "--gold", "joke_type=kind", "--parser", "strict"],
-            "leave out one of the two",
+            "omit one of the two",
         ),
     ],
 )

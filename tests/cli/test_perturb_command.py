@@ -1,8 +1,7 @@
-"""``conjury perturb``: what it writes and prints, and what it refuses."""
+"""``conjury perturb``: written files, printed counts, refused options."""
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,9 +12,8 @@ import pytest
 from conjury.cli.main import main
 from conjury.inference.tables import read_table, write_table
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
 Command = Callable[..., tuple[int, str, str]]
-Told = Callable[..., tuple[int, str]]
+Here = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
@@ -40,8 +38,8 @@ def command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.Captu
         monkeypatch.setattr(sys, "argv", ["conjury", "perturb", *arguments])
         with pytest.raises(SystemExit) as stopped:
             main()
-        told = capfd.readouterr()
-        return int(stopped.value.code or 0), told.out, told.err
+        printed = capfd.readouterr()
+        return int(stopped.value.code or 0), printed.out, printed.err
 
     return run
 
@@ -58,7 +56,7 @@ def test_pairs_labels_and_sheet_are_written(command: Command, suffix: str) -> No
     assert all(text.startswith(("Hola.\n", "Hi.\n")) for text in items["text"])
     assert len(read_table(f"items.perturbed.labels.{suffix}", "labels")) == 20
     assert read_table(f"items.perturbed.refused.{suffix}").empty
-    assert "dialect, en: 1 pairs of 1 items; rate 0.2 asked, mean 0.200; not met in 0" in out
+    assert "dialect, en: 1 pairs of 1 items; rate 0.2 requested, mean 0.200; not met in 0" in out
     assert "Note: dialect, en: 1 pairs are too few" in out
     page = Path("items.perturbed.html").read_text(encoding="utf-8")
     assert "&lt;b&gt;" in page
@@ -77,50 +75,37 @@ def test_same_seed_gives_the_same_bytes_in_any_order_of_rows(command: Command) -
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "problem"),
     [
         (("items.parquet", "--kinds", "drft"), "did you mean 'drift'"),
         (("items.parquet", "--kinds", "drift,,dialect"), "--kinds 'drift,,dialect' names nothing"),
         (("item.parquet",), "did you mean 'items.parquet'"),
         (("items.parquet", "--rate", "much"), "--rate 'much' is no share"),
-        (("items.parquet", "--rate", "2"), "rate 2 of orthographic is no share"),
-        (("items.parquet", "--kinds", "drift", "--rate", "dialect=0.1"), "'dialect' is none of the kinds"),
-        (("items.parquet", "--only", "punchline"), "give --labels"),
-        (("items.parquet", "--dialect", "en=au"), "no variety 'au'"),
+        (
+            ("items.parquet", "--kinds", "drift", "--rate", "dialect=0.1"),
+            "'dialect' is not in --kinds",
+        ),
         (("items.parquet", "--dialect", "uk"), "write NAME=VALUE"),
-        (("items.parquet", "--out", "items.parquet"), "items.parquet would be written over"),
+        (("items.parquet", "--out", "items.parquet"), "items.parquet would be overwritten"),
         (("items.parquet", "--out", "copies"), "add an ending"),
-        (("items.parquet", "--labels", "labels.csv", "--only", "punch"), "did you mean 'punchline'"),
+        (("items.parquet", "--language-column", "lang"), "did you mean 'language'"),
+        (("moderation",), "moderation is a conjoint"),
     ],
 )
-def test_what_cannot_be_done_ends_with_one_sentence(
-    command: Command, arguments: tuple[str, ...], told: str
+def test_refused_options_end_with_one_sentence(
+    command: Command, arguments: tuple[str, ...], problem: str
 ) -> None:
     before = set(Path().iterdir())
     code, _, err = command(*arguments)
     assert code == 2
-    assert told in err
+    assert problem in err
     assert err.count("\n") == 1
     assert set(Path().iterdir()) == before
 
 
-@pytest.mark.long
-def test_the_command_runs_as_a_process(conjury: Run, tmp_path: Path) -> None:
-    items = pd.DataFrame({"item_id": ["j1"], "lang": ["en"], "text": ["My mom hates the elevator."]})
-    write_table(items, tmp_path / "items.csv")
-    done = conjury("perturb", "items.csv", "--language-column", "lang", "--kinds", "dialect", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "1 pairs of 1 items" in done.stdout
-
-
-def test_a_study_is_named_in_place_of_its_files(conjury_here: Told) -> None:
+def test_a_study_is_named_in_place_of_its_files(conjury_here: Here) -> None:
     code, printed = conjury_here("perturb", "multiturn", "--only", "punchline", "--kinds", "orthographic")
     assert code == 0, printed
     copies, labels = pd.read_csv("multiturn.perturbed.csv"), pd.read_csv("multiturn.perturbed.labels.csv")
     assert copies["condition"].value_counts().to_dict() == {"none": 20, "orthographic": 20}
     assert set(labels["item_id"]) == set(copies["item_id"])
-
-
-def test_a_conjoint_has_no_items_to_perturb(conjury_here: Told) -> None:
-    code, printed = conjury_here("perturb", "moderation")
-    assert (code, "moderation is a conjoint" in printed) == (2, True)

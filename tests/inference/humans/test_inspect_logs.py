@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from conjury.inference.errors import InputError, MissingDependency
-from conjury.inference.humans import Layout, Rules, read_inspect
-from conjury.inference.humans.scales import read_scale
+from conjury.inference.humans import Layout, Rules, read_inspect, read_scale
 
 inspect_ai = pytest.importorskip("inspect_ai")
 
@@ -78,7 +77,7 @@ def test_scores_are_judgments_by_scorer_or_grader_sample_and_epoch(logs: Path) -
     assert made["generator"].unique().tolist() == ["mockllm/writer"]
 
 
-def test_errors_and_values_that_are_none_keep_a_status(logs: Path) -> None:
+def test_errors_and_values_that_are_nan_have_a_status(logs: Path) -> None:
     made = read_inspect(logs / "a", Layout(dimensions={"wit": "wit"})).judgments
     status = made.groupby("item_id")["status"].unique().map(list).to_dict()
     assert status == {"broken": ["error"], "fine": ["ok"], "odd": ["unparsed"]}
@@ -91,33 +90,32 @@ def test_grades_become_numbers_by_anchors(logs: Path) -> None:
     assert made[["judge_id", "item_id", "value"]].to_numpy().tolist() == [["mockllm/arbiter", "fine", 0]]
 
 
-def test_judges_can_be_named_by_scorer_or_by_the_model_evaluated(logs: Path) -> None:
-    assert read_inspect(logs / "b", Layout(judge="scorer")).judgments["judge_id"].tolist() == [
-        "model_graded_qa"
-    ]
-    assert read_inspect(logs / "b", Layout(judge="model")).judgments["judge_id"].tolist() == [
-        "mockllm/writer"
-    ]
-    with pytest.raises(InputError, match="write one of them"):
-        read_inspect(logs / "b", Layout(judge="someone"))
+@pytest.mark.parametrize(
+    ("by", "judge"),
+    [("grader", "mockllm/arbiter"), ("scorer", "model_graded_qa"), ("model", "mockllm/writer")],
+)
+def test_judges_are_graders_scorers_or_the_model_evaluated(logs: Path, by: str, judge: str) -> None:
+    assert read_inspect(logs / "b", Layout(judge=by)).judgments["judge_id"].tolist() == [judge]
 
 
 def test_folders_with_several_tasks_keep_their_items_apart(logs: Path) -> None:
     made = read_inspect(logs)
     assert {"jokes/fine", "short/fine"} <= set(made.judgments["item_id"])
-    assert "There are several tasks: items begin with the task, as TASK/SAMPLE." in made.notes
+    assert "There are several tasks, so items begin with the task, as TASK/SAMPLE." in made.notes
 
 
-def test_what_is_no_log_is_told(tmp_path: Path) -> None:
+def test_other_files_and_judges_are_refused(tmp_path: Path, logs: Path) -> None:
     for name, content in (("a.json", "[1, 2]"), ("a.eval", "nothing"), ("b.json", '{"a": 1}')):
         (tmp_path / name).write_text(content)
         with pytest.raises(InputError, match=r"name an \.eval or"):
             read_inspect(tmp_path / name)
     with pytest.raises(InputError, match="there is no such log or folder"):
         read_inspect(tmp_path / "c.eval")
+    with pytest.raises(InputError, match="write one of them"):
+        read_inspect(logs / "b", Layout(judge="someone"))
 
 
-def test_a_missing_package_is_told_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named_with_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def without(name: str, *rest: Any) -> Any:

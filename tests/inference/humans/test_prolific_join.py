@@ -1,4 +1,4 @@
-"""Demographics and statuses of Prolific beside judgments. The fixture is made up."""
+"""Demographics and statuses of Prolific joined to judgments. The fixture is made up."""
 
 from __future__ import annotations
 
@@ -33,35 +33,23 @@ def test_demographics_are_joined_and_withheld_ones_are_missing() -> None:
     assert "People whose demographics are missing (DATA_EXPIRED): 1." in made.notes
 
 
-def test_submissions_that_were_not_accepted_are_marked() -> None:
-    before = judged(person(1), person(2), person(3), person(5), person(9))
-    before.judgments["excluded"] = [pd.NA, "too fast", pd.NA, pd.NA, pd.NA]
-    frame = join_prolific(before, EXPORT).judgments
-    assert frame["excluded"].fillna("").tolist() == [
-        *("", "too fast; Prolific: rejected", "Prolific: timed-out", "", "Prolific: returned")
+@pytest.mark.parametrize(
+    "flags",
+    [[False, True, 0, "no", ""], ["FALSE", "yes", "0", "No", "false"], [0, 1, 0, 0, 0]],
+)
+def test_flags_of_an_earlier_table_are_no_reasons(flags: list[object]) -> None:
+    before = judged(*[person(k) for k in (1, 2, 3, 5, 9)])
+    before.judgments["excluded"] = flags
+    assert join_prolific(before, EXPORT).judgments["excluded"].fillna("").tolist() == [
+        *("", "marked as excluded; Prolific: rejected", "Prolific: timed-out", "", "Prolific: returned")
     ]
-    assert len(frame) == 5
 
 
-def test_flags_of_an_earlier_table_are_no_reasons() -> None:
-    people = [person(k) for k in (1, 2, 3, 5, 9)]
-    for flags in ([False, True, 0, "no", ""], ["FALSE", "yes", "0", "No", "false"], [0, 1, 0, 0, 0]):
-        before = judged(*people)
-        before.judgments["excluded"] = flags
-        made = join_prolific(before, EXPORT)
-        assert made.judgments["excluded"].fillna("").tolist() == [
-            *("", "marked as excluded; Prolific: rejected", "Prolific: timed-out", "", "Prolific: returned")
-        ]
-
-
-def test_submission_ids_serve_as_well() -> None:
+def test_people_are_found_by_submission_ids_and_unknown_people_are_counted() -> None:
     assert join_prolific(judged("6a01", "6a05"), EXPORT).judgments["age"].tolist() == [31, 44]
-
-
-def test_people_whom_prolific_does_not_know_are_counted() -> None:
     made = join_prolific(judged(person(1), "someone"), EXPORT)
     assert made.judgments["age"].isna().tolist() == [False, True]
-    assert "Judges who are not in Prolific's export, so that its columns are missing: 1." in made.notes
+    assert "Judges who are not in Prolific's export, so its columns are missing: 1." in made.notes
     assert "Submissions in Prolific's export without judgments: 4." in made.notes
 
 
@@ -78,7 +66,7 @@ def test_a_person_with_two_submissions_counts_once_where_one_was_accepted(tmp_pa
         join_prolific(judged(person(1)), file)
 
 
-def test_files_that_are_no_export_or_know_nobody_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_no_export_or_contain_nobody_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none of its ids is among the judgments \(such as 'nobody'\)"):
         join_prolific(judged("nobody"), EXPORT)
     file = tmp_path / "other.csv"

@@ -1,4 +1,4 @@
-"""Tables of perturbed items: spans by gold labels, no-ops, labels carried over, the sheet of pairs."""
+"""Tables of perturbed items: spans by gold labels, no-ops, labels carried over, the page of pairs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from golden import SHARED
 
 from conjury.inference.errors import InputError
-from conjury.inference.perturb import perturb_items, sheet
+from conjury.inference.perturb import KINDS, Change, perturb_items, sheet, undone
 from conjury.inference.tables import validate
 
 JOKES = {
@@ -76,7 +77,7 @@ def test_pairs_that_miss_the_rate_are_left_out_and_counted_unless_allowed() -> N
     assert kept.summary[["n_pairs", "n_rate_met", "n_unmet"]].to_numpy().tolist() == [[3, 2, 0]]
 
 
-def test_few_pairs_are_told() -> None:
+def test_few_pairs_are_noted() -> None:
     many = pd.DataFrame({"item_id": [f"j{n}" for n in range(10)], "language": "en", "text": "My mom."})
     assert perturb_items(many, ["dialect"]).notes == []
     [note] = perturb_items(many.head(9), ["dialect"]).notes
@@ -130,14 +131,14 @@ def test_items_whose_labels_and_lines_differ_in_number_are_left_out() -> None:
     assert "j1__orthographic" in set(kept.items["item_id"])
 
 
-def test_items_without_text_are_told() -> None:
+def test_items_without_text_are_refused_pairs() -> None:
     made = perturb_items(items(text=["My dad.", None, " "]), ["drift"])
     assert made.refused["reason"].tolist() == ["no text", "no text"]
     assert made.items["item_id"].tolist() == ["j1", "j1__drift", "j2", "j3"]
 
 
 @pytest.mark.parametrize(
-    ("columns", "options", "told"),
+    ("columns", "options", "problem"),
     [
         ({}, {"kinds": ["typos"]}, "there is no perturbation 'typos'"),
         ({}, {"kinds": []}, "no kind of perturbation"),
@@ -162,14 +163,21 @@ def test_items_without_text_are_told() -> None:
         ({"lines": "a"}, {}, "is no list of lines"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_refused(columns: dict, options: dict, told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_what_cannot_be_done_is_refused(columns: dict, options: dict, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
         perturb_items(items(**columns), **options)
 
 
 def test_languages_may_be_written_in_several_ways() -> None:
     made = perturb_items(items(language=["en-GB", "English", "EN_us"]), ["drift"])
     assert made.summary["language"].tolist() == ["en"]
+
+
+def test_changes_of_the_table_are_json_that_leads_back_to_the_original() -> None:
+    made = perturb_items(items(), ["orthographic"], originals=False)
+    for _, row in made.items.iterrows():
+        changes = [Change(**record) for record in json.loads(row["changes"])]
+        assert undone(row["text"], changes) == "\n".join(JOKES[row["base_item_id"]])
 
 
 def test_the_sheet_escapes_what_it_shows_and_marks_what_differs() -> None:
@@ -180,3 +188,24 @@ def test_the_sheet_escapes_what_it_shows_and_marks_what_differs() -> None:
     assert "&lt;script&gt;alert(1)&lt;/script&gt; my <del>mom</del> <ins>mum</ins> &amp; dad" in page
     assert "3 of 3 pairs are shown" in page
     assert sheet(made, per_group=1).count("<article>") == 1
+
+
+@pytest.mark.shared
+@pytest.mark.slow
+def test_only_punchlines_of_real_jokes_change() -> None:
+    folder = SHARED / "data" / "multiturn"
+    jokes = pd.read_parquet(folder / "items.parquet")[["item_id", "language", "text", "lines"]]
+    lines = pd.read_parquet(folder / "lines.parquet").dropna(subset=["gold_purpose"])
+    gold = pd.DataFrame({"item_id": lines["item_id"], "label": lines["gold_purpose"]})
+    gold["label_set"] = "line_" + lines["line_no"].astype(str)
+    made = perturb_items(jokes, KINDS, labels=gold, only=["punchline"], originals=False).items
+    is_punchline = lines["gold_purpose"] == "punchline"
+    punchlines = set(zip(lines.loc[is_punchline, "item_id"], lines.loc[is_punchline, "line_no"], strict=True))
+    before = dict(zip(jokes["item_id"], jokes["lines"], strict=True))
+    assert made["condition"].value_counts()["orthographic"] > 200
+    assert made.loc[made["condition"] == "orthographic", "rate_met"].all()
+    for item, after in zip(made["base_item_id"], made["lines"], strict=True):
+        pairs = enumerate(zip(before[item], after, strict=True), start=1)
+        differ = {number for number, (old, new) in pairs if old != new}
+        assert differ
+        assert all((item, number) in punchlines for number in differ)

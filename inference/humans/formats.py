@@ -1,0 +1,100 @@
+"""Formats that can be imported: program, reader and options of each, without imports that take long.
+
+A new importer is a module with a reader and a row here; the command line follows from the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from ..errors import InputError
+
+CHOICES, RATINGS, JOINED = "choices", "ratings", "demographics"
+
+
+@dataclass(frozen=True)
+class Format:
+    """One kind of export.
+
+    Attributes
+    ----------
+    name : str
+        What ``--format`` calls it.
+    help : str
+        What the program is.
+    content : {"choices", "ratings", "demographics"}
+        Choices of conjoints are read by ``reader(path, **options)``, ratings by ``reader(path, layout=,
+        rules=, **fixed)``, and demographics for earlier judgments by ``reader(imported, path, column)``.
+    reader : str
+        ``module:function`` of this folder.
+    options : frozenset of str
+        Options of ``conjury import`` that it reads.
+    fixed : mapping
+        Further arguments of the reader.
+    """
+
+    name: str
+    help: str
+    content: str
+    reader: str
+    options: frozenset[str]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    def load(self) -> Callable[..., Any]:
+        """The reader, imported on demand."""
+        module, _, function = self.reader.partition(":")
+        reader: Callable[..., Any] = getattr(import_module(f".{module}", __package__), function)
+        return reader
+
+
+ANY = frozenset(("dimensions", "items", "judge", "anchors", "missing", "check_item", "again", "anonymise"))
+PEOPLE = ANY | {"item", "min_seconds", "prolific", "covariates"}
+WIDE = PEOPLE | {
+    *("ratings", "sample", "all_shown", "duration", "encoding", "delimiter", "timezone", "check", "ignore"),
+    *("panel", "prolific_id"),
+}
+LONG = WIDE | {"value", "dimension"}
+CONJOINT = frozenset(
+    (
+        *("outcomes", "repeated", "flipped", "first", "second", "labels", "prefix", "draft_study"),
+        *("id_column", "covariates"),
+    )
+)
+FORMATS = (
+    Format("qualtrics", "surveys", CHOICES, "conjoint:read_qualtrics", CONJOINT),
+    Format(
+        "qualtrics", "surveys", RATINGS, "qualtrics:read_qualtrics_ratings", WIDE | {"value", "id_column"}
+    ),
+    Format("mturk", "crowd work", RATINGS, "crowd:read_crowd", LONG, {"platform": "mturk"}),
+    Format("lancers", "crowd work", RATINGS, "crowd:read_crowd", LONG, {"platform": "lancers"}),
+    Format(
+        *("csv", "any table", RATINGS, "crowd:read_crowd"),
+        LONG | {"judge_kind", "models", "people"},
+        {"platform": "csv"},
+    ),
+    Format(
+        *("label-studio", "annotations", RATINGS, "label_studio:read_label_studio"), PEOPLE | {"encoding"}
+    ),
+    Format("inspect", "evaluation logs", RATINGS, "inspect_logs:read_inspect", ANY),
+    Format(
+        *("prolific", "demographics of people", JOINED, "prolific:join_prolific"),
+        frozenset(("judgments", "prolific_id", "anonymise")),
+    ),
+)
+PROGRAMS = {row.name: row.help for row in FORMATS}
+
+
+def find_format(name: str, with_ratings: bool) -> Format:
+    """The row of a format; where a program exports both, that of ratings or of choices."""
+    rows = [row for row in FORMATS if row.name == name]
+    if not rows:
+        raise InputError(f"--format {name!r} is unknown; use {', '.join(PROGRAMS)}.")
+    return next((row for row in rows if (row.content == RATINGS) == with_ratings), rows[0])
+
+
+def readers_of(option: str) -> list[str]:
+    """The formats that read an option, as ``ratings from csv``."""
+    return [f"{row.content} from {row.name}" for row in FORMATS if option in row.options]

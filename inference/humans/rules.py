@@ -1,0 +1,326 @@
+"""What counts as an answer: words of a scale as numbers, attention checks, and reasons to exclude answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import InputError
+from ..tables.columns import did_you_mean, listed
+from .texts import plain, read_text_table, require_column, to_number
+
+Value = float | str
+
+TOO_FAST = "too fast"
+CHECK_ITEM = "check item"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How cells become values.
+
+    Attributes
+    ----------
+    anchors : mapping
+        Value by the words of the export; numbers between the lowest and the highest value need none.
+    by_dimension : mapping
+        Anchors of single dimensions, in place of the common ones.
+    missing : sequence of str
+        Cells that count as no answer, such as -99 or "Don't know".
+    """
+
+    anchors: Mapping[str, Value] = field(default_factory=dict)
+    by_dimension: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    missing: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Check:
+    """A question with known right answers: a column of the export, or an item."""
+
+    name: str
+    right: tuple[str, ...]
+
+    def passed(self, cells: pd.Series[Any]) -> pd.Series[bool]:
+        """Whether each cell is a right answer; an empty one is not."""
+        words = {plain(word) for word in self.right}
+        numbers = {to_number(word) for word in self.right} - {None}
+        distinct = cells.dropna().unique()
+        right = [cell for cell in distinct if plain(cell) in words or to_number(cell) in numbers]
+        return cells.isin(right).fillna(False).astype(bool)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What counts as an answer, and which answers are marked as excluded.
+
+    Attributes
+    ----------
+    scale : Scale
+        Anchors and codes of skipped answers, see ``read_scale``.
+    checks, check_items : sequence of Check
+        Columns and items with known right answers, see ``read_checks``.
+    min_seconds : float, optional
+        Ratings of respondents who took less are marked.
+    again : str
+        What becomes of a second rating of an item by the same judge: ``refuse``, ``sample`` (it gets the
+        next number) or ``exclude`` (it gets the next number and is marked).
+    ignore : sequence of str
+        Reasons of the program that do not count, such as "unfinished".
+
+    Examples
+    --------
+    >>> Rules(checks=read_checks(["Q9=4|5"]), ignore=["unfinished"]).checks
+    [Check(name='Q9', right=('4', '5'))]
+    """
+
+    scale: Scale = field(default_factory=Scale)
+    checks: Sequence[Check] = ()
+    check_items: Sequence[Check] = ()
+    min_seconds: float | None = None
+    again: str = "refuse"
+    ignore: Sequence[str] = ()
+
+
+def read_checks(texts: Sequence[str], option: str = "--check") -> list[Check]:
+    """Read checks of columns or items with one or several right answers.
+
+    Parameters
+    ----------
+    texts : such as ``Q9=4`` or ``Q9=4|5``
+    option : what an error calls them
+
+    Examples
+    --------
+    >>> read_checks(["Q9=4|5"])
+    [Check(name='Q9', right=('4', '5'))]
+    """
+    checks = []
+    for text in texts:
+        name, equals, right = text.partition("=")
+        words = tuple(word.strip() for word in right.split("|") if word.strip())
+        if not equals or not name.strip() or not words:
+            what = "COLUMN" if option == "--check" else "ITEM"
+            raise InputError(
+                f"{option} '{text}' is incomplete; write {what}=ANSWER, or {what}=ANSWER|ANSWER."
+            )
+        checks.append(Check(name.strip(), words))
+    return checks
+
+
+def read_scale(text: str | None, missing: Sequence[str] = ()) -> Scale:
+    """Read the numbers that words of an export stand for.
+
+    Parameters
+    ----------
+    text : ``Not at all=0,A little=1``, or a CSV with ``label, value`` and perhaps ``dimension``
+    missing : cells that count as no answer
+
+    Examples
+    --------
+    >>> read_scale("No, never=0,Yes=1").anchors
+    {'No, never': 0.0, 'Yes': 1.0}
+    """
+    if text is None:
+        return Scale(missing=missing)
+    if "=" not in text:
+        common, special = _anchors_from_file(text)
+        return Scale(common, special, missing)
+    anchors: dict[str, Value] = {}
+    waiting = ""  # a label may contain commas, so a part without "=" belongs to the next one
+    for part in text.split(","):
+        waiting = f"{waiting},{part}" if waiting else part
+        if "=" in waiting:
+            label, _, value = waiting.rpartition("=")
+            _add_anchor(anchors, label.strip(), value.strip(), "--anchors")
+            waiting = ""
+    if waiting.strip():
+        raise InputError(
+            f"--anchors: '{waiting.strip()}' has no value; write LABEL=VALUE,LABEL=VALUE, or name a CSV with "
+            "label and value."
+        )
+    return Scale(anchors, {}, missing)
+
+
+def to_values(long: pd.DataFrame, scale: Scale, source: str) -> tuple[pd.Series[Any], list[str]]:
+    """Values of raw cells, dimension by dimension, and notes; missing where nothing was answered.
+
+    Int64 or Float64 where all dimensions are numbers, else text. InputError where a cell is neither a number
+    nor an anchor, or numbers and words are mixed.
+    """
+    skipped = {plain(word) for word in scale.missing}
+    values: list[Value | None] = [None] * len(long)
+    notes: list[str] = []
+    for dimension, place in long.groupby("dimension", sort=False).indices.items():
+        rows = long.iloc[place]
+        cells = [cell for cell in rows["raw"].dropna().unique() if plain(cell) not in skipped]
+        named = scale.by_dimension.get(str(dimension))
+        anchors = scale.anchors if named is None else named
+        words = {plain(label) for label in anchors}
+        if named is None and anchors and all(_is_other_number(cell, words) for cell in cells):
+            notes.append(f"{dimension} contains numbers only, so --anchors does not change it.")
+            anchors = {}
+        known, unread = _read_cells(cells, anchors)
+        if unread:
+            first = rows[rows["raw"] == unread[0]].iloc[0]
+            where = f"{source}: row {first['row']} of column '{first['column']}' holds '{unread[0]}'"
+            raise InputError(f"{where}, {_unread_problem(unread, anchors)}")
+        for at, cell in zip(place, rows["raw"], strict=True):
+            values[at] = known.get(cell)
+        labels = sorted({value for value in known.values() if isinstance(value, str)})
+        if labels:
+            remedy = "." if anchors else ", not numbers; --anchors turns words into numbers."
+            notes.append(f"{dimension} contains labels ({listed(labels)}){remedy}")
+    return _typed(pd.Series(values, index=long.index, dtype=object)), notes
+
+
+def failed_checks(table: pd.DataFrame, checks: Sequence[Check], source: str) -> pd.Series[Any]:
+    """Reasons by row of an export: which checks were failed, missing where none."""
+    reasons = []
+    for check in checks:
+        require_column(table, check.name, source, "--check")
+        passed = check.passed(table[check.name])
+        if not passed.any():
+            raise InputError(
+                f"{source}: nobody answered '{check.name}' with {' or '.join(map(repr, check.right))}; "
+                f"correct --check (there are: {listed(table[check.name].dropna().unique())})."
+            )
+        reasons.append(marked(~passed, f"failed check {check.name}"))
+    return joined(reasons, table.index)
+
+
+def failed_items(long: pd.DataFrame, checks: Sequence[Check], source: str) -> pd.Series[Any]:
+    """Reasons by rating: all ratings by judges who failed a check item, and the item itself."""
+    reasons = []
+    for check in checks:
+        of_item = long["item_id"] == check.name
+        if not of_item.any():
+            raise InputError(
+                f"{source}: there is no item '{check.name}' to check; correct --check-item (there are: "
+                f"{listed(long['item_id'].unique())})."
+            )
+        right = check.passed(long["raw"]) | check.passed(long["value"])
+        wrong = long.loc[of_item & ~right, "judge_id"].unique()
+        reasons.append(marked(long["judge_id"].isin(wrong), f"failed check {check.name}"))
+        reasons.append(marked(of_item, CHECK_ITEM))
+    return joined(reasons, long.index)
+
+
+def marked(bad: pd.Series[Any], reason: str) -> pd.Series[Any]:
+    """``reason`` where ``bad`` is true, else missing."""
+    return pd.Series(pd.NA, index=bad.index, dtype="string").mask(bad.astype(bool), reason)
+
+
+def joined(reasons: Iterable[pd.Series[Any]], index: pd.Index[Any]) -> pd.Series[Any]:
+    """All reasons of a row, joined by "; ", each once; missing where there is none."""
+    result = pd.Series(pd.NA, index=index, dtype="string")
+    for reason in (own.astype("string") for own in reasons):
+        both = result.notna() & reason.notna() & (result != reason).fillna(True)
+        result = result.mask(both.astype(bool), result + "; " + reason)
+        result = result.mask(result.isna(), reason)
+    return result
+
+
+def excluded_notes(excluded: pd.Series[Any], judges: pd.Series[Any], noun: str = "respondent") -> list[str]:
+    """How many ratings by how many respondents each reason excludes."""
+    parts = excluded.dropna().str.split("; ").explode()
+    return [
+        f"Excluded as {reason}: {_number(len(rows), 'rating')} by "
+        f"{_number(judges.loc[rows.index].nunique(), noun)}."
+        for reason, rows in parts.groupby(parts, sort=False)
+    ]
+
+
+def counts(numbers: Mapping[str, int]) -> list[str]:
+    """A note for each count that is not zero."""
+    return [f"{what}: {int(count):,}." for what, count in numbers.items() if count]
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def _is_other_number(cell: str, words: set[str]) -> bool:
+    """Whether a cell is a number that no anchor names, so that the anchors are not about it."""
+    return to_number(cell) is not None and plain(cell) not in words
+
+
+def _read_cells(cells: Sequence[str], anchors: Mapping[str, Value]) -> tuple[dict[str, Value], list[str]]:
+    """Values of distinct cells, and the cells that have none."""
+    by_word = {plain(label): value for label, value in anchors.items()}
+    bounds = [value for value in anchors.values() if isinstance(value, float)]
+    low, high = -np.inf, np.inf
+    if anchors:
+        # Numbers between the anchors are values, unless the anchors are labels or recode numbers themselves.
+        is_scale = len(bounds) == len(anchors) and all(to_number(label) is None for label in anchors)
+        low, high = (min(bounds), max(bounds)) if is_scale else (np.inf, -np.inf)
+    values: dict[str, Value] = {}
+    for cell in cells:
+        number = to_number(cell)
+        if plain(cell) in by_word:
+            values[cell] = by_word[plain(cell)]
+        elif number is not None and low <= number <= high:
+            values[cell] = number
+    rest = [cell for cell in cells if cell not in values]
+    if anchors or values:
+        return values, rest
+    return {cell: cell for cell in cells}, []
+
+
+def _unread_problem(cells: Sequence[str], anchors: Mapping[str, Value]) -> str:
+    cell = cells[0]
+    if anchors:
+        more = f" (not covered: {listed(map(repr, cells))})" if len(cells) > 1 else ""
+        return (
+            f"which --anchors does not cover{did_you_mean(cell, anchors)}{more}; add it, or count it as no "
+            "answer with --missing."
+        )
+    return (
+        f"while other cells of the dimension are numbers; give it a number with --anchors '{cell}=...', or "
+        f"count it as no answer with --missing '{cell}'."
+    )
+
+
+def _anchors_from_file(path: str) -> tuple[dict[str, Value], dict[str, dict[str, Value]]]:
+    if not Path(path).exists() and "." not in path:
+        raise InputError(
+            f"--anchors '{path}' has no '='; write LABEL=VALUE,LABEL=VALUE, or name a CSV with label and "
+            "value."
+        )
+    table = read_text_table(path)
+    for column in ("label", "value"):
+        require_column(table, column, path, "its header")
+    common: dict[str, Value] = {}
+    special: dict[str, dict[str, Value]] = {}
+    for number, row in enumerate(table.to_dict("records"), start=1):
+        if pd.isna(row["label"]) or pd.isna(row["value"]):
+            raise InputError(f"{path}: row {number} lacks a label or a value; fill it in.")
+        dimension = row.get("dimension", pd.NA)
+        into = common if pd.isna(dimension) else special.setdefault(str(dimension), {})
+        _add_anchor(into, str(row["label"]), str(row["value"]), path)
+    return common, special
+
+
+def _add_anchor(anchors: dict[str, Value], label: str, value: str, source: str) -> None:
+    if not label or not value:
+        raise InputError(f"{source}: '{label}={value}' lacks a label or a value; write LABEL=VALUE.")
+    if plain(label) in map(plain, anchors):
+        raise InputError(f"{source}: '{label}' is given twice; give each label one value.")
+    number = to_number(value)
+    anchors[label] = value if number is None else number
+
+
+def _typed(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Numbers as Int64 where they are whole, else Float64; text as soon as one value is text."""
+    if values.map(lambda value: isinstance(value, str)).any():
+        return values.map(
+            lambda value: value if isinstance(value, str) or value is None else f"{value:g}"
+        ).astype("string")
+    numbers = values.astype("Float64")
+    whole = bool((numbers.dropna() % 1 == 0).all())
+    return numbers.astype("Int64") if whole else numbers

@@ -1,0 +1,228 @@
+"""Qualtrics exports of conjoints: what becomes of every cell, and what is refused. The fixture is made up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from golden import SHARED
+
+from conjury.inference.errors import InputError
+from conjury.inference.humans import Survey, draft_study, make_ids, read_qualtrics
+from conjury.inference.readers.prepare import load_choices
+from conjury.inference.study import load_study
+from conjury.inference.tables import write_table
+
+EXPORT = Path(__file__).resolve().parents[2] / "fixtures" / "tables" / "qualtrics.csv"
+PEERS = SHARED / "peers"
+VOTES = ["vote1", "vote2", "vote1_repeated_flipped"]
+
+
+@pytest.fixture(scope="module")
+def survey() -> Survey:
+    return read_qualtrics(EXPORT)
+
+
+@pytest.fixture(scope="module")
+def plain() -> pd.DataFrame:
+    """The export without the rows of question texts and import ids."""
+    return pd.read_csv(EXPORT, dtype=str).iloc[2:].reset_index(drop=True)
+
+
+def edited(tmp_path: Path, old: str, new: str) -> Path:
+    text = EXPORT.read_text(encoding="utf-8")
+    assert old in text
+    path = tmp_path / "export.csv"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return path
+
+
+def written(table: pd.DataFrame, tmp_path: Path) -> Path:
+    path = tmp_path / "plain.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+def refusal(path: Path, **options: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        read_qualtrics(path, **options)
+    message = str(caught.value)
+    assert message.startswith(str(path))
+    assert "\n" not in message
+    return message
+
+
+def rows_of(survey: Survey, judge: str, task: int) -> pd.DataFrame:
+    choices = survey.choices
+    return choices[(choices["judge_id"] == judge) & (choices["task"] == task)].reset_index(drop=True)
+
+
+def test_unanswered_tasks_are_missing_and_silent_respondents_are_counted(
+    survey: Survey, tmp_path: Path
+) -> None:
+    unanswered = rows_of(survey, "R_3", 2)
+    assert unanswered["status"].tolist() == ["missing", "missing"]
+    assert unanswered["chosen"].isna().all()
+    assert "Respondents who saw no task (excluded): 1." in survey.notes
+    assert "Tasks without an answer (status missing): 2." in survey.notes
+    silent = read_qualtrics(edited(tmp_path, "first,Post A,,,", "first,,,,"))
+    assert (silent.choices.query("judge_id == 'R_3'")["status"] == "missing").all()
+    assert "Respondents who answered no task: 1." in silent.notes
+
+
+def test_covariates_are_kept_and_renamed_and_columns_that_identify_people_are_not(survey: Survey) -> None:
+    assert survey.choices.groupby("judge_id")["Age"].first().tolist()[:2] == [31, 47]
+    assert survey.choices.loc[survey.choices["judge_id"] == "R_3", "Age"].isna().all()
+    assert "IPAddress" not in survey.choices
+    assert any("excluded: IPAddress" in note for note in survey.notes)
+    assert "IPAddress" in read_qualtrics(EXPORT, covariates=["IPAddress"]).choices
+    assert survey.choices["respondent_task"].tolist()[0] == "first"
+    assert "Column task is now respondent_task, because choices have a task." in survey.notes
+
+
+def test_exports_with_and_without_description_rows_are_alike(
+    survey: Survey, plain: pd.DataFrame, tmp_path: Path
+) -> None:
+    for table in (plain, pd.read_csv(EXPORT, dtype=str).drop(index=1)):
+        read = read_qualtrics(written(table, tmp_path))
+        pd.testing.assert_frame_equal(read.choices, survey.choices)
+
+
+def test_levels_come_in_order_of_appearance_or_of_the_labels_table(survey: Survey, tmp_path: Path) -> None:
+    assert survey.choices["curse_word"].cat.categories.tolist() == ["no", "yes"]
+    labels = tmp_path / "labels.csv"
+    labels.write_text(
+        "attribute,level,attribute_id,level_id\n"
+        "Curse word,Yes,curse,att1:1\nCurse word,No,curse,att1:2\nCurse word,Maybe,curse,att1:3\n"
+        "Number of likes,0 to 5,likes,few\nNumber of likes,25 to 50,likes,many\n"
+    )
+    choices = read_qualtrics(EXPORT, labels=labels).choices
+    assert choices["curse"].cat.categories.tolist() == ["att1_1", "att1_2", "att1_3"]
+    assert choices["curse"].tolist()[:2] == ["att1_2", "att1_1"]
+    assert choices["likes"].cat.categories.tolist() == ["few", "many"]
+    labels.write_text("attribute,level\nCurse word,No\nCurse word,Yes\nNumber of likes,0 to 5\n")
+    cell = "row 2 of column 'F-1-1-1' holds '25 to 50', which is no level of 'Number of likes'"
+    assert cell in refusal(EXPORT, labels=labels)
+
+
+def test_further_outcomes_are_further_columns(plain: pd.DataFrame, tmp_path: Path) -> None:
+    path = written(plain.assign(trust1=["1", "2", "2", None], trust2=["2", None, "1", None]), tmp_path)
+    assert "several sets of columns" in refusal(path)
+    named = {"chosen": ["vote1", "vote2"], "trusted": ["trust1", "trust2"]}
+    choices = read_qualtrics(path, outcomes=named).choices
+    assert choices.query("judge_id == 'R_1'")["trusted"].fillna(-1).tolist() == [1, 0, 0, 1, -1, -1]
+    assert choices.query("judge_id == 'R_2'")["trusted"].fillna(-1).tolist() == [0, 1, -1, -1, -1, -1]
+    assert "trust1" not in choices
+
+
+def test_other_answers_are_refused_or_unparsed_where_the_two_are_named(
+    survey: Survey, tmp_path: Path
+) -> None:
+    path = edited(tmp_path, "second,Post A,Post B", "second,Post A,Neither")
+    assert "row 2 of column 'vote2' holds 'Neither'" in refusal(path)
+    named = read_qualtrics(path, first="Post A", second="Post B")
+    assert rows_of(named, "R_2", 2)["status"].tolist() == ["unparsed", "unparsed"]
+    assert "Answers that name neither of the two profiles (status unparsed): 1." in named.notes
+    turned = read_qualtrics(EXPORT, first="Post B", second="Post A").choices
+    assert turned["chosen"].dropna().tolist() == (1 - survey.choices["chosen"].dropna()).tolist()
+
+
+@pytest.mark.parametrize(
+    "sides", [("1", "2"), ("Left", "right"), ("Candidate 1.", "Candidate 2."), ("the first", "The second")]
+)
+def test_the_first_profile_is_recognised_by_its_name(
+    survey: Survey, plain: pd.DataFrame, tmp_path: Path, sides: tuple[str, str]
+) -> None:
+    table = plain.assign(**plain[VOTES].replace({"Post A": sides[0], "Post B": sides[1]}))
+    read = read_qualtrics(written(table, tmp_path))
+    assert read.choices["chosen"].equals(survey.choices["chosen"])
+    assert read.notes[0].startswith(repr(sides[0]))
+
+
+def test_the_repeat_can_be_named_with_its_task(plain: pd.DataFrame, tmp_path: Path) -> None:
+    path = written(plain.rename(columns={"vote1_repeated_flipped": "control"}), tmp_path)
+    assert "No task is repeated." in read_qualtrics(path).notes
+    assert "does not say which task it repeats; write control=TASK" in refusal(path, repeated="control")
+    survey = read_qualtrics(path, repeated="control=2")
+    assert rows_of(survey, "R_1", 3)["repeated_task"].tolist() == [2, 2]
+    assert not survey.repeat_first
+
+
+def test_ids_are_distinct_and_fit_a_study_file() -> None:
+    assert make_ids(["Élan (new)", "Elan new", "15%", "!"], "level") == [
+        *("elan_new", "elan_new_2", "level_15", "level")
+    ]
+    assert make_ids(["word " * 20], "level")[0] == "_".join(["word"] * 9)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("Curse word,No,Yes", "Curse word,,Yes", "row 1 of column 'F-1-1-1' is empty"),
+        ("Number of likes,25 to 50,0 to 5,C", "Likes,25 to 50,0 to 5,C", "there are 3 attributes"),
+        ("0 to 5,Curse word", "0 to 5,Number of likes", "row 2 of column 'F-1-2' repeats attribute"),
+        ("R_2", "R_1", "row 2 of column 'ResponseId' repeats 'R_1'"),
+        ("R_2", "", "row 2 of column 'ResponseId' is empty"),
+        ("60,,,,", "60,,Post A,,", "row 4 of column 'vote1' answers a task whose profiles are missing"),
+        ("ResponseId", "ResponseID", "did you mean 'ResponseID'"),
+        ("F-2-2-2", "F-2-9-2", "3 profiles (numbered 1, 2, 9)"),
+        ("F-2-2,", "F-two,", "column 'F-2-2' is missing"),
+        ("vote2", "ballot", "no columns are numbered like the tasks 1, 2"),
+    ],
+)
+def test_a_broken_export_is_refused_with_its_cell(tmp_path: Path, old: str, new: str, problem: str) -> None:
+    assert problem in refusal(edited(tmp_path, old, new))
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"outcomes": ["vote1"]}, "name one column for each task, and the repeated task separately"),
+        ({"outcomes": ["vote1", "vote3"]}, "column 'vote3' is missing (did you mean 'vote2'?)"),
+        ({"prefix": "K"}, "no columns such as K-1-1-1; name one prefix of F"),
+        ({"first": "Post C", "second": "Post D"}, "no answer in vote1 and so on is 'Post C' or 'Post D'"),
+        ({"covariates": ["age"]}, "column 'age' is missing (did you mean 'Age'?)"),
+    ],
+)
+def test_a_wrong_option_is_refused(options: dict[str, Any], problem: str) -> None:
+    assert problem in refusal(EXPORT, **options)
+
+
+def test_an_export_without_conjoint_columns_is_refused(plain: pd.DataFrame, tmp_path: Path) -> None:
+    path = written(plain[["ResponseId", "vote1", "vote2"]], tmp_path)
+    assert "there are no conjoint columns such as K-1-1-1" in refusal(path)
+
+
+def test_a_drafted_study_takes_the_choices(survey: Survey, tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(draft_study(survey, "posts", "qualtrics.csv"), encoding="utf-8")
+    study = load_study(tmp_path / "study.yaml")
+    write_table(survey.choices, tmp_path / "choices.parquet")
+    choices = load_choices(study, tmp_path / "choices.parquet")
+    assert study.feature_labels == {"curse_word": "Curse word", "number_of_likes": "Number of likes"}
+    assert study.level_labels["number_of_likes"]["level_0_to_5"] == "0 to 5"
+    assert study.design.repeat_first
+    assert choices["chosen"].equals(survey.choices["chosen"])
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not PEERS.is_dir(), reason="no reference tables of peers")
+def test_the_example_of_projoint_is_read_as_projoint_reads_it() -> None:
+    survey = read_qualtrics(
+        PEERS / "projoint_example1_qualtrics.csv.gz", labels=PEERS / "projoint_labels.csv"
+    )
+    theirs = pd.read_csv(PEERS / "projoint_long.csv.gz").sort_values(["id", "task", "profile"])
+    ours = survey.choices.assign(profile=survey.choices["position"].cat.codes + 1)
+    again = ours[ours["repeat"]].set_index("profile_id")["chosen"].astype(float)
+    ours = ours[~ours["repeat"]].sort_values(["judge_id", "task", "profile"])
+    assert (len(ours), survey.respondents, survey.tasks) == (6_400, 400, 8)
+    for name, key in (("judge_id", "id"), ("task", "task"), ("profile", "profile"), ("chosen", "selected")):
+        assert ours[name].tolist() == theirs[key].tolist()
+    for name in [f"att{number}" for number in range(1, 8)]:
+        assert ours[name].tolist() == theirs[name].str.replace(":", "_").tolist()
+    second = ours["profile_id"].map(again)
+    np.testing.assert_array_equal(second, theirs["selected_repeated"])
+    agree = (second == ours["chosen"].astype(float)).astype(float).where(second.notna())
+    np.testing.assert_array_equal(agree, theirs["agree"])
