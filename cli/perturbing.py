@@ -164,7 +164,7 @@ def _without_lines(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def _print_summary(made: Perturbed, files: dict[str, Path], page: Path) -> None:
-    from .commands import console
+    from .run_words import console
 
     for row in made.summary.to_dict("records"):
         mean = f"mean {row['mean_rate']:.3f}" if row["n_pairs"] else "none"
