@@ -13,7 +13,6 @@ from conjury.inference.errors import InputError
 
 from ..frames.cells import Cells, build_cells
 from ..frames.variables import as_category, require_column
-from .null import with_null
 from .plan import (
     Block,
     Plan,
@@ -26,7 +25,7 @@ from .plan import (
     occurring,
     warn_of_missing_groups,
 )
-from .request import Request
+from .request import Request, with_null
 
 Row = tuple[str, int]
 

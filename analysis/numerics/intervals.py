@@ -16,17 +16,9 @@ if TYPE_CHECKING:
 
 
 Support = tuple[float, float]
-
-
 SHARE: Support = (0.0, 1.0)
-
-
 CORRELATION: Support = (-1.0, 1.0)
-
-
 UNBOUNDED: Support = (-np.inf, np.inf)
-
-
 SAME = 1e-12  # draws that differ by no more are equal up to rounding
 
 

@@ -20,7 +20,6 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import minimize
 
-from ..raters.agreement.panel import Panel
 from .types import Codes, Floats
 
 LARGEST = 100.0  # relative standard deviation beyond which a likelihood is flat
@@ -98,39 +97,39 @@ def _totals(code: Codes, weights: Floats, size: int) -> Floats:
     return np.asarray(np.bincount(code, weights, minlength=size), dtype=float)
 
 
-def cells_of(panel: Panel, crossed: bool) -> Cells:
-    """Arrange a panel; raters are told apart where items and raters are ``crossed``, else taken as one."""
-    rater = panel.rater if crossed else np.zeros_like(panel.rater)
-    n_raters = panel.n_raters if crossed else 1
-    value = (panel.value - panel.value.mean()) / (panel.value.std() or 1.0)
-    total = _totals(panel.item, value, panel.n_items)
-    sizes, class_of = np.unique(panel.per_item, return_inverse=True)
-    left, right = _ordered_pairs(panel) if crossed else (panel.item[:0], panel.item[:0])
-    code = (class_of[panel.item[left]] * n_raters + rater[left]) * n_raters + rater[right]
+def cells_of(item: Codes, rater: Codes, value: Floats, shape: tuple[int, int], crossed: bool) -> Cells:
+    """Arrange n ratings of I items by J raters, ``shape``; raters count as one unless ``crossed`` with items."""
+    n_items, n_raters = shape[0], shape[1] if crossed else 1
+    rater = rater if crossed else np.zeros_like(rater)
+    value = (value - value.mean()) / (value.std() or 1.0)
+    total = _totals(item, value, n_items)
+    per_item = np.bincount(item, minlength=n_items)
+    sizes, class_of = np.unique(per_item, return_inverse=True)
+    left, right = _ordered_pairs(item, per_item) if crossed else (item[:0], item[:0])
+    code = (class_of[item[left]] * n_raters + rater[left]) * n_raters + rater[right]
     return Cells(
-        item=panel.item,
+        item=item,
         rater=rater,
         value=value,
-        total=total[panel.item],
+        total=total[item],
         class_of=class_of.astype(np.int64),
-        sizes=sizes,
-        pair_item=panel.item[left],
+        sizes=sizes.astype(float),
+        pair_item=item[left],
         pair_code=code,
-        n_items=panel.n_items,
+        n_items=n_items,
         n_raters=n_raters,
     )
 
 
-def _ordered_pairs(panel: Panel) -> tuple[Codes, Codes]:
-    """Ratings of the same item, by position: every ordered pair, each rating with itself too."""
-    order = np.argsort(panel.item, kind="stable")
-    counts = panel.per_item.astype(np.int64)
+def _ordered_pairs(item: Codes, counts: Codes) -> tuple[Codes, Codes]:
+    """Positions of two ratings of one item: every ordered pair, each rating with itself too."""
+    order = np.argsort(item, kind="stable")
     start = np.cumsum(counts) - counts
-    left = np.repeat(order, counts[panel.item[order]])
-    sizes = counts[panel.item[order]]
+    sizes = counts[item[order]]
+    left = np.repeat(order, sizes)
     ends = np.cumsum(sizes)
     within = np.arange(ends[-1]) - np.repeat(ends - sizes, sizes)
-    return left, order[np.repeat(start[panel.item[order]], sizes) + within]
+    return left, order[np.repeat(start[item[order]], sizes) + within]
 
 
 def sums_of(cells: Cells, drawn: Floats) -> Sums:

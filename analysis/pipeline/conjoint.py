@@ -17,7 +17,7 @@ from conjury.inference.tables.schema import PROBABILITY
 from .. import conjoint
 from ..conjoint.engines.solution import ENGINES
 from ..conjoint.estimates import Estimates
-from ..conjoint.repeated import is_repeat
+from ..frames.repeats import is_repeat
 from ..conjoint.request import VCOVS, is_independent
 from ..numerics.bootstrap_intervals import METHODS
 from ..numerics.intervals import check_alpha

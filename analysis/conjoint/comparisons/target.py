@@ -13,14 +13,12 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...frames.formula import Formula, parse
+from ...frames.repeats import without_repeats
 from ..engines.solution import assemble, solve
 from ..estimates import Estimates
-from ..null import with_null
 from ..plan import Plan
-from ..repeated import without_repeats
-from ..request import require_frame
-from ..run import plan_for
-from ..support import warn_of_few_clusters
+from ..request import require_frame, with_null
+from ..run import plan_for, warn_of_few_clusters
 from .stacking import (
     ROW_OF_DATA,
     WEIGHTED_FOR,

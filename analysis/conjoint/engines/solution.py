@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,13 +15,10 @@ from ...results import row_labels, tidy
 from ..estimates import Estimates, Fitted, Provenance, Solution
 from ..plan import CountPlan, Plan
 from ..request import Request
+from . import native
+from .rows import FITS, solve_on_rows
 
-SOLVERS = {
-    "native": ".native",
-    "survey": ".survey",
-    "statsmodels": ".statsmodels",
-    "linearmodels": ".linearmodels",
-}
+SOLVERS = ("native", *FITS)
 ENGINES = (*SOLVERS, "cregg", "bayes")
 _NO_ERROR = 1e-12
 _SEPARATED = (
@@ -57,9 +53,7 @@ def solve(plan: Plan, engine: str) -> Solution:
         if clusters.n < 2:
             where = f"Column {name!r} holds" if name else "The data hold"
             raise InputError(f"{where} a single cluster; errors need at least two, so name another id.")
-    module = importlib.import_module(SOLVERS[engine], __package__)
-    solution: Solution = module.solve(plan)
-    return solution
+    return native.solve(plan) if engine == "native" else solve_on_rows(plan, FITS[engine])
 
 
 def infer(fitted: Fitted, contrasts: np.ndarray) -> Contrasted:

@@ -16,10 +16,10 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...frames.repeats import is_repeat
 from ...numerics.intervals import check_alpha
 from ...results import Result
 from ..estimates import Estimates
-from ..repeated import is_repeat
 from ..verbs.amce import amce
 from .check import check_study
 from .truth import KEYS, rows_of, scaled_table, summarise, true_effects

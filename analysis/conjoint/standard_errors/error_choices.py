@@ -13,12 +13,12 @@ import pandas as pd
 from conjury.inference.errors import InputError, MissingDependency
 
 from ...frames.formula import Formula
+from ...frames.repeats import without_repeats
 from ...numerics.intervals import check_alpha
 from ...results import Result
 from ..estimates import Estimates
-from ..repeated import without_repeats
 from ..resample import bootstrap
-from ..support import FewClusters
+from ..run import FewClusters
 from ..verbs.amce import amce
 from .mixed import mixed
 from .wild import wild

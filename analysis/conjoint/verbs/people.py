@@ -15,6 +15,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import select_rows
 
 from ...frames.formula import Formula, parse
+from ...frames.repeats import without_repeats
 from ...frames.variables import listed, require_column, unit_codes
 from ...numerics.clusters import Clusters, crossed
 from ..comparisons.multiplicity import adjust
@@ -22,9 +23,8 @@ from ..engines.solution import SOLVERS, assemble, solve
 from ..estimands import amce_diffs_plan, mm_diffs_plan
 from ..estimates import Estimates
 from ..plan import Plan
-from ..repeated import without_repeats
 from ..request import Request, Vcov, is_independent, make_request, require_frame
-from ..support import warn_of_few_clusters
+from ..run import warn_of_few_clusters
 
 PEOPLE, JUDGE, KIND, PAIR, SHARED = "people", "judge_id", "judge_kind", "pair_id", "shared pair"
 _PLANS: dict[str, Callable[[Request, pd.DataFrame], Plan]] = {

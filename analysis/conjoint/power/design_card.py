@@ -1,15 +1,8 @@
 """The numbers of a design card: how often levels are shown, and what each contrast is worth.
 
 The effective sample size of a contrast is the number of profiles, half of them with the level and half with
-its reference, whose independent answers would give the estimate the same variance. An answer with an even
-chance has the variance 1/4, so that it is ``1 / V`` for an estimate of variance ``V`` where no attribute has
-an effect. With ``n`` profiles of attributes that combine freely, as `conjury.analysis.conjoint.power` has
-it, ``V = (1/n_1 + 1/n_0) / 4``, and the effective size is twice the harmonic mean of the numbers ``n_1`` and
-``n_0`` of profiles with the level and with the reference. That the outcomes of a pair add up to one changes
-nothing as long as the level has no effect: what pairs tell in which the level meets its reference varies
-twice as much as two independent answers, what pairs of like profiles tell not at all, and where profiles are
-drawn independently the two make up for each other. Where attributes restrict each other, ``V`` is that of
-the least-squares contrast.
+its reference, whose independent answers would give the estimate the same variance: ``1 / V`` for an estimate
+of variance ``V`` where no attribute has an effect, since an answer with an even chance has the variance 1/4.
 """
 
 from __future__ import annotations
@@ -34,8 +27,8 @@ from conjury.inference.study.restrictions import (
     tied,
 )
 
-from .power.closed_form import power
-from .power.result import Power
+from .closed_form import power
+from .result import Power
 
 NEGLIGIBLE = 1e-9  # an effect at which variances are those without any
 SMALL = 0.02
