@@ -19,12 +19,11 @@ from conjury.inference.errors import InputError
 
 from ..frames.formula import Formula
 from ..frames.variables import check_pairs, unit_codes
-from ..numerics import bootstrap_intervals as intervals
-from ..numerics.bootstrap_intervals import Moments
+from ..numerics import intervals
+from ..numerics.bootstrap import Units, check_method, cross, names_of, pigeonhole_weights
 from ..numerics.clusters import Clusters, Entries
-from ..numerics.intervals import cut, vary
+from ..numerics.intervals import Moments, cut, vary
 from ..numerics.linear import independent_columns, invert_in_order, logistic
-from ..numerics.pigeonhole import Units, check_method, cross, names_of, weights
 from ..numerics.threads import one_thread
 from ..results import row_labels
 from .engines.native import coefficients, regress
@@ -302,7 +301,7 @@ def draw_weights(units: Units, draws: int, seed: int | None) -> Iterator[Callabl
     streams = np.random.SeedSequence(seed).spawn(len(starts))
     for start, stream in zip(starts, streams, strict=True):
         random = np.random.Generator(np.random.SFC64(stream))
-        yield partial(weights, units, min(size, draws - start), random)
+        yield partial(pigeonhole_weights, units, min(size, draws - start), random)
 
 
 def _draw(
@@ -390,8 +389,7 @@ def _assemble(
     plan: Plan | CountPlan, sample: intervals.Sample, made: intervals.Interval, drawn: Drawn
 ) -> Bootstrap:
     tested = sample.tested
-    std_error = np.full(len(tested), np.nan)
-    std_error[tested] = np.nanstd(sample.replicates[:, tested], axis=0, ddof=1)
+    std_error = made.std_error
     value, z, p = "estimate", np.full(len(tested), np.nan), np.full(len(tested), np.nan)
     if isinstance(plan, CountPlan):
         value = plan.value

@@ -19,7 +19,7 @@ from ..conjoint.engines.solution import ENGINES
 from ..conjoint.estimates import Estimates
 from ..frames.repeats import is_repeat
 from ..conjoint.request import VCOVS, is_independent
-from ..numerics.bootstrap_intervals import METHODS
+from ..numerics.intervals import METHODS
 from ..numerics.intervals import check_alpha
 from ..results import stack
 from .manifest import BOOTSTRAPPED, COUNTS, record_analysis, resampled_unit, warnings_noted

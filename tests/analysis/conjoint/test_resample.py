@@ -26,9 +26,9 @@ from conjury.analysis.conjoint import (
     resample,
 )
 from conjury.analysis.conjoint.resample import draw_weights
-from conjury.analysis.numerics import bootstrap_intervals as intervals
+from conjury.analysis.numerics import intervals
+from conjury.analysis.numerics.bootstrap import cross
 from conjury.analysis.numerics.clusters import Clusters
-from conjury.analysis.numerics.pigeonhole import cross
 from conjury.inference.errors import InputError
 
 FORMULA = "chosen ~ a + b"

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.numerics import restricted_likelihood as likelihood
-from conjury.analysis.numerics.item_draws import clustered_errors
+from conjury.analysis.numerics.bootstrap import clustered_errors
 from conjury.analysis.raters.agreement import chance_corrected as corrected
 from conjury.analysis.raters.agreement import icc, pairs
 from conjury.analysis.raters.agreement.chance_corrected import (
