@@ -58,10 +58,8 @@ class Corrected(Estimates):
         return both[["source", *both.columns.drop("source")]]
 
 
-def estimate_corrected(request: Request, data: Data, correct: Correct | None) -> Estimates:
-    """Estimate what a request asks for; with ``correct`` from first answers, and corrected as it says."""
-    if correct is None:
-        return estimate(request, data)
+def estimate_corrected(request: Request, data: Data, correct: Correct) -> Corrected:
+    """Estimate what a request asks for from first answers, and correct it as ``correct`` says."""
     if request.engine == "cregg" or request.family != "gaussian":
         raise InputError("correct= undoes shares and differences of shares; leave out engine and family.")
     if request.strata:

@@ -131,7 +131,7 @@ def amce(
         feature_labels=feature_labels,
         level_order=level_order,
     )
-    return estimate_corrected(request, data, correct)
+    return estimate(request, data) if correct is None else estimate_corrected(request, data, correct)
 
 
 def amce_by_reference(

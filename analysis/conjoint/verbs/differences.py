@@ -9,7 +9,7 @@ from ...frames.formula import Formula
 from ..estimates import Estimates
 from ..reliability.correction import Correct, estimate_corrected
 from ..request import make_request
-from ..run import Data
+from ..run import Data, estimate
 
 
 def amce_diffs(
@@ -52,7 +52,8 @@ def amce_diffs(
     >>> amce_diffs(data, "y ~ a", by="g").frame["by"].tolist()
     ['m - f']
     """
-    return estimate_corrected(make_request("amce_diffs", formula, by=by, id=id, **options), data, correct)
+    request = make_request("amce_diffs", formula, by=by, id=id, **options)
+    return estimate(request, data) if correct is None else estimate_corrected(request, data, correct)
 
 
 def mm_diffs(
@@ -84,4 +85,5 @@ def mm_diffs(
     >>> mm_diffs(data, "y ~ a", by="g").frame["estimate"].tolist()
     [0.5, 0.0]
     """
-    return estimate_corrected(make_request("mm_diffs", formula, by=by, id=id, **options), data, correct)
+    request = make_request("mm_diffs", formula, by=by, id=id, **options)
+    return estimate(request, data) if correct is None else estimate_corrected(request, data, correct)

@@ -8,7 +8,7 @@ from ...frames.formula import Formula
 from ..estimates import Estimates
 from ..reliability.correction import Correct, estimate_corrected
 from ..request import Family, LevelOrder, Vcov, make_request
-from ..run import Data
+from ..run import Data, estimate
 
 
 def mm(
@@ -83,4 +83,4 @@ def mm(
         feature_labels=feature_labels,
         level_order=level_order,
     )
-    return estimate_corrected(request, data, correct)
+    return estimate(request, data) if correct is None else estimate_corrected(request, data, correct)

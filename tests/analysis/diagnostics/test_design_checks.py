@@ -6,16 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.diagnostics.attribute_independence import attribute_independence
-from conjury.analysis.diagnostics.clusters import clusters
-from conjury.analysis.diagnostics.design_card import design_card
-from conjury.analysis.diagnostics.design_probabilities import design_probabilities, fit_of_levels
-from conjury.analysis.diagnostics.impossible_profiles import impossible_profiles
+from conjury.analysis.diagnostics.balance import (
+    marginal_homogeneity,
+    position_balance,
+    respondent_balance,
+    spread_over_units,
+)
+from conjury.analysis.diagnostics.combinations import attribute_independence, impossible_profiles
+from conjury.analysis.diagnostics.design import design_card, design_probabilities, fit_of_levels
 from conjury.analysis.diagnostics.judged import designs, split
-from conjury.analysis.diagnostics.position_balance import marginal_homogeneity, position_balance
 from conjury.analysis.diagnostics.randomness import Draw, draw_counts, how_drawn, misfit
-from conjury.analysis.diagnostics.respondent_balance import respondent_balance, spread_over_units
-from conjury.analysis.diagnostics.stimuli import effective_number, stimuli
+from conjury.analysis.diagnostics.units import clusters, effective_number, stimuli
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study
 

@@ -10,14 +10,14 @@ import pytest
 
 from conjury.analysis import diagnostics
 from conjury.analysis.diagnostics import Check
-from conjury.analysis.diagnostics.carry_over import REMEDIES, SHOWN, SIDE
 from conjury.analysis.diagnostics.check import Question
-from conjury.analysis.diagnostics.joint_differences import difference_frame, judge_differences
+from conjury.analysis.diagnostics.effects import difference_frame, judge_differences
 from conjury.analysis.diagnostics.judged import Judged, split
+from conjury.analysis.diagnostics.order import REMEDIES, SHOWN, SIDE
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 
-QUESTION = Question("order", "Order", "Are they the same?", "Do both.")
+QUESTION = Question(1, "order", "Order", "Are they the same?", "Do both.")
 
 
 @pytest.fixture(scope="module")

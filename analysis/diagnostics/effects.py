@@ -1,4 +1,4 @@
-"""Effects by group with the covariance that groups share, and their joint tests.
+"""AMCEs by group of rows, their differences and joint tests, which several checks have in common.
 
 The joint tests of comparisons (``conjoint.comparisons``) refer the Wald statistic to a reference that their
 caller chooses. Checks refer it to Hotelling's, with the clusters of the group that has fewest: they run
@@ -8,7 +8,7 @@ order or carry-over effects that are not there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,9 @@ from conjury.inference.errors import InputError
 from ..conjoint import cj
 from ..conjoint.comparisons.wald import joint_test
 from ..conjoint.estimates import Estimates
+from ..numerics.intervals import inference
+from .check import Check, Question, Verdict, adjusted, highest, lowest, many, said_p, who
+from .judged import Judged, tidy
 
 
 @dataclass(frozen=True)
@@ -108,3 +111,82 @@ def _fewest(rows: pd.DataFrame, by: str, unit: Sequence[str]) -> int:
 def cluster_count(estimates: Estimates) -> int:
     """Clusters of a result, G."""
     return int(estimates.provenance.n_clusters or 0)
+
+
+LARGE = 0.05  # a difference of effects, in choice probability, that changes what a reader concludes
+
+
+def difference_frame(
+    keys: pd.DataFrame, estimate: np.ndarray, vcov: np.ndarray, clusters: int, alpha: float
+) -> pd.DataFrame:
+    """Lay out r differences with their joint test."""
+    joint = hotelling_test(estimate, vcov, clusters)
+    std_error = np.sqrt(np.clip(np.diag(vcov), 0, None))
+    found = inference(estimate, std_error, alpha)
+    return keys.assign(
+        estimate=estimate,
+        std_error=std_error,
+        z=found.z,
+        p=found.p,
+        lower=found.lower,
+        upper=found.upper,
+        f_joint=joint.statistic,
+        df_joint=joint.df,
+        p_joint=joint.p,
+    )
+
+
+def judge_differences(
+    question: Question,
+    done: Sequence[tuple[Judged, pd.DataFrame]],
+    notes: Sequence[str],
+    alpha: float,
+    what: str,
+    test: str | None = None,
+    remedies: Mapping[str, str] | None = None,
+) -> Check:
+    """Answer a question from difference frames of judges; ``test`` names the column of further tests.
+
+    ``remedies`` says what to do about each of these tests, where that differs. The joint tests are
+    adjusted over judges and tests. A joint rejection gives "look"; "fail" needs a difference above
+    0.05 whose own p value survives adjustment over the levels beside it. The difference that the
+    finding names is the largest among those that cause the verdict.
+    """
+    table = tidy(done)
+    keys = ["judge", "prompt", *([test] if test else [])]
+    tests = table.drop_duplicates(keys)[[*keys, "p_joint"]].reset_index(drop=True)
+    tests["p_joint_adjusted"] = adjusted(tests["p_joint"].to_numpy())
+    table = table.merge(tests.drop(columns="p_joint"), on=keys, how="left")
+    table["p_adjusted"] = table.groupby(keys, sort=False)["p"].transform(lambda p: adjusted(p.to_numpy()))
+    if tests["p_joint"].isna().all():
+        return question.answer(table, "look", f"There are too few clusters to test {what}.", notes)
+    worst = lowest(tests, tests["p_joint_adjusted"])
+    rejected = tests["p_joint_adjusted"] < alpha
+    verdict, cause, those = _gravest(table, alpha)
+    largest = highest(cause, cause["estimate"].abs())
+    finding = (
+        f"{int(rejected.sum())} of {many(len(tests), 'joint test')} {'finds' if len(tests) == 1 else 'find'} "
+        f"{what}; smallest adjusted {said_p(float(worst['p_joint_adjusted']))}{_named(worst, test)}, "
+        f"{who(worst)}. The largest difference{those} is {largest['estimate']:+.3f} "
+        f"({largest['feature']} = {largest['level']}, {who(largest)}; "
+        f"{said_p(float(largest['p_adjusted']))} adjusted over its levels)."
+    )
+    remedy = None
+    if remedies is not None and test is not None:
+        remedy = " ".join(remedies[name] for name in dict.fromkeys(tests.loc[rejected, test]))
+    return question.answer(table, verdict, finding, notes, remedy)
+
+
+def _gravest(table: pd.DataFrame, alpha: float) -> tuple[Verdict, pd.DataFrame, str]:
+    """Verdict on differences, the rows that cause it, and what these rows are called."""
+    rejected = table["p_joint_adjusted"] < alpha
+    severe = rejected & (table["p_adjusted"] < alpha) & (table["estimate"].abs() > LARGE)
+    if severe.any():
+        return "fail", table[severe], f" that holds after adjustment and exceeds {LARGE:g}"
+    if rejected.any():
+        return "look", table[rejected], " where a joint test rejects"
+    return "pass", table, ""
+
+
+def _named(row: pd.Series, test: str | None) -> str:
+    return f" ({row[test]})" if test else ""
