@@ -40,21 +40,11 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Part:
-    """What is reported of one group.
+    """What is reported of one group."""
 
-    Attributes
-    ----------
-    group : tuple
-        Level of each grouping column; empty without groups.
-    blocks : tuple of Block
-        k coefficients in all.
-    contrasts : ndarray, shape (r, k)
-        One row for each (feature, level).
-    """
-
-    group: tuple[Any, ...]
-    blocks: tuple[Block, ...]
-    contrasts: np.ndarray
+    group: tuple[Any, ...]  # level of each grouping column; empty without groups
+    blocks: tuple[Block, ...]  # k coefficients in all
+    contrasts: np.ndarray  # (r, k): one row for each (feature, level)
 
 
 def amce_plan(request: Request, data: pd.DataFrame) -> Plan:

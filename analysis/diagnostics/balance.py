@@ -26,19 +26,11 @@ SEVERE = 0.001
 
 @dataclass(frozen=True)
 class Homogeneity:
-    """Marginal homogeneity of two positions.
+    """Marginal homogeneity of two positions."""
 
-    Attributes
-    ----------
-    share : ndarray, shape (2, levels)
-        Shares of levels in A and in B.
-    std_difference, std_error : ndarray, shape (levels,)
-        Difference of shares (A - B) in standard deviations of the level, and its error under random sides.
-    statistic, p : float
-    df : int
-    """
-
-    share: np.ndarray
+    share: np.ndarray  # (2, levels): shares of levels in A and in B
+    # std_difference, std_error: (levels,): difference of shares (A - B) in standard deviations of the level,
+    # and its error under random sides
     std_difference: np.ndarray
     std_error: np.ndarray
     statistic: float

@@ -37,25 +37,13 @@ class Joint:
 
 @dataclass(frozen=True)
 class GroupEffects:
-    """AMCEs of r levels in g groups of rows.
-
-    Attributes
-    ----------
-    groups : tuple of str, g
-    keys : DataFrame, r rows
-        ``feature, level``.
-    estimate : ndarray, shape (g, r)
-    vcov : ndarray, shape (g * r, g * r)
-        Covariance of ``estimate.ravel()``.
-    clusters : int
-        Clusters of the group that has fewest.
-    """
+    """AMCEs of r levels in g groups of rows."""
 
     groups: tuple[str, ...]
-    keys: pd.DataFrame
-    estimate: np.ndarray
-    vcov: np.ndarray
-    clusters: int
+    keys: pd.DataFrame  # ``feature, level``
+    estimate: np.ndarray  # (g, r)
+    vcov: np.ndarray  # (g * r, g * r): covariance of ``estimate.ravel()``
+    clusters: int  # clusters of the group that has fewest
 
     def contrast(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Combine groups with ``weights``, shape (g,): estimates (r,) and their covariance (r, r)."""

@@ -80,20 +80,10 @@ MANY_MISSING = 0.05
 
 @dataclass(frozen=True)
 class Missingness:
-    """Randomisation test of flags against covariates.
+    """Randomisation test of flags against covariates."""
 
-    Attributes
-    ----------
-    excess : ndarray, shape (k,)
-        Sum of covariates over flagged pairs less its expectation.
-    variance : ndarray, shape (k,)
-        Its variance under random flags.
-    statistic, p : float
-    df : int
-    """
-
-    excess: np.ndarray
-    variance: np.ndarray
+    excess: np.ndarray  # (k,): sum of covariates over flagged pairs less its expectation
+    variance: np.ndarray  # (k,): its variance under random flags
     statistic: float
     df: int
     p: float

@@ -35,18 +35,10 @@ def cluster_weights(n_clusters: int, draws: int, seed: int) -> Floats:
 
 @dataclass(frozen=True)
 class Draws:
-    """Weightings of I items by clusters.
+    """Weightings of I items by clusters."""
 
-    Attributes
-    ----------
-    weights : ndarray, shape (1 + B, C)
-        As from `draw_clusters`.
-    cluster : ndarray, shape (I,)
-        Cluster of each item.
-    """
-
-    weights: Floats
-    cluster: Codes
+    weights: Floats  # (1 + B, C): as from `draw_clusters`
+    cluster: Codes  # (I,): cluster of each item
 
     def totals(self, values: Floats) -> Floats:
         """Weighted sums over the items, shape (1 + B,), or (1 + B, k) for values of shape (k, I)."""
@@ -95,26 +87,14 @@ def intervals(
 
 
 def without_spread(alike: ArrayLike) -> list[str]:
-    """Say how many rows of a table have no interval because every draw gives the same value.
-
-    Examples
-    --------
-    >>> without_spread([False, True])
-    ['1 row has no interval: every bootstrap draw gives the same value.']
-    """
+    """Say how many rows of a table have no interval because every draw gives the same value."""
     n = int(np.sum(np.asarray(alike, dtype=bool)))
     rows = "row has" if n == 1 else "rows have"
     return [f"{n:,} {rows} no interval: every bootstrap draw gives the same value."] if n else []
 
 
 def few_clusters(clusters: ArrayLike, draws: int) -> list[str]:
-    """Say how many rows of a table rest on so few clusters that their intervals are missing or too narrow.
-
-    Examples
-    --------
-    >>> few_clusters([30, 12], draws=1000)
-    ['1 row rests on fewer than 20 clusters (at least 12): its interval is too narrow.']
-    """
+    """Say how many rows of a table rest on so few clusters that their intervals are missing or too narrow."""
     n = np.asarray(clusters, dtype=float)
     if not draws:
         return []
@@ -147,7 +127,7 @@ def _spread(draws: Floats) -> Floats:
 
 
 def drawn_items(cluster: Codes, draws: int, seed: int) -> Iterator[Floats]:
-    """How often each of I items counts, in blocks of shape (b, I): first the sample itself, then ``draws``."""
+    """Weights of I items in blocks of shape (b, I): first the sample itself, then ``draws``."""
     weights = cluster_weights(int(cluster.max()) + 1, draws, seed)
     yield weights[:1, cluster]
     size = max(1, BLOCK // len(cluster))
@@ -157,15 +137,9 @@ def drawn_items(cluster: Codes, draws: int, seed: int) -> Iterator[Floats]:
 
 @dataclass
 class Samples:
-    """Bootstrap samples of clusters of items, the same ones for every statistic.
+    """Bootstrap samples of clusters of items, the same ones for every statistic."""
 
-    Attributes
-    ----------
-    cluster : ndarray of int, shape (I,)
-    draws, seed : int
-    """
-
-    cluster: Codes
+    cluster: Codes  # (I,)
     draws: int
     seed: int
 
@@ -216,20 +190,11 @@ def clustered_errors(influence: Floats, cluster: Codes) -> tuple[Floats, int]:
 
 @dataclass(frozen=True)
 class Units:
-    """What is drawn.
+    """What is drawn."""
 
-    Attributes
-    ----------
-    code : ndarray of int, shape (n,)
-        Unit of each row; of crossed factors, their combination.
-    n : int
-        Units, U.
-    factors : tuple of Clusters
-        Unit of each of the U units in each factor, (U,) each; a single one is drawn itself.
-    """
-
-    code: np.ndarray
-    n: int
+    code: np.ndarray  # (n,): Unit of each row; of crossed factors, their combination
+    n: int  # Units, U
+    # Unit of each of the U units in each factor, (U,) each; a single one is drawn itself
     factors: tuple[Clusters, ...]
 
     @property
@@ -258,13 +223,7 @@ def cross(factors: Sequence[Clusters]) -> Units:
 
 
 def pigeonhole_weights(units: Units, draws: int, random: np.random.Generator) -> np.ndarray:
-    """Draw pigeonhole_weights, shape (draws, U): multinomial, of crossed factors the product of independent ones.
-
-    References
-    ----------
-    Owen, A. B. (2007). The pigeonhole bootstrap. Annals of Applied Statistics 1(2), 386-411.
-    doi:10.1214/07-AOAS122
-    """
+    """Draw weights, shape (draws, U): multinomial, of crossed factors the product of them (Owen 2007)."""
     if len(units.factors) == 1:
         return _multinomial(units.n, draws, random)
     drawn = [_multinomial(f.n, draws, random).astype(np.int32)[:, f.code] for f in units.factors]

@@ -52,24 +52,9 @@ def inference(
     df: np.ndarray | None = None,
     support: Support = UNBOUNDED,
 ) -> Inference:
-    """Test ``estimate`` against ``null`` and bound it, by the normal or by Student's t distribution.
+    """Test m estimates against ``null`` and bound them, by the normal or, with ``df``, the t distribution.
 
-    Parameters
-    ----------
-    estimate, std_error : ndarray, shape (m,)
-        Estimates and standard errors; NaN stays NaN.
-    alpha : float
-        One minus the confidence level.
-    null : float
-        Value under the null hypothesis; it moves ``z`` and ``p``, never the interval.
-    df : ndarray, shape (m,), optional
-        Degrees of freedom of Student's t; without them the distribution is normal.
-    support : (float, float)
-        Least and largest value that is possible, where limits end (`cut`).
-
-    Returns
-    -------
-    Inference
+    ``null`` moves ``z`` and ``p``, never the interval; limits end at ``support`` (`cut`); NaN stays NaN.
     """
     check_alpha(alpha)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -87,11 +72,6 @@ def cut(
     """End limits at the least and the largest possible value, but never short of the estimate.
 
     The true value is a possible one, so that an interval contains it as often after the cut as before.
-
-    Examples
-    --------
-    >>> [limit.tolist() for limit in cut(np.array([-0.1]), np.array([0.3]), np.array([0.1]), SHARE)]
-    [[0.0], [0.3]]
     """
     least, largest = support
     return np.maximum(lower, np.minimum(estimate, least)), np.minimum(upper, np.maximum(estimate, largest))
@@ -102,11 +82,6 @@ def vary(draws: np.ndarray, scale: float = 1.0) -> np.ndarray:
 
     Draws that all give one value say nothing about sampling error: there is no interval, rather than one of
     zero width. ``scale`` is the size of the statistics, against which rounding is judged.
-
-    Examples
-    --------
-    >>> vary(np.array([[4.0, 0.2], [4.0, 0.3]])).tolist()
-    [False, True]
     """
     known = np.isfinite(draws)
     highest = np.where(known, draws, -np.inf).max(axis=0, initial=-np.inf)
@@ -115,13 +90,7 @@ def vary(draws: np.ndarray, scale: float = 1.0) -> np.ndarray:
 
 
 def wilson(share: np.ndarray, trials: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-    """Wilson's limits of shares of a number of trials (it may be broken), each of shape (m,).
-
-    References
-    ----------
-    Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference.
-    JASA 22(158), 209-212. doi:10.1080/01621459.1927.10502953
-    """
+    """Limits of shares of a number of trials (it may be broken), each of shape (m,), after Wilson (1927)."""
     z2 = ndtri(1 - alpha / 2) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         center = (share + z2 / (2 * trials)) / (1 + z2 / trials)
@@ -131,25 +100,14 @@ def wilson(share: np.ndarray, trials: np.ndarray, alpha: float) -> tuple[np.ndar
 
 @dataclass(frozen=True)
 class Sample:
-    """A bootstrap sample of m estimates.
+    """A bootstrap sample of m estimates."""
 
-    Attributes
-    ----------
-    estimate : ndarray, shape (m,)
-        From the data themselves.
-    replicates : ndarray, shape (draws, m)
-        NaN where a draw could not estimate.
-    tested : ndarray of bool, shape (m,)
-        Estimates that may get an interval: not reference levels, not unknown ones. Those whose replicates do
-        not differ get none.
-    scale : float
-        Size of the estimates, against which rounding is judged.
-    """
-
-    estimate: np.ndarray
-    replicates: np.ndarray
+    estimate: np.ndarray  # (m,): from the data themselves
+    replicates: np.ndarray  # (draws, m): NaN where a draw could not estimate
+    # (m,): estimates that may get an interval: not reference levels, not unknown ones. Those whose replicates
+    # do not differ get none
     tested: np.ndarray
-    scale: float = 1.0
+    scale: float = 1.0  # size of the estimates, against which rounding is judged
 
 
 @dataclass(frozen=True)
@@ -209,14 +167,9 @@ def bca(sample: Sample, moments: Moments, alpha: float, null: float = 0.0) -> In
 def studentized(
     sample: Sample, std_error: np.ndarray, std_errors: np.ndarray, alpha: float, null: float = 0.0
 ) -> Interval:
-    """Quantiles of the replicates' t ratios.
+    """Quantiles of the t ratios, from standard errors in the data (m,) and in each draw (draws, m).
 
-    Parameters
-    ----------
-    std_error : ndarray, shape (m,)
-        Standard errors in the data.
-    std_errors : ndarray, shape (draws, m)
-        Standard errors in each draw; draws in which it is 0 have no t ratio.
+    Draws in which a standard error is 0 have no t ratio.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(std_errors > 0, (sample.replicates - sample.estimate) / std_errors, np.nan)

@@ -31,24 +31,12 @@ _TIE = 1e-9
 
 @dataclass(frozen=True)
 class Draws:
-    """t ratios of m tested estimates.
+    """t ratios of m tested estimates."""
 
-    Attributes
-    ----------
-    statistic : ndarray, shape (m,)
-        In the data.
-    ratios : ndarray, shape (draws, m)
-        Under the null hypothesis.
-    kind : str
-        "wild", "replicates", "scores" or "normal".
-    observed : int
-        1 if the data count as one more draw, 0 if they are among the draws.
-    """
-
-    statistic: np.ndarray
-    ratios: np.ndarray
-    kind: str
-    observed: int = 1
+    statistic: np.ndarray  # (m,): in the data
+    ratios: np.ndarray  # (draws, m): Under the null hypothesis
+    kind: str  # "wild", "replicates", "scores" or "normal"
+    observed: int = 1  # 1 if the data count as one more draw, 0 if they are among the draws
 
 
 def draws_of(fit: Estimates, tested: np.ndarray, draws: int, seed: int | None) -> Draws:

@@ -23,18 +23,11 @@ from ..standard_errors.wild import regressions_of
 
 @dataclass(frozen=True)
 class Reference:
-    """Distribution that a Wald statistic of q contrasts is compared with.
+    """Distribution that a Wald statistic of q contrasts is compared with."""
 
-    Attributes
-    ----------
-    standardise : ndarray, shape (rank, q)
-        Turns the contrasts into as many as are linearly independent.
-    eta : float
-        Degrees of freedom of their covariance; NaN where these cannot be had, as the regressions
-        are many and the clusters too.
-    """
-
-    standardise: np.ndarray
+    standardise: np.ndarray  # (rank, q): turns the contrasts into as many as are linearly independent
+    # degrees of freedom of their covariance; NaN where these cannot be had, as the regressions are many and
+    # the clusters too
     eta: float
 
 
@@ -87,18 +80,10 @@ _CLUSTERS_FOR_EACH = 5
 
 @dataclass(frozen=True)
 class JointTest:
-    """A Wald test that q estimates are zero.
+    """A Wald test that q estimates are zero."""
 
-    Attributes
-    ----------
-    chi2 : float
-        Quadratic form of the estimates in the (pseudo-)inverse of their covariance.
-    rank : int
-        Of the covariance, the degrees of freedom; below q where estimates depend on each other.
-    """
-
-    chi2: float
-    rank: int
+    chi2: float  # quadratic form of the estimates in the (pseudo-)inverse of their covariance
+    rank: int  # of the covariance, the degrees of freedom; below q where estimates depend on each other
 
 
 def joint_test(estimate: np.ndarray, vcov: np.ndarray) -> JointTest:

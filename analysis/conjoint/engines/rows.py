@@ -1,4 +1,4 @@
-"""Engines of other libraries, which fit the rows: R's survey (as cregg does), statsmodels and linearmodels."""
+"""Engines of other libraries, which fit the rows: R's survey (as in cregg), statsmodels, linearmodels."""
 
 from __future__ import annotations
 
@@ -20,30 +20,17 @@ from ..plan import Plan
 
 @dataclass(frozen=True)
 class RowRegression:
-    """A regression as other libraries take it.
+    """A regression as other libraries take it."""
 
-    Attributes
-    ----------
-    design : ndarray, shape (n, k)
-        Of full column rank.
-    outcome, weight : ndarray, shape (n,)
-    cluster : ndarray of int or None, shape (n,)
-        None: rows are independent.
-    strata : ndarray of int or None, shape (n,)
-        With strata all rows of the data are here, and outcomes that the fit does not use are NaN.
-    n_clusters : int
-        G, clusters without a complete row included.
-    family : str
-        "gaussian" or "quasibinomial".
-    """
-
-    design: np.ndarray
+    design: np.ndarray  # (n, k): of full column rank
+    # outcome, weight: (n,)
     outcome: np.ndarray
     weight: np.ndarray
-    cluster: np.ndarray | None
+    cluster: np.ndarray | None  # (n,): none: rows are independent
+    # (n,): with strata all rows of the data are here, and outcomes that the fit does not use are NaN
     strata: np.ndarray | None
-    n_clusters: int
-    family: str
+    n_clusters: int  # G, clusters without a complete row included
+    family: str  # "gaussian" or "quasibinomial"
 
 
 RowFit = Callable[[RowRegression], tuple[np.ndarray, np.ndarray]]

@@ -29,20 +29,13 @@ _SEPARATED = (
 
 @dataclass(frozen=True)
 class Contrasted:
-    """Linear combinations of coefficients.
+    """Linear combinations of coefficients."""
 
-    Attributes
-    ----------
-    estimate, std_error : ndarray, shape (m,)
-    vcov : ndarray, shape (m, m)
-    df : ndarray or None, shape (m,)
-        Degrees of freedom of Student's t; None for the normal distribution.
-    """
-
+    # estimate, std_error: (m,)
     estimate: np.ndarray
     std_error: np.ndarray
-    vcov: np.ndarray
-    df: np.ndarray | None
+    vcov: np.ndarray  # (m, m)
+    df: np.ndarray | None  # (m,): degrees of freedom of Student's t; None for the normal distribution
 
 
 def solve(plan: Plan, engine: str) -> Solution:

@@ -43,57 +43,35 @@ USUAL_POWER = 0.8
 
 @dataclass(frozen=True)
 class Plan:
-    """Who judges how many pairs: all models, or a panel.
+    """Who judges how many pairs: all models, or a panel."""
 
-    Attributes
-    ----------
-    name, label : str
-        What tables and what people call them.
-    pairs : float
-        Repeats left out.
-    options : mapping
-        Of `conjury.analysis.conjoint.power.power`, such as the ``tasks`` of a respondent.
-    """
-
+    # name, label: what tables and what people call them
     name: str
     label: str
-    pairs: float
+    pairs: float  # repeats left out
+    # of `conjury.analysis.conjoint.power.power`, such as the ``tasks`` of a respondent
     options: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class DesignCard:
-    """What a design card tells.
+    """What a design card tells."""
 
-    Attributes
-    ----------
-    levels : DataFrame
-        ``feature, level, reference`` (whether it is), ``derived, drawn`` (probability before restrictions),
-        ``probability, expected, shown`` (profiles in the pairs that were drawn).
-    contrasts : DataFrame
-        A row for each plan and each level but the reference: ``plan, feature, level, reference, effective``
-        (sample size), ``meetings, meetings_drawn`` (pairs in which the two stand against each other, expected
-        and drawn; the latter missing for panels), ``std_error`` without any effect, ``detectable`` (smallest
-        effect found with the usual power) and ``power`` for a small effect.
-    implausible : DataFrame
-        ``combination, because, probability, profiles, pairs`` (expected), ``profiles_drawn, pairs_drawn``.
-    restrictions : DataFrame
-        ``combination, because, cells`` (combinations of all attributes that it names), ``probability``.
-    ties : DataFrame
-        ``feature, partner, cramers_v`` of attributes that restrictions name together.
-    powers : tuple of Power
-        The minimum detectable effects of each plan.
-    n_pairs : int
-        Pairs that were drawn.
-    """
-
+    # ``feature, level, reference`` (whether it is), ``derived, drawn`` (probability before restrictions),
+    # ``probability, expected, shown`` (profiles in the pairs that were drawn)
     levels: pd.DataFrame
+    # a row for each plan and each level but the reference: ``plan, feature, level, reference, effective``
+    # (sample size), ``meetings, meetings_drawn`` (pairs in which the two stand against each other, expected
+    # and drawn; the latter missing for panels), ``std_error`` without any effect, ``detectable`` (smallest
+    # effect found with the usual power) and ``power`` for a small effect
     contrasts: pd.DataFrame
+    # ``combination, because, probability, profiles, pairs`` (expected), ``profiles_drawn, pairs_drawn``
     implausible: pd.DataFrame
+    # ``combination, because, cells`` (combinations of all attributes that it names), ``probability``
     restrictions: pd.DataFrame
-    ties: pd.DataFrame
-    powers: tuple[Power, ...]
-    n_pairs: int
+    ties: pd.DataFrame  # ``feature, partner, cramers_v`` of attributes that restrictions name together
+    powers: tuple[Power, ...]  # the minimum detectable effects of each plan
+    n_pairs: int  # pairs that were drawn
 
 
 def make_card(study: Study, shown: pd.DataFrame, plans: Sequence[Plan]) -> DesignCard:

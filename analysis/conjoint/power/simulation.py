@@ -94,8 +94,8 @@ def power_by_simulation(
     truth : Path or DataFrame, optional
         Truth table; by default ``truth.csv`` beside the study file.
     options : mapping, optional
-        Further arguments of `conjury.inference.simulation.conjoint.simulate.simulate`, such as ``swapped_share``, ``samples`` or
-        ``stimulus_seed``; without the last, every study draws its stimuli anew.
+        Further arguments of `conjury.inference.simulation.simulate`, such as ``swapped_share``, ``samples``
+        or ``stimulus_seed``; without the last, every study draws its stimuli anew.
     progress : callable, optional
         Called with the number of finished and of all studies.
 

@@ -31,26 +31,18 @@ _OURS = {"panel", "origin"}
 
 @dataclass(frozen=True)
 class Repeats:
-    """Presentations of a table of choices, and which of them repeat an earlier one.
+    """Presentations of a table of choices, and which of them repeat an earlier one."""
 
-    Attributes
-    ----------
-    presentations : DataFrame
-        One row a presentation: ``judge, prompt, judge_id, prompt_id, pair_id, repeat, sample,
-        repeat_of, row_a, row_b`` (rows of the table of choices, from 0), ``key_a, key_b`` (profiles as
-        numbers), ``answer`` (1 for A, 0 for B, missing without a choice) and ``unit`` (the
-        respondent, or for a model the two profiles: what is drawn and clustered by).
-    pairs : DataFrame
-        One row a repeat with the presentation that it repeats: ``judge, prompt, judge_id,
-        prompt_id, pair_id, unit, row_a, row_b`` of the earlier one, ``sides`` ("swapped" or
-        "same"), ``first`` and ``again`` (1 for A, 0 for B), ``same`` (1 if both answers name one
-        profile, missing if an answer is missing).
-    unmatched : DataFrame
-        Rows of ``presentations`` that are marked as repeats and cannot be linked to an earlier pair.
-    """
-
+    # one row a presentation: ``judge, prompt, judge_id, prompt_id, pair_id, repeat, sample, repeat_of, row_a,
+    # row_b`` (rows of the table of choices, from 0), ``key_a, key_b`` (profiles as numbers), ``answer`` (1
+    # for A, 0 for B, missing without a choice) and ``unit`` (the respondent, or for a model the two profiles:
+    # what is drawn and clustered by)
     presentations: pd.DataFrame
+    # one row a repeat with the presentation that it repeats: ``judge, prompt, judge_id, prompt_id, pair_id,
+    # unit, row_a, row_b`` of the earlier one, ``sides`` ("swapped" or "same"), ``first`` and ``again`` (1 for
+    # A, 0 for B), ``same`` (1 if both answers name one profile, missing if an answer is missing)
     pairs: pd.DataFrame
+    # rows of ``presentations`` that are marked as repeats and cannot be linked to an earlier pair
     unmatched: pd.DataFrame
 
 

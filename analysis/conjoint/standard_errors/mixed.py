@@ -141,23 +141,12 @@ def mixed(
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows that have the outcome and every feature.
+    """Rows that have the outcome and every feature."""
 
-    Attributes
-    ----------
-    design : ndarray, shape (n, k)
-        Independent columns.
-    kept : ndarray of bool, shape (K,)
-        Which columns of the plan these are.
-    outcome : ndarray, shape (n,)
-    factors : tuple of Clusters
-        Level of each row in each random factor.
-    """
-
-    design: np.ndarray
-    kept: np.ndarray
-    outcome: np.ndarray
-    factors: tuple[Clusters, ...]
+    design: np.ndarray  # (n, k): independent columns
+    kept: np.ndarray  # (K,): which columns of the plan these are
+    outcome: np.ndarray  # (n,)
+    factors: tuple[Clusters, ...]  # level of each row in each random factor
 
 
 def _rows(plan: Plan, names: Sequence[str]) -> Rows:

@@ -47,21 +47,11 @@ class Wild(Estimates):
 
 @dataclass(frozen=True)
 class Ratios:
-    """t statistics of m contrasts, in which the same weights are drawn for all.
+    """t statistics of m contrasts, in which the same weights are drawn for all."""
 
-    Attributes
-    ----------
-    statistic : ndarray, shape (m,)
-        In the data.
-    ratios : ndarray, shape (B, m)
-        Of the draws, in which the null hypothesis of each contrast holds.
-    observed : int
-        1 if the data count as one more draw, 0 if they are among the draws.
-    """
-
-    statistic: np.ndarray
-    ratios: np.ndarray
-    observed: int
+    statistic: np.ndarray  # (m,): in the data
+    ratios: np.ndarray  # (B, m): of the draws, in which the null hypothesis of each contrast holds
+    observed: int  # 1 if the data count as one more draw, 0 if they are among the draws
 
 
 def draw_ratios(
