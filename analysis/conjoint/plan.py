@@ -7,7 +7,6 @@ the contrasts, so all engines share one definition of each estimand.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +17,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from ..frames.cells import Cells
+from ..frames.warn import warn_caller
 from ..numerics.clusters import Clusters
 from ..numerics.intervals import SHARE, UNBOUNDED, Support
 from ..numerics.linear import invert_in_order, logistic
@@ -208,10 +208,9 @@ def warn_of_missing_groups(data: pd.DataFrame, by: Sequence[str]) -> None:
     for name in by:
         missing = int(data[name].isna().sum())
         if missing:
-            warnings.warn(
+            warn_caller(
                 f"Column {name!r} is missing in {missing:,} of {len(data):,} rows, which belong to no group "
                 "and are excluded.",
-                stacklevel=3,
             )
 
 
@@ -251,9 +250,8 @@ def base_level(cells: Cells, feature: str, inside: np.ndarray) -> int:
     base = int(used.argmax())
     if base:
         levels = cells.levels[feature]
-        warnings.warn(
+        warn_caller(
             f"Level {levels[0]!r} of {feature!r} never occurs; {levels[base]!r} is the reference instead.",
-            stacklevel=2,
         )
     return base
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
@@ -19,6 +18,7 @@ from conjury.inference.errors import InputError
 
 from ..frames.formula import Formula
 from ..frames.variables import check_pairs, unit_codes
+from ..frames.warn import warn_caller
 from ..numerics import intervals
 from ..numerics.bootstrap import Units, check_method, cross, names_of, pigeonhole_weights
 from ..numerics.clusters import Clusters, Entries
@@ -362,11 +362,10 @@ def _warn_of_separated_draws(plan: Plan, missing: np.ndarray) -> None:
     counts = missing.sum(axis=0)
     if plan.request.family == "quasibinomial" and counts.any():
         named = plan.keys.loc[counts > 0, ["feature", "level"]].astype(str).agg("=".join, axis=1)
-        warnings.warn(
+        warn_caller(
             f"In {counts.max():,} of {len(missing):,} draws there is no finite logit for "
             f"{', '.join(dict.fromkeys(named))}. These draws are excluded, so that standard errors and "
             "intervals are too small; merge rare levels, or leave out family='quasibinomial'.",
-            stacklevel=3,
         )
 
 

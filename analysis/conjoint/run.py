@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from conjury.inference.errors import InputError
 from ..frames.cells import Cells
 from ..frames.chance import needed_columns
 from ..frames.repeats import REPEAT, without_repeats
+from ..frames.warn import warn_caller
 from ..numerics.clusters import Clusters
 from .engines import assemble, solve
 from .estimands import PLANS
@@ -102,10 +102,9 @@ def warn_of_few_clusters(plan: Plan) -> None:
             told = f"{feature}={level} has {count}, {len(found)} of the levels have fewer than {enough}"
             told += "; their errors may be too small"
             remedy = f"so {_remedy(plan, reduced)}"
-        warnings.warn(
+        warn_caller(
             f"Few clusters of {name!r}: {told}; {remedy}, or use more values of {name!r}.",
             FewClusters,
-            stacklevel=4,
         )
 
 

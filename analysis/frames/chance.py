@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -11,6 +10,7 @@ import pandas as pd
 from conjury.inference.tables.schema import KEYS, SUM_TOLERANCE
 
 from .variables import numeric_column
+from .warn import warn_caller
 
 _PAIR = ("pair_id", "pair")
 _TASK = ("judge_id", "task")
@@ -48,11 +48,10 @@ def chance_of(data: pd.DataFrame, outcome: str, clusters: Sequence[str] = ()) ->
         if forced.all() and (sums <= 1 + SUM_TOLERANCE).all():
             return 1 / int(size.max())
         if forced.mean() > 0.5:
-            warnings.warn(
+            warn_caller(
                 f"In {forced.sum():,} of {forced.size:,} choices exactly one profile is chosen, in the "
                 "others none or several. Marginal means are tested against 0; if one had to be chosen, give "
                 f"h0={1 / int(size.max()):g}, and leave outcomes of skipped choices missing.",
-                stacklevel=2,
             )
             return 0.0
     return 0.0

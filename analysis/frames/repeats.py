@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Collection
 
 import numpy as np
@@ -12,8 +10,9 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import coerce
 
+from .warn import warn_caller
+
 REPEAT = "repeat"
-_PACKAGE = __name__.partition(".")[0] + "."
 
 
 class RepeatsExcluded(UserWarning):
@@ -40,20 +39,11 @@ def without_repeats(data: pd.DataFrame, named: Collection[str | None] = ()) -> p
             "of the pairs that they repeat."
         )
     count = int(again.sum())
-    warnings.warn(
+    warn_caller(
         f"{'One row' if count == 1 else f'{count:,} rows'} of repeated pairs (column 'repeat') excluded: "
         "repeated answers are not independent of the earlier ones. Give include_repeats(data) to include "
         "them in the clusters of the earlier pairs, or data[~data['repeat']] to silence this warning.",
         RepeatsExcluded,
-        stacklevel=_depth_of_caller(),
     )
     kept: pd.DataFrame = data[~again]
     return kept
-
-
-def _depth_of_caller() -> int:
-    """Number of frames up to the code outside of this package, for a warning raised by the caller."""
-    depth, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(_PACKAGE):
-        depth, frame = depth + 1, frame.f_back
-    return depth

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,6 +13,7 @@ from conjury.inference.errors import InputError
 
 from ...frames.formula import Formula, parse
 from ...frames.repeats import without_repeats
+from ...frames.warn import warn_caller
 from ..engines.solution import assemble, solve
 from ..estimates import Estimates
 from ..plan import Plan
@@ -290,8 +290,7 @@ def _warn_of_few(made: TargetWeights) -> None:
     few = made.table[made.table["share"] < _FEW]
     if len(few):
         worst = few.iloc[int(few["share"].argmin())]
-        warnings.warn(
+        warn_caller(
             f"The target leaves {worst['effective']:.0f} of {worst['rows']} rows effective for "
             f"{worst['feature']!r}; estimates rest on few rows with large weights.",
-            stacklevel=4,
         )

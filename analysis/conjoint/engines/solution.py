@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -11,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...frames.warn import warn_caller
 from ...results import row_labels, tidy
 from ..estimates import Estimates, Fitted, Provenance, Solution
 from ..plan import CountPlan, Plan
@@ -137,7 +137,7 @@ def warn(plan: Plan | CountPlan, rows: np.ndarray, what: str, reason: str) -> No
         keys = plan.keys.drop(columns=["outcome", "statistic"], errors="ignore")
         keys = keys[["feature", "level"]] if "feature" in keys else keys
         named = keys.loc[rows].astype(str).agg("=".join, axis=1)
-        warnings.warn(f"No {what} for {', '.join(dict.fromkeys(named))}: {reason}", stacklevel=4)
+        warn_caller(f"No {what} for {', '.join(dict.fromkeys(named))}: {reason}")
 
 
 def _varies(plan: Plan, vcov: np.ndarray) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -15,6 +14,7 @@ from scipy.sparse import csr_array
 from conjury.inference.errors import InputError
 
 from ...frames.formula import Formula
+from ...frames.warn import warn_caller
 from ...numerics.clusters import Clusters, crossed
 from ...numerics.linear import independent_columns
 from ...numerics.mixed import MixedFit, Products, fit
@@ -256,10 +256,9 @@ def _solution(found: MixedFit | _ByLme4, kept: np.ndarray) -> Solution:
 def _tell_of_zeros(names: Sequence[str], variance: np.ndarray) -> None:
     for name, value in zip(names, variance, strict=True):
         if value == 0:
-            warnings.warn(
+            warn_caller(
                 f"The variance of {name!r} is estimated as zero: the data show no differences between its "
                 "levels beyond noise, and estimates are those of the model without it.",
-                stacklevel=3,
             )
 
 
