@@ -299,8 +299,6 @@ def include_repeats(
     >>> amce(both, "chosen ~ tone", id="pair_id").provenance.n_clusters
     3
     """
-    from .reliability.repeats import find_repeats
-
     marked = is_repeat(choices)
     pairs = find_repeats(choices, outcome=outcome, features=features).pairs
     pairs = pairs[marked[pairs["row_a_again"]] & ~marked[pairs["row_a"]]]

@@ -92,10 +92,10 @@ def test_permutation_moments_of_a_sparse_table_are_right() -> None:
     rng = np.random.default_rng(3)
     unit = np.repeat(np.arange(9), [3, 5, 8, 2, 9, 10, 4, 4, 12])
     level = rng.choice(3, len(unit), p=[0.6, 0.3, 0.1])
-    found = [spread_over_units(unit, rng.permutation(level)) for _ in range(2500)]
+    found = [spread_over_units(unit, rng.permutation(level)) for _ in range(800)]
     statistics = np.array([each.statistic for each in found])
-    assert statistics.mean() == pytest.approx(found[0].expected, rel=0.02)
-    assert np.mean([each.p < 0.1 for each in found]) == pytest.approx(0.1, abs=0.02)
+    assert statistics.mean() == pytest.approx(found[0].expected, rel=0.04)
+    assert np.mean([each.p < 0.1 for each in found]) == pytest.approx(0.1, abs=0.035)
 
 
 def test_levels_off_their_probability_are_found(study: Study, model: pd.DataFrame) -> None:

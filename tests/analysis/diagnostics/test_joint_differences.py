@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis import diagnostics
 from conjury.analysis.diagnostics import Check
 from conjury.analysis.diagnostics.check import Question
 from conjury.analysis.diagnostics.effects import difference_frame, judge_differences
@@ -71,9 +70,3 @@ def test_the_remedy_is_that_of_the_test_that_rejects(group: Judged) -> None:
     table = pd.concat([side.assign(test=SIDE), shown.assign(test=SHOWN)])
     found = judge_differences(QUESTION, [(judge, table)], [], 0.05, "traces", "test", REMEDIES)
     assert found.remedy == REMEDIES[SIDE]
-
-
-def test_the_package_offers_diagnose_and_its_answers() -> None:
-    assert diagnostics.__all__ == ["Check", "diagnose"]
-    assert callable(diagnostics.diagnose)
-    assert diagnostics.Check is Check
