@@ -16,9 +16,6 @@ from .numerics.intervals import UNBOUNDED, Support, inference
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 KEY_COLUMNS = ("outcome", "statistic", "feature", "level")
 NUMBER_COLUMNS = ("estimate", "std_error", "df", "z", "p", "lower", "upper")
@@ -65,16 +62,16 @@ def stack(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Result:
-    """A tidy table of an analysis of raters.
+    """The tidy table of an analysis.
 
     Attributes
     ----------
     frame : DataFrame
-        One row a number: key columns first, then ``estimate, std_error, lower, upper`` as far as they exist.
+        One row per number: key columns, then ``estimate, std_error, lower, upper`` as far as they exist.
     kind : str
-        Which analysis, and so which figure: a key of ``figures.raters.DRAWN``.
+        Which analysis it is, and so which figure it has.
     notes : tuple of str
-        What was left out, assumed or found, one sentence each.
+        What was excluded, assumed or noticed, one sentence each.
     settings : dict
         What was run: coefficients, draws, seed, alpha and the like, as JSON could hold them.
     extra : dict of str to DataFrame
@@ -88,10 +85,10 @@ class Result:
     extra: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
     def plot(self, **options: Any) -> Figure:
-        """Draw the figure that fits; ``theme``, ``labels`` and ``title`` as everywhere."""
-        from .figures.benchmark import figure_of
+        """Draw the figure of this kind of result; ``theme``, ``labels`` and ``title`` as everywhere."""
+        from .figures.drawing import draw
 
-        return figure_of(self, **options)
+        return draw(self, **options)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.kind})\n{self.frame.to_string()}"

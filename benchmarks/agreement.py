@@ -19,7 +19,7 @@ from measure import best_of, machine, seconds
 from statsmodels.stats import inter_rater
 from tables import table
 
-from conjury.analysis.numerics.item_draws import Samples
+from conjury.analysis.numerics.bootstrap import Samples
 from conjury.analysis.raters import agreement
 from conjury.analysis.raters.agreement import chance_corrected as corrected
 from conjury.analysis.raters.agreement import icc

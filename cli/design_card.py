@@ -27,7 +27,7 @@ from .run_words import console
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from conjury.analysis.conjoint.design_card import DesignCard
+    from conjury.analysis.conjoint.power.design_card import DesignCard
 
 ASSUMED: dict[str, Any] = {
     "tests": 1,
@@ -45,7 +45,7 @@ def tell_design(study: Study, design: DrawnDesign, folder: Path) -> None:
 
     Written are ``card.html``, ``card.csv`` and the drawings of ``figures/``, in both themes.
     """
-    from conjury.analysis.conjoint.design_card import Plan, make_card
+    from conjury.analysis.conjoint.power.design_card import Plan, make_card
     from conjury.inference.collecting.expected_costs import expected_costs
     from conjury.inference.collecting.prices import read_prices
     from conjury.inference.tables.files import write_table
@@ -87,7 +87,7 @@ def _shown(design: DrawnDesign) -> pd.DataFrame:
 
 
 def _draw(study: Study, card: DesignCard, groups: Sequence[Judged], folder: Path) -> list[Drawing]:
-    from conjury.analysis.conjoint.design_card import SMALL
+    from conjury.analysis.conjoint.power.design_card import SMALL
     from conjury.analysis.figures.conjoint.design_plan import plan_alt, plan_plot
     from conjury.analysis.figures.conjoint.design_shares import shares_alt, shares_plot
 

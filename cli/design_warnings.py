@@ -13,7 +13,7 @@ from conjury.inference.study.restrictions import advice
 from .planned import Judged
 
 if TYPE_CHECKING:
-    from conjury.analysis.conjoint.design_card import DesignCard
+    from conjury.analysis.conjoint.power.design_card import DesignCard
 
 FEW = 200  # effective profiles below which a contrast is warned of
 STRONG = 0.1  # Cramer's V above which attributes are warned of

@@ -18,7 +18,7 @@ from .design_warnings import in_words, notes_on, warnings_of
 from .planned import Judged, Prices, paid_for, size_of
 
 if TYPE_CHECKING:
-    from conjury.analysis.conjoint.design_card import DesignCard
+    from conjury.analysis.conjoint.power.design_card import DesignCard
 
 LEVELS = "Levels"
 POWER = "Power for an effect of 0.02, hardest level of each attribute"

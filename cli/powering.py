@@ -76,8 +76,8 @@ def _analyse(
     study: Study, group: Judged, effects: list[float], wanted: float, alpha: float
 ) -> tuple[Power, Power, Power]:
     """Detectable effects and powers of the plan, between them the sizes that the effects need."""
-    from conjury.analysis.conjoint.design_card import joins
     from conjury.analysis.conjoint.power.closed_form import power
+    from conjury.analysis.conjoint.power.design_card import joins
 
     joined = joins(study)
     detectable = power(

@@ -12,7 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean, listed
 
-from ..numerics.cluster_draws import few_clusters
+from ..numerics.bootstrap import few_clusters
 from ..numerics.intervals import inference
 from ..results import Result
 from .adjusting import Multiplicity, check_adjust, with_adjusted

@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import listed
 from conjury.inference.tables.schema import require_columns
 
-from ..numerics.cluster_draws import few_clusters
+from ..numerics.bootstrap import few_clusters
 from ..results import Result
 from .adjusting import pooled_notes
 from .metrics import (

@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, refuse
 from conjury.inference.tables.schema import require_columns
 from conjury.inference.tables.streams import UNPERTURBED
 
-from ..numerics.cluster_draws import draw_clusters
-from ..numerics.intervals import check_alpha, check_draws, vary
+from ..numerics.bootstrap import cluster_weights
+from ..numerics.intervals import check_alpha, check_draws, vary, wilson
 from .metrics import Codes, Floats
 
 CONDITION, BASE = "condition", "base_item_id"
@@ -256,7 +255,7 @@ class Bounds:
 
 @lru_cache(maxsize=4)
 def _weights(n_clusters: int, draws: int, seed: int) -> Floats:
-    drawn = draw_clusters(n_clusters, draws, seed)
+    drawn = cluster_weights(n_clusters, draws, seed)
     drawn.flags.writeable = False
     return drawn
 
@@ -306,17 +305,10 @@ def bounds_of(drawn: Floats, alpha: float, *, share: bool, n_clusters: int) -> B
     if not np.isfinite(estimate) or len(drawn) == 1:
         return Bounds(estimate, np.nan, np.nan, np.nan, NONE)
     if share and min(estimate, 1 - estimate) < 1e-12:
-        return Bounds(estimate, np.nan, *wilson(estimate, n_clusters, alpha), WILSON)
+        ((lower,), (upper,)) = wilson(np.array([estimate]), np.array([n_clusters]), alpha)
+        return Bounds(estimate, np.nan, float(lower), float(upper), WILSON)
     if n_clusters < 2 or len(draws) < 2 or 2 * len(draws) < len(drawn) - 1 or not vary(draws):
         return Bounds(estimate, np.nan, np.nan, np.nan, NONE)
     ranks = np.array([alpha / 2, 1 - alpha / 2]) * (len(draws) - 1)
     lower, upper = np.interp(ranks, np.arange(len(draws)), np.sort(draws))
     return Bounds(estimate, float(draws.std(ddof=1)), float(lower), float(upper), BOOTSTRAP)
-
-
-def wilson(share: float, n: int, alpha: float) -> tuple[float, float]:
-    """Wilson's score interval of a share in n trials."""
-    squared = float(ndtri(1 - alpha / 2)) ** 2 / n
-    middle = (share + squared / 2) / (1 + squared)
-    half = np.sqrt(squared * (share * (1 - share) + squared / 4)) / (1 + squared)
-    return max(0.0, float(middle - half)), min(1.0, float(middle + half))

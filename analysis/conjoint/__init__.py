@@ -1,5 +1,6 @@
 """Conjoint estimators: effects and means with errors that fit the design, comparisons, reliability, power."""
 
+from ..frames.repeats import RepeatsExcluded
 from .comparisons import (
     adjust,
     conditional_amce,
@@ -12,11 +13,11 @@ from .comparisons import (
     wald,
 )
 from .power import power, power_by_simulation
-from .reliability import projoint, reliability
-from .repeated import RepeatsExcluded, include_repeats
+from .reliability import reliability
+from .reliability.repeats import include_repeats
 from .resample import Bootstrap, bootstrap
+from .run import FewClusters
 from .standard_errors import errors_under_choices, mixed, wild
-from .support import FewClusters
 from .verbs.amce import amce, amce_by_reference
 from .verbs.anova import cj_anova
 from .verbs.cj import cj
@@ -24,6 +25,7 @@ from .verbs.differences import amce_diffs, mm_diffs
 from .verbs.frequencies import cj_freqs, cj_props, cj_table
 from .verbs.marginal_means import mm
 from .verbs.people import people_diffs
+from .verbs.projoint import projoint
 
 __all__ = [
     "Bootstrap",

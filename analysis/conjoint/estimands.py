@@ -13,7 +13,6 @@ from conjury.inference.errors import InputError
 
 from ..frames.cells import Cells, build_cells
 from ..frames.variables import as_category, require_column
-from .null import with_null
 from .plan import (
     Block,
     Plan,
@@ -26,7 +25,7 @@ from .plan import (
     occurring,
     warn_of_missing_groups,
 )
-from .request import Request
+from .request import Request, with_null
 
 Row = tuple[str, int]
 
@@ -41,21 +40,11 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Part:
-    """What is reported of one group.
+    """What is reported of one group."""
 
-    Attributes
-    ----------
-    group : tuple
-        Level of each grouping column; empty without groups.
-    blocks : tuple of Block
-        k coefficients in all.
-    contrasts : ndarray, shape (r, k)
-        One row for each (feature, level).
-    """
-
-    group: tuple[Any, ...]
-    blocks: tuple[Block, ...]
-    contrasts: np.ndarray
+    group: tuple[Any, ...]  # level of each grouping column; empty without groups
+    blocks: tuple[Block, ...]  # k coefficients in all
+    contrasts: np.ndarray  # (r, k): one row for each (feature, level)
 
 
 def amce_plan(request: Request, data: pd.DataFrame) -> Plan:

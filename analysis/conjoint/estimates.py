@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ..results import Result
 from .plan import Plan
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class Provenance:
 
 
 @dataclass(frozen=True)
-class Estimates:
+class Estimates(Result):
     """Tidy estimates with what is needed to check, plot and repeat them.
 
     Attributes
@@ -46,7 +44,7 @@ class Estimates:
         One row an estimate: ``outcome, statistic, feature, level, [by columns],
         estimate, std_error, [df], z, p, lower, upper``; ``df`` where ``z`` is a t statistic
         with so many degrees of freedom. Reference levels have estimate 0
-        and missing errors; levels that never occur have a missing estimate.
+        and missing standard errors; levels that never occur have a missing estimate.
     vcov : DataFrame or None
         Covariance of the rows of ``frame`` that have a standard error, labelled by
         their group, if there are any, feature and level; None from the engine cregg.
@@ -55,18 +53,24 @@ class Estimates:
     fitted : Fitted or None
         The regressions behind the rows, from which further contrasts follow; None from the
         engine cregg, and for counts and tests.
+    kind, settings
+        The verb, and the provenance without it.
+    notes, extra
+        As in `Result`.
     """
 
-    frame: pd.DataFrame
+    kind: str = field(init=False)
+    settings: Mapping[str, Any] = field(init=False, repr=False)
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+    extra: Mapping[str, pd.DataFrame] = field(default_factory=dict, kw_only=True)
     vcov: pd.DataFrame | None
     provenance: Provenance
     fitted: Fitted | None = field(default=None, repr=False, kw_only=True)
 
-    def plot(self, **options: Any) -> Figure:
-        """Draw the figure that fits the estimates; options as in ``figures.figure_of``."""
-        from .figures.conjoint.choose import figure_of
-
-        return figure_of(self, **options)
+    def __post_init__(self) -> None:
+        settings = dict(vars(self.provenance))
+        object.__setattr__(self, "kind", settings.pop("verb"))
+        object.__setattr__(self, "settings", settings.pop("extra") | settings)
 
     def __repr__(self) -> str:
         made = self.provenance

@@ -7,7 +7,6 @@ the contrasts, so all engines share one definition of each estimand.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +17,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from ..frames.cells import Cells
+from ..frames.warn import warn_caller
 from ..numerics.clusters import Clusters
 from ..numerics.intervals import SHARE, UNBOUNDED, Support
 from ..numerics.linear import invert_in_order, logistic
@@ -29,29 +29,17 @@ Term = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True)
 class Block:
-    """One regression on the cells of one group.
+    """One regression on the cells of one group."""
 
-    Attributes
-    ----------
-    design : ndarray, shape (C, k)
-        Dummy columns in the order of R's ``model.matrix``; rows of cells outside
-        the group, or with a missing feature, are zero.
-    terms : tuple of Term
-        What each column is: () for the intercept, ((feature, level),) for a main
-        effect, two pairs for an interaction.
-    inside : ndarray of bool, shape (C,)
-        Cells that take part.
-    counted : ndarray of bool, shape (C,)
-        Cells whose clusters count for the small-sample factor.
-    joint : int
-        Blocks with the same number never share a cell and can be fitted as one regression.
-    """
-
+    # (C, k): dummy columns in the order of R's ``model.matrix``; rows of cells outside the group, or with a
+    # missing feature, are zero
     design: np.ndarray
+    # what each column is: () for the intercept, ((feature, level),) for a main effect, two pairs for an
+    # interaction
     terms: tuple[Term, ...]
-    inside: np.ndarray
-    counted: np.ndarray
-    joint: int = 0
+    inside: np.ndarray  # (C,): cells that take part
+    counted: np.ndarray  # (C,): cells whose clusters count for the small-sample factor
+    joint: int = 0  # blocks with the same number never share a cell and can be fitted as one regression
 
     @cached_property
     def products(self) -> csr_array:
@@ -68,25 +56,13 @@ class Block:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to estimate: K coefficients in blocks, m reported rows as contrasts of them.
-
-    Attributes
-    ----------
-    cells : Cells
-    blocks : tuple of Block
-    contrasts : ndarray, shape (m, K)
-        Rows of reference levels are zero; rows that cannot be estimated are NaN.
-    keys : DataFrame, m rows
-        The columns that name each row.
-    is_reference : ndarray of bool, shape (m,)
-    request : Request
-    """
+    """What to estimate: K coefficients in blocks, m reported rows as contrasts of them."""
 
     cells: Cells
     blocks: tuple[Block, ...]
-    contrasts: np.ndarray
-    keys: pd.DataFrame
-    is_reference: np.ndarray
+    contrasts: np.ndarray  # (m, K): rows of reference levels are zero; rows that cannot be estimated are NaN
+    keys: pd.DataFrame  # the columns that name each row
+    is_reference: np.ndarray  # (m,)
     request: Request
 
     @property
@@ -145,22 +121,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class CountPlan:
-    """What to count: m sums of cell weights, as shares if ``whole`` is given.
-
-    Attributes
-    ----------
-    cells : Cells
-    part : ndarray, shape (m, C)
-        1 where a cell counts towards a row.
-    whole : ndarray or None, shape (m, C)
-        1 where a cell belongs to what a row is a share of.
-    keys : DataFrame, m rows
-    request : Request
-    """
+    """What to count: m sums of cell weights, as shares if ``whole`` is given."""
 
     cells: Cells
-    part: np.ndarray
-    whole: np.ndarray | None
+    part: np.ndarray  # (m, C): 1 where a cell counts towards a row
+    whole: np.ndarray | None  # (m, C): 1 where a cell belongs to what a row is a share of
     keys: pd.DataFrame
     request: Request
 
@@ -243,10 +208,9 @@ def warn_of_missing_groups(data: pd.DataFrame, by: Sequence[str]) -> None:
     for name in by:
         missing = int(data[name].isna().sum())
         if missing:
-            warnings.warn(
+            warn_caller(
                 f"Column {name!r} is missing in {missing:,} of {len(data):,} rows, which belong to no group "
                 "and are excluded.",
-                stacklevel=3,
             )
 
 
@@ -286,9 +250,8 @@ def base_level(cells: Cells, feature: str, inside: np.ndarray) -> int:
     base = int(used.argmax())
     if base:
         levels = cells.levels[feature]
-        warnings.warn(
+        warn_caller(
             f"Level {levels[0]!r} of {feature!r} never occurs; {levels[base]!r} is the reference instead.",
-            stacklevel=2,
         )
     return base
 

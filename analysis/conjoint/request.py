@@ -13,6 +13,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ..frames.chance import chance_of
 from ..frames.formula import Formula, parse
 from ..numerics.intervals import check_alpha
 from ..results import KEY_COLUMNS, NUMBER_COLUMNS
@@ -183,3 +184,16 @@ def _column_name(value: Any, option: str) -> str | None:
     if value is None or isinstance(value, str):
         return value.removeprefix("~").strip() if value and value.startswith("~") else value or None
     raise InputError(f"{option} is {value!r}; give the name of one column as a string.")
+
+
+MEANS = ("mm", "cj_mm")
+
+
+def with_null(request: Request, data: pd.DataFrame) -> Request:
+    """The request with its null value: the one that was given, else chance, on the scale of the estimates."""
+    if request.h0 is not None or request.verb not in MEANS:
+        return request
+    chance = chance_of(data, request.formula.outcome, request.clusters)
+    if request.family != "gaussian" and chance:
+        chance = math.log(chance / (1 - chance))
+    return replace(request, h0=chance)

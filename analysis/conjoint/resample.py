@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
@@ -19,12 +18,12 @@ from conjury.inference.errors import InputError
 
 from ..frames.formula import Formula
 from ..frames.variables import check_pairs, unit_codes
-from ..numerics import bootstrap_intervals as intervals
-from ..numerics.bootstrap_intervals import Moments
+from ..frames.warn import warn_caller
+from ..numerics import intervals
+from ..numerics.bootstrap import Units, check_method, cross, names_of, pigeonhole_weights
 from ..numerics.clusters import Clusters, Entries
-from ..numerics.intervals import cut, vary
+from ..numerics.intervals import Moments, cut, vary
 from ..numerics.linear import independent_columns, invert_in_order, logistic
-from ..numerics.pigeonhole import Units, check_method, cross, names_of, weights
 from ..numerics.threads import one_thread
 from ..results import row_labels
 from .engines.native import coefficients, regress
@@ -302,7 +301,7 @@ def draw_weights(units: Units, draws: int, seed: int | None) -> Iterator[Callabl
     streams = np.random.SeedSequence(seed).spawn(len(starts))
     for start, stream in zip(starts, streams, strict=True):
         random = np.random.Generator(np.random.SFC64(stream))
-        yield partial(weights, units, min(size, draws - start), random)
+        yield partial(pigeonhole_weights, units, min(size, draws - start), random)
 
 
 def _draw(
@@ -363,11 +362,10 @@ def _warn_of_separated_draws(plan: Plan, missing: np.ndarray) -> None:
     counts = missing.sum(axis=0)
     if plan.request.family == "quasibinomial" and counts.any():
         named = plan.keys.loc[counts > 0, ["feature", "level"]].astype(str).agg("=".join, axis=1)
-        warnings.warn(
+        warn_caller(
             f"In {counts.max():,} of {len(missing):,} draws there is no finite logit for "
             f"{', '.join(dict.fromkeys(named))}. These draws are excluded, so that standard errors and "
             "intervals are too small; merge rare levels, or leave out family='quasibinomial'.",
-            stacklevel=3,
         )
 
 
@@ -390,8 +388,7 @@ def _assemble(
     plan: Plan | CountPlan, sample: intervals.Sample, made: intervals.Interval, drawn: Drawn
 ) -> Bootstrap:
     tested = sample.tested
-    std_error = np.full(len(tested), np.nan)
-    std_error[tested] = np.nanstd(sample.replicates[:, tested], axis=0, ddof=1)
+    std_error = made.std_error
     value, z, p = "estimate", np.full(len(tested), np.nan), np.full(len(tested), np.nan)
     if isinstance(plan, CountPlan):
         value = plan.value

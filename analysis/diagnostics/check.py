@@ -1,16 +1,16 @@
-"""What a check returns, and the rules that all checks share: multiplicity, words, the worst verdict."""
+"""What a check asks and returns, the registry of checks, and what they share: multiplicity and wording."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from ..conjoint.comparisons.multiplicity import holm
 from ..figures.labels import true_minus
+from ..numerics.multiplicity import adjusted as holm_of
 
 Verdict = Literal["pass", "look", "fail", "not_applicable"]
 SEVERITY: tuple[Verdict, ...] = ("not_applicable", "pass", "look", "fail")
@@ -50,8 +50,9 @@ class Check:
 
 @dataclass(frozen=True)
 class Question:
-    """Name, title and question of a check, with its remedy; answered by numbers."""
+    """Name, title and question of a check, its remedy, and its place in the report; answered by numbers."""
 
+    place: int
     name: str
     title: str
     text: str
@@ -80,6 +81,23 @@ class Question:
         return Check(self.name, self.title, self.text, empty, "not_applicable", reason, "", False)
 
 
+Run = Callable[..., Check]
+CHECKS: dict[str, tuple[Question, Run]] = {}
+
+
+def check(question: Question) -> Callable[[Run], Run]:
+    """Register the function that answers a question.
+
+    Its parameters name what it needs: ``study, judged, alpha, seed, filters``, any of them.
+    """
+
+    def register(run: Run) -> Run:
+        CHECKS[question.name] = (question, run)
+        return run
+
+    return register
+
+
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
     """Return the most severe verdict, "pass" where there is none."""
     return max(verdicts, key=SEVERITY.index, default="pass")
@@ -87,10 +105,7 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
 
 def adjusted(p: np.ndarray) -> np.ndarray:
     """Adjust p values, shape (m,), by Holm's step-down procedure; missing ones stay missing."""
-    known = ~np.isnan(p)
-    found = np.full(len(p), np.nan)
-    found[known] = holm(p[known])
-    return found
+    return holm_of(p, "holm")
 
 
 def said_p(p: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -11,53 +12,15 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..numerics.intervals import check_alpha
-from . import (
-    answers,
-    attention_filters,
-    attribute_independence,
-    carry_over,
-    clusters,
-    design_card,
-    design_probabilities,
-    impossible_profiles,
-    missing_choices,
-    position_balance,
-    position_share,
-    profile_order,
-    repeat_agreement,
-    respondent_balance,
-    response_times,
-    stimuli,
-    straight_lining,
-    task_order,
-)
-from .check import Check
-from .judged import Judged, split
+from . import balance, combinations, design, effort, missing, order, position, units  # noqa: F401 (registered)
+from .check import CHECKS, Check
+from .judged import split
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
 
-ORDER = (
-    design_card,
-    position_balance,
-    respondent_balance,
-    design_probabilities,
-    attribute_independence,
-    impossible_profiles,
-    position_share,
-    profile_order,
-    task_order,
-    carry_over,
-    attention_filters,
-    repeat_agreement,
-    straight_lining,
-    response_times,
-    answers,
-    missing_choices,
-    stimuli,
-    clusters,
-)
-NAMES = tuple(module.QUESTION.name for module in ORDER)
+ORDERED = sorted(CHECKS.values(), key=lambda registered: registered[0].place)
+NAMES = tuple(question.name for question, _ in ORDERED)
 
 
 def diagnose(
@@ -115,41 +78,18 @@ def diagnose(
     check_alpha(alpha)
     if seed < 0:
         raise InputError(f"seed is {seed}; give a whole number of 0 or more.")
-    judged = split(study, choices)
+    given = {
+        "study": study,
+        "judged": split(study, choices),
+        "alpha": alpha,
+        "seed": seed,
+        "filters": filters,
+    }
     found = []
-    for name, check in _checks(study, judged, alpha, seed, filters).items():
+    for question, run in ORDERED:
         if progress is not None:
-            progress(name)
+            progress(question.title)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            found.append(check())
+            found.append(run(**{name: given[name] for name in signature(run).parameters}))
     return found
-
-
-def _checks(
-    study: Study, judged: list[Judged], alpha: float, seed: int, filters: Sequence[str] | None
-) -> dict[str, Callable[[], Check]]:
-    """What to run, by title, in order."""
-    calls: dict[str, Callable[[], Check]] = {
-        "design_card": lambda: design_card.design_card(study, judged),
-        "position_balance": lambda: position_balance.position_balance(judged, alpha),
-        "respondent_balance": lambda: respondent_balance.respondent_balance(judged, alpha),
-        "design_probabilities": lambda: design_probabilities.design_probabilities(study, judged, alpha, seed),
-        "attribute_independence": lambda: attribute_independence.attribute_independence(
-            study, judged, alpha, seed
-        ),
-        "impossible_profiles": lambda: impossible_profiles.impossible_profiles(study, judged, alpha),
-        "position_share": lambda: position_share.position_share(judged, alpha),
-        "profile_order": lambda: profile_order.profile_order(judged, alpha),
-        "task_order": lambda: task_order.task_order(judged, alpha),
-        "carry_over": lambda: carry_over.carry_over(judged, alpha),
-        "attention_filters": lambda: attention_filters.attention_filters(judged, alpha, filters),
-        "repeat_agreement": lambda: repeat_agreement.repeat_agreement(judged, alpha),
-        "straight_lining": lambda: straight_lining.straight_lining(judged, alpha),
-        "response_times": lambda: response_times.response_times(judged),
-        "answers": lambda: answers.answers(judged),
-        "missing_choices": lambda: missing_choices.missing_choices(judged, alpha, seed),
-        "stimuli": lambda: stimuli.stimuli(study, judged),
-        "clusters": lambda: clusters.clusters(judged),
-    }
-    return {module.QUESTION.title: calls[module.QUESTION.name] for module in ORDER}

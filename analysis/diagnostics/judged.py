@@ -22,33 +22,20 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Judged:
-    """The choices of one judge (a panel or a model) under one prompt.
+    """The choices of one judge (a panel or a model) under one prompt."""
 
-    Attributes
-    ----------
-    judge, prompt, kind : str
-        ``prompt`` is empty for people; ``kind`` is "human" or "model".
-    unit : tuple of str
-        Columns of independent observations, those of the study's clusters; the first numbers clusters.
-    outcome : str
-        Column of the choices.
-    attributes, stimuli : tuple of str
-        Columns of randomised attributes and of stimuli that the choices hold.
-    rows : DataFrame, 2 rows a pair
-        Tasks that are no repeats: by respondent and task, position A before B.
-    repeats : DataFrame, 2 rows a pair
-        Repeated tasks, in the same order.
-    """
-
+    # judge, prompt, kind: ``prompt`` is empty for people; ``kind`` is "human" or "model"
     judge: str
     prompt: str
     kind: str
+    # columns of independent observations, those of the study's clusters; the first numbers clusters
     unit: tuple[str, ...]
-    outcome: str
+    outcome: str  # column of the choices
+    # attributes, stimuli: columns of randomised attributes and of stimuli that the choices hold
     attributes: tuple[str, ...]
     stimuli: tuple[str, ...]
-    rows: pd.DataFrame
-    repeats: pd.DataFrame
+    rows: pd.DataFrame  # tasks that are no repeats: by respondent and task, position A before B
+    repeats: pd.DataFrame  # repeated tasks, in the same order
 
     @property
     def name(self) -> str:

@@ -20,31 +20,19 @@ _DENSE_CODES = 1 << 22
 
 @dataclass(frozen=True)
 class Cells:
-    """Attribute cells of n data rows in G clusters.
+    """Attribute cells of n data rows in G clusters."""
 
-    Attributes
-    ----------
-    levels : dict of str to tuple
-        Levels of each feature, in order; F features.
-    codes : ndarray of int, shape (C, F)
-        Level of each feature in each cell that occurs, -1 where missing.
-    cell : ndarray of int, shape (n,)
-        Cell of each row.
-    weight, outcome : ndarray of float, shape (n,)
-        Weight and outcome of each row; a row with a missing outcome has weight 0 and outcome 0.
-    clusterings : dict of str to Clusters
-        Cluster of each row by each cluster column; clusters whose outcomes are all missing are counted.
-        Empty where rows are independent.
-    strata : Clusters or None
-        Stratum of each row; every cluster lies in one, and every stratum has two clusters or more.
-    """
-
-    levels: dict[str, tuple[Any, ...]]
-    codes: np.ndarray
-    cell: np.ndarray
+    levels: dict[str, tuple[Any, ...]]  # levels of each feature, in order; F features
+    codes: np.ndarray  # (C, F): level of each feature in each cell that occurs, -1 where missing
+    cell: np.ndarray  # (n,): cell of each row
+    # weight, outcome: (n,): weight and outcome of each row; a row with a missing outcome has weight 0 and
+    # outcome 0
     weight: np.ndarray
     outcome: np.ndarray
+    # cluster of each row by each cluster column; clusters whose outcomes are all missing are counted. Empty
+    # where rows are independent
     clusterings: dict[str, Clusters]
+    # stratum of each row; every cluster lies in one, and every stratum has two clusters or more
     strata: Clusters | None = None
 
     @property

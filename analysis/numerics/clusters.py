@@ -14,18 +14,10 @@ from scipy.sparse import csr_array
 
 @dataclass(frozen=True)
 class Clusters:
-    """A clustering of n rows.
+    """A clustering of n rows."""
 
-    Attributes
-    ----------
-    code : ndarray of int, shape (n,)
-        Cluster of each row, 0 to G-1.
-    n : int
-        Clusters, G.
-    """
-
-    code: np.ndarray
-    n: int
+    code: np.ndarray  # (n,): cluster of each row, 0 to G-1
+    n: int  # clusters, G
 
     @staticmethod
     def of_rows(n: int) -> Clusters:
@@ -39,13 +31,7 @@ class Clusters:
 
 
 def crossed(first: Clusters, second: Clusters) -> Clusters:
-    """Group rows that share both clusters.
-
-    Examples
-    --------
-    >>> crossed(Clusters(np.array([0, 0, 1]), 2), Clusters(np.array([1, 1, 1]), 2)).code.tolist()
-    [0, 0, 1]
-    """
+    """Group rows that share both clusters."""
     if first.is_rows or second.is_rows:
         return Clusters.of_rows(len(first.code))
     joint = first.code * np.int64(second.n) + second.code
@@ -58,14 +44,9 @@ def crossed(first: Clusters, second: Clusters) -> Clusters:
 
 
 def intersections(clusterings: Mapping[str, Clusters]) -> Iterator[tuple[int, Clusters]]:
-    """Yield every intersection of clusterings with the sign of its covariance.
+    """Yield every intersection of clusterings with the sign of its covariance (Cameron et al. 2011).
 
     By inclusion and exclusion, single clusterings count +1, intersections of two -1, of three +1.
-
-    References
-    ----------
-    Cameron, A. C., Gelbach, J. B., Miller, D. L. (2011). Robust inference with multiway
-    clustering. Journal of Business & Economic Statistics 29(2). doi:10.1198/jbes.2010.07136
     """
     for size in range(1, len(clusterings) + 1):
         for chosen in combinations(clusterings.values(), size):
@@ -74,24 +55,14 @@ def intersections(clusterings: Mapping[str, Clusters]) -> Iterator[tuple[int, Cl
 
 @dataclass(frozen=True)
 class Entries:
-    """Rows sorted by unit: what each of U units put into each of C cells.
+    """Rows sorted by unit: what each of U units put into each of C cells."""
 
-    Attributes
-    ----------
-    cell : ndarray of int, shape (n,)
-    weight, total : ndarray, shape (n,)
-        Weight, and weight times outcome, of each row.
-    starts : ndarray of int, shape (U + 1,)
-        Where each unit's rows start.
-    n_cells : int
-        C.
-    """
-
-    cell: np.ndarray
+    cell: np.ndarray  # (n,)
+    # weight, total: (n,): weight, and weight times outcome, of each row
     weight: np.ndarray
     total: np.ndarray
-    starts: np.ndarray
-    n_cells: int
+    starts: np.ndarray  # (U + 1,): where each unit's rows start
+    n_cells: int  # c
 
     @property
     def n_units(self) -> int:

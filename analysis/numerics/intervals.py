@@ -1,33 +1,22 @@
-"""Normal, t and Wilson intervals, the limits of possible values, and checks of alpha and draws."""
+"""Intervals and their p values: normal, t, Wilson, and four kinds from bootstrap draws."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from conjury.inference.errors import InputError
 
-if TYPE_CHECKING:
-    pass
-
-
 Support = tuple[float, float]
-
-
 SHARE: Support = (0.0, 1.0)
-
-
 CORRELATION: Support = (-1.0, 1.0)
-
-
 UNBOUNDED: Support = (-np.inf, np.inf)
-
-
 SAME = 1e-12  # draws that differ by no more are equal up to rounding
+METHODS = ("percentile", "basic", "bca", "studentized")
+_TIE = 1e-10  # relative to the largest replicate: rounding may put equal numbers on either side of each other
 
 
 @dataclass(frozen=True)
@@ -63,24 +52,9 @@ def inference(
     df: np.ndarray | None = None,
     support: Support = UNBOUNDED,
 ) -> Inference:
-    """Test ``estimate`` against ``null`` and bound it, by the normal or by Student's t distribution.
+    """Test m estimates against ``null`` and bound them, by the normal or, with ``df``, the t distribution.
 
-    Parameters
-    ----------
-    estimate, std_error : ndarray, shape (m,)
-        Estimates and standard errors; NaN stays NaN.
-    alpha : float
-        One minus the confidence level.
-    null : float
-        Value under the null hypothesis; it moves ``z`` and ``p``, never the interval.
-    df : ndarray, shape (m,), optional
-        Degrees of freedom of Student's t; without them the distribution is normal.
-    support : (float, float)
-        Least and largest value that is possible, where limits end (`cut`).
-
-    Returns
-    -------
-    Inference
+    ``null`` moves ``z`` and ``p``, never the interval; limits end at ``support`` (`cut`); NaN stays NaN.
     """
     check_alpha(alpha)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -98,11 +72,6 @@ def cut(
     """End limits at the least and the largest possible value, but never short of the estimate.
 
     The true value is a possible one, so that an interval contains it as often after the cut as before.
-
-    Examples
-    --------
-    >>> [limit.tolist() for limit in cut(np.array([-0.1]), np.array([0.3]), np.array([0.1]), SHARE)]
-    [[0.0], [0.3]]
     """
     least, largest = support
     return np.maximum(lower, np.minimum(estimate, least)), np.minimum(upper, np.maximum(estimate, largest))
@@ -113,11 +82,6 @@ def vary(draws: np.ndarray, scale: float = 1.0) -> np.ndarray:
 
     Draws that all give one value say nothing about sampling error: there is no interval, rather than one of
     zero width. ``scale`` is the size of the statistics, against which rounding is judged.
-
-    Examples
-    --------
-    >>> vary(np.array([[4.0, 0.2], [4.0, 0.3]])).tolist()
-    [False, True]
     """
     known = np.isfinite(draws)
     highest = np.where(known, draws, -np.inf).max(axis=0, initial=-np.inf)
@@ -126,15 +90,129 @@ def vary(draws: np.ndarray, scale: float = 1.0) -> np.ndarray:
 
 
 def wilson(share: np.ndarray, trials: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-    """Wilson's limits of shares of a number of trials (it may be broken), each of shape (m,).
-
-    References
-    ----------
-    Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference.
-    JASA 22(158), 209-212. doi:10.1080/01621459.1927.10502953
-    """
+    """Limits of shares of a number of trials (it may be broken), each of shape (m,), after Wilson (1927)."""
     z2 = ndtri(1 - alpha / 2) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         center = (share + z2 / (2 * trials)) / (1 + z2 / trials)
         half = np.sqrt(z2 * (share * (1 - share) / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
     return np.clip(center - half, 0.0, 1.0), np.clip(center + half, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A bootstrap sample of m estimates."""
+
+    estimate: np.ndarray  # (m,): from the data themselves
+    replicates: np.ndarray  # (draws, m): NaN where a draw could not estimate
+    # (m,): estimates that may get an interval: not reference levels, not unknown ones. Those whose replicates
+    # do not differ get none
+    tested: np.ndarray
+    scale: float = 1.0  # size of the estimates, against which rounding is judged
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Estimates with bootstrap inference; every array has shape (m,), NaN where there is none.
+
+    ``alike`` flags estimates without an interval because every draw gives the same value.
+    """
+
+    estimate: np.ndarray
+    std_error: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    p: np.ndarray
+    alike: np.ndarray
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over units of squared and cubed influence on m estimates, each of shape (m,)."""
+
+    squares: np.ndarray
+    cubes: np.ndarray
+
+
+def percentile(sample: Sample, alpha: float, null: float = 0.0) -> Interval:
+    """Quantiles of the replicates."""
+    lower, upper = _quantiles(sample.replicates, alpha / 2), _quantiles(sample.replicates, 1 - alpha / 2)
+    return _interval(sample, lower, upper, _two_sided(_share_below(sample.replicates, null)))
+
+
+def basic(sample: Sample, alpha: float, null: float = 0.0) -> Interval:
+    """Quantiles of the replicates reflected at the estimate."""
+    twice = 2 * sample.estimate
+    lower = twice - _quantiles(sample.replicates, 1 - alpha / 2)
+    upper = twice - _quantiles(sample.replicates, alpha / 2)
+    return _interval(sample, lower, upper, _two_sided(_share_below(sample.replicates, twice - null)))
+
+
+def bca(sample: Sample, moments: Moments, alpha: float, null: float = 0.0) -> Interval:
+    """Quantiles corrected for bias, and for a standard error that changes with the estimate."""
+    bias = ndtri(_share_below(sample.replicates, sample.estimate))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        acceleration = moments.cubes / (6 * moments.squares**1.5)
+
+    def corrected(level: float) -> np.ndarray:
+        z = bias + ndtri(level)
+        return np.asarray(ndtr(bias + z / (1 - acceleration * z)))
+
+    lower = _quantiles(sample.replicates, corrected(alpha / 2))
+    upper = _quantiles(sample.replicates, corrected(1 - alpha / 2))
+    z = ndtri(_share_below(sample.replicates, null)) - bias
+    share = ndtr(z / (1 + acceleration * z) - bias)
+    return _interval(sample, lower, upper, _two_sided(share))
+
+
+def studentized(
+    sample: Sample, std_error: np.ndarray, std_errors: np.ndarray, alpha: float, null: float = 0.0
+) -> Interval:
+    """Quantiles of the t ratios, from standard errors in the data (m,) and in each draw (draws, m).
+
+    Draws in which a standard error is 0 have no t ratio.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(std_errors > 0, (sample.replicates - sample.estimate) / std_errors, np.nan)
+        own = (sample.estimate - null) / std_error
+    lower = sample.estimate - _quantiles(ratios, 1 - alpha / 2) * std_error
+    upper = sample.estimate - _quantiles(ratios, alpha / 2) * std_error
+    return _interval(sample, lower, upper, _two_sided(_share_below(ratios, own)))
+
+
+def _quantiles(values: np.ndarray, level: float | np.ndarray) -> np.ndarray:
+    """Quantile of each column at a level of its own, missing values left out."""
+    levels = np.broadcast_to(level, values.shape[1:])
+    ordered = np.sort(values, axis=0)
+    known = (~np.isnan(ordered)).sum(axis=0)
+    position = np.clip(levels, 0, 1) * np.maximum(known - 1, 0)
+    low = np.floor(np.nan_to_num(position)).astype(int)
+    high = np.minimum(low + 1, np.maximum(known - 1, 0))
+    columns = np.arange(values.shape[1])
+    below, above = ordered[low, columns], ordered[high, columns]
+    return np.asarray(below + (above - below) * (position - low))
+
+
+def _share_below(values: np.ndarray, bound: float | np.ndarray) -> np.ndarray:
+    """Share of each column below a bound, ties counted half, kept off 0 and 1 by one draw."""
+    known = ~np.isnan(values)
+    near = _TIE * np.maximum(
+        np.abs(values, where=known, out=np.zeros_like(values)).max(axis=0), np.abs(bound)
+    )
+    away = values - bound
+    below = (away < -near).sum(axis=0) + 0.5 * (np.abs(away) <= near).sum(axis=0)
+    known = known.sum(axis=0)
+    return np.asarray((below + 0.5) / (known + 1))
+
+
+def _two_sided(share: np.ndarray) -> np.ndarray:
+    return np.asarray(2 * np.minimum(share, 1 - share))
+
+
+def _interval(sample: Sample, lower: np.ndarray, upper: np.ndarray, p: np.ndarray) -> Interval:
+    """Limits and p values where draws differ, with the standard deviation of the draws."""
+    differ = vary(sample.replicates, sample.scale)
+    tested = sample.tested & differ
+    std_error = np.full(len(tested), np.nan)
+    std_error[tested] = np.nanstd(sample.replicates[:, tested], axis=0, ddof=1)
+    found = (np.where(tested, values, np.nan) for values in (lower, upper, p))
+    return Interval(sample.estimate, std_error, *found, sample.tested & ~differ)

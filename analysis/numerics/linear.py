@@ -18,41 +18,19 @@ _LEAST_VARIANCE = 1e-14
 
 @dataclass(frozen=True)
 class Regression:
-    """A regression of k columns on C cells.
+    """A regression of k columns on C cells."""
 
-    Attributes
-    ----------
-    coef : ndarray, shape (k,)
-        Coefficients, 0 for columns that are linear combinations of earlier ones.
-    bread : ndarray, shape (k, k)
-        Inverse of the weighted cross products, 0 for those columns.
-    fitted : ndarray, shape (C,)
-        Fitted mean of each cell.
-    null : ndarray, shape (k, a)
-        A basis of what the data cannot tell apart; a contrast is estimable if it is orthogonal to it.
-    used : ndarray of bool, shape (C,)
-        Cells that determine the coefficients: those with weight, less those that are separated.
-    """
-
-    coef: np.ndarray
-    bread: np.ndarray
-    fitted: np.ndarray
+    coef: np.ndarray  # (k,): coefficients, 0 for columns that are linear combinations of earlier ones
+    bread: np.ndarray  # (k, k): inverse of the weighted cross products, 0 for those columns
+    fitted: np.ndarray  # (C,): fitted mean of each cell
+    # (k, a): a basis of what the data cannot tell apart; a contrast is estimable if it is orthogonal to it
     null: np.ndarray
+    # (C,): cells that determine the coefficients: those with weight, less those that are separated
     used: np.ndarray
 
 
 def least_squares(design: np.ndarray, weight: np.ndarray, total: np.ndarray) -> Regression:
-    """Regress cell means on a design by weighted least squares.
-
-    Parameters
-    ----------
-    design : ndarray, shape (C, k)
-        One row a cell.
-    weight : ndarray, shape (C,)
-        Sum of weights in each cell.
-    total : ndarray, shape (C,)
-        Weighted sum of outcomes in each cell.
-    """
+    """Regress cell means on a design (C, k), from sums of weights and of weighted outcomes (C,)."""
     gram = design.T @ (design * weight[:, None])
     bread, null = invert_in_order(gram)
     coef = bread @ (design.T @ total)
@@ -126,21 +104,10 @@ def _deviance(linear: np.ndarray, weight: np.ndarray, total: np.ndarray) -> floa
 
 
 def invert_in_order(gram: np.ndarray, kept: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Invert a cross-product matrix, leaving out columns that depend on earlier ones, as R's ``lm`` does.
+    """Invert cross products (k, k), leaving out columns that depend on earlier ones, as R's ``lm`` does.
 
-    Parameters
-    ----------
-    gram : ndarray, shape (k, k)
-        Symmetric, positive semi-definite.
-    kept : ndarray of bool, shape (k,), optional
-        Columns that are known to be independent, if they are known already.
-
-    Returns
-    -------
-    inverse : ndarray, shape (k, k)
-        Zero in the rows and columns left out.
-    null : ndarray, shape (k, a)
-        Basis of the null space; a columns were left out.
+    The inverse (k, k) is zero in the a rows and columns left out; the second array (k, a) spans the null
+    space. ``kept``, flags (k,), names the independent columns where they are known already.
     """
     kept = independent_columns(gram) if kept is None else kept
     inverse = np.zeros_like(gram)
@@ -195,13 +162,6 @@ def is_overlapping(side: np.ndarray, weight: np.ndarray, fitted: np.ndarray, lin
     By Farkas' lemma nothing is separated if positive multiples of the extreme cells' rows, with any of the
     others, add up to zero. Weighted residuals are such multiples, but for what the next Newton step
     would still change; they stay positive where it moves no residual of an extreme cell by half.
-
-    Parameters
-    ----------
-    side : ndarray, shape (C,)
-        As `sides` gives it.
-    weight, fitted, linear_step : ndarray, shape (C,)
-        Weight and fitted share of each cell, and the change of its logit by the next Newton step.
     """
     extreme = side != 0
     if not np.isfinite(linear_step).all():
@@ -217,20 +177,6 @@ def separated(design: np.ndarray, side: np.ndarray) -> np.ndarray:
 
     Solves a linear program on the distinct rows of the design. Its solution, a vertex with rational
     coordinates, is checked in integers. The cells left may be separated in turn: call it again for them.
-
-    Parameters
-    ----------
-    design : ndarray of whole numbers, shape (C, k)
-    side : ndarray, shape (C,)
-        As `sides` gives it.
-
-    References
-    ----------
-    Albert, A., & Anderson, J. A. (1984). On the existence of maximum likelihood estimates in logistic
-    regression models. Biometrika 71(1), 1-10. doi:10.1093/biomet/71.1.1
-
-    Konis, K. (2007). Linear programming algorithms for detecting separated data in binary logistic
-    regression models. DPhil thesis, University of Oxford.
     """
     rows, pattern = _distinct(design)
     most, least = np.full(len(rows), -1), np.full(len(rows), 1)

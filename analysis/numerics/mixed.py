@@ -21,29 +21,16 @@ _NEWTON_STEPS = 8
 
 @dataclass(frozen=True)
 class Products:
-    """Cross products of n rows: k independent fixed columns, q levels of J grouping factors, the outcome.
+    """Cross products of n rows: k independent fixed columns, q levels of J grouping factors, the outcome."""
 
-    Attributes
-    ----------
-    xx : ndarray, shape (k, k)
-    xz : ndarray, shape (k, q)
-    zz : ndarray, shape (q, q)
-    xy : ndarray, shape (k,)
-    zy : ndarray, shape (q,)
-    yy : float
-    n : int
-    factors : tuple of slice
-        Levels of each grouping factor among all q.
-    """
-
-    xx: np.ndarray
-    xz: np.ndarray
-    zz: np.ndarray
-    xy: np.ndarray
-    zy: np.ndarray
+    xx: np.ndarray  # (k, k)
+    xz: np.ndarray  # (k, q)
+    zz: np.ndarray  # (q, q)
+    xy: np.ndarray  # (k,)
+    zy: np.ndarray  # (q,)
     yy: float
     n: int
-    factors: tuple[slice, ...]
+    factors: tuple[slice, ...]  # levels of each grouping factor among all q
 
     @property
     def residual_df(self) -> int:
@@ -61,40 +48,21 @@ class Products:
 
 @dataclass(frozen=True)
 class MixedFit:
-    """A fitted linear mixed model.
+    """A fitted linear mixed model."""
 
-    Attributes
-    ----------
-    coef : ndarray, shape (k,)
-    vcov : ndarray, shape (k, k)
-    variance : ndarray, shape (J,)
-        Variance of each factor's intercepts, 0 where the likelihood is largest on the boundary.
-    residual : float
-        Residual variance.
-    criterion : float
-        -2 log of the restricted likelihood.
-    variance_vcov : ndarray, shape (J + 1, J + 1)
-        Covariance of the variances, the residual's last, by the expected information; 0 on the boundary.
-    pulls : ndarray, shape (J + 1, k, k)
-        Derivative of ``vcov`` by each variance.
-    """
-
-    coef: np.ndarray
-    vcov: np.ndarray
+    coef: np.ndarray  # (k,)
+    vcov: np.ndarray  # (k, k)
+    # (J,): variance of each factor's intercepts, 0 where the likelihood is largest on the boundary
     variance: np.ndarray
-    residual: float
-    criterion: float
+    residual: float  # residual variance
+    criterion: float  # -2 log of the restricted likelihood
+    # (J + 1, J + 1): covariance of the variances, the residual's last, by the expected information; 0 on the
+    # boundary
     variance_vcov: np.ndarray
-    pulls: np.ndarray
+    pulls: np.ndarray  # (J + 1, k, k): derivative of ``vcov`` by each variance
 
     def df(self, contrasts: np.ndarray) -> np.ndarray:
-        """Satterthwaite's degrees of freedom of contrasts (m, k) of the coefficients, shape (m,).
-
-        References
-        ----------
-        Giesbrecht, F. G. and Burns, J. C. (1985). Two-stage analysis based on a mixed model. Biometrics
-        41(2), 477-486. doi:10.2307/2530872
-        """
+        """Satterthwaite's degrees of freedom of contrasts (m, k), as in Giesbrecht and Burns (1985)."""
         variance = np.einsum("mi,ij,mj->m", contrasts, self.vcov, contrasts)
         slopes = np.einsum("mi,vij,mj->mv", contrasts, self.pulls, contrasts)
         return np.asarray(2 * variance**2 / np.einsum("mv,vw,mw->m", slopes, self.variance_vcov, slopes))
@@ -115,13 +83,7 @@ class _State:
 
 
 def fit(products: Products) -> MixedFit:
-    """Fit by restricted maximum likelihood: scoring steps, then Newton steps for the last digits.
-
-    References
-    ----------
-    Bates, D., Maechler, M., Bolker, B. and Walker, S. (2015). Fitting linear mixed-effects models using
-    lme4. Journal of Statistical Software 67(1). doi:10.18637/jss.v067.i01
-    """
+    """Fit by restricted maximum likelihood (Bates et al. 2015): scoring steps, then Newton steps."""
     state = _at(products, np.full(len(products.factors), _START))
     for _ in range(_SCORING_STEPS):
         before, state = state, _scoring_step(products, state)

@@ -12,32 +12,8 @@ Step = Literal["holm", "bh", "by"]
 def adjusted(p: np.ndarray, method: Step) -> np.ndarray:
     """Adjust p values for the m tests of the last axis; NaN stays NaN and is not counted.
 
-    Parameters
-    ----------
-    p : ndarray, shape (..., m)
-    method : {"holm", "bh", "by"}
-        Holm bounds the family-wise error rate, Benjamini-Hochberg the false discovery rate of independent
-        tests, Benjamini-Yekutieli that of tests with any dependence.
-
-    Returns
-    -------
-    ndarray, shape (..., m)
-
-    References
-    ----------
-    Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of
-    Statistics 6(2), 65-70.
-
-    Benjamini, Y., & Hochberg, Y. (1995). Controlling the false discovery rate. Journal of the Royal
-    Statistical Society B 57(1), 289-300. doi:10.1111/j.2517-6161.1995.tb02031.x
-
-    Benjamini, Y., & Yekutieli, D. (2001). The control of the false discovery rate in multiple testing under
-    dependency. Annals of Statistics 29(4), 1165-1188. doi:10.1214/aos/1013699998
-
-    Examples
-    --------
-    >>> adjusted(np.array([0.01, 0.04, np.nan]), "by").round(3)
-    array([0.03, 0.06,  nan])
+    "holm" bounds the family-wise error rate, "bh" (Benjamini and Hochberg 1995) the false discovery rate of
+    independent tests, "by" (Benjamini and Yekutieli 2001) that of tests with any dependence.
     """
     order = np.argsort(p, axis=-1, kind="stable")
     rising = np.take_along_axis(p, order, axis=-1)

@@ -20,7 +20,6 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import minimize
 
-from ..raters.agreement.panel import Panel
 from .types import Codes, Floats
 
 LARGEST = 100.0  # relative standard deviation beyond which a likelihood is flat
@@ -33,60 +32,32 @@ ENOUGH = 1e-3  # of deviance
 
 @dataclass(frozen=True)
 class Sums:
-    """What the likelihood needs of a sample of items rated by J raters.
+    """What the likelihood needs of a sample of items rated by J raters."""
 
-    Attributes
-    ----------
-    size : ndarray, shape (s,)
-        The numbers of ratings of an item that occur.
-    items : ndarray, shape (s,)
-        Items with each number of ratings.
-    item_squares : ndarray, shape (s,)
-        Sum over these items of the squared sum of their ratings.
-    item_sums : ndarray, shape (s,)
-        Sum of their ratings.
-    together : ndarray, shape (s, J, J)
-        How often two raters rated one of these items.
-    rater_item_sums : ndarray, shape (s, J)
-        Of each rater, the sums of all ratings of the items that he or she rated.
-    rater_sums : ndarray, shape (J,)
-        Sums of ratings of each rater.
-    squares : float
-        Sum of squared ratings.
-    """
-
-    size: Floats
-    items: Floats
-    item_squares: Floats
-    item_sums: Floats
-    together: Floats
+    size: Floats  # (s,): the numbers of ratings of an item that occur
+    items: Floats  # (s,): items with each number of ratings
+    item_squares: Floats  # (s,): sum over these items of the squared sum of their ratings
+    item_sums: Floats  # (s,): sum of their ratings
+    together: Floats  # (s, J, J): how often two raters rated one of these items
+    # (s, J): of each rater, the sums of all ratings of the items that he or she rated
     rater_item_sums: Floats
-    rater_sums: Floats
-    squares: float
+    rater_sums: Floats  # (J,): sums of ratings of each rater
+    squares: float  # sum of squared ratings
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The ratings of a panel, arranged for `sums_of`: centred values and pairs of ratings of one item.
+    """The ratings of a panel, arranged for `sums_of`: centred values and pairs of ratings of one item."""
 
-    Attributes
-    ----------
-    item, rater, value, total : ndarray, shape (n,)
-        Of each rating; ``total`` is the sum of all ratings of its item.
-    class_of : ndarray, shape (I,)
-        Position of an item's number of ratings in ``size``.
-    sizes : ndarray, shape (s,)
-    pair_item, pair_code : ndarray, shape (sum of squared numbers of ratings,)
-        Item, and position among class x rater x rater, of each ordered pair of ratings of an item.
-    n_items, n_raters : int
-    """
-
+    # item, rater, value, total: (n,): of each rating; ``total`` is the sum of all ratings of its item
     item: Codes
     rater: Codes
     value: Floats
     total: Floats
-    class_of: Codes
-    sizes: Floats
+    class_of: Codes  # (I,): position of an item's number of ratings in ``size``
+    sizes: Floats  # (s,)
+    # pair_item, pair_code: (sum of squared numbers of ratings,): item, and position among class x rater x
+    # rater, of each ordered pair of ratings of an item
     pair_item: Codes
     pair_code: Codes
     n_items: int
@@ -98,39 +69,39 @@ def _totals(code: Codes, weights: Floats, size: int) -> Floats:
     return np.asarray(np.bincount(code, weights, minlength=size), dtype=float)
 
 
-def cells_of(panel: Panel, crossed: bool) -> Cells:
-    """Arrange a panel; raters are told apart where items and raters are ``crossed``, else taken as one."""
-    rater = panel.rater if crossed else np.zeros_like(panel.rater)
-    n_raters = panel.n_raters if crossed else 1
-    value = (panel.value - panel.value.mean()) / (panel.value.std() or 1.0)
-    total = _totals(panel.item, value, panel.n_items)
-    sizes, class_of = np.unique(panel.per_item, return_inverse=True)
-    left, right = _ordered_pairs(panel) if crossed else (panel.item[:0], panel.item[:0])
-    code = (class_of[panel.item[left]] * n_raters + rater[left]) * n_raters + rater[right]
+def cells_of(item: Codes, rater: Codes, value: Floats, shape: tuple[int, int], crossed: bool) -> Cells:
+    """Arrange n ratings of I items by J raters, ``shape``; without ``crossed`` raters count as one."""
+    n_items, n_raters = shape[0], shape[1] if crossed else 1
+    rater = rater if crossed else np.zeros_like(rater)
+    value = (value - value.mean()) / (value.std() or 1.0)
+    total = _totals(item, value, n_items)
+    per_item = np.bincount(item, minlength=n_items)
+    sizes, class_of = np.unique(per_item, return_inverse=True)
+    left, right = _ordered_pairs(item, per_item) if crossed else (item[:0], item[:0])
+    code = (class_of[item[left]] * n_raters + rater[left]) * n_raters + rater[right]
     return Cells(
-        item=panel.item,
+        item=item,
         rater=rater,
         value=value,
-        total=total[panel.item],
+        total=total[item],
         class_of=class_of.astype(np.int64),
-        sizes=sizes,
-        pair_item=panel.item[left],
+        sizes=sizes.astype(float),
+        pair_item=item[left],
         pair_code=code,
-        n_items=panel.n_items,
+        n_items=n_items,
         n_raters=n_raters,
     )
 
 
-def _ordered_pairs(panel: Panel) -> tuple[Codes, Codes]:
-    """Ratings of the same item, by position: every ordered pair, each rating with itself too."""
-    order = np.argsort(panel.item, kind="stable")
-    counts = panel.per_item.astype(np.int64)
+def _ordered_pairs(item: Codes, counts: Codes) -> tuple[Codes, Codes]:
+    """Positions of two ratings of one item: every ordered pair, each rating with itself too."""
+    order = np.argsort(item, kind="stable")
     start = np.cumsum(counts) - counts
-    left = np.repeat(order, counts[panel.item[order]])
-    sizes = counts[panel.item[order]]
+    sizes = counts[item[order]]
+    left = np.repeat(order, sizes)
     ends = np.cumsum(sizes)
     within = np.arange(ends[-1]) - np.repeat(ends - sizes, sizes)
-    return left, order[np.repeat(start[panel.item[order]], sizes) + within]
+    return left, order[np.repeat(start[item[order]], sizes) + within]
 
 
 def sums_of(cells: Cells, drawn: Floats) -> Sums:
@@ -249,18 +220,10 @@ def _minimum(sums: Sums, start: Floats, precise: bool) -> Any:
 
 @dataclass(frozen=True)
 class Refit:
-    """How samples like one that was fitted are fitted fast: Newton steps with its curvature.
+    """How samples like one that was fitted are fitted fast: Newton steps with its curvature."""
 
-    Attributes
-    ----------
-    theta : ndarray, shape (1,) or (2,)
-        Relative standard deviations in the sample itself.
-    inverse : ndarray, shape (1, 1) or (2, 2)
-        Inverse of the second derivatives of the deviance there.
-    """
-
-    theta: Floats
-    inverse: Floats
+    theta: Floats  # (1,): relative standard deviations in the sample itself
+    inverse: Floats  # (1, 1): inverse of the second derivatives of the deviance there
 
     @staticmethod
     def at(sums: Sums, theta: Floats) -> Refit:

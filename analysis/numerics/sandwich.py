@@ -17,21 +17,9 @@ _ROUNDING = 1e-10
 def cluster_scores(
     entries: Entries, designs: Sequence[np.ndarray], fitted: Sequence[np.ndarray]
 ) -> Iterator[np.ndarray]:
-    """Yield the score sums of clusters, some thousand clusters at a time.
+    """Yield sums of weight * residual * design, (clusters, k), some thousand clusters at a time.
 
-    Parameters
-    ----------
-    entries : Entries
-        What each of G clusters put into each of C cells.
-    designs : sequence of ndarray, each of shape (C, k_r)
-        Design of each cell in each regression.
-    fitted : sequence of ndarray, each of shape (C,)
-        Fitted mean of each cell in each regression.
-
-    Yields
-    ------
-    scores : ndarray, shape (clusters, k)
-        Sum over a cluster's rows of weight * residual * design, k columns in all.
+    Designs (C, k_r) and fitted means (C,) are those of each regression; k columns in all.
     """
     residuals = [entries.total - entries.weight * means[entries.cell] for means in fitted]
     for first in range(0, entries.n_units, _CLUSTERS_AT_A_TIME):
@@ -53,16 +41,7 @@ def meat(entries: Entries, designs: Sequence[np.ndarray], fitted: Sequence[np.nd
 
 
 def row_meat(cell: np.ndarray, residuals: Sequence[np.ndarray], designs: Sequence[np.ndarray]) -> np.ndarray:
-    """Sum the outer products of the rows' scores, each row being independent, shape (k, k).
-
-    Parameters
-    ----------
-    cell : ndarray of int, shape (n,)
-        Cell of each row.
-    residuals : sequence of ndarray, each of shape (n,)
-        Weight times residual of each row in each regression.
-    designs : sequence of ndarray, each of shape (C, k_r)
-    """
+    """Sum the outer products of rows' scores, (k, k); residuals (n,) are weighted, designs (C, k_r)."""
     summed = [[np.empty(0)] * len(designs) for _ in designs]
     for i, one in enumerate(designs):
         for j, two in enumerate(designs[: i + 1]):
@@ -73,20 +52,10 @@ def row_meat(cell: np.ndarray, residuals: Sequence[np.ndarray], designs: Sequenc
 
 
 def sandwich(bread: np.ndarray, meat: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Covariance of coefficients, shape (k, k).
+    """Covariance of coefficients, (k, k), by linearisation (Binder 1983).
 
-    Parameters
-    ----------
-    bread, meat : ndarray, shape (k, k)
-        Inverse cross products; sum of outer products of scores.
-    scale : ndarray, shape (k,)
-        Square root of the small-sample factor of the regression that each column belongs
-        to; between regressions the geometric mean of the two factors applies.
-
-    References
-    ----------
-    Binder, D. A. (1983). On the variances of asymptotically normal estimators from
-    complex surveys. International Statistical Review 51(3). doi:10.2307/1402588
+    ``scale`` (k,) is the root of the small-sample factor of each column's regression: between regressions the
+    geometric mean of the two factors applies.
     """
     return np.asarray(scale[:, None] * (bread @ meat @ bread) * scale)
 
@@ -117,21 +86,12 @@ _NUMBERS_AT_A_TIME = 2_000_000
 
 @dataclass(frozen=True)
 class Leverage:
-    """Leverage of g clusters in one regression of rank r.
+    """Leverage of g clusters in one regression of rank r."""
 
-    Attributes
-    ----------
-    root : ndarray, shape (k, r)
-        L, with the inverse cross products M = L L'.
-    values : ndarray, shape (g, d)
-        Eigenvalues of B_g, between 0 and 1: all r, or those of clusters of at most d rows.
-    vectors : ndarray, shape (g, r, d)
-        Eigenvectors of B_g, in columns; zero where the eigenvalue is.
-    """
-
-    root: np.ndarray
+    root: np.ndarray  # (k, r): L, with the inverse cross products M = L L'
+    # (g, d): eigenvalues of B_g, between 0 and 1: all r, or those of clusters of at most d rows
     values: np.ndarray
-    vectors: np.ndarray
+    vectors: np.ndarray  # (g, r, d): eigenvectors of B_g, in columns; zero where the eigenvalue is
 
     def apply(self, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
         """Multiply functions of B_g, given by eigenvalues (g, d), with vectors (g, r) in its column space."""
@@ -146,17 +106,7 @@ class Leverage:
         return np.where(full, 0.0, 1.0 / np.sqrt(np.where(full, 1.0, left)))
 
     def spread(self, contrast: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What each cluster's errors add to m contrasts (m, k), in two bases.
-
-        Returns
-        -------
-        spread : ndarray, shape (g, d, m)
-            (I - B_g)^(-1/2) L' c in the eigenvectors of B_g; with ``values`` as weights, its inner
-            products are those of the clusters' own coefficients of error.
-        moved : ndarray, shape (g, m, r)
-            The same times B_g, in the basis that clusters share; its inner products are what fitting
-            one regression to all clusters takes away.
-        """
+        """What each cluster's errors add to m contrasts (m, k), in two bases."""
         direction = np.einsum("gji,jm->gim", self.vectors, self.root.T @ contrast.T)
         spread = self.inverse_root[:, :, None] * direction
         return spread, np.einsum("gij,gjm->gmi", self.vectors, self.values[:, :, None] * spread)
@@ -170,16 +120,7 @@ def root_of(bread: np.ndarray) -> np.ndarray:
 
 
 def leverage(entries: Entries, design: np.ndarray, root: np.ndarray, first: int, last: int) -> Leverage:
-    """Leverage of clusters ``first`` to ``last``.
-
-    Parameters
-    ----------
-    entries : Entries
-        What each cluster put into each of C cells; weights are 0 or 1.
-    design : ndarray, shape (C, k)
-    root : ndarray, shape (k, r)
-        L.
-    """
+    """Leverage of clusters ``first`` to ``last`` in a design (C, k), with L (k, r); weights are 0 or 1."""
     turned = design @ root
     r = root.shape[1]
     sizes = np.diff(entries.starts[first : last + 1])

@@ -26,18 +26,10 @@ _LARGEST_MATRIX = 3_000
 
 @dataclass(frozen=True)
 class Parts:
-    """What g clusters add to the errors of q contrasts.
+    """What g clusters add to the errors of q contrasts."""
 
-    Attributes
-    ----------
-    own : ndarray, shape (g, q, q)
-        Inner products of the coefficients of the clusters' own errors.
-    moved : ndarray, shape (g, q, R)
-        P_gh is ``own`` (where g is h) minus the inner products of this.
-    """
-
-    own: np.ndarray
-    moved: np.ndarray
+    own: np.ndarray  # (g, q, q): inner products of the coefficients of the clusters' own errors
+    moved: np.ndarray  # (g, q, R): P_gh is ``own`` (where g is h) minus the inner products of this
 
     def mean(self) -> np.ndarray:
         """Sum of P_gg, shape (q, q)."""

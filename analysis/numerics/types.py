@@ -6,6 +6,4 @@ import numpy as np
 from numpy.typing import NDArray
 
 Codes = NDArray[np.int64]
-
-
 Floats = NDArray[np.float64]

@@ -25,21 +25,16 @@ class Moments:
 
     At a distance d a draw's squared statistic is (n0 + d n1)^2 / (s00 + 2 d s01 + d^2 s11), the observed one
     d^2 / variance; both leave out the same small-sample factor.
-
-    Attributes
-    ----------
-    n0, n1, s00, s01, s11 : ndarray, shape (B,)
-    variance : float
-    observed : int
-        1 if the observed statistic counts as one more draw, as it does where draws are random.
     """
 
+    # n0, n1, s00, s01, s11: (B,)
     n0: np.ndarray
     n1: np.ndarray
     s00: np.ndarray
     s01: np.ndarray
     s11: np.ndarray
     variance: float
+    # 1 if the observed statistic counts as one more draw, as it does where draws are random
     observed: int = 1
 
     def p(self, distance: float) -> float:
@@ -87,22 +82,9 @@ def moments(
 ) -> Moments:
     """Statistics of all draws for one contrast.
 
-    Parameters
-    ----------
-    direction : ndarray, shape (K,)
-        Bread times the contrast.
-    scores : ndarray, shape (G, K)
-        Each cluster's sum of weight * residual * design, at the unrestricted estimate.
-    pull : ndarray, shape (G, K)
-        Each cluster's cross products of the design times ``direction``.
-    bread : ndarray, shape (K, K)
-        Inverse cross products.
-    weights : ndarray, shape (B, G)
-        Weight of each cluster in each draw.
-    restricted : bool
-        Whether draws are made from the model in which the null hypothesis holds.
-    enumerated : bool
-        Whether the weights are all that there are.
+    ``direction`` (K,) is the bread (K, K) times the contrast; ``scores`` (G, K) are the clusters' sums of
+    weight * residual * design, ``pull`` (G, K) their cross products of the design times ``direction``;
+    ``weights`` (B, G) are all that there are if ``enumerated``. With ``restricted`` draws the null holds.
     """
     own = scores @ direction
     shift = pull / (pull.sum(axis=0) @ bread @ pull.sum(axis=0)) if restricted else np.zeros_like(pull)
@@ -120,13 +102,7 @@ def moments(
 
 
 def limits(found: Moments, alpha: float) -> tuple[float, float]:
-    """Invert the test: the largest distances from the estimate, one on each side, with p above alpha.
-
-    Returns
-    -------
-    below, above : float
-        How far the interval reaches below and above the estimate; infinite where no value is rejected.
-    """
+    """Invert the test: the largest distances from the estimate, one on each side, with p above alpha."""
     return _edge(found, alpha, 1.0), _edge(found, alpha, -1.0)
 
 

@@ -17,9 +17,9 @@ from conjury.inference.tables.schema import PROBABILITY
 from .. import conjoint
 from ..conjoint.engines.solution import ENGINES
 from ..conjoint.estimates import Estimates
-from ..conjoint.repeated import is_repeat
+from ..frames.repeats import is_repeat
 from ..conjoint.request import VCOVS, is_independent
-from ..numerics.bootstrap_intervals import METHODS
+from ..numerics.intervals import METHODS
 from ..numerics.intervals import check_alpha
 from ..results import stack
 from .manifest import BOOTSTRAPPED, COUNTS, record_analysis, resampled_unit, warnings_noted

@@ -23,17 +23,10 @@ VERDICTS = (DIFFERENT, TOO_SMALL, EQUIVALENT, UNDECIDED)
 
 @dataclass(frozen=True)
 class Tost:
-    """Two one-sided tests of m estimates; every array has shape (m,).
+    """Two one-sided tests of m estimates; every array has shape (m,)."""
 
-    Attributes
-    ----------
-    p : ndarray
-        The larger of both p values.
-    lower, upper : ndarray
-        Interval of level 1 - 2 alpha.
-    """
-
-    p: np.ndarray
+    p: np.ndarray  # the larger of both p values
+    # lower, upper: interval of level 1 - 2 alpha
     lower: np.ndarray
     upper: np.ndarray
 

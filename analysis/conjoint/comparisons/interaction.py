@@ -18,8 +18,7 @@ from ..engines.solution import assemble, solve
 from ..estimates import Estimates
 from ..plan import Block, Plan, occurring
 from ..request import make_request
-from ..run import Data, plan_for
-from ..support import warn_of_few_clusters
+from ..run import Data, plan_for, warn_of_few_clusters
 from ..verbs.cj import cj
 
 Kind = Literal["acie", "amie"]

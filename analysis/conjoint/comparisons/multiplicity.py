@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -16,6 +15,7 @@ from scipy.special import ndtri
 from conjury.inference.errors import InputError
 
 from ...frames.variables import listed
+from ...frames.warn import warn_caller
 from ...numerics.multiplicity import adjusted
 from ..engines.native import regress
 from ..estimates import Estimates
@@ -31,24 +31,12 @@ _TIE = 1e-9
 
 @dataclass(frozen=True)
 class Draws:
-    """t ratios of m tested estimates.
+    """t ratios of m tested estimates."""
 
-    Attributes
-    ----------
-    statistic : ndarray, shape (m,)
-        In the data.
-    ratios : ndarray, shape (draws, m)
-        Under the null hypothesis.
-    kind : str
-        "wild", "replicates", "scores" or "normal".
-    observed : int
-        1 if the data count as one more draw, 0 if they are among the draws.
-    """
-
-    statistic: np.ndarray
-    ratios: np.ndarray
-    kind: str
-    observed: int = 1
+    statistic: np.ndarray  # (m,): in the data
+    ratios: np.ndarray  # (draws, m): Under the null hypothesis
+    kind: str  # "wild", "replicates", "scores" or "normal"
+    observed: int = 1  # 1 if the data count as one more draw, 0 if they are among the draws
 
 
 def draws_of(fit: Estimates, tested: np.ndarray, draws: int, seed: int | None) -> Draws:
@@ -90,10 +78,9 @@ def draws_of(fit: Estimates, tested: np.ndarray, draws: int, seed: int | None) -
 def _warn_of_few(fit: Estimates) -> None:
     clusters = clusters_of(fit)
     if clusters is not None and clusters < VERY_FEW:
-        warnings.warn(
+        warn_caller(
             f"romano_wolf rests on normal draws and {clusters} clusters, so it rejects too often; adjust "
             "a linear fit by one cluster column, or wild(fit), instead.",
-            stacklevel=4,
         )
 
 

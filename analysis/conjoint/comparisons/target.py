@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,14 +12,13 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...frames.formula import Formula, parse
+from ...frames.repeats import without_repeats
+from ...frames.warn import warn_caller
 from ..engines.solution import assemble, solve
 from ..estimates import Estimates
-from ..null import with_null
 from ..plan import Plan
-from ..repeated import without_repeats
-from ..request import require_frame
-from ..run import plan_for
-from ..support import warn_of_few_clusters
+from ..request import require_frame, with_null
+from ..run import plan_for, warn_of_few_clusters
 from .stacking import (
     ROW_OF_DATA,
     WEIGHTED_FOR,
@@ -292,8 +290,7 @@ def _warn_of_few(made: TargetWeights) -> None:
     few = made.table[made.table["share"] < _FEW]
     if len(few):
         worst = few.iloc[int(few["share"].argmin())]
-        warnings.warn(
+        warn_caller(
             f"The target leaves {worst['effective']:.0f} of {worst['rows']} rows effective for "
             f"{worst['feature']!r}; estimates rest on few rows with large weights.",
-            stacklevel=4,
         )

@@ -20,17 +20,10 @@ SHARE = "probability"
 
 @dataclass(frozen=True)
 class Factor:
-    """Joint distribution of some attributes, independent of all others.
-
-    Attributes
-    ----------
-    names : tuple of str, d attributes
-    shares : ndarray, one axis an attribute
-        Probabilities of the combinations of levels; they sum to 1.
-    """
+    """Joint distribution of some attributes, independent of all others."""
 
     names: tuple[str, ...]
-    shares: np.ndarray
+    shares: np.ndarray  # probabilities of the combinations of levels; they sum to 1
 
     def over(self, names: Sequence[str]) -> Factor:
         """The distribution of some of its attributes, summed over the others."""
@@ -40,20 +33,13 @@ class Factor:
 
 @dataclass(frozen=True)
 class TargetWeights:
-    """Weights of n rows for the effects of each of F features.
-
-    Attributes
-    ----------
-    features : tuple of str, F
-    weight : ndarray, shape (n, F)
-        Target over design probability of all attributes but the feature's own; mean 1.
-    table : DataFrame, F rows
-        ``feature, rows, effective, share`` (effective sample size after Kish, and over the
-        number of rows) and ``largest`` (largest weight, the mean being 1).
-    """
+    """Weights of n rows for the effects of each of F features."""
 
     features: tuple[str, ...]
+    # (n, F): target over design probability of all attributes but the feature's own; mean 1
     weight: np.ndarray
+    # ``feature, rows, effective, share`` (effective sample size after Kish, and over the number of rows) and
+    # ``largest`` (largest weight, the mean being 1)
     table: pd.DataFrame
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +12,7 @@ from scipy.special import chdtrc, fdtrc
 from conjury.inference.errors import InputError
 
 from ...frames.variables import listed
+from ...frames.warn import warn_caller
 from ...numerics.sandwich import leverages, root_of
 from ...numerics.satterthwaite import Parts, Wishart, parts, standardising
 from ..engines.native import regress
@@ -23,18 +23,11 @@ from ..standard_errors.wild import regressions_of
 
 @dataclass(frozen=True)
 class Reference:
-    """Distribution that a Wald statistic of q contrasts is compared with.
+    """Distribution that a Wald statistic of q contrasts is compared with."""
 
-    Attributes
-    ----------
-    standardise : ndarray, shape (rank, q)
-        Turns the contrasts into as many as are linearly independent.
-    eta : float
-        Degrees of freedom of their covariance; NaN where these cannot be had, as the regressions
-        are many and the clusters too.
-    """
-
-    standardise: np.ndarray
+    standardise: np.ndarray  # (rank, q): turns the contrasts into as many as are linearly independent
+    # degrees of freedom of their covariance; NaN where these cannot be had, as the regressions are many and
+    # the clusters too
     eta: float
 
 
@@ -87,18 +80,10 @@ _CLUSTERS_FOR_EACH = 5
 
 @dataclass(frozen=True)
 class JointTest:
-    """A Wald test that q estimates are zero.
+    """A Wald test that q estimates are zero."""
 
-    Attributes
-    ----------
-    chi2 : float
-        Quadratic form of the estimates in the (pseudo-)inverse of their covariance.
-    rank : int
-        Of the covariance, the degrees of freedom; below q where estimates depend on each other.
-    """
-
-    chi2: float
-    rank: int
+    chi2: float  # quadratic form of the estimates in the (pseudo-)inverse of their covariance
+    rank: int  # of the covariance, the degrees of freedom; below q where estimates depend on each other
 
 
 def joint_test(estimate: np.ndarray, vcov: np.ndarray) -> JointTest:
@@ -297,16 +282,14 @@ def _warn(table: pd.DataFrame, fit: Estimates) -> None:
     """Say which tests have fewer degrees of freedom than estimates, cannot be made, or reject too often."""
     tests, short, lost = len(table), table["df"] < table["tested"], table["p"].isna()
     if short.any():
-        warnings.warn(
+        warn_caller(
             f"Estimates depend on each other in {int(short.sum())} of {tests} tests, so their covariance "
             "has a lower rank than there are estimates; these have as many degrees of freedom as the rank.",
-            stacklevel=3,
         )
     if lost.any():
-        warnings.warn(
+        warn_caller(
             f"{int(lost.sum())} of {tests} tests cannot be made: clusters are too few for so many estimates "
             "at once; test fewer, or test each and take adjust(..., 'holm').",
-            stacklevel=3,
         )
     clusters = clusters_of(fit)
     if clusters is None:
@@ -314,8 +297,7 @@ def _warn(table: pd.DataFrame, fit: Estimates) -> None:
     crude = (table["test"] != "HTZ") & ~lost & (table["df"] * _CLUSTERS_FOR_EACH > clusters)
     if crude.any():
         remedy = "test fewer at once" if fit.provenance.vcov == "CR2" else "test a fit with vcov='CR2'"
-        warnings.warn(
+        warn_caller(
             f"{int(crude.sum())} of {tests} tests are of more than one estimate for every "
             f"{_CLUSTERS_FOR_EACH} of {clusters} clusters and reject too often; {remedy}.",
-            stacklevel=3,
         )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import block_diag
 
+from ...frames.warn import warn_caller
 from ...numerics.clusters import Clusters, Entries, intersections
 from ...numerics.linear import Regression
 from ...numerics.sandwich import (
@@ -54,10 +54,9 @@ def _crossed(plan: Plan, fits: list[Regression], kind: str) -> np.ndarray:
         return total
     repaired, was_negative = positive_semidefinite(total)
     if was_negative:
-        warnings.warn(
+        warn_caller(
             f"The covariance by {plan.request.id} is not positive semi-definite; negative eigenvalues were "
             "set to zero. Compare it with errors by each column alone, and with the pigeonhole bootstrap.",
-            stacklevel=7,
         )
     return repaired
 

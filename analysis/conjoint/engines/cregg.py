@@ -14,9 +14,8 @@ from conjury.inference.errors import InputError
 from ...frames.variables import as_category, require_column, unit_codes
 from ...r import bridge as r
 from ..estimates import Estimates
-from ..null import with_null
 from ..plan import warn_of_missing_groups
-from ..request import Request
+from ..request import Request, with_null
 from .solution import provenance_of
 
 COLUMN_NAMES = {
@@ -31,12 +30,10 @@ COLUMN_NAMES = {
     "F": "f",
     "Pr(>F)": "p",
 }
-
 _LAYOUT = frozenset({"feature_order", "feature_labels", "level_order"})
 _SAMPLE = frozenset({"id", "weights"})
 _AMCE = _SAMPLE | _LAYOUT | {"alpha", "family"}
 _MM = _SAMPLE | _LAYOUT | {"alpha", "h0"}
-
 OPTIONS: Mapping[str, frozenset[str]] = {
     "amce": _AMCE,
     "mm": _MM,
@@ -50,7 +47,6 @@ OPTIONS: Mapping[str, frozenset[str]] = {
     "cj_tidy": frozenset({"id", "profile_variables", "task_variables"}),
     "amce_by_reference": _AMCE | {"variable"},
 }
-
 _GROUPED = {"cj_amce": "amce", "cj_mm": "mm"}
 _PASSED = (
     "id",

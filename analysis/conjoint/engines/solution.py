@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -12,17 +10,15 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...frames.warn import warn_caller
 from ...results import row_labels, tidy
 from ..estimates import Estimates, Fitted, Provenance, Solution
 from ..plan import CountPlan, Plan
 from ..request import Request
+from . import native
+from .rows import FITS, solve_on_rows
 
-SOLVERS = {
-    "native": ".native",
-    "survey": ".survey",
-    "statsmodels": ".statsmodels",
-    "linearmodels": ".linearmodels",
-}
+SOLVERS = ("native", *FITS)
 ENGINES = (*SOLVERS, "cregg", "bayes")
 _NO_ERROR = 1e-12
 _SEPARATED = (
@@ -33,20 +29,13 @@ _SEPARATED = (
 
 @dataclass(frozen=True)
 class Contrasted:
-    """Linear combinations of coefficients.
+    """Linear combinations of coefficients."""
 
-    Attributes
-    ----------
-    estimate, std_error : ndarray, shape (m,)
-    vcov : ndarray, shape (m, m)
-    df : ndarray or None, shape (m,)
-        Degrees of freedom of Student's t; None for the normal distribution.
-    """
-
+    # estimate, std_error: (m,)
     estimate: np.ndarray
     std_error: np.ndarray
-    vcov: np.ndarray
-    df: np.ndarray | None
+    vcov: np.ndarray  # (m, m)
+    df: np.ndarray | None  # (m,): degrees of freedom of Student's t; None for the normal distribution
 
 
 def solve(plan: Plan, engine: str) -> Solution:
@@ -57,9 +46,7 @@ def solve(plan: Plan, engine: str) -> Solution:
         if clusters.n < 2:
             where = f"Column {name!r} holds" if name else "The data hold"
             raise InputError(f"{where} a single cluster; errors need at least two, so name another id.")
-    module = importlib.import_module(SOLVERS[engine], __package__)
-    solution: Solution = module.solve(plan)
-    return solution
+    return native.solve(plan) if engine == "native" else solve_on_rows(plan, FITS[engine])
 
 
 def infer(fitted: Fitted, contrasts: np.ndarray) -> Contrasted:
@@ -150,7 +137,7 @@ def warn(plan: Plan | CountPlan, rows: np.ndarray, what: str, reason: str) -> No
         keys = plan.keys.drop(columns=["outcome", "statistic"], errors="ignore")
         keys = keys[["feature", "level"]] if "feature" in keys else keys
         named = keys.loc[rows].astype(str).agg("=".join, axis=1)
-        warnings.warn(f"No {what} for {', '.join(dict.fromkeys(named))}: {reason}", stacklevel=4)
+        warn_caller(f"No {what} for {', '.join(dict.fromkeys(named))}: {reason}")
 
 
 def _varies(plan: Plan, vcov: np.ndarray) -> np.ndarray:

@@ -2,6 +2,6 @@
 
 from .closed_form import power
 from .result import Power
-from .simulation import SimulatedPower, power_by_simulation
+from .simulation import power_by_simulation
 
-__all__ = ["Power", "SimulatedPower", "power", "power_by_simulation"]
+__all__ = ["Power", "power", "power_by_simulation"]

@@ -60,8 +60,8 @@ def power(
         from attributes to numbers of levels or level probabilities, the reference first; a table
         of cells or profiles, where features do not combine freely; or the number of levels of one attribute.
         A table has a column for each attribute and may have ``probability``, to which the chance of a row is
-        proportional; combinations without a row never occur. `conjury.inference.design.profiles.attribute_cells`
-        gives that of a study.
+        proportional; combinations without a row never occur.
+        `conjury.inference.design.profiles.attribute_cells` gives that of a study.
     amce, difference, interaction : float or sequence of float, optional
         The effect: an AMCE; a difference between the AMCEs of two groups (of respondents, prompts or
         models); or the change of an AMCE from the reference to another level of ``by``. Without response

@@ -34,20 +34,12 @@ MANY = 1e7
 
 @dataclass(frozen=True)
 class Operating:
-    """How a test behaves; every array has shape (m,).
+    """How a test behaves; every array has shape (m,)."""
 
-    Attributes
-    ----------
-    power : probability that the estimate is significant, whatever its sign
-    right : probability that it is significant with the right sign
-    type_s : share of significant estimates with the wrong sign
-    type_m : mean of the absolute significant estimates, divided by the absolute effect
-    """
-
-    power: np.ndarray
-    right: np.ndarray
-    type_s: np.ndarray
-    type_m: np.ndarray
+    power: np.ndarray  # probability that the estimate is significant, whatever its sign
+    right: np.ndarray  # probability that it is significant with the right sign
+    type_s: np.ndarray  # share of significant estimates with the wrong sign
+    type_m: np.ndarray  # mean of the absolute significant estimates, divided by the absolute effect
 
 
 @dataclass(frozen=True)

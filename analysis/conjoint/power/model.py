@@ -27,27 +27,16 @@ SMALLEST = 1e-9
 
 @dataclass(frozen=True)
 class Levels:
-    """The m contrasts of a design; every array has shape (m,).
+    """The m contrasts of a design; every array has shape (m,)."""
 
-    Attributes
-    ----------
-    share, reference : shares of profiles with the level and with its reference; for an interaction with
-        the level of the second feature too
-    other, other_reference : the same with the reference of the second feature; NaN without one
-    own, rest : mean squares of the weights of outcomes in the estimate, among profiles with the level, and
-        among all others
-    stimuli : stimuli that render each of the two levels; infinite where they do not matter
-    stimulus_sd : standard deviation between stimuli of one level of what is estimated
-    """
-
-    share: np.ndarray
-    reference: np.ndarray
-    other: np.ndarray
+    share: np.ndarray  # of profiles with the level; for an interaction with that of the second feature too
+    reference: np.ndarray  # the same with its reference
+    other: np.ndarray  # both again with the reference of the second feature; NaN without one
     other_reference: np.ndarray
-    own: np.ndarray
-    rest: np.ndarray
-    stimuli: np.ndarray
-    stimulus_sd: np.ndarray
+    own: np.ndarray  # mean square of the weights of outcomes in the estimate, among profiles with the level
+    rest: np.ndarray  # among all others
+    stimuli: np.ndarray  # that render each of the two levels; infinite where they do not matter
+    stimulus_sd: np.ndarray  # standard deviation between stimuli of one level of what is estimated
 
 
 @dataclass(frozen=True)

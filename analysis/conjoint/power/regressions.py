@@ -35,20 +35,11 @@ class Group:
 
 @dataclass(frozen=True)
 class Regressions:
-    """The regressions that estimate AMCEs in a design of C cells.
+    """The regressions that estimate AMCEs in a design of C cells."""
 
-    Attributes
-    ----------
-    cells : Cells
-        The attributes, and the cells that occur.
-    probability : ndarray, shape (C,)
-        Sums to one.
-    restrictions : tuple of pairs of str
-        Features whose effects depend on each other in the regression.
-    """
-
-    cells: Cells
-    probability: np.ndarray
+    cells: Cells  # the attributes, and the cells that occur
+    probability: np.ndarray  # (C,): sums to one
+    # features whose effects depend on each other in the regression
     restrictions: tuple[tuple[str, str], ...] = ()
     _solved: dict[tuple[tuple[str, ...], Group | None], Solved] = field(default_factory=dict, repr=False)
 

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...results import Result
 from .model import Levels, Setting, behaviour, detectable_effect, needed_profiles, power_limit, test_at
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Numbers = float | Sequence[float] | None
 Solved = Literal["power", "pairs", "effect"]
 
 
-@dataclass(frozen=True)
-class Power:
+@dataclass(frozen=True, repr=False)
+class Power(Result):
     """Operating characteristics of a planned conjoint study.
 
     Attributes
@@ -35,32 +33,28 @@ class Power:
         and sample counts, ``n_level, n_reference`` (profiles that show the level and its reference),
         ``std_error, df`` (infinite for a normal test), ``power``, ``power_limit`` (which no number of
         pairs passes), ``type_s, type_m`` and ``alpha`` of each test. Sizes are not rounded.
-    solved : {"power", "pairs", "effect"}
-        Which of the three was found from the other two.
-    setting : Setting
-        All that was assumed.
     notes : tuple of str
-        What a reader must know about the rows, in words; which levels have none, and why.
+        What a reader must know about the rows; which levels have none, and why.
+    setting : Setting
+        All that was assumed, also in ``settings``.
+    table, levels, design_notes
+        The contrasts of the design with their numbers, and the notes about them.
     """
 
-    frame: pd.DataFrame
-    solved: Solved
-    setting: Setting
-    notes: tuple[str, ...]
-    table: pd.DataFrame
-    levels: Levels
-    design_notes: tuple[str, ...] = ()
+    setting: Setting = field(kw_only=True)
+    table: pd.DataFrame = field(kw_only=True)
+    levels: Levels = field(kw_only=True)
+    design_notes: tuple[str, ...] = field(default=(), kw_only=True)
+
+    @property
+    def solved(self) -> Solved:
+        """Which of effect, pairs and power was computed from the other two."""
+        return cast(Solved, self.settings["solved"])
 
     def at(self, *, effect: Numbers = None, pairs: Numbers = None, power: Numbers = None) -> Power:
         """Answer another question about the same design: give two of the three."""
         given = two_of_three(effect, pairs, power)
         return answer(self.table, self.levels, self.setting, given, self.design_notes)
-
-    def plot(self, **options: Any) -> Figure:
-        """Draw power or the minimum detectable effect over sample sizes; options as in `power_plot`."""
-        from ...figures.conjoint.power import power_plot
-
-        return power_plot(self, **options)
 
     def __repr__(self) -> str:
         told = "\n".join(self.notes)
@@ -124,7 +118,16 @@ def answer(
         known["effect"] = detectable_effect(several, setting, 2 * known["pairs"], known["power"])
     frame = _frame(table.iloc[rows].reset_index(drop=True), several, setting, known)
     notes = (*design_notes, *_notes(frame, several, solved, setting))
-    return Power(frame, solved, setting, notes, table, levels, design_notes)
+    return Power(
+        frame,
+        "power",
+        notes,
+        {"solved": solved, **asdict(setting)},
+        setting=setting,
+        table=table,
+        levels=levels,
+        design_notes=design_notes,
+    )
 
 
 def _refuse_large(effect: np.ndarray, setting: Setting) -> None:

@@ -16,9 +16,10 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...frames.repeats import is_repeat
 from ...numerics.intervals import check_alpha
+from ...results import Result
 from ..estimates import Estimates
-from ..repeated import is_repeat
 from ..verbs.amce import amce
 from .check import check_study
 from .truth import KEYS, rows_of, scaled_table, summarise, true_effects
@@ -29,29 +30,6 @@ if TYPE_CHECKING:
 Estimator = Callable[[pd.DataFrame], Estimates]
 NUMBERS = ["estimate", "std_error", "p", "lower", "upper"]
 CHUNKS = 8
-
-
-@dataclass(frozen=True)
-class SimulatedPower:
-    """What repeated studies found.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        A row for each level: ``statistic, feature, level``, ``effect`` (the true value; missing where it
-        is not known), ``n_sims`` (studies with an estimate), ``power`` (share of p values below alpha),
-        ``bias``, ``sd`` (of the estimates), ``std_error`` (mean of the estimated ones), ``coverage`` of
-        the intervals, ``type_s``, ``type_m``; ``power_mc, bias_mc, coverage_mc`` are Monte Carlo errors.
-    draws : DataFrame
-        A row for each study and level: ``sim, statistic, feature, level, estimate, std_error, p, lower,
-        upper``.
-    seed, alpha : the seed of the draws, and the significance level
-    """
-
-    frame: pd.DataFrame
-    draws: pd.DataFrame
-    seed: int
-    alpha: float
 
 
 @dataclass(frozen=True)
@@ -87,7 +65,7 @@ def power_by_simulation(
     truth: Path | pd.DataFrame | None = None,
     options: Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> SimulatedPower:
+) -> Result:
     """Draw a study many times and count how often an estimator finds its effects.
 
     Parameters
@@ -116,14 +94,20 @@ def power_by_simulation(
     truth : Path or DataFrame, optional
         Truth table; by default ``truth.csv`` beside the study file.
     options : mapping, optional
-        Further arguments of `conjury.inference.simulation.conjoint.simulate.simulate`, such as ``swapped_share``, ``samples`` or
-        ``stimulus_seed``; without the last, every study draws its stimuli anew.
+        Further arguments of `conjury.inference.simulation.simulate`, such as ``swapped_share``, ``samples``
+        or ``stimulus_seed``; without the last, every study draws its stimuli anew.
     progress : callable, optional
         Called with the number of finished and of all studies.
 
     Returns
     -------
-    SimulatedPower
+    Result
+        One row per level: ``statistic, feature, level``, ``effect`` (the true value; missing where it
+        is not known), ``n_sims`` (studies with an estimate), ``power`` (share of p values below alpha),
+        ``bias``, ``sd`` (of the estimates), ``std_error`` (mean of the estimated ones), ``coverage`` of
+        the intervals, ``type_s``, ``type_m``; ``power_mc, bias_mc, coverage_mc`` are Monte Carlo standard
+        errors. ``extra["draws"]`` has one row per study and level: ``sim, statistic, feature, level,
+        estimate, std_error, p, lower, upper``.
 
     Raises
     ------
@@ -171,7 +155,9 @@ def power_by_simulation(
         estimator or default_estimator(study, rater.kind, alpha),
     )
     draws = _draw_all(plan, n_sims, seed, workers, progress)
-    return SimulatedPower(summarise(draws, true_effects(study, rater, draws), alpha), draws, seed, alpha)
+    table = summarise(draws, true_effects(study, rater, draws), alpha)
+    settings = {"seed": seed, "alpha": alpha, "n_sims": n_sims}
+    return Result(table, "simulated_power", settings=settings, extra={"draws": draws})
 
 
 def default_estimator(study: Study, kind: str, alpha: float = 0.05) -> Estimator:

@@ -1,6 +1,5 @@
 """Reliability from repeated tasks, and estimates corrected for it."""
 
 from .estimate import Reliability, reliability
-from .projoint import projoint
 
-__all__ = ["Reliability", "projoint", "reliability"]
+__all__ = ["Reliability", "reliability"]

@@ -15,48 +15,28 @@ ENOUGH = 30  # repeats of a kind from which on it carries half of an estimate th
 
 @dataclass(frozen=True)
 class Share:
-    """A share of trials that lie in units, with errors that allow for trials of one unit being alike.
+    """A share of trials that lie in units, with errors that allow for trials of one unit being alike."""
 
-    Attributes
-    ----------
-    estimate, std_error : float
-        NaN without trials; the error is NaN with a single unit.
-    lower, upper : float
-        Wilson's interval at the effective number of trials.
-    """
-
+    # estimate, std_error: NaN without trials; the error is NaN with a single unit
     estimate: float
     std_error: float
+    # lower, upper: Wilson's interval at the effective number of trials
     lower: float
     upper: float
 
 
 @dataclass(frozen=True)
 class Swapping:
-    """Swapping error of repeats, and what each repeat contributes to it.
+    """Swapping error of repeats, and what each repeat contributes to it."""
 
-    Attributes
-    ----------
-    agreement : Share
-        Share of repeats that name the same profile, both kinds of repeats combined.
-    stable : Share
-        The same with a net bias set apart; ``agreement`` itself where none is.
-    net_bias : float
-        Preference for position A that is set apart: always A minus always B; 0 where none is.
-    tau, std_error : float
-        Swapping error; NaN where ``stable`` is below one half, its error also at one half.
-    influence : ndarray, shape (P,)
-        Influence of each repeat on tau; 0 where an answer is missing.
-    n_compared, n_units : int
-        Repeats that are answered twice, and the units that they lie in.
-    """
-
-    agreement: Share
-    stable: Share
-    net_bias: float
+    agreement: Share  # share of repeats that name the same profile, both kinds of repeats combined
+    stable: Share  # the same with a net bias set apart; ``agreement`` itself where none is
+    net_bias: float  # preference for position A that is set apart: always A minus always B; 0 where none is
+    # tau, std_error: swapping error; NaN where ``stable`` is below one half, its error also at one half
     tau: float
     std_error: float
-    influence: np.ndarray
+    influence: np.ndarray  # (P,): influence of each repeat on tau; 0 where an answer is missing
+    # n_compared, n_units: repeats that are answered twice, and the units that they lie in
     n_compared: int
     n_units: int
 

@@ -12,55 +12,31 @@ from ..plan import Plan
 
 @dataclass(frozen=True)
 class Pieces:
-    """Reported rows as sums of J pieces, each attenuated by one of T swapping errors.
+    """Reported rows as sums of J pieces, each attenuated by one of T swapping errors."""
 
-    Attributes
-    ----------
-    contrasts : ndarray, shape (J, m, K)
-        What each piece is of K coefficients.
-    share : ndarray, shape (J, m)
-        1 where a piece is a share chosen (a swapping error pulls it to 1/2), -1 where it is one to
-        be taken away, 0 where it is a difference (pulled to 0).
-    error : ndarray of int, shape (J, m)
-        Number of the swapping error.
-    """
-
-    contrasts: np.ndarray
+    contrasts: np.ndarray  # (J, m, K): what each piece is of K coefficients
+    # (J, m): 1 where a piece is a share chosen (a swapping error pulls it to 1/2), -1 where it is one to be
+    # taken away, 0 where it is a difference (pulled to 0)
     share: np.ndarray
-    error: np.ndarray
+    error: np.ndarray  # (J, m): number of the swapping error
 
 
 @dataclass(frozen=True)
 class Taus:
-    """T swapping errors.
+    """T swapping errors."""
 
-    Attributes
-    ----------
-    value : ndarray, shape (T,)
-    vcov : ndarray, shape (T, T)
-    with_coef : ndarray, shape (K, T)
-        Covariance with the K coefficients.
-    """
-
-    value: np.ndarray
-    vcov: np.ndarray
-    with_coef: np.ndarray
+    value: np.ndarray  # (T,)
+    vcov: np.ndarray  # (T, T)
+    with_coef: np.ndarray  # (K, T): covariance with the K coefficients
 
 
 @dataclass(frozen=True)
 class Slopes:
-    """Corrected rows and their derivatives.
+    """Corrected rows and their derivatives."""
 
-    Attributes
-    ----------
-    estimate : ndarray, shape (m,)
-    by_coef : ndarray, shape (m, K)
-    by_tau : ndarray, shape (m, T)
-    """
-
-    estimate: np.ndarray
-    by_coef: np.ndarray
-    by_tau: np.ndarray
+    estimate: np.ndarray  # (m,)
+    by_coef: np.ndarray  # (m, K)
+    by_tau: np.ndarray  # (m, T)
 
 
 def undo(pieces: Pieces, coef: np.ndarray, tau: np.ndarray) -> Slopes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -22,9 +21,6 @@ from .attenuation import Pieces, Taus, joint_vcov, undo
 from .estimate import Reliability
 from .repeats import first_answers
 from .swapping_errors import BY_GROUP, groups_for, repeats_for, swapping_errors, table_of, taus_of
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Correct = float | str | Reliability
 
@@ -49,18 +45,17 @@ class Corrected(Estimates):
     uncorrected: Estimates = field(kw_only=True)
     tau: pd.DataFrame = field(kw_only=True)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "kind", "corrected")
+        object.__setattr__(self, "extra", {"observed": self.uncorrected.frame, "tau": self.tau})
+
     @property
     def beside(self) -> pd.DataFrame:
-        """Observed and corrected rows under each other, told apart by a first column ``source``."""
+        """Observed rows above corrected ones, with a first column ``source``."""
         tables = {"observed": self.uncorrected.frame, "corrected": self.frame}
         both = stack([frame.assign(source=name) for name, frame in tables.items()])
         return both[["source", *both.columns.drop("source")]]
-
-    def plot(self, **options: Any) -> Figure:
-        """Draw corrected beside observed estimates; options as in ``figures.reliability.corrected_plot``."""
-        from ...figures.conjoint.reliability import corrected_plot
-
-        return corrected_plot(self, **options)
 
 
 def estimate_corrected(request: Request, data: Data, correct: Correct) -> Corrected:

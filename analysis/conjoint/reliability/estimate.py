@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,20 +13,17 @@ from conjury.inference.errors import InputError
 
 from ...frames.variables import require_column
 from ...numerics.intervals import check_alpha
-from ..estimates import Provenance
+from ...results import Result
 from .agreement import resampled_sums
 from .repeats import Repeats, find_repeats
 from .rows import agreement_rows, position_row, unit_sums
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MISSING = "(missing)"
 _KEYS = ("judge", "prompt", "sides")
 
 
-@dataclass(frozen=True)
-class Reliability:
+@dataclass(frozen=True, repr=False)
+class Reliability(Result):
     """Agreement of repeated answers, and how much of the disagreement follows the sides.
 
     Attributes
@@ -49,19 +46,19 @@ class Reliability:
         ``n_unmatched`` (repeats that show no earlier pair).
     pairs : DataFrame
         One row a repeat, as in `repeats.Repeats`.
-    provenance : Provenance
+    kind, notes, settings, extra
+        As in `conjury.analysis.results.Result`; ``extra`` contains ``position`` and ``pairs``.
     """
 
-    frame: pd.DataFrame
-    position: pd.DataFrame
-    pairs: pd.DataFrame
-    provenance: Provenance
+    @property
+    def position(self) -> pd.DataFrame:
+        """What the answers to repeated pairs follow."""
+        return self.extra["position"]
 
-    def plot(self, **options: Any) -> Figure:
-        """Draw agreement and its decomposition; options as in ``figures.reliability.reliability_plot``."""
-        from ...figures.conjoint.reliability import reliability_plot
-
-        return reliability_plot(self.frame, self.position, **options)
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """One row per repeat."""
+        return self.extra["pairs"]
 
     def __repr__(self) -> str:
         return f"Reliability\n{self.frame.to_string()}\n\nPosition\n{self.position.to_string()}"
@@ -164,18 +161,18 @@ def reliability(
         lone = _same_group(unmatched, named)
         asked = _same_group(first, named)
         sided.append(named | position_row(own, sums, drawn, asked, alpha) | {"n_unmatched": len(lone)})
-    made = Provenance(
-        verb="reliability",
-        formula=outcome,
-        by=tuple(grouping),
-        alpha=alpha,
-        n_rows=len(choices),
-        n_used=int(found.pairs["same"].notna().sum()),
-        n_clusters=int(found.pairs["unit"].nunique()),
-        interval="percentile",
-        extra={"draws": draws, "seed": seed},
-    )
-    return Reliability(pd.DataFrame(agreed), pd.DataFrame(sided), found.pairs, made)
+    settings = {
+        "outcome": outcome,
+        "by": grouping,
+        "alpha": alpha,
+        "n_rows": len(choices),
+        "n_used": int(found.pairs["same"].notna().sum()),
+        "n_clusters": int(found.pairs["unit"].nunique()),
+        "draws": draws,
+        "seed": seed,
+    }
+    tables = {"position": pd.DataFrame(sided), "pairs": found.pairs}
+    return Reliability(pd.DataFrame(agreed), "reliability", settings=settings, extra=tables)
 
 
 def _first_presentations(found: Repeats) -> pd.DataFrame:

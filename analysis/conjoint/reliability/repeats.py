@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,8 +19,8 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import KEYS, POSITIONS, SWAPPED_SUFFIX, TABLES
 
+from ...frames.repeats import is_repeat
 from ...frames.variables import listed, require_column
-from ..repeated import is_repeat
 
 SWAPPED, SAME = "swapped", "same"
 _JUDGE = ["judge_id", "prompt_id"]
@@ -30,26 +31,18 @@ _OURS = {"panel", "origin"}
 
 @dataclass(frozen=True)
 class Repeats:
-    """Presentations of a table of choices, and which of them repeat an earlier one.
+    """Presentations of a table of choices, and which of them repeat an earlier one."""
 
-    Attributes
-    ----------
-    presentations : DataFrame
-        One row a presentation: ``judge, prompt, judge_id, prompt_id, pair_id, repeat, sample,
-        repeat_of, row_a, row_b`` (rows of the table of choices, from 0), ``key_a, key_b`` (profiles as
-        numbers), ``answer`` (1 for A, 0 for B, missing without a choice) and ``unit`` (the
-        respondent, or for a model the two profiles: what is drawn and clustered by).
-    pairs : DataFrame
-        One row a repeat with the presentation that it repeats: ``judge, prompt, judge_id,
-        prompt_id, pair_id, unit, row_a, row_b`` of the earlier one, ``sides`` ("swapped" or
-        "same"), ``first`` and ``again`` (1 for A, 0 for B), ``same`` (1 if both answers name one
-        profile, missing if an answer is missing).
-    unmatched : DataFrame
-        Rows of ``presentations`` that are marked as repeats and cannot be linked to an earlier pair.
-    """
-
+    # one row a presentation: ``judge, prompt, judge_id, prompt_id, pair_id, repeat, sample, repeat_of, row_a,
+    # row_b`` (rows of the table of choices, from 0), ``key_a, key_b`` (profiles as numbers), ``answer`` (1
+    # for A, 0 for B, missing without a choice) and ``unit`` (the respondent, or for a model the two profiles:
+    # what is drawn and clustered by)
     presentations: pd.DataFrame
+    # one row a repeat with the presentation that it repeats: ``judge, prompt, judge_id, prompt_id, pair_id,
+    # unit, row_a, row_b`` of the earlier one, ``sides`` ("swapped" or "same"), ``first`` and ``again`` (1 for
+    # A, 0 for B), ``same`` (1 if both answers name one profile, missing if an answer is missing)
     pairs: pd.DataFrame
+    # rows of ``presentations`` that are marked as repeats and cannot be linked to an earlier pair
     unmatched: pd.DataFrame
 
 
@@ -265,3 +258,57 @@ def _paired(numbers: pd.DataFrame, shown: pd.DataFrame) -> pd.DataFrame:
         row_a_again=again["row_a"],
         row_b_again=again["row_b"],
     ).drop(columns=["repeat", *_LINKS, "key_a", "key_b", "low", "high"])
+
+
+def include_repeats(
+    choices: pd.DataFrame, *, outcome: str = "chosen", features: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Prepare choices so that answers to repeated pairs count in effects.
+
+    A repeat gets the ``pair_id`` of the pair that it repeats, so that both lie in one cluster, and is no
+    longer marked in ``repeat``; ``sample`` numbers it as a further answer. Repeats that cannot be linked to
+    an earlier pair stay marked, and so excluded.
+
+    Parameters
+    ----------
+    choices : DataFrame
+        One row per profile, as in `reliability`.
+    outcome : str
+        Column with 1 for the chosen profile.
+    features : sequence of str, optional
+        As in `reliability`.
+
+    Returns
+    -------
+    DataFrame
+        The same rows in the same order.
+
+    Raises
+    ------
+    InputError
+        Without repeats, and for missing columns.
+
+    Examples
+    --------
+    >>> from conjury.analysis.conjoint import amce
+    >>> first = pd.DataFrame({"judge_id": "m", "pair_id": ["1", "1", "2", "2", "3", "3"],
+    ...     "position": list("ABABAB"), "profile_id": range(6), "chosen": [1, 0, 1, 0, 0, 1],
+    ...     "tone": ["rude", "kind"] * 3, "repeat": False})
+    >>> again = first.iloc[[1, 0]].assign(pair_id="1_swapped", position=["A", "B"], repeat=True)
+    >>> both = include_repeats(pd.concat([first, again], ignore_index=True))
+    >>> amce(both, "chosen ~ tone", id="pair_id").provenance.n_clusters
+    3
+    """
+    marked = is_repeat(choices)
+    pairs = find_repeats(choices, outcome=outcome, features=features).pairs
+    pairs = pairs[marked[pairs["row_a_again"]] & ~marked[pairs["row_a"]]]
+    rows = pairs[["row_a_again", "row_b_again"]].to_numpy().T.ravel()
+    pair_id, repeat = choices["pair_id"].copy(), marked.copy()
+    pair_id.iloc[rows] = np.tile(pairs["pair_id"].to_numpy(), 2)
+    repeat[rows] = False
+    given = choices["sample"] if "sample" in choices else pd.Series(pd.NA, index=choices.index)
+    sample: Any = given.astype("Int64").array.copy()
+    highest = int(sample.fillna(0).max())
+    later = pairs.groupby(["judge_id", "prompt_id", "pair_id"], sort=False).cumcount().to_numpy()
+    sample[rows] = np.tile(highest + 1 + later, 2)
+    return choices.assign(pair_id=pair_id, repeat=repeat, sample=sample)

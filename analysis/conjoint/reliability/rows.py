@@ -96,19 +96,11 @@ def _agreement_row(sides: str, pairs: pd.DataFrame, drawn: np.ndarray, alpha: fl
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the agreement of a judge's repeats allows to conclude.
-
-    Attributes
-    ----------
-    words : str
-    correctable : bool
-        Whether effects can be corrected for the swapping error.
-    clear : bool
-        Whether agreement is above chance beyond doubt; a correction is unstable where it is not.
-    """
+    """What the agreement of a judge's repeats allows to conclude."""
 
     words: str
-    correctable: bool = False
+    correctable: bool = False  # whether effects can be corrected for the swapping error
+    # whether agreement is above chance beyond doubt; a correction is unstable where it is not
     clear: bool = False
 
 

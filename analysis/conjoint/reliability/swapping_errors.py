@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...frames.warn import warn_caller
 from ..plan import Plan
 from ..request import Request
 from .agreement import ENOUGH, Swapping
@@ -57,10 +57,9 @@ def repeats_for(
         )
     judges = pairs[["judge", "prompt"]].drop_duplicates()
     if len(judges) > 1 and correct != BY_GROUP:
-        warnings.warn(
+        warn_caller(
             f"One tau is pooled over {len(judges)} judges and prompts; correct each alone, or compare "
             "them with correct='by_group'.",
-            stacklevel=5,
         )
     return pairs.reset_index(drop=True)
 
@@ -139,10 +138,9 @@ def _with_fallback(
             poor.append(f"{level} ({n})")
     if poor:
         shown = ", ".join(list(dict.fromkeys(poor))[:8]) + (" and others" if len(set(poor)) > 8 else "")
-        warnings.warn(
+        warn_caller(
             f"The pooled tau stands in where fewer than {MINIMUM} repeats are answered twice, or do not "
             f"agree clearly above chance: {shown}.",
-            stacklevel=7,
         )
     return names, kept, place
 
@@ -188,9 +186,8 @@ def _check(name: str, clustered: Swapping, found: Swapping, n_repeats: int) -> N
             "answers follow."
         )
     if not judged.clear:
-        warnings.warn(
+        warn_caller(
             f"{told}, not clearly above chance; corrected estimates are unstable and their errors too small.",
-            stacklevel=6,
         )
 
 
@@ -202,12 +199,11 @@ def _warn_of_net_bias(names: list[str], found: list[Swapping]) -> None:
         if one.net_bias
     ]
     if told:
-        warnings.warn(
+        warn_caller(
             f"Repeated answers {', '.join(told)}. The correction assumes that this net bias is the same in "
             "every pair; where it differs between pairs, corrected effects are too large. At least "
             f"{ENOUGH} repeats with swapped positions and {ENOUGH} with the positions as before would "
             "separate bias from noise.",
-            stacklevel=6,
         )
 
 

@@ -6,54 +6,25 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from conjury.inference.errors import InputError, MissingDependency
 
 from ...frames.formula import Formula
+from ...frames.repeats import without_repeats
 from ...numerics.intervals import check_alpha
+from ...results import Result
 from ..estimates import Estimates
-from ..repeated import without_repeats
 from ..resample import bootstrap
-from ..support import FewClusters
+from ..run import FewClusters
 from ..verbs.amce import amce
 from .mixed import mixed
 from .wild import wild
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 WORDS = {"pair_id": "pair", "judge_id": "respondent"}
 NUMBERS = ["estimate", "std_error", "df", "lower", "upper"]
-
-
-@dataclass(frozen=True)
-class ErrorChoices:
-    """Effects with their errors and intervals under several choices of what is random.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        One row an effect and choice: ``feature, level, choice`` (in words, in the order of the
-        choices), ``clusters`` (columns, joined by ", "; empty for independent rows), ``method``
-        (HC0, survey, CR1, CR2, wild, pigeonhole, mixed), ``n_clusters`` (of the smallest factor),
-        ``estimate, std_error, df`` (missing for normal and bootstrap intervals), ``lower, upper``
-        and ``ratio`` of the error to that of independent rows. The wild bootstrap has an
-        interval but no error of its own.
-    notes : tuple of str
-        Choices that were left out, and what was noticed in computing the others.
-    """
-
-    frame: pd.DataFrame
-    notes: tuple[str, ...]
-
-    def plot(self, **options: Any) -> Figure:
-        """Draw effects and ratios; options as in ``figures.errors.errors_plot``."""
-        from ...figures.conjoint.error_choices import errors_plot
-
-        return errors_plot(self.frame, **options)
 
 
 @dataclass(frozen=True)
@@ -77,7 +48,7 @@ def errors_under_choices(
     seed: int | None = None,
     alpha: float = 0.05,
     progress: Callable[[str], None] | None = None,
-) -> ErrorChoices:
+) -> Result:
     """Estimate AMCEs once and their errors under every choice of clusters that the data allow.
 
     Errors by respondent or pair hold for other people, or other pairs, of the same stimuli. Where a
@@ -106,7 +77,13 @@ def errors_under_choices(
 
     Returns
     -------
-    ErrorChoices
+    Result
+        One row per effect and choice: ``feature, level, choice`` (in words, in the order of the
+        choices), ``clusters`` (columns, joined by ", "; empty for independent rows), ``method``
+        (HC0, survey, CR1, CR2, wild, pigeonhole, mixed), ``n_clusters`` (of the smallest factor),
+        ``estimate, std_error, df`` (missing for normal and bootstrap intervals), ``lower, upper``
+        and ``ratio`` of the standard error to that of independent rows. The wild bootstrap has an
+        interval but no standard error of its own. ``notes`` list excluded choices and warnings.
 
     Raises
     ------
@@ -151,7 +128,13 @@ def errors_under_choices(
             for warning in caught
             if issubclass(warning.category, UserWarning) and not issubclass(warning.category, FewClusters)
         ]
-    return ErrorChoices(_stacked(frames), tuple(dict.fromkeys(notes)))
+    settings = {"formula": str(formula), "pair": pair, "stimuli": known, "slopes": slopes}
+    return Result(
+        _stacked(frames),
+        "errors_under_choices",
+        tuple(dict.fromkeys(notes)),
+        settings | {"draws": draws, "seed": seed, "alpha": alpha},
+    )
 
 
 def _choices(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -15,6 +14,7 @@ from scipy.sparse import csr_array
 from conjury.inference.errors import InputError
 
 from ...frames.formula import Formula
+from ...frames.warn import warn_caller
 from ...numerics.clusters import Clusters, crossed
 from ...numerics.linear import independent_columns
 from ...numerics.mixed import MixedFit, Products, fit
@@ -141,23 +141,12 @@ def mixed(
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows that have the outcome and every feature.
+    """Rows that have the outcome and every feature."""
 
-    Attributes
-    ----------
-    design : ndarray, shape (n, k)
-        Independent columns.
-    kept : ndarray of bool, shape (K,)
-        Which columns of the plan these are.
-    outcome : ndarray, shape (n,)
-    factors : tuple of Clusters
-        Level of each row in each random factor.
-    """
-
-    design: np.ndarray
-    kept: np.ndarray
-    outcome: np.ndarray
-    factors: tuple[Clusters, ...]
+    design: np.ndarray  # (n, k): independent columns
+    kept: np.ndarray  # (K,): which columns of the plan these are
+    outcome: np.ndarray  # (n,)
+    factors: tuple[Clusters, ...]  # level of each row in each random factor
 
 
 def _rows(plan: Plan, names: Sequence[str]) -> Rows:
@@ -267,10 +256,9 @@ def _solution(found: MixedFit | _ByLme4, kept: np.ndarray) -> Solution:
 def _tell_of_zeros(names: Sequence[str], variance: np.ndarray) -> None:
     for name, value in zip(names, variance, strict=True):
         if value == 0:
-            warnings.warn(
+            warn_caller(
                 f"The variance of {name!r} is estimated as zero: the data show no differences between its "
                 "levels beyond noise, and estimates are those of the model without it.",
-                stacklevel=3,
             )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral
@@ -14,6 +13,7 @@ from scipy.linalg import block_diag
 
 from conjury.inference.errors import InputError
 
+from ...frames.warn import warn_caller
 from ...numerics.intervals import Support, cut
 from ...numerics.linear import Regression
 from ...numerics.wild import Moments, draw_weights, limits, moments, signs
@@ -47,21 +47,11 @@ class Wild(Estimates):
 
 @dataclass(frozen=True)
 class Ratios:
-    """t statistics of m contrasts, in which the same weights are drawn for all.
+    """t statistics of m contrasts, in which the same weights are drawn for all."""
 
-    Attributes
-    ----------
-    statistic : ndarray, shape (m,)
-        In the data.
-    ratios : ndarray, shape (B, m)
-        Of the draws, in which the null hypothesis of each contrast holds.
-    observed : int
-        1 if the data count as one more draw, 0 if they are among the draws.
-    """
-
-    statistic: np.ndarray
-    ratios: np.ndarray
-    observed: int
+    statistic: np.ndarray  # (m,): in the data
+    ratios: np.ndarray  # (B, m): of the draws, in which the null hypothesis of each contrast holds
+    observed: int  # 1 if the data count as one more draw, 0 if they are among the draws
 
 
 def draw_ratios(
@@ -240,11 +230,10 @@ def _frame(
         )
     numbers[:, tested] = np.array(rows).reshape(-1, 5).T
     if np.isinf(numbers).any():
-        warnings.warn(
+        warn_caller(
             f"Some intervals have no end: draws of {n_clusters} clusters reject no value at alpha "
             f"{made.alpha:g}; "
             "take more draws, weights='webb', or a larger alpha.",
-            stacklevel=3,
         )
     numbers[3:] = cut(numbers[3], numbers[4], estimate, support)
     keys = fit.frame.drop(columns=["std_error", "df", "z", "p", "lower", "upper"], errors="ignore")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...frames.formula import Formula
 from ..estimates import Estimates
+from ..reliability.correction import Correct, estimate_corrected
 from ..request import Family, LevelOrder, Vcov, make_request
 from ..run import Data, estimate
-
-if TYPE_CHECKING:
-    from ..reliability.correction import Correct
 
 
 def amce(
@@ -133,7 +131,7 @@ def amce(
         feature_labels=feature_labels,
         level_order=level_order,
     )
-    return estimate(request, data, correct)
+    return estimate(request, data) if correct is None else estimate_corrected(request, data, correct)
 
 
 def amce_by_reference(

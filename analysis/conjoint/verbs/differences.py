@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...frames.formula import Formula
 from ..estimates import Estimates
+from ..reliability.correction import Correct, estimate_corrected
 from ..request import make_request
 from ..run import Data, estimate
-
-if TYPE_CHECKING:
-    from ..reliability.correction import Correct
 
 
 def amce_diffs(
@@ -54,7 +52,8 @@ def amce_diffs(
     >>> amce_diffs(data, "y ~ a", by="g").frame["by"].tolist()
     ['m - f']
     """
-    return estimate(make_request("amce_diffs", formula, by=by, id=id, **options), data, correct)
+    request = make_request("amce_diffs", formula, by=by, id=id, **options)
+    return estimate(request, data) if correct is None else estimate_corrected(request, data, correct)
 
 
 def mm_diffs(
@@ -86,4 +85,5 @@ def mm_diffs(
     >>> mm_diffs(data, "y ~ a", by="g").frame["estimate"].tolist()
     [0.5, 0.0]
     """
-    return estimate(make_request("mm_diffs", formula, by=by, id=id, **options), data, correct)
+    request = make_request("mm_diffs", formula, by=by, id=id, **options)
+    return estimate(request, data) if correct is None else estimate_corrected(request, data, correct)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from ...frames.formula import Formula
 from ..estimates import Estimates
+from ..reliability.correction import Correct, estimate_corrected
 from ..request import Family, LevelOrder, Vcov, make_request
 from ..run import Data, estimate
-
-if TYPE_CHECKING:
-    from ..reliability.correction import Correct
 
 
 def mm(
@@ -86,4 +83,4 @@ def mm(
         feature_labels=feature_labels,
         level_order=level_order,
     )
-    return estimate(request, data, correct)
+    return estimate(request, data) if correct is None else estimate_corrected(request, data, correct)

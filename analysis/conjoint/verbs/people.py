@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,16 +14,17 @@ from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import select_rows
 
 from ...frames.formula import Formula, parse
+from ...frames.repeats import without_repeats
 from ...frames.variables import listed, require_column, unit_codes
+from ...frames.warn import warn_caller
 from ...numerics.clusters import Clusters, crossed
 from ..comparisons.multiplicity import adjust
 from ..engines.solution import SOLVERS, assemble, solve
 from ..estimands import amce_diffs_plan, mm_diffs_plan
 from ..estimates import Estimates
 from ..plan import Plan
-from ..repeated import without_repeats
 from ..request import Request, Vcov, is_independent, make_request, require_frame
-from ..support import warn_of_few_clusters
+from ..run import warn_of_few_clusters
 
 PEOPLE, JUDGE, KIND, PAIR, SHARED = "people", "judge_id", "judge_kind", "pair_id", "shared pair"
 _PLANS: dict[str, Callable[[Request, pd.DataFrame], Plan]] = {
@@ -118,9 +118,7 @@ def people_diffs(
         engine = "native"
         if vcov == "CR2":
             vcov = "CR1"
-            warnings.warn(
-                "People and the model share pairs, for which CR2 is not defined; CR1 is used.", stacklevel=2
-            )
+            warn_caller("People and the model share pairs, for which CR2 is not defined; CR1 is used.")
     if engine not in SOLVERS:
         engine = "native"
     grouped = data.drop(columns=JUDGE).assign(

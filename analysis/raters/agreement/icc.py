@@ -54,7 +54,9 @@ def restricted(panel: Panel, drawn: Floats, crossed: bool) -> Floats:
     made = np.full((len(drawn), 3), np.nan)
     if panel.n_items < 2 or panel.value.std() == 0:
         return made
-    cells, scale = cells_of(panel, crossed), float(panel.value.var())
+    shape = panel.n_items, panel.n_raters
+    cells = cells_of(panel.item, panel.rater, panel.value, shape, crossed)
+    scale = float(panel.value.var())
     within = _varies_within(panel)
     whole = sums_of(cells, np.ones(panel.n_items))
     if not within.any():

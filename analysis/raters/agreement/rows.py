@@ -11,8 +11,8 @@ import pandas as pd
 
 from conjury.inference.tables.columns import listed
 
+from ...numerics.bootstrap import Samples, clustered_errors, percentile_limits
 from ...numerics.intervals import CORRELATION, SAME, SHARE, inference
-from ...numerics.item_draws import Samples, clustered_errors, percentile_limits
 from ...numerics.types import Codes, Floats
 from ..ratings import Ratings
 from .comparisons import Comparison

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...numerics.cluster_draws import Draws
+from ...numerics.bootstrap import Draws
 from ...numerics.types import Floats
 from ..ratings import HUMAN, Ratings
 from .scores import Flags, Scores, stratum_names

@@ -11,10 +11,10 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, listed
 
-from ...numerics.cluster_draws import (
+from ...numerics.bootstrap import (
     FIXED_PEOPLE,
     Draws,
-    draw_clusters,
+    cluster_weights,
     few_clusters,
     intervals,
     without_spread,
@@ -117,7 +117,7 @@ def biases(
             f"items: no judged item has '{author}' in column '{generator}' ({listed(np.unique(written))}); "
             "name what it holds for items that people wrote."
         )
-    drawn = Draws(draw_clusters(made.n_clusters, draws, seed), made.cluster)
+    drawn = Draws(cluster_weights(made.n_clusters, draws, seed), made.cluster)
     found: list[Row] = []
     detail: list[Row] = []
     for dimension in made.dimensions:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...numerics.cluster_draws import FIXED_PEOPLE, draw_clusters, few_clusters, intervals, without_spread
+from ...numerics.bootstrap import FIXED_PEOPLE, cluster_weights, few_clusters, intervals, without_spread
 from ...numerics.intervals import check_alpha, check_draws
 from ...numerics.multiplicity import Step, adjusted
 from ...numerics.types import Floats
@@ -78,7 +78,7 @@ def correlations(
     by = names_of(by)
     kinds = [one_of(kind, COEFFICIENTS, "coefficient") for kind in names_of(coefficients)]
     made = item_scores(judgments, items, columns=by, dimensions=dimensions, cluster=cluster, scale=scale)
-    weights = draw_clusters(made.n_clusters, draws, seed)
+    weights = cluster_weights(made.n_clusters, draws, seed)
     strata = [((), np.ones(len(made.items), dtype=bool)), *(made.cells(by) if by else ())]
     rows, drawn, few = [], [], 0
     for dimension in made.dimensions:

@@ -10,16 +10,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...numerics.cluster_draws import (
-    EDGE,
-    FIXED_PEOPLE,
-    Interval,
-    draw_clusters,
-    few_clusters,
-    intervals,
-    without_spread,
-)
-from ...numerics.intervals import check_alpha, check_draws
+from ...numerics.bootstrap import EDGE, FIXED_PEOPLE, cluster_weights, few_clusters, intervals, without_spread
+from ...numerics.intervals import Interval, check_alpha, check_draws
 from ...numerics.multiplicity import adjusted
 from ...numerics.types import Floats
 from ...results import Result
@@ -96,7 +88,7 @@ def dimension_correlations(
     if len(made.dimensions) < 2:
         raise InputError("judgments: there is one dimension; give at least two.")
     chosen = made.dimensions[-1] if main is None else one_of(main, made.dimensions, "dimension")
-    weights = draw_clusters(made.n_clusters, draws, seed)
+    weights = cluster_weights(made.n_clusters, draws, seed)
     pairs = list(combinations(made.dimensions, 2))
     strata = [((), np.ones(len(made.items), dtype=bool)), *(made.cells(by) if by else ())]
     tables, mains = [], []

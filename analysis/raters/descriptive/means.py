@@ -10,15 +10,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from ...numerics.cluster_draws import (
-    FIXED_PEOPLE,
-    Interval,
-    draw_clusters,
-    few_clusters,
-    intervals,
-    without_spread,
-)
-from ...numerics.intervals import UNBOUNDED, check_alpha, check_draws
+from ...numerics.bootstrap import FIXED_PEOPLE, cluster_weights, few_clusters, intervals, without_spread
+from ...numerics.intervals import UNBOUNDED, Interval, check_alpha, check_draws
 from ...numerics.types import Codes, Floats
 from ...results import Result
 from ..items import names_of
@@ -130,7 +123,7 @@ def means(
     made = item_scores(
         judgments, items, columns=by, dimensions=dimensions, cluster=cluster, scale=scale, people=False
     )
-    weights = draw_clusters(made.n_clusters, draws, seed)
+    weights = cluster_weights(made.n_clusters, draws, seed)
     strata = list(made.cells(by))
     if overall and by:
         strata.insert(0, ((), np.ones(len(made.items), dtype=bool)))

@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...numerics.cluster_draws import FIXED_PEOPLE, draw_clusters, few_clusters, intervals, without_spread
+from ...numerics.bootstrap import FIXED_PEOPLE, cluster_weights, few_clusters, intervals, without_spread
 from ...numerics.intervals import check_alpha, check_draws
 from ...numerics.types import Codes, Floats
 from ...results import Result
@@ -60,7 +60,7 @@ def rating_lines(
     check_draws(draws, seed)
     by = names_of(by)
     made = item_scores(judgments, items, columns=by, dimensions=dimensions, cluster=cluster, scale=scale)
-    weights = draw_clusters(made.n_clusters, draws, seed)
+    weights = cluster_weights(made.n_clusters, draws, seed)
     rows, slopes, bands, points = [], [], [], []
     for dimension in made.dimensions:
         people = made.of(dimension, HUMAN)

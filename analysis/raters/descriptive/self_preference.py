@@ -25,7 +25,7 @@ import numpy as np
 
 from conjury.inference.tables.columns import as_text
 
-from ...numerics.cluster_draws import Draws
+from ...numerics.bootstrap import Draws
 from ...numerics.types import Floats
 from ..ratings import HUMAN, Ratings
 from .bias_parts import Row, totals

@@ -12,7 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, listed
 
-from ...numerics.cluster_draws import FIXED_PEOPLE, draw_clusters, few_clusters, intervals
+from ...numerics.bootstrap import FIXED_PEOPLE, cluster_weights, few_clusters, intervals
 from ...numerics.intervals import check_alpha, check_draws
 from ...numerics.multiplicity import adjusted
 from ...numerics.types import Codes, Floats
@@ -136,7 +136,7 @@ def tier_accuracy(
         people=False,
     )
     place = tier_items(made, column, levels)
-    weights = draw_clusters(made.n_clusters, draws, seed)
+    weights = cluster_weights(made.n_clusters, draws, seed)
     rows, notes = [], [NOTE, SINGLE, FIXED_PEOPLE, *made.notes]
     for d, name in enumerate(made.dimensions):
         for g, group in enumerate(made.groups):

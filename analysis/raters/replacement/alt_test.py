@@ -12,7 +12,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...numerics.cluster_draws import without_spread
+from ...numerics.bootstrap import without_spread
 from ...numerics.intervals import check_alpha, check_draws
 from ..coverage import dimension_names
 from ..items import names_of, with_items

@@ -269,16 +269,6 @@ def test_an_empty_string_is_a_level_like_any_other() -> None:
     assert rows(amce(frame, FORMULA)).loc["a=", "estimate"] == 0
 
 
-def test_many_groups_and_levels_are_no_problem() -> None:
-    rng = np.random.default_rng(3)
-    frame = pd.DataFrame({"y": rng.random(2000), "a": rng.integers(0, 300, 2000).astype(str)})
-    expected = frame.groupby("a")["y"].mean()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = mm(frame, "y ~ a").frame
-    np.testing.assert_allclose(found["estimate"], expected.to_numpy())
-
-
 # --- refused in one sentence ---------------------------------------------------------------------
 
 UNHASHABLE = [[i % 2] for i in range(N)]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.conjoint import amce, bootstrap, cj, mm, mm_diffs
-from conjury.analysis.conjoint.null import chance_of
+from conjury.analysis.frames.chance import chance_of
 from conjury.analysis.pipeline.conjoint import Options, fit_study
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study

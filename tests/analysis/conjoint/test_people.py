@@ -366,13 +366,6 @@ def test_the_report_opens_the_comparison_with_numbers(tmp_path, monkeypatch, stu
     assert "Holm" in methods
 
 
-def test_a_report_without_people_has_no_such_section(tmp_path, study, choices, capsys) -> None:
-    models = choices[choices["judge_kind"] == "model"]
-    report = write(tmp_path / "results", study, fit_study(study, {"": models}, Options(draws=0)))
-    report.people()
-    assert capsys.readouterr().out.strip() == ""
-
-
 def test_several_models_and_shared_pairs_are_counted_in_words(tmp_path, monkeypatch, study, choices) -> None:
     monkeypatch.chdir(tmp_path)
     models = choices[(choices["judge_kind"] == "model") & (choices["prompt_id"] == "baseline")]

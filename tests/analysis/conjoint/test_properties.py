@@ -202,14 +202,6 @@ def test_feature_and_level_order_permute_rows_and_nothing_else(
 
 @given(seed=seeds)
 @few
-def test_weights_of_one_are_no_weights(seed: int) -> None:
-    frame = posts(seed).assign(w=1.0)
-    for estimator in (amce, mm):
-        assert_same(estimator(frame, FORMULA, "id", weights="w"), estimator(frame, FORMULA, "id"))
-
-
-@given(seed=seeds)
-@few
 def test_whole_weights_are_repeated_rows(seed: int) -> None:
     frame = posts(seed)
     frame["w"] = np.random.default_rng(seed).integers(0, 4, len(frame))

@@ -26,9 +26,9 @@ from conjury.analysis.conjoint import (
     resample,
 )
 from conjury.analysis.conjoint.resample import draw_weights
-from conjury.analysis.numerics import bootstrap_intervals as intervals
+from conjury.analysis.numerics import intervals
+from conjury.analysis.numerics.bootstrap import cross
 from conjury.analysis.numerics.clusters import Clusters
-from conjury.analysis.numerics.pigeonhole import cross
 from conjury.inference.errors import InputError
 
 FORMULA = "chosen ~ a + b"
@@ -141,14 +141,6 @@ def test_a_seed_gives_the_same_numbers_with_any_number_of_processors(
         pd.testing.assert_frame_equal(other, tables[0], check_exact=True)
     with_other_seed = bootstrap(amce, DATA, FORMULA, draws=120, seed=4, method=method).frame
     assert (with_other_seed["lower"] != tables[0]["lower"]).any()
-
-
-def test_blocks_hold_a_bounded_number_of_weights() -> None:
-    for n_units in (300, 200_000, 4_000_000):
-        blocks = list(draw_weights(cross([Clusters(np.arange(len(DATA)), n_units)]), 60, 1))
-        shape = blocks[-1]().shape if n_units < 10**6 else (60 // len(blocks), n_units)
-        assert shape[0] * n_units <= max(resample._WEIGHTS_AT_A_TIME, n_units)
-        assert len(blocks) == -(-60 // max(1, min(50, resample._WEIGHTS_AT_A_TIME // n_units)))
 
 
 def test_progress_counts_every_draw() -> None:

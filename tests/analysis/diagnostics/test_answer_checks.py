@@ -8,20 +8,19 @@ import pytest
 
 from conjury.analysis.conjoint import reliability
 from conjury.analysis.diagnostics import diagnose
-from conjury.analysis.diagnostics.answers import answers
-from conjury.analysis.diagnostics.attention_filters import attention_filters
-from conjury.analysis.diagnostics.carry_over import carry_over, repeated_sides
 from conjury.analysis.diagnostics.check import Question
 from conjury.analysis.diagnostics.diagnose import NAMES
-from conjury.analysis.diagnostics.group_effects import hotelling_test
+from conjury.analysis.diagnostics.effects import hotelling_test
+from conjury.analysis.diagnostics.effort import attention_filters, repeat_agreement, response_times
 from conjury.analysis.diagnostics.judged import split
-from conjury.analysis.diagnostics.missing_choices import missing_at_random, missing_choices
-from conjury.analysis.diagnostics.position_share import position_share
-from conjury.analysis.diagnostics.profile_order import profile_order
-from conjury.analysis.diagnostics.repeat_agreement import repeat_agreement
-from conjury.analysis.diagnostics.response_times import response_times
-from conjury.analysis.diagnostics.straight_lining import longest_run_distribution, straight_lining
-from conjury.analysis.diagnostics.task_order import task_order
+from conjury.analysis.diagnostics.missing import answers, missing_at_random, missing_choices
+from conjury.analysis.diagnostics.order import carry_over, repeated_sides, task_order
+from conjury.analysis.diagnostics.position import (
+    longest_run_distribution,
+    position_share,
+    profile_order,
+    straight_lining,
+)
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study
@@ -91,18 +90,10 @@ def test_a_judge_that_always_answers_a_has_wilsons_interval_and_the_exact_p(
 
 def test_findings_have_true_minus_signs_and_names_keep_their_hyphens() -> None:
     table = pd.DataFrame({"judge": ["gpt-4"], "prompt": ""})
-    made = Question("a", "A", "A?", "").answer(table, "pass", "The largest is -0.069 (gpt-4-1106, [-1, 2]).")
+    made = Question(1, "a", "A", "A?", "").answer(
+        table, "pass", "The largest is -0.069 (gpt-4-1106, [-1, 2])."
+    )
     assert made.finding == "The largest is \N{MINUS SIGN}0.069 (gpt-4-1106, [\N{MINUS SIGN}1, 2])."
-
-
-def test_findings_on_one_judge_are_told_in_the_singular(study: Study, model: pd.DataFrame) -> None:
-    lost = lose(model, np.arange(len(model) // 2) < 40)
-    for judged, check in (
-        (split(study, model), lambda g: position_share(g, 0.05)),
-        (split(study, lost), answers),
-        (split(study, lost), lambda g: missing_choices(g, 0.05, 1)),
-    ):
-        assert "of 1 judge and prompt" in check(judged).finding
 
 
 def test_effects_that_differ_between_positions_are_found(study: Study, model: pd.DataFrame) -> None:
@@ -306,13 +297,6 @@ def test_every_check_has_words_and_a_remedy_where_one_is_needed(
         assert check.finding.endswith(".")
         assert bool(check.remedy) == (check.verdict in ("look", "fail"))
         assert check.figure == (len(check.table) > 0)
-
-
-def test_the_same_seed_gives_the_same_checks(study: Study, model: pd.DataFrame) -> None:
-    one, two = (diagnose(study, model, seed=3) for _ in range(2))
-    for first, second in zip(one, two, strict=True):
-        assert (first.verdict, first.finding) == (second.verdict, second.finding)
-        pd.testing.assert_frame_equal(first.table, second.table)
 
 
 def test_the_order_of_rows_does_not_matter(study: Study, people: pd.DataFrame) -> None:

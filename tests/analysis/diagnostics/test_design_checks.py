@@ -6,16 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.diagnostics.attribute_independence import attribute_independence
-from conjury.analysis.diagnostics.clusters import clusters
-from conjury.analysis.diagnostics.design_card import design_card
-from conjury.analysis.diagnostics.design_probabilities import design_probabilities, fit_of_levels
-from conjury.analysis.diagnostics.impossible_profiles import impossible_profiles
+from conjury.analysis.diagnostics.balance import (
+    marginal_homogeneity,
+    position_balance,
+    respondent_balance,
+    spread_over_units,
+)
+from conjury.analysis.diagnostics.combinations import attribute_independence, impossible_profiles
+from conjury.analysis.diagnostics.design import design_card, design_probabilities, fit_of_levels
 from conjury.analysis.diagnostics.judged import designs, split
-from conjury.analysis.diagnostics.position_balance import marginal_homogeneity, position_balance
 from conjury.analysis.diagnostics.randomness import Draw, draw_counts, how_drawn, misfit
-from conjury.analysis.diagnostics.respondent_balance import respondent_balance, spread_over_units
-from conjury.analysis.diagnostics.stimuli import effective_number, stimuli
+from conjury.analysis.diagnostics.units import clusters, effective_number, stimuli
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study
 
@@ -91,10 +92,10 @@ def test_permutation_moments_of_a_sparse_table_are_right() -> None:
     rng = np.random.default_rng(3)
     unit = np.repeat(np.arange(9), [3, 5, 8, 2, 9, 10, 4, 4, 12])
     level = rng.choice(3, len(unit), p=[0.6, 0.3, 0.1])
-    found = [spread_over_units(unit, rng.permutation(level)) for _ in range(2500)]
+    found = [spread_over_units(unit, rng.permutation(level)) for _ in range(800)]
     statistics = np.array([each.statistic for each in found])
-    assert statistics.mean() == pytest.approx(found[0].expected, rel=0.02)
-    assert np.mean([each.p < 0.1 for each in found]) == pytest.approx(0.1, abs=0.02)
+    assert statistics.mean() == pytest.approx(found[0].expected, rel=0.04)
+    assert np.mean([each.p < 0.1 for each in found]) == pytest.approx(0.1, abs=0.035)
 
 
 def test_levels_off_their_probability_are_found(study: Study, model: pd.DataFrame) -> None:

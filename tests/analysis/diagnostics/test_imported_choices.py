@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 from golden import SHARED
 
-from conjury.analysis.diagnostics.attribute_independence import attribute_independence
-from conjury.analysis.diagnostics.design_probabilities import design_probabilities
-from conjury.analysis.diagnostics.impossible_profiles import SAME, impossible_profiles
+from conjury.analysis.diagnostics.combinations import SAME, attribute_independence, impossible_profiles
+from conjury.analysis.diagnostics.design import design_probabilities
 from conjury.analysis.diagnostics.judged import split
 from conjury.analysis.diagnostics.randomness import how_drawn
 from conjury.inference.humans import Survey, draft_study, read_qualtrics

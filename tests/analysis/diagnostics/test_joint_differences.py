@@ -8,16 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis import diagnostics
 from conjury.analysis.diagnostics import Check
-from conjury.analysis.diagnostics.carry_over import REMEDIES, SHOWN, SIDE
 from conjury.analysis.diagnostics.check import Question
-from conjury.analysis.diagnostics.joint_differences import difference_frame, judge_differences
+from conjury.analysis.diagnostics.effects import difference_frame, judge_differences
 from conjury.analysis.diagnostics.judged import Judged, split
+from conjury.analysis.diagnostics.order import REMEDIES, SHOWN, SIDE
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 
-QUESTION = Question("order", "Order", "Are they the same?", "Do both.")
+QUESTION = Question(1, "order", "Order", "Are they the same?", "Do both.")
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +70,3 @@ def test_the_remedy_is_that_of_the_test_that_rejects(group: Judged) -> None:
     table = pd.concat([side.assign(test=SIDE), shown.assign(test=SHOWN)])
     found = judge_differences(QUESTION, [(judge, table)], [], 0.05, "traces", "test", REMEDIES)
     assert found.remedy == REMEDIES[SIDE]
-
-
-def test_the_package_offers_diagnose_and_its_answers() -> None:
-    assert diagnostics.__all__ == ["Check", "diagnose"]
-    assert callable(diagnostics.diagnose)
-    assert diagnostics.Check is Check

@@ -23,7 +23,7 @@ from conjury.analysis.raters import (
 from conjury.analysis.recovery.ratings import recovery, recovery_summary
 
 Z = 1.959964
-pytestmark = pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.support.FewClusters")
+pytestmark = pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.run.FewClusters")
 
 
 def sixty_pairs(chosen: int = 1) -> pd.DataFrame:

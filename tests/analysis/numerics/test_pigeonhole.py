@@ -9,12 +9,12 @@ import pytest
 from conjury.analysis.conjoint import amce, bootstrap, cj_freqs, mm
 from conjury.analysis.conjoint.resample import draw_weights
 from conjury.analysis.frames.variables import unit_codes
+from conjury.analysis.numerics.bootstrap import cross
 from conjury.analysis.numerics.clusters import Clusters
-from conjury.analysis.numerics.pigeonhole import cross
 from conjury.inference.errors import InputError
 
 FORMULA = "chosen ~ tone + author"
-pytestmark = pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.support.FewClusters")
+pytestmark = pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.run.FewClusters")
 
 
 def shown(seed: int, rows: int = 1500, texts: int = 40, users: int = 40, noise: float = 0.3) -> pd.DataFrame:

@@ -207,7 +207,7 @@ def test_separated_cells_are_those_of_one_linear_program() -> None:
     assert 20 < n_separated < 50
 
 
-@pytest.mark.parametrize("never", [0, 3])
+@pytest.mark.parametrize("never", [pytest.param(0, marks=pytest.mark.long), 3])
 def test_a_design_of_many_different_profiles_is_decided(never: int) -> None:
     rng = np.random.default_rng(1)
     sizes = (10, 8, 7, 6, 5, 5, 4, 3, 2)

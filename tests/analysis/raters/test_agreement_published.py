@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.numerics import restricted_likelihood as likelihood
-from conjury.analysis.numerics.item_draws import clustered_errors
+from conjury.analysis.numerics.bootstrap import clustered_errors
 from conjury.analysis.raters.agreement import chance_corrected as corrected
 from conjury.analysis.raters.agreement import icc, pairs
 from conjury.analysis.raters.agreement.chance_corrected import (
@@ -175,7 +175,7 @@ def test_variances_of_bootstrap_samples_are_right_to_a_small_part_of_their_error
     values[np.argsort(rng.random(values.shape), axis=1) >= 4] = np.nan
     panel = panel_from(np.round(values, 1))
     drawn = rng.multinomial(200, np.full(200, 1 / 200), size=25).astype(float)
-    cells = likelihood.cells_of(panel, True)
+    cells = likelihood.cells_of(panel.item, panel.rater, panel.value, (panel.n_items, panel.n_raters), True)
     sums = [likelihood.sums_of(cells, counts) for counts in drawn]
     exact = np.array([likelihood.variances_at(one, likelihood.fit(one, True)) for one in sums])
     exact *= panel.value.var()

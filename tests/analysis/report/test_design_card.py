@@ -10,7 +10,15 @@ import pytest
 from scipy.stats.contingency import association
 
 from conjury.analysis.conjoint import amce, power
-from conjury.analysis.conjoint.design_card import MODELS, SMALL, DesignCard, Plan, cramers_v, joins, make_card
+from conjury.analysis.conjoint.power.design_card import (
+    MODELS,
+    SMALL,
+    DesignCard,
+    Plan,
+    cramers_v,
+    joins,
+    make_card,
+)
 from conjury.inference.design.profiles import attribute_cells
 from conjury.inference.study import Study, load_study
 from conjury.inference.study.parts import Analysis, Combination, Design

@@ -16,10 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conjury.analysis.conjoint import amce, pamce, power
-from conjury.analysis.diagnostics.attribute_independence import attribute_independence
-from conjury.analysis.diagnostics.design_card import design_card
-from conjury.analysis.diagnostics.design_probabilities import design_probabilities
-from conjury.analysis.diagnostics.impossible_profiles import EXCLUDED, impossible_profiles
+from conjury.analysis.diagnostics.combinations import EXCLUDED, attribute_independence, impossible_profiles
+from conjury.analysis.diagnostics.design import design_card, design_probabilities
 from conjury.analysis.diagnostics.judged import split
 from conjury.analysis.diagnostics.randomness import how_drawn
 from conjury.inference.collecting.runs import RunFolder

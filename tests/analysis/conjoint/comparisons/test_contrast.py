@@ -23,7 +23,7 @@ from conjury.analysis.conjoint import (
     wald,
     wild,
 )
-from conjury.analysis.conjoint.comparisons.wald import joint_test, references
+from conjury.analysis.conjoint.comparisons.wald import references
 from conjury.analysis.conjoint.estimates import Estimates
 from conjury.analysis.numerics import satterthwaite as wishart
 from conjury.inference.errors import InputError
@@ -347,12 +347,6 @@ def test_the_wild_bootstrap_has_no_joint_test_and_says_what_has() -> None:
         wald(wild(fit, draws=99, seed=1))
 
 
-def test_joint_tests_do_not_depend_on_the_reference() -> None:
-    one = wald(amce(POSTS, PLAIN, id="respondent")).frame
-    other = wald(amce(POSTS, PLAIN, id="respondent", reference={"tone": "rude", "topic": "sport"})).frame
-    np.testing.assert_allclose(one["chi2"], other["chi2"], rtol=1e-9)
-
-
 def test_means_are_tested_for_equality_and_not_against_zero() -> None:
     fit = mm(POSTS, PLAIN, id="respondent", h0=0.5)
     found = wald(fit).frame
@@ -379,11 +373,6 @@ def test_dependent_estimates_lower_the_rank_with_a_warning() -> None:
     expected = wald(amce(POSTS, PLAIN, id="respondent")).frame.iloc[0]
     assert (found["tested"], found["df"]) == (3, 2)
     assert found["chi2"] == pytest.approx(expected["chi2"], rel=1e-8)
-
-
-def test_the_quadratic_form_of_independent_estimates_is_a_sum_of_squares() -> None:
-    found = joint_test(np.array([1.0, 2.0]), np.diag([0.25, 4.0]))
-    assert (found.chi2, found.rank) == (pytest.approx(5.0), 2)
 
 
 def test_unknown_columns_and_missing_covariance_are_refused() -> None:

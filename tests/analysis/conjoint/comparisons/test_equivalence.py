@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from conjury.analysis.conjoint import amce, equivalence, mm, wild
+from conjury.analysis.conjoint import amce, equivalence, mm
 from conjury.analysis.conjoint.comparisons.equivalence import VERDICTS, two_one_sided
 from conjury.inference.errors import InputError
 
@@ -96,8 +96,3 @@ def test_tables_without_errors_and_wild_levels_are_refused() -> None:
         equivalence(pd.DataFrame({"estimate": [0.1]}), 0.02)
     with pytest.raises(InputError, match=r"below 0\.5"):
         equivalence(amce(choices(), "y ~ a"), 0.02, alpha=0.6)
-
-
-def test_wild_bootstraps_have_no_equivalence_test() -> None:
-    with pytest.raises(InputError, match="give the fit itself, with vcov='CR2'"):
-        equivalence(wild(amce(choices(), "y ~ a", id="id"), draws=99, seed=1), 0.2)

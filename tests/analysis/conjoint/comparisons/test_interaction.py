@@ -177,10 +177,3 @@ def test_interactions_that_are_not_identified_are_refused() -> None:
         interaction(data, FORMULA, "a", "b", kind="amie", distribution={"a": {"x": 0.3}, "b": {"u": 1.0}})
     with pytest.raises(InputError, match="has no feature 'd'"):
         conditional_amce(data, FORMULA, "d", "b")
-
-
-def test_interactions_are_put_on_record() -> None:
-    made = interaction(noisy(), FORMULA, "a", "b", id="id", kind="amie").provenance
-    assert (made.verb, made.by, made.formula) == ("interaction", ("b",), "y ~ a * b + c")
-    assert made.extra["kind"] == "amie"
-    assert made.extra["distribution"] == "design"

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from conjury.analysis import figures
 from conjury.analysis.conjoint import amce, amce_diffs, contrast, mm, pamce, pmm, target_sensitivity, wald
 from conjury.analysis.conjoint.comparisons.target_weights import target_weights
 from conjury.inference.errors import InputError
@@ -268,20 +267,3 @@ def test_contrasts_under_a_target_equal_those_with_that_reference(estimate: Any)
     np.testing.assert_allclose(found[columns].astype(float), refit[columns].astype(float), rtol=1e-8)
     every = contrast(estimate(data, FORMULA, TARGET), "a").frame
     assert every["reference"].tolist() == ["x", "x", "y"]
-
-
-def test_effects_under_both_distributions_are_drawn_and_told() -> None:
-    frame = pd.DataFrame({"outcome": "y", "statistic": "amce", "feature": "tone", "level": ["b"]})
-    design = frame.assign(estimate=0.1, std_error=0.1, lower=-0.1, upper=0.3)
-    target = design.assign(statistic="pamce", estimate=0.2)
-    told = figures.target_alt(target, design)
-    assert "Target" in told
-    assert "Design" in told
-    assert len(figures.target_plot(target, design).axes) == 1
-
-
-def test_contrasts_of_population_means_are_named_so() -> None:
-    means = pmm(drawn(200, 12), FORMULA, TARGET)
-    found = contrast(means, "b", "v", "u").frame.iloc[0]
-    rows = means.frame[means.frame["feature"] == "b"]["estimate"].to_numpy()
-    assert (found["statistic"], found["estimate"]) == ("pmm_contrast", pytest.approx(rows[1] - rows[0]))

@@ -114,7 +114,9 @@ def test_a_large_study_has_the_planned_errors(cells: pd.DataFrame) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:No estimate for job=priest")
-@pytest.mark.parametrize("sims", [100, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "sims", [pytest.param(100, marks=pytest.mark.long), pytest.param(1000, marks=pytest.mark.slow)]
+)
 def test_repeated_studies_have_the_planned_power(cells: pd.DataFrame, sims: int) -> None:
     rng, pull = np.random.default_rng(2), 0.2 * (cells["job"] == "doctor").to_numpy(float)
     rows = [

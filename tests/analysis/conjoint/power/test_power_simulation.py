@@ -15,7 +15,7 @@ from scipy.special import expit
 
 from conjury.analysis.conjoint import amce, mm, power, power_by_simulation
 from conjury.analysis.conjoint.estimates import Estimates
-from conjury.analysis.conjoint.power import SimulatedPower
+from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 from conjury.inference.study import Study, load_study
 
@@ -71,7 +71,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return load_study(folder)
 
 
-def agree(found: SimulatedPower, level: str, planned: pd.DataFrame) -> None:
+def agree(found: Result, level: str, planned: pd.DataFrame) -> None:
     """Power, bias, coverage and errors of one level agree with what was planned."""
     row: dict[Any, Any] = found.frame.set_index("level").loc[level].to_dict()
     expected: dict[Any, Any] = planned.set_index("level").loc[level].to_dict()
@@ -133,8 +133,8 @@ def test_the_same_seed_gives_the_same_studies_on_any_number_of_processes(study: 
     )
     other = power_by_simulation(study, "machine", seed=6, **given)
     pd.testing.assert_frame_equal(alone.frame, together.frame)
-    pd.testing.assert_frame_equal(alone.draws, together.draws)
-    assert not alone.draws["estimate"].equals(other.draws["estimate"])
+    pd.testing.assert_frame_equal(alone.extra["draws"], together.extra["draws"])
+    assert not alone.extra["draws"]["estimate"].equals(other.extra["draws"]["estimate"])
     assert heard[-1] == (4, 4)
     assert [done for done, _ in heard] == sorted(done for done, _ in heard)
 
@@ -160,7 +160,7 @@ def test_any_estimator_can_be_tried_and_levels_keep_their_truth(study: Study) ->
 def test_monte_carlo_errors_are_those_of_the_draws(study: Study) -> None:
     found = power_by_simulation(study, "machine", pairs=200, n_sims=10, truth=MACHINE)
     row = found.frame.set_index("level").loc["rude"]
-    mine = found.draws[found.draws["level"] == "rude"]
+    mine = found.extra["draws"].query("level == 'rude'")
     assert row["power"] == (mine["p"] < 0.05).mean()
     assert row["power_mc"] == pytest.approx(np.sqrt(row["power"] * (1 - row["power"]) / 10))
     assert row["bias_mc"] == pytest.approx(mine["estimate"].std() / np.sqrt(10))

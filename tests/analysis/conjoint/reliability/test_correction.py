@@ -509,6 +509,7 @@ def _coverage(
     return off.mean(axis=0) / (off.std(axis=0) / np.sqrt(len(off))), np.mean(held, axis=0)
 
 
+@pytest.mark.long
 def test_corrected_means_are_unbiased_and_covered(means: dict[tuple[str, str], float]) -> None:
     bias, held = _coverage(means, range(20), respondents=250, tasks=4)
     assert np.abs(bias).max() < 4
@@ -571,12 +572,11 @@ def test_effects_of_stable_picks_are_recovered_from_simulated_panels() -> None:
         assert abs(raw["estimate"] - true) > 4 * raw["std_error"]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_figure_shows_observed_beside_corrected(small_panel: pd.DataFrame, theme: str) -> None:
+def test_figure_shows_observed_beside_corrected(small_panel: pd.DataFrame) -> None:
     for verb in (amce, mm):
-        figure = verb(small_panel, FORMULA, id="judge_id", correct=0.1).plot(theme=theme)
+        figure = verb(small_panel, FORMULA, id="judge_id", correct=0.1).plot()
         assert [text.get_text() for text in figure.legends[0].get_texts()] == ["As observed", "Corrected"]
         assert len(figure.axes) == 2
     table = small_panel.assign(half=np.where(small_panel["task"] > 2, "late", "early"))
-    figure = mm_diffs(table, FORMULA, by="half", id="judge_id", correct=0.1).plot(theme=theme)
+    figure = mm_diffs(table, FORMULA, by="half", id="judge_id", correct=0.1).plot()
     assert len(figure.legends[0].get_texts()) == 2

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.conjoint import amce, errors_under_choices, wild
-from conjury.analysis.figures import save
 from conjury.analysis.figures.conjoint.error_choices import errors_alt, errors_plot, ratio_ranges
 from conjury.inference.errors import InputError
 
@@ -135,20 +134,6 @@ def test_intervals_are_drawn_around_the_estimate_and_zero_is_marked_where_it_is_
     assert [label.get_text() for label in axes.get_yticklabels()] == [
         "Near\n0.050", "Far\n\N{MINUS SIGN}0.500",
     ]  # fmt: skip
-
-
-def test_the_same_figure_is_saved_to_the_same_bytes(found, tmp_path) -> None:
-    one, two = (
-        save(found.plot(), tmp_path / name, formats=("svg",))[0].read_bytes() for name in ("one", "two")
-    )
-    assert one == two
-
-
-def test_ranges_of_ratios_leave_out_the_bootstrap_without_errors(found) -> None:
-    ranges = ratio_ranges(found.frame)
-    assert list(ranges.index) == [word for word in WORDS if "wild" not in word]
-    text = rows(found, "text (CR1)").query("feature == 'author'")["ratio"]
-    assert ranges.loc["text (CR1)", ("author", "min")] == text.min()
 
 
 def test_the_description_names_the_widest_errors_of_each_attribute(found) -> None:

@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError
 
 FIXTURES = golden.REPOSITORY / "tests" / "fixtures"
 FORMULA = "chosen ~ tone + author + reply"
-pytestmark = pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.support.FewClusters")
+pytestmark = pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.run.FewClusters")
 
 
 def stimuli() -> pd.DataFrame:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from conjury.analysis.numerics.cluster_draws import Draws, draw_clusters, intervals
+from conjury.analysis.numerics.bootstrap import Draws, cluster_weights, intervals
 from conjury.analysis.raters.descriptive.association import COEFFICIENTS, cells_of, correlation, t_test
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
@@ -23,7 +23,7 @@ def pairs(n: int, whole: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("whole", [True, False])
 def test_every_draw_has_the_coefficient_of_the_items_drawn(kind: str, whole: bool) -> None:
     x, y, cluster = pairs(150, whole)
-    weights = draw_clusters(30, 5, seed=1)
+    weights = cluster_weights(30, 5, seed=1)
     found = correlation(kind, cells_of(x, y, cluster, 30), weights)
     for r, w in zip(found, weights[:, cluster].astype(int), strict=True):
         assert r == pytest.approx(SCIPY[kind](np.repeat(x, w), np.repeat(y, w)).statistic, abs=1e-12)
@@ -53,7 +53,7 @@ def test_a_side_that_does_not_vary_has_no_correlation(kind: str) -> None:
 def test_bootstrap_error_of_a_mean_is_that_of_cluster_means() -> None:
     rng = np.random.default_rng(0)
     values = np.repeat(rng.normal(size=100), 8) + 0.1 * rng.normal(size=800)
-    weights = draw_clusters(100, 4000, seed=1)
+    weights = cluster_weights(100, 4000, seed=1)
     draws = Draws(weights, np.repeat(np.arange(100), 8))
     drawn = draws.mean(values, np.ones(800, dtype=bool))[:, None]
     by_cluster = values.reshape(100, 8).mean(axis=1).std() / 10
@@ -95,7 +95,7 @@ def test_cluster_bootstrap_covers_a_correlation_at_the_nominal_rate(kind: str) -
     hits = [0, 0]
     for k in range(400):
         x, y = sample(topics)
-        drawn = correlation(kind, cells_of(x, y, cluster, topics), draw_clusters(topics, 300, k))
+        drawn = correlation(kind, cells_of(x, y, cluster, topics), cluster_weights(topics, 300, k))
         found = intervals(drawn[:, None], 0.05, correlation=True)
         hits[0] += bool(found.lower[0] <= truth <= found.upper[0])
         naive = SCIPY["pearson"](x, y).confidence_interval() if kind == "pearson" else None

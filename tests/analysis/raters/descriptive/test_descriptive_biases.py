@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from conjury.analysis.numerics.cluster_draws import Draws
+from conjury.analysis.numerics.bootstrap import Draws
 from conjury.analysis.raters import Result, biases
 from conjury.analysis.raters.descriptive.self_preference import adjusted_differences, one_person, quality_of
 from conjury.inference.errors import InputError

@@ -1,8 +1,9 @@
-"""Profiles and pairs that the design cannot produce."""
+"""Combinations of levels: independence of attributes, and profiles that the design excludes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -10,13 +11,144 @@ from scipy.stats import poisson
 
 from conjury.inference.design.profiles import attribute_cells
 from conjury.inference.study.models import Study
-from conjury.inference.study.restrictions import left_in
+from conjury.inference.study.restrictions import joint_shares, left_in
 
-from .check import Check, Question, adjusted, highest, many, said_p, who
+from .check import Check, Question, Verdict, adjusted, check, highest, lowest, many, said_p, who
 from .judged import Judged, codes, designs, tidy
-from .randomness import probabilities
+from .randomness import (
+    DRAWS,
+    Against,
+    Draw,
+    against,
+    dependence,
+    draw_counts,
+    how_drawn,
+    misfit,
+    probabilities,
+)
 
-QUESTION = Question(
+ATTRIBUTE_INDEPENDENCE = Question(
+    50,
+    "attribute_independence",
+    "Independence of attributes",
+    "Does the level of one attribute tell nothing about the level of another?",
+    "Look in the program that drew the profiles, and in the join of attributes to profiles, for what ties "
+    "these attributes together, and report marginal means with care: they mix the attributes.",
+)
+CLOSER = (
+    "If profiles were drawn by a quota or block design, say so beside the results; AMCEs keep their meaning."
+)
+
+
+def independence_of(
+    table: np.ndarray, probability: np.ndarray, draw: Draw, rng: np.random.Generator
+) -> Against:
+    """Test a table of two attributes, shape (a, b), for independence."""
+    drawn = draw_counts(probability.ravel(), draw, DRAWS, rng).reshape(-1, *table.shape)
+    df = (table.shape[0] - 1) * (table.shape[1] - 1)
+    return against(float(dependence(table)), dependence(drawn), df, draw.variance_factor)
+
+
+def agreement_of(table: np.ndarray, probability: np.ndarray, draw: Draw, rng: np.random.Generator) -> Against:
+    """Test a table of two attributes that restrictions tie, shape (a, b), against its design.
+
+    Parameters and result are those of `independence_of`; combinations of probability 0 are left out.
+    """
+    possible = probability > 0
+    counts, shares = table[possible], probability[possible] / probability.sum()
+    drawn = draw_counts(shares, Draw(int(counts.sum()), draw.population), DRAWS, rng)
+    return against(
+        float(misfit(counts, shares)), misfit(drawn, shares), len(shares) - 1, draw.variance_factor
+    )
+
+
+@check(ATTRIBUTE_INDEPENDENCE)
+def attribute_independence(study: Study, judged: Sequence[Judged], alpha: float, seed: int) -> Check:
+    """Test every pair of attributes in every design."""
+    if len(study.attributes) < 2:
+        return ATTRIBUTE_INDEPENDENCE.not_applicable("The study varies a single attribute.")
+    rng = np.random.default_rng(seed)
+    groups = designs(judged)
+    tables = [_independence_rows(study, members[0], rng) for members in groups]
+    tested = adjusted(np.concatenate([table["p"].to_numpy() for table in tables]))
+    ends = np.cumsum([len(table) for table in tables])
+    parts = np.split(tested, ends[:-1])
+    table = tidy(
+        (g, t.assign(p_adjusted=p))
+        for members, t, p in zip(groups, tables, parts, strict=True)
+        for g in members
+    )
+    furthest = lowest(table, table["p_adjusted"])
+    p = float(furthest["p_adjusted"])
+    finding = (
+        f"{many(len(tested), 'pair')} of attributes tested; the smallest adjusted {said_p(p)} "
+        f"({furthest['feature']} and {furthest['partner']}, {who(furthest)}; Cramer's V "
+        f"{furthest['cramers_v']:.3f})."
+    )
+    tied = len(table.loc[table["restricted"], ["feature", "partner"]].drop_duplicates())
+    if tied:
+        finding += f" Of pairs that restrictions tie ({tied}) the shares of the design were tested."
+    closer = furthest["p_closer"] < furthest["p_worse"]
+    if p < alpha and closer:
+        finding += " They are more evenly crossed than random draws would be."
+    verdict: Verdict = "pass" if not p < alpha else "look" if closer or p >= min(0.001, alpha) else "fail"
+    return ATTRIBUTE_INDEPENDENCE.answer(
+        table, verdict, finding, remedy=CLOSER if closer else _remedy(furthest)
+    )
+
+
+def _remedy(pair: pd.Series) -> str:
+    """What to do about two dependent attributes; where combinations never occur, a formula with both."""
+    if not pair["empty_cells"] or pair["restricted"]:
+        return ATTRIBUTE_INDEPENDENCE.remedy
+    return (
+        f"Combinations of {pair['feature']} and {pair['partner']} that never occur were probably "
+        f"restricted by design: write {pair['feature']} * {pair['partner']} in the formula, so that effects "
+        "are averaged over combinations that occur, and report marginal means with care: they mix the "
+        "attributes."
+    )
+
+
+def _independence_rows(study: Study, group: Judged, rng: np.random.Generator) -> pd.DataFrame:
+    draw = how_drawn(study, group.shown)
+    rows = []
+    shares = {name: np.array(list(each.values())) for name, each in probabilities(study).items()}
+    level = {
+        name: codes(group.shown[name].astype(pd.CategoricalDtype(list(each))))
+        for name, each in probabilities(study).items()
+    }
+    for one, two in combinations(shares, 2):
+        known = (level[one] >= 0) & (level[two] >= 0)
+        a, b = len(shares[one]), len(shares[two])
+        joint = level[one][known] * b + level[two][known]
+        table = np.bincount(joint, minlength=a * b).reshape(a, b)
+        n = int(table.sum())
+        free = np.outer(shares[one], shares[two])
+        joint = joint_shares(study, [one, two]) if study.design.restrictions else free
+        restricted = not np.allclose(joint, free)
+        test = agreement_of if restricted else independence_of
+        found = test(table, joint if restricted else free, Draw(n, draw.population), rng)
+        rows.append(
+            {
+                "feature": one,
+                "partner": two,
+                "estimate": found.statistic / found.expected,
+                "lower": found.lower / found.expected,
+                "upper": found.upper / found.expected,
+                "restricted": restricted,
+                "cramers_v": float(np.sqrt(dependence(table) / n / (min(a, b) - 1))),
+                "empty_cells": int((table == 0).sum()),
+                "statistic": found.statistic,
+                "p_worse": found.p_worse,
+                "p_closer": found.p_closer,
+                "p": found.p,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+IMPOSSIBLE_PROFILES = Question(
+    60,
     "impossible_profiles",
     "Profiles that should not occur",
     "Does every pair hold profiles that the study can draw, and the same one twice no more than by chance?",
@@ -38,6 +170,7 @@ REMEDIES = {
 STIMULUS = "Correct the join of texts and authors to profiles, or their ids, which begin with the level."
 
 
+@check(IMPOSSIBLE_PROFILES)
 def impossible_profiles(study: Study, judged: Sequence[Judged], alpha: float) -> Check:
     """Count what breaks the rules of the design, in every design.
 
@@ -46,7 +179,7 @@ def impossible_profiles(study: Study, judged: Sequence[Judged], alpha: float) ->
     adjusted over designs). All other rules expect no case.
     """
     groups = designs(judged)
-    tables = [_of_design(study, members[0]).assign(design=k) for k, members in enumerate(groups)]
+    tables = [_rule_rows(study, members[0]).assign(design=k) for k, members in enumerate(groups)]
     counted = pd.concat(tables, ignore_index=True)
     p = poisson.sf(counted["n"] - 1, counted["expected"])
     by_chance = counted["expected"].to_numpy() > 0
@@ -59,7 +192,7 @@ def impossible_profiles(study: Study, judged: Sequence[Judged], alpha: float) ->
     rules = table["rule"].nunique()
     broken = table[table["p_adjusted"] < alpha]
     if broken.empty:
-        return QUESTION.answer(
+        return IMPOSSIBLE_PROFILES.answer(
             table, "pass", f"None of {many(rules, 'rule')} of the design is broken.{_same_by_chance(table)}"
         )
     most = highest(broken, broken["n"])
@@ -70,8 +203,8 @@ def impossible_profiles(study: Study, judged: Sequence[Judged], alpha: float) ->
     )
     share = float(((broken["n"] - broken["expected"]) / broken["of"]).max())
     remedy = " ".join(dict.fromkeys(REMEDIES.get(rule, STIMULUS) for rule in broken["rule"]))
-    return QUESTION.answer(
-        table, "fail" if share > RARE else "look", finding, remedy=f"{remedy} {QUESTION.remedy}"
+    return IMPOSSIBLE_PROFILES.answer(
+        table, "fail" if share > RARE else "look", finding, remedy=f"{remedy} {IMPOSSIBLE_PROFILES.remedy}"
     )
 
 
@@ -120,7 +253,7 @@ def rules_broken(study: Study, shown: pd.DataFrame) -> dict[str, np.ndarray]:
     return broken
 
 
-def _of_design(study: Study, group: Judged) -> pd.DataFrame:
+def _rule_rows(study: Study, group: Judged) -> pd.DataFrame:
     chance = expected_same(study, group.stimuli)
     rows = []
     for rule, flags in rules_broken(study, group.shown).items():

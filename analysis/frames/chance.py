@@ -1,34 +1,20 @@
-"""The null value of marginal means: in a forced choice among k profiles chance is 1/k."""
+"""Forced choices in a table: in a choice among k profiles the mean outcome by chance is 1/k."""
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from conjury.inference.tables.schema import KEYS, SUM_TOLERANCE
 
-from ..frames.variables import numeric_column
-from .request import Request
+from .variables import numeric_column
+from .warn import warn_caller
 
 _PAIR = ("pair_id", "pair")
 _TASK = ("judge_id", "task")
 _WITHIN = tuple(name for name in KEYS["choices"] if name not in ("pair_id", "position"))
-MEANS = ("mm", "cj_mm")
-
-
-def with_null(request: Request, data: pd.DataFrame) -> Request:
-    """The request with its null value: the one that was given, else chance, on the scale of the estimates."""
-    if request.h0 is not None or request.verb not in MEANS:
-        return request
-    chance = chance_of(data, request.formula.outcome, request.clusters)
-    if request.family != "gaussian" and chance:
-        chance = math.log(chance / (1 - chance))
-    return replace(request, h0=chance)
 
 
 def needed_columns(names: Iterable[str]) -> list[str]:
@@ -62,11 +48,10 @@ def chance_of(data: pd.DataFrame, outcome: str, clusters: Sequence[str] = ()) ->
         if forced.all() and (sums <= 1 + SUM_TOLERANCE).all():
             return 1 / int(size.max())
         if forced.mean() > 0.5:
-            warnings.warn(
+            warn_caller(
                 f"In {forced.sum():,} of {forced.size:,} choices exactly one profile is chosen, in the "
                 "others none or several. Marginal means are tested against 0; if one had to be chosen, give "
                 f"h0={1 / int(size.max()):g}, and leave outcomes of skipped choices missing.",
-                stacklevel=2,
             )
             return 0.0
     return 0.0

@@ -1,8 +1,9 @@
-"""Carry-over: traces of the previous task in the present choice."""
+"""Order of tasks: effects that change over a questionnaire, and traces of the task before."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -10,13 +11,81 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..conjoint import amce
-from .check import Check, Question
-from .group_effects import cluster_count, errors_of
-from .joint_differences import difference_frame, judge_differences
+from .check import Check, Question, check
+from .effects import (
+    GroupEffects,
+    cluster_count,
+    difference_frame,
+    errors_of,
+    group_effects,
+    judge_differences,
+)
 from .judged import Judged, attempt, codes
-from .task_order import MODELS, has_tasks
 
-QUESTION = Question(
+TASK_ORDER = Question(
+    90,
+    "task_order",
+    "Task-order effects",
+    "Are AMCEs the same early and late in the questionnaire?",
+    "Report AMCEs of the first tasks beside those of all, look for fatigue or learning, and ask fewer "
+    "tasks of each respondent next time.",
+)
+MODELS = "A model answers each pair in a request of its own, so tasks have no order."
+
+
+@check(TASK_ORDER)
+def task_order(judged: Sequence[Judged], alpha: float) -> Check:
+    """Test AMCEs of later tasks against those of earlier ones, and their linear trend, jointly."""
+    people = [group for group in judged if has_tasks(group)]
+    if not people:
+        return TASK_ORDER.not_applicable(MODELS)
+    done, notes = attempt(people, lambda group: _task_rows(group, alpha))
+    if not done:
+        return TASK_ORDER.not_applicable(" ".join(notes))
+    return judge_differences(TASK_ORDER, done, notes, alpha, "effects that change over tasks", "test")
+
+
+def has_tasks(group: Judged) -> bool:
+    """Whether a judge's tasks are numbered and more than one."""
+    return "task" in group.rows and group.rows["task"].nunique() > 1
+
+
+def trend_weights(task: np.ndarray) -> np.ndarray:
+    """Weights, shape (g,), that turn effects at task numbers (g,) into the change from first to last.
+
+    It is the least-squares slope times the range of the task numbers.
+    """
+    centred = task - task.mean()
+    return np.asarray(centred / (centred @ centred) * np.ptp(task))
+
+
+def _task_rows(group: Judged, alpha: float) -> pd.DataFrame:
+    task = group.answered["task"].to_numpy(dtype=float, na_value=np.nan)
+    numbers = np.unique(task[~np.isnan(task)])
+    half = np.where(task > np.median(numbers), "later", "earlier")
+    rows = group.answered.assign(half=pd.Categorical(half, ["earlier", "later"]))
+    found = group_effects(rows[~np.isnan(task)], group.formula, "half", group.unit)
+    frames = [_frame(found, np.array([-1.0, 1.0]), "later half less earlier half", alpha)]
+    with suppress(InputError):  # small panels lack levels in some tasks
+        labels = [f"{number:g}" for number in numbers]
+        each = pd.Categorical.from_codes(np.searchsorted(numbers, task), pd.Index(labels))
+        by_task = group_effects(
+            group.answered.assign(task_number=each), group.formula, "task_number", group.unit
+        )
+        weights = trend_weights(np.array([float(name) for name in by_task.groups]))
+        frames.append(_frame(by_task, weights, "linear trend from first to last task", alpha))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _frame(found: GroupEffects, weights: np.ndarray, test: str, alpha: float) -> pd.DataFrame:
+    estimate, vcov = found.contrast(weights)
+    frame = difference_frame(found.keys, estimate, vcov, found.clusters, alpha)
+    frame.insert(0, "test", test)
+    return frame
+
+
+CARRY_OVER = Question(
+    100,
     "carry_over",
     "Carry-over between tasks",
     "Is a choice free of what was shown and chosen in the task before?",
@@ -32,15 +101,16 @@ REMEDIES = {
 }
 
 
+@check(CARRY_OVER)
 def carry_over(judged: Sequence[Judged], alpha: float) -> Check:
     """Test whether sides repeat, and whether levels shown before are chosen more or less."""
     people = [group for group in judged if has_tasks(group)]
     if not people:
-        return QUESTION.not_applicable(MODELS)
-    done, notes = attempt(people, lambda group: _of_panel(group, alpha))
+        return CARRY_OVER.not_applicable(MODELS)
+    done, notes = attempt(people, lambda group: _carry_rows(group, alpha))
     if not done:
-        return QUESTION.not_applicable(" ".join(notes))
-    return judge_differences(QUESTION, done, notes, alpha, "a trace of the task before", "test", REMEDIES)
+        return CARRY_OVER.not_applicable(" ".join(notes))
+    return judge_differences(CARRY_OVER, done, notes, alpha, "a trace of the task before", "test", REMEDIES)
 
 
 def repeated_sides(first: np.ndarray, respondent: np.ndarray) -> tuple[float, float, int]:
@@ -89,7 +159,7 @@ def _same(first: np.ndarray, respondent: np.ndarray, lag: int) -> np.ndarray:
     return same
 
 
-def _of_panel(group: Judged, alpha: float) -> pd.DataFrame:
+def _carry_rows(group: Judged, alpha: float) -> pd.DataFrame:
     respondent = codes(group.rows["judge_id"]).reshape(-1, 2)[:, 0]
     difference, error, n = repeated_sides(group.first_chosen, respondent)
     keys = pd.DataFrame({"test": [SIDE], "feature": ["position"], "level": ["same as before"]})

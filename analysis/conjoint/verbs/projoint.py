@@ -14,12 +14,12 @@ from ...frames.formula import Formula
 from ...numerics.intervals import SHARE, UNBOUNDED
 from ...results import stack, tidy
 from ..estimates import Estimates
+from ..reliability.agreement import Swapping, swapping
+from ..reliability.correction import Corrected
+from ..reliability.repeats import find_repeats, first_answers, presentations
 from ..request import make_request
-from ..verbs.amce import amce
-from ..verbs.marginal_means import mm
-from .agreement import Swapping, swapping
-from .correction import Corrected
-from .repeats import find_repeats, first_answers, presentations
+from .amce import amce
+from .marginal_means import mm
 
 _AGREE = "_agree"
 

@@ -1,4 +1,4 @@
-"""Effective number of stimuli that each effect rests on."""
+"""Independent units that estimates rest on: stimuli and clusters."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import pandas as pd
 from conjury.inference.study.models import Study
 
 from ..conjoint import amce
-from .check import Check, Question, Verdict, highest, lowest, who
-from .judged import Judged, attempt, tidy
+from .check import Check, Question, Verdict, check, highest, lowest, who
+from .judged import Judged, attempt, codes, tidy
 
-QUESTION = Question(
+STIMULI = Question(
+    170,
     "stimuli",
     "Effective number of stimuli",
     "Do effects rest on enough texts, people or pictures to speak for more than these?",
@@ -21,22 +22,23 @@ QUESTION = Question(
     "factor; draw more stimuli for each level next time. Without it, effects hold for these stimuli only.",
 )
 ENOUGH, TOO_FEW = 20, 5
-WHY = (
+STIMULI_WHY = (
     f"With fewer than about {ENOUGH} independent stimuli, errors between stimuli are estimated from few "
     "numbers: normal intervals are too short, and one odd stimulus moves the level."
 )
 
 
+@check(STIMULI)
 def stimuli(study: Study, judged: Sequence[Judged]) -> Check:
     """Count stimuli of each level and compare errors clustered by them with those by unit."""
     if not study.stimuli:
-        return QUESTION.not_applicable("The study names no stimuli; every profile is its attributes.")
+        return STIMULI.not_applicable("The study names no stimuli; every profile is its attributes.")
     shown = [group for group in judged if group.stimuli]
     if not shown:
-        return QUESTION.not_applicable("The choices do not say which stimulus stood for a level.")
-    done, notes = attempt(shown, lambda group: _of_judge(study, group))
+        return STIMULI.not_applicable("The choices do not say which stimulus stood for a level.")
+    done, notes = attempt(shown, lambda group: _stimulus_rows(study, group))
     if not done:
-        return QUESTION.not_applicable(" ".join(notes))
+        return STIMULI.not_applicable(" ".join(notes))
     table = tidy(done)
     nested = table[table["own"]]
     few = lowest(nested, nested["effective"])
@@ -52,7 +54,7 @@ def stimuli(study: Study, judged: Sequence[Judged]) -> Check:
         )
     least = float(few["effective"])
     verdict: Verdict = "fail" if least < TOO_FEW else "look" if least < ENOUGH else "pass"
-    return QUESTION.answer(table, verdict, finding if verdict == "pass" else f"{finding} {WHY}", notes)
+    return STIMULI.answer(table, verdict, finding if verdict == "pass" else f"{finding} {STIMULI_WHY}", notes)
 
 
 def effective_number(counts: np.ndarray) -> float:
@@ -61,7 +63,7 @@ def effective_number(counts: np.ndarray) -> float:
     return float(counts.sum() ** 2 / (counts**2).sum()) if len(counts) else 0.0
 
 
-def _of_judge(study: Study, group: Judged) -> pd.DataFrame:
+def _stimulus_rows(study: Study, group: Judged) -> pd.DataFrame:
     frames = []
     for stimulus in study.stimuli:
         if stimulus.id not in group.stimuli:
@@ -106,3 +108,58 @@ def _levels(group: Judged, stimulus: str, owner: str) -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(rows)
+
+
+CLUSTERS = Question(
+    180,
+    "clusters",
+    "Number of clusters",
+    "Are there enough independent respondents or pairs for cluster-robust errors?",
+    "Use CR2 errors with Satterthwaite degrees of freedom, or the wild cluster bootstrap; collect more "
+    "respondents or pairs.",
+)
+CLUSTERS_WHY = (
+    "Cluster-robust errors average over clusters and are too small where a level rests on fewer than "
+    f"about {ENOUGH} of them."
+)
+
+
+@check(CLUSTERS)
+def clusters(judged: Sequence[Judged]) -> Check:
+    """Count clusters of every level, for every judge and prompt."""
+    table = tidy((group, _cluster_rows(group)) for group in judged)
+    used = table[table["clusters"] > 0]
+    if used.empty:
+        return CLUSTERS.not_applicable("No pair has a choice.")
+    few = lowest(used, used["effective"])
+    finding = (
+        f"The level on the fewest clusters is {few['feature']} = {few['level']} with "
+        f"{int(few['clusters']):,} ({few['effective']:,.1f} in effect) of {few['unit']}, {who(few)}."
+    )
+    least = float(few["effective"])
+    verdict: Verdict = "fail" if least < TOO_FEW else "look" if least < ENOUGH else "pass"
+    return CLUSTERS.answer(table, verdict, finding if verdict == "pass" else f"{finding} {CLUSTERS_WHY}")
+
+
+def _cluster_rows(group: Judged) -> pd.DataFrame:
+    rows = []
+    for unit in group.unit:
+        number = codes(group.answered[unit])
+        n = int(number.max(initial=-1)) + 1
+        for name in group.attributes:
+            column = group.answered[name].astype("category")
+            code = codes(column)
+            for place, level in enumerate(column.cat.categories):
+                counts = np.bincount(number[(code == place) & (number >= 0)], minlength=n)
+                rows.append(
+                    {
+                        "unit": unit,
+                        "feature": name,
+                        "level": str(level),
+                        "clusters": int((counts > 0).sum()),
+                        "effective": effective_number(counts),
+                        "largest": int(counts.max(initial=0)),
+                        "rows": int(counts.sum()),
+                    }
+                )
+    return pd.DataFrame(rows).assign(estimate=lambda table: table["effective"])

@@ -1,15 +1,8 @@
 """The numbers of a design card: how often levels are shown, and what each contrast is worth.
 
 The effective sample size of a contrast is the number of profiles, half of them with the level and half with
-its reference, whose independent answers would give the estimate the same variance. An answer with an even
-chance has the variance 1/4, so that it is ``1 / V`` for an estimate of variance ``V`` where no attribute has
-an effect. With ``n`` profiles of attributes that combine freely, as `conjury.analysis.conjoint.power` has
-it, ``V = (1/n_1 + 1/n_0) / 4``, and the effective size is twice the harmonic mean of the numbers ``n_1`` and
-``n_0`` of profiles with the level and with the reference. That the outcomes of a pair add up to one changes
-nothing as long as the level has no effect: what pairs tell in which the level meets its reference varies
-twice as much as two independent answers, what pairs of like profiles tell not at all, and where profiles are
-drawn independently the two make up for each other. Where attributes restrict each other, ``V`` is that of
-the least-squares contrast.
+its reference, whose independent answers would give the estimate the same variance: ``1 / V`` for an estimate
+of variance ``V`` where no attribute has an effect, since an answer with an even chance has the variance 1/4.
 """
 
 from __future__ import annotations
@@ -34,8 +27,8 @@ from conjury.inference.study.restrictions import (
     tied,
 )
 
-from .power.closed_form import power
-from .power.result import Power
+from .closed_form import power
+from .result import Power
 
 NEGLIGIBLE = 1e-9  # an effect at which variances are those without any
 SMALL = 0.02
@@ -50,57 +43,35 @@ USUAL_POWER = 0.8
 
 @dataclass(frozen=True)
 class Plan:
-    """Who judges how many pairs: all models, or a panel.
+    """Who judges how many pairs: all models, or a panel."""
 
-    Attributes
-    ----------
-    name, label : str
-        What tables and what people call them.
-    pairs : float
-        Repeats left out.
-    options : mapping
-        Of `conjury.analysis.conjoint.power.power`, such as the ``tasks`` of a respondent.
-    """
-
+    # name, label: what tables and what people call them
     name: str
     label: str
-    pairs: float
+    pairs: float  # repeats left out
+    # of `conjury.analysis.conjoint.power.power`, such as the ``tasks`` of a respondent
     options: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class DesignCard:
-    """What a design card tells.
+    """What a design card tells."""
 
-    Attributes
-    ----------
-    levels : DataFrame
-        ``feature, level, reference`` (whether it is), ``derived, drawn`` (probability before restrictions),
-        ``probability, expected, shown`` (profiles in the pairs that were drawn).
-    contrasts : DataFrame
-        A row for each plan and each level but the reference: ``plan, feature, level, reference, effective``
-        (sample size), ``meetings, meetings_drawn`` (pairs in which the two stand against each other, expected
-        and drawn; the latter missing for panels), ``std_error`` without any effect, ``detectable`` (smallest
-        effect found with the usual power) and ``power`` for a small effect.
-    implausible : DataFrame
-        ``combination, because, probability, profiles, pairs`` (expected), ``profiles_drawn, pairs_drawn``.
-    restrictions : DataFrame
-        ``combination, because, cells`` (combinations of all attributes that it names), ``probability``.
-    ties : DataFrame
-        ``feature, partner, cramers_v`` of attributes that restrictions name together.
-    powers : tuple of Power
-        The minimum detectable effects of each plan.
-    n_pairs : int
-        Pairs that were drawn.
-    """
-
+    # ``feature, level, reference`` (whether it is), ``derived, drawn`` (probability before restrictions),
+    # ``probability, expected, shown`` (profiles in the pairs that were drawn)
     levels: pd.DataFrame
+    # a row for each plan and each level but the reference: ``plan, feature, level, reference, effective``
+    # (sample size), ``meetings, meetings_drawn`` (pairs in which the two stand against each other, expected
+    # and drawn; the latter missing for panels), ``std_error`` without any effect, ``detectable`` (smallest
+    # effect found with the usual power) and ``power`` for a small effect
     contrasts: pd.DataFrame
+    # ``combination, because, probability, profiles, pairs`` (expected), ``profiles_drawn, pairs_drawn``
     implausible: pd.DataFrame
+    # ``combination, because, cells`` (combinations of all attributes that it names), ``probability``
     restrictions: pd.DataFrame
-    ties: pd.DataFrame
-    powers: tuple[Power, ...]
-    n_pairs: int
+    ties: pd.DataFrame  # ``feature, partner, cramers_v`` of attributes that restrictions name together
+    powers: tuple[Power, ...]  # the minimum detectable effects of each plan
+    n_pairs: int  # pairs that were drawn
 
 
 def make_card(study: Study, shown: pd.DataFrame, plans: Sequence[Plan]) -> DesignCard:

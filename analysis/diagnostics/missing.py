@@ -1,4 +1,4 @@
-"""Missing choices by attribute: whether being answered depends on what is shown."""
+"""Answers and missing choices."""
 
 from __future__ import annotations
 
@@ -10,12 +10,63 @@ import pandas as pd
 from scipy.stats import chi2
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.schema import STATUSES
 
 from ..numerics.intervals import inference
-from .check import Check, Question, adjusted, groups, highest, lowest, said_p, who
+from .check import Check, Question, adjusted, check, groups, highest, lowest, said_p, who
 from .judged import Judged, attempt, tidy
 
-QUESTION = Question(
+ANSWERS = Question(
+    150,
+    "answers",
+    "Answers, ties and refusals",
+    "Does every pair have exactly one chosen profile?",
+    "Ask unanswered pairs again where the reason is technical; state the refusal policy, and show estimates "
+    "under the other policy (missing or not chosen) beside it.",
+)
+SOME, MANY_LOST = 0.01, 0.1
+TIE = "tie"
+
+
+@check(ANSWERS)
+def answers(judged: Sequence[Judged]) -> Check:
+    """Count pairs by status, for every judge and prompt."""
+    table = tidy((group, _answer_rows(group)) for group in judged)
+    without = table[table["answer"] != "ok"].groupby(["judge", "prompt"], sort=False)["n"].sum()
+    total = table.groupby(["judge", "prompt"], sort=False)["n"].sum()
+    share = (without.reindex(total.index).fillna(0) / total).rename("share").reset_index()
+    worst = highest(share, share["share"])
+    lost = float(worst["share"])
+    if lost == 0:
+        return ANSWERS.answer(table, "pass", f"All {int(total.sum()):,} pairs have one chosen profile.")
+    own = table[(table["judge"] == worst["judge"]) & (table["prompt"] == worst["prompt"])]
+    said = ", ".join(f"{row.n:,} {row.answer}" for row in own.itertuples() if row.answer != "ok")
+    finding = (
+        f"{100 * lost:.2f}% of pairs have no single choice ({who(worst)}: {said}), the largest share of "
+        f"{groups(len(share))}."
+    )
+    return ANSWERS.answer(table, "fail" if lost > MANY_LOST else "look" if lost > SOME else "pass", finding)
+
+
+def answer_of_pairs(status: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """What became of each pair, shape (pairs,)."""
+    reason = np.where(status[:, 0] != "ok", status[:, 0], status[:, 1])
+    single = chosen.sum(axis=1) == 1
+    lost = np.where(np.isnan(chosen).any(axis=1), "missing", TIE)
+    return np.where(reason != "ok", reason, np.where(single, "ok", lost))
+
+
+def _answer_rows(group: Judged) -> pd.DataFrame:
+    status = group.rows["status"].astype("string").to_numpy(dtype=str).reshape(-1, 2)
+    chosen = group.rows[group.outcome].to_numpy(dtype=float, na_value=np.nan).reshape(-1, 2)
+    counted = pd.Series(answer_of_pairs(status, chosen)).value_counts()
+    order = [name for name in (*STATUSES, TIE) if name in counted]
+    n = counted[order].to_numpy()
+    return pd.DataFrame({"answer": order, "n": n, "share": n / n.sum()})
+
+
+MISSING_CHOICES = Question(
+    160,
     "missing_choices",
     "Missing choices by attribute",
     "Is the chance of a missing choice the same whatever the profiles show?",
@@ -24,39 +75,30 @@ QUESTION = Question(
 )
 FEW = 200  # unanswered pairs up to which p is found by permutation
 DRAWS = 999
-MANY = 0.05
+MANY_MISSING = 0.05
 
 
 @dataclass(frozen=True)
 class Missingness:
-    """Randomisation test of flags against covariates.
+    """Randomisation test of flags against covariates."""
 
-    Attributes
-    ----------
-    excess : ndarray, shape (k,)
-        Sum of covariates over flagged pairs less its expectation.
-    variance : ndarray, shape (k,)
-        Its variance under random flags.
-    statistic, p : float
-    df : int
-    """
-
-    excess: np.ndarray
-    variance: np.ndarray
+    excess: np.ndarray  # (k,): sum of covariates over flagged pairs less its expectation
+    variance: np.ndarray  # (k,): its variance under random flags
     statistic: float
     df: int
     p: float
 
 
+@check(MISSING_CHOICES)
 def missing_choices(judged: Sequence[Judged], alpha: float, seed: int) -> Check:
     """Test jointly whether attributes tell answered pairs from others, for every judge and prompt."""
     lossy = [group for group in judged if np.isnan(group.first_chosen).any()]
     if not lossy:
-        return QUESTION.answer(_nothing(judged), "pass", "Every pair has a choice.")
+        return MISSING_CHOICES.answer(_nothing(judged), "pass", "Every pair has a choice.")
     rng = np.random.default_rng(seed)
-    done, notes = attempt(lossy, lambda group: _of_judge(group, alpha, rng))
+    done, notes = attempt(lossy, lambda group: _missing_rows(group, alpha, rng))
     if not done:
-        return QUESTION.not_applicable(" ".join(notes))
+        return MISSING_CHOICES.not_applicable(" ".join(notes))
     table = tidy(done)
     tests = table.drop_duplicates(["judge", "prompt"])[["judge", "prompt", "p_joint"]].reset_index(drop=True)
     tests["p_joint_adjusted"] = adjusted(tests["p_joint"].to_numpy())
@@ -72,8 +114,10 @@ def missing_choices(judged: Sequence[Judged], alpha: float, seed: int) -> Check:
         f"{largest['feature']} = {largest['level']} ({100 * largest['estimate']:+.2f} points)."
     )
     rejected = table[table["p_joint_adjusted"] < alpha]
-    severe = (rejected["share_missing"] > MANY).any()
-    return QUESTION.answer(table, "fail" if severe else "look" if len(rejected) else "pass", finding, notes)
+    severe = (rejected["share_missing"] > MANY_MISSING).any()
+    return MISSING_CHOICES.answer(
+        table, "fail" if severe else "look" if len(rejected) else "pass", finding, notes
+    )
 
 
 def missing_at_random(
@@ -120,7 +164,7 @@ def _flags(stratum: np.ndarray, lost: np.ndarray, rng: np.random.Generator) -> l
     return [np.lexsort((rng.random(len(stratum)), stratum))[taken] for _ in range(DRAWS)]
 
 
-def _of_judge(group: Judged, alpha: float, rng: np.random.Generator) -> pd.DataFrame:
+def _missing_rows(group: Judged, alpha: float, rng: np.random.Generator) -> pd.DataFrame:
     flag = np.isnan(group.first_chosen)
     if flag.all():
         raise InputError("no pair has a choice.")

@@ -1,0 +1,199 @@
+"""The design: its levels and probabilities, and how many independent answers each contrast has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.study.models import Study
+from conjury.inference.study.restrictions import count_cells
+
+from ..conjoint import amce
+from ..numerics.intervals import inference
+from .check import Check, Question, Verdict, adjusted, check, highest, lowest, many, said_p, who, worst
+from .judged import Judged, attempt, designs, tidy
+from .randomness import DRAWS, Against, Draw, against, draw_counts, how_drawn, misfit, probabilities
+
+DESIGN_CARD = Question(
+    10,
+    "design_card",
+    "Design card",
+    "What was varied, how often was it shown, and how many independent answers is each contrast worth?",
+    "Collect more answers, merge rare levels before looking at effects, or leave contrasts with few answers "
+    "out of the report; a level that never occurs has no effect to report.",
+)
+FEW = 200
+
+
+@check(DESIGN_CARD)
+def design_card(study: Study, judged: Sequence[Judged]) -> Check:
+    """Lay out the design and count rows and effective rows of each contrast with the reference."""
+    done, notes = attempt(judged, lambda group: _card_rows(study, group))
+    if not done:
+        return DESIGN_CARD.not_applicable(" ".join(notes))
+    table = tidy(done)
+    sizes = " x ".join(str(len(a.levels)) for a in study.attributes)
+    implied = "".join(f"; {part.label.lower()} follows from {part.source}" for part in study.derived)
+    left, total = count_cells(study)
+    excluded = "no combination is excluded" if left == total else f"restrictions exclude {total - left:,}"
+    stimuli = "".join(f", {s.count} of {s.id} for each {s.attribute}" for s in study.stimuli)
+    contrasts = table[~table["reference"]]
+    never = table[table["rows"] == 0]
+    small = lowest(contrasts, contrasts["estimate"].fillna(0))
+    finding = (
+        f"{sizes} = {total:,} combinations of levels{stimuli}{implied}; {excluded}. "
+        f"The contrast on the fewest effective rows is {small['feature']} = "
+        f"{small['level']} ({0 if np.isnan(small['estimate']) else small['estimate']:,.0f} of "
+        f"{small['contrast_rows']:,}, {who(small)})."
+    )
+    if len(never):
+        first = never.iloc[0]
+        finding += f" {first['feature']} = {first['level']} never occurs ({who(first)})."
+    few = bool((contrasts["estimate"].fillna(0) < FEW).any())
+    verdict: Verdict = "fail" if len(never) else "look" if few else "pass"
+    return DESIGN_CARD.answer(table, verdict, finding, notes)
+
+
+def effective_rows(rows: np.ndarray, clustered: np.ndarray, independent: np.ndarray) -> np.ndarray:
+    """Rows, shape (m,), times the variance if they were independent over the clustered one, each (m,)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(rows * independent / clustered)
+
+
+def _card_rows(study: Study, group: Judged) -> pd.DataFrame:
+    drawn = how_drawn(study, group.shown).population is not None
+    frames = []
+    for name, shares in probabilities(study).items():
+        levels = list(shares)
+        answered = (
+            group.answered[name].astype("string").value_counts().reindex(levels, fill_value=0).to_numpy()
+        )
+        shown = group.rows[name].astype("string").value_counts().reindex(levels, fill_value=0).to_numpy()
+        frames.append(
+            pd.DataFrame(
+                {
+                    "feature": name,
+                    "level": levels,
+                    "reference": np.arange(len(levels)) == 0,
+                    "probability": list(shares.values()),
+                    "rows": shown,
+                    "answered": answered,
+                    "share": shown / max(shown.sum(), 1),
+                    "contrast_rows": answered + answered[0],
+                    "without_replacement": drawn,
+                }
+            )
+        )
+    table = pd.concat(frames, ignore_index=True)
+    keys = pd.MultiIndex.from_frame(table[["feature", "level"]])
+    plain = amce(group.answered, group.formula)
+    clustered, independent = (
+        pd.Series(
+            result.frame["std_error"].to_numpy() ** 2,
+            index=pd.MultiIndex.from_arrays([result.frame[k].astype(str) for k in ("feature", "level")]),
+        )
+        .reindex(keys)
+        .to_numpy()
+        for result in (group.effects, plain)
+    )
+    effective = effective_rows(table["contrast_rows"].to_numpy(dtype=float), clustered, independent)
+    return table.assign(design_effect=clustered / independent, estimate=effective)
+
+
+DESIGN_PROBABILITIES = Question(
+    40,
+    "design_probabilities",
+    "Agreement with the design's probabilities",
+    "Does every level occur as often as the study file says?",
+    "Compare the probabilities in the study file with the program that drew the profiles, and look for "
+    "lost answers; where levels fit more closely than chance, name the quota or block design in the study. "
+    "Marginal means and population effects depend on the probabilities, differences within the design less.",
+)
+
+
+def fit_of_levels(
+    counts: np.ndarray, probability: np.ndarray, draw: Draw, rng: np.random.Generator
+) -> Against:
+    """Test counts of levels, shape (levels,), against their probabilities, shape (levels,).
+
+    Random designs are drawn independently (multinomial) or without replacement (multivariate
+    hypergeometric), which leaves less variation.
+    """
+    drawn = misfit(draw_counts(probability, draw, DRAWS, rng), probability)
+    statistic = float(misfit(counts, probability))
+    return against(statistic, drawn, len(counts) - 1, draw.variance_factor)
+
+
+@check(DESIGN_PROBABILITIES)
+def design_probabilities(study: Study, judged: Sequence[Judged], alpha: float, seed: int) -> Check:
+    """Test the levels of every attribute in every design."""
+    rng = np.random.default_rng(seed)
+    groups = designs(judged)
+    tables = [_level_rows(study, members[0], rng, alpha) for members in groups]
+    tests = pd.concat(
+        [table.drop_duplicates("feature").assign(design=k) for k, table in enumerate(tables)]
+    ).reset_index(drop=True)
+    tests["p_adjusted"] = adjusted(tests["p"].to_numpy())
+    table = tidy(
+        (g, t.merge(tests.loc[tests["design"] == k, ["feature", "p_adjusted"]], on="feature"))
+        for k, (members, t) in enumerate(zip(groups, tables, strict=True))
+        for g in members
+    )
+    furthest = lowest(table, table["p_adjusted"])
+    p = float(furthest["p_adjusted"])
+    off = highest(table, table["estimate"].abs())
+    how = ["without replacement" if w else "independently" for w in tests["without_replacement"]]
+    finding = (
+        f"{many(len(tests), 'attribute')} tested, profiles drawn {' or '.join(dict.fromkeys(how))}; the "
+        f"smallest adjusted {said_p(p)} ({furthest['feature']}, {who(furthest)}). The largest deviation is "
+        f"{100 * off['estimate']:+.2f} percentage points ({off['feature']} = {off['level']})."
+    )
+    if p < alpha and furthest["p_closer"] < furthest["p_worse"]:
+        finding += " Levels fit more closely than random draws would."
+    return DESIGN_PROBABILITIES.answer(
+        table, worst(map(_verdict, tests.itertuples(), [alpha] * len(tests))), finding
+    )
+
+
+def _verdict(test: object, alpha: float) -> Verdict:
+    level, worse, closer = (getattr(test, name) for name in ("p_adjusted", "p_worse", "p_closer"))
+    if not level < alpha:
+        return "pass"
+    return "fail" if worse < closer and level < min(0.001, alpha) else "look"
+
+
+def _level_rows(study: Study, group: Judged, rng: np.random.Generator, alpha: float) -> pd.DataFrame:
+    draw = how_drawn(study, group.shown)
+    frames = []
+    for name, shares in probabilities(study).items():
+        counted = group.shown[name].astype("string").value_counts()
+        counts = counted.reindex(list(shares), fill_value=0).to_numpy(dtype=np.int64)
+        n = int(counts.sum())
+        probability = np.array(list(shares.values()))
+        found = fit_of_levels(counts, probability, Draw(n, draw.population), rng)
+        estimate = counts / n - probability
+        std_error = np.sqrt(probability * (1 - probability) / n * draw.variance_factor)
+        limits = inference(estimate, std_error, alpha)
+        frames.append(
+            pd.DataFrame(
+                {
+                    "feature": name,
+                    "level": list(shares),
+                    "probability": probability,
+                    "observed": counts,
+                    "expected": n * probability,
+                    "estimate": estimate,
+                    "std_error": std_error,
+                    "lower": limits.lower,
+                    "upper": limits.upper,
+                    "statistic": found.statistic,
+                    "p_worse": found.p_worse,
+                    "p_closer": found.p_closer,
+                    "p": found.p,
+                    "without_replacement": draw.population is not None,
+                }
+            )
+        )
+    return pd.concat(frames, ignore_index=True)

@@ -1,0 +1,245 @@
+"""Bootstrap draws as weights of clusters: of one column, or of several that cross (the pigeonhole)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from conjury.inference.errors import InputError
+
+from .clusters import Clusters, crossed
+from .intervals import UNBOUNDED, Interval, Sample, Support, inference, percentile, vary
+from .types import Codes, Floats
+
+FIXED_PEOPLE = "Intervals resample items (by cluster); the people who rated them are taken as they are."
+EDGE = 1 - 1e-9  # a correlation of one has no finite transform
+FEW = 20  # clusters below which the bootstrap makes intervals too narrow
+BLOCK = 6_000_000  # weights of items computed at once
+KEPT = 30_000_000  # weights of items that are kept for the next statistic
+
+
+def cluster_weights(n_clusters: int, draws: int, seed: int) -> Floats:
+    """Draw C clusters with replacement, B times: how often each was drawn, shape (1 + B, C).
+
+    The first row is the sample itself, all ones.
+    """
+    rng = np.random.default_rng(seed)
+    drawn = rng.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), size=draws)
+    return np.vstack([np.ones(n_clusters), drawn])
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Weightings of I items by clusters."""
+
+    weights: Floats  # (1 + B, C): as from `draw_clusters`
+    cluster: Codes  # (I,): cluster of each item
+
+    def totals(self, values: Floats) -> Floats:
+        """Weighted sums over the items, shape (1 + B,), or (1 + B, k) for values of shape (k, I)."""
+        n = self.weights.shape[1]
+        if values.ndim == 1:
+            return self.weights @ np.bincount(self.cluster, weights=values, minlength=n)
+        return np.stack([self.totals(column) for column in values], axis=1)
+
+    def mean(self, values: Floats, used: NDArray[np.bool_]) -> Floats:
+        """Weighted means of the items used, shape (1 + B,)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.totals(np.where(used, values, 0.0)) / self.totals(used.astype(float))
+
+
+def intervals(
+    drawn: Floats,
+    alpha: float,
+    null: float = 0.0,
+    *,
+    correlation: bool = False,
+    clusters: Codes | int = FEW,
+    support: Support = UNBOUNDED,
+) -> Interval:
+    """Bound m statistics of which ``drawn``, shape (1 + B, m), holds the estimate and then the draws.
+
+    The interval is the estimate plus and minus normal quantiles of the bootstrap standard error; for
+    correlations both are taken on Fisher's scale, ``atanh(r)``, and brought back. Unlike a share of draws,
+    the p value is not bounded by the number of draws, so that it can be adjusted for a large family.
+    ``clusters``, shape (m,) or one number for all, is how many each rests on: below 2, draws cannot differ,
+    and there is no error; nor is there where draws do not differ. ``support`` is the least and the largest
+    possible value, where limits end.
+    """
+    bounded = np.arctanh(np.clip(drawn, -EDGE, EDGE)) if correlation else drawn
+    several = np.broadcast_to(clusters, drawn.shape[1:]) > 1
+    spread = np.where(several, _spread(bounded[1:]), np.nan)
+    alike = np.isfinite(spread) & ~vary(bounded[1:])
+    error = np.where(alike, np.nan, spread)
+    found = inference(
+        bounded[0], error, alpha, float(np.arctanh(null)) if correlation else null, support=support
+    )
+    lower, upper = found.lower, found.upper
+    if correlation:
+        lower, upper = np.tanh(lower), np.tanh(upper)
+        error = np.where(several & ~alike, _spread(drawn[1:]), np.nan)
+    return Interval(drawn[0], error, lower, upper, found.p, alike)
+
+
+def without_spread(alike: ArrayLike) -> list[str]:
+    """Say how many rows of a table have no interval because every draw gives the same value."""
+    n = int(np.sum(np.asarray(alike, dtype=bool)))
+    rows = "row has" if n == 1 else "rows have"
+    return [f"{n:,} {rows} no interval: every bootstrap draw gives the same value."] if n else []
+
+
+def few_clusters(clusters: ArrayLike, draws: int) -> list[str]:
+    """Say how many rows of a table rest on so few clusters that their intervals are missing or too narrow."""
+    n = np.asarray(clusters, dtype=float)
+    if not draws:
+        return []
+    one, few = n < 2, (n >= 2) & (n < FEW)
+    told = []
+    if one.any():
+        told.append(f"{_rows(one)} on one cluster: no interval, since resampling it changes nothing.")
+    if few.any():
+        its = "its interval is" if few.sum() == 1 else "their intervals are"
+        told.append(
+            f"{_rows(few)} on fewer than {FEW} clusters (at least {n[few].min():.0f}): {its} too narrow."
+        )
+    return told
+
+
+def _rows(of: NDArray[np.bool_]) -> str:
+    return f"{of.sum():,} row{' rests' if of.sum() == 1 else 's rest'}"
+
+
+def _spread(draws: Floats) -> Floats:
+    """Standard deviation over the draws that are finite; NaN where fewer than half of them are."""
+    finite = np.isfinite(draws)
+    n = finite.sum(axis=0)
+    held = np.where(finite, draws, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = held.sum(axis=0) / n
+        squares = (np.where(finite, draws - mean, 0.0) ** 2).sum(axis=0) / (n - 1)
+    enough = (n >= 2) & (2 * n >= len(draws))
+    return np.where(enough, np.sqrt(np.where(enough, squares, 0.0)), np.nan)
+
+
+def drawn_items(cluster: Codes, draws: int, seed: int) -> Iterator[Floats]:
+    """Weights of I items in blocks of shape (b, I): first the sample itself, then ``draws``."""
+    weights = cluster_weights(int(cluster.max()) + 1, draws, seed)
+    yield weights[:1, cluster]
+    size = max(1, BLOCK // len(cluster))
+    for first in range(1, draws + 1, size):
+        yield weights[first : first + size, cluster]
+
+
+@dataclass
+class Samples:
+    """Bootstrap samples of clusters of items, the same ones for every statistic."""
+
+    cluster: Codes  # (I,)
+    draws: int
+    seed: int
+
+    @cached_property
+    def _kept(self) -> list[Floats] | None:
+        """All samples, where they do not take too much room to be kept."""
+        fits = self.draws * len(self.cluster) <= KEPT
+        return list(drawn_items(self.cluster, self.draws, self.seed)) if fits else None
+
+    def replicate(self, statistics: Callable[[Floats], Floats], draw: bool = True) -> tuple[Floats, Floats]:
+        """Estimates, shape (m,), and their replicates, shape (draws, m).
+
+        There are no replicates without ``draw``, or where there is a single cluster.
+        """
+        if not draw or int(self.cluster.max()) == 0:
+            estimate = statistics(np.ones((1, len(self.cluster))))[0]
+            return estimate, np.zeros((0, len(estimate)))
+        blocks = self._kept or drawn_items(self.cluster, self.draws, self.seed)
+        made = np.concatenate([statistics(block) for block in blocks])
+        return made[0], made[1:]
+
+
+def percentile_limits(estimate: Floats, replicates: Floats, alpha: float) -> tuple[Floats, Floats]:
+    """Percentile limits, each of shape (m,); NaN where fewer than half of the draws have an estimate."""
+    if not len(replicates):
+        return np.full_like(estimate, np.nan), np.full_like(estimate, np.nan)
+    known = np.isfinite(replicates)
+    tested = np.isfinite(estimate) & (known.mean(axis=0) >= 0.5)
+    found = percentile(Sample(estimate, np.where(known, replicates, np.nan), tested), alpha)
+    return found.lower, found.upper
+
+
+def clustered_errors(influence: Floats, cluster: Codes) -> tuple[Floats, int]:
+    """Standard errors, shape (m,), from influences of I items on m estimates, shape (I, m), and C.
+
+    Items whose influence is NaN take no part: ``sqrt(C / (C - 1) * sum of squared cluster sums) / I``, with C
+    the clusters that take part; NaN where there is one.
+    """
+    some = np.isfinite(influence).any(axis=1)
+    n_clusters = len(np.unique(cluster[some]))
+    sums = np.zeros((int(cluster.max()) + 1, influence.shape[1]))
+    np.add.at(sums, cluster[some], influence[some])
+    if n_clusters < 2:
+        return np.full(influence.shape[1], np.nan), n_clusters
+    squares = (sums**2).sum(axis=0)
+    return np.sqrt(n_clusters / (n_clusters - 1) * squares) / len(influence), n_clusters
+
+
+@dataclass(frozen=True)
+class Units:
+    """What is drawn."""
+
+    code: np.ndarray  # (n,): Unit of each row; of crossed factors, their combination
+    n: int  # Units, U
+    # Unit of each of the U units in each factor, (U,) each; a single one is drawn itself
+    factors: tuple[Clusters, ...]
+
+    @property
+    def fewest(self) -> int:
+        """Units of the smallest factor."""
+        return min(factor.n for factor in self.factors)
+
+
+def names_of(unit: str | Sequence[str]) -> list[str]:
+    """The columns that a unit names; raises InputError unless they are different names."""
+    names = [unit] if isinstance(unit, str) else list(unit)
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise InputError(f"unit is {unit!r}; name one column, or several different ones in a list.")
+    return names
+
+
+def cross(factors: Sequence[Clusters]) -> Units:
+    """Number the combinations of factors that occur, from the unit of each row, (n,), in each factor."""
+    if len(factors) == 1:
+        (only,) = factors
+        return Units(only.code, only.n, (Clusters.of_rows(only.n),))
+    joint = reduce(crossed, factors)
+    first = np.full(joint.n, -1)
+    first[joint.code[::-1]] = np.arange(len(joint.code))[::-1]
+    return Units(joint.code, joint.n, tuple(Clusters(factor.code[first], factor.n) for factor in factors))
+
+
+def pigeonhole_weights(units: Units, draws: int, random: np.random.Generator) -> np.ndarray:
+    """Draw weights, shape (draws, U): multinomial, of crossed factors the product of them (Owen 2007)."""
+    if len(units.factors) == 1:
+        return _multinomial(units.n, draws, random)
+    drawn = [_multinomial(f.n, draws, random).astype(np.int32)[:, f.code] for f in units.factors]
+    return np.asarray(reduce(np.multiply, drawn))
+
+
+def check_method(method: str, units: Units) -> None:
+    """Raise InputError for an interval that crossed units do not have."""
+    if len(units.factors) > 1 and method in ("bca", "studentized"):
+        raise InputError(
+            f"The bootstrap of several crossed units has no {method} interval; "
+            "give method='percentile' or 'basic'."
+        )
+
+
+def _multinomial(n_units: int, draws: int, random: np.random.Generator) -> np.ndarray:
+    drawn = random.integers(0, n_units, draws * n_units, dtype=np.int32)
+    once, ends = np.ones(len(drawn), dtype=np.int16), np.arange(draws + 1, dtype=np.int32) * n_units
+    return np.asarray(csr_array((once, drawn, ends), shape=(draws, n_units)).toarray())
