@@ -25,13 +25,7 @@ ALL = "all"
 
 
 def printed_numbers(name: str) -> pd.DataFrame:
-    """Read a table of printed numbers, as ``data/published/README.md`` lists them.
-
-    Examples
-    --------
-    >>> printed_numbers("multiturn").shape
-    (1092, 8)
-    """
+    """Read a table of printed numbers, as ``data/published/README.md`` lists them."""
     return read_table(PUBLISHED / f"{name}.csv")
 
 

@@ -12,31 +12,7 @@ LABELS = ["safe", "implicit", "explicit"]
 
 
 def implied(metrics: pd.DataFrame, counts: pd.DataFrame) -> pd.DataFrame:
-    """Specificity and F1 that follow from printed accuracy, recalls and counts of items.
-
-    Parameters
-    ----------
-    metrics : DataFrame
-        ``table, modality, judge, language, metric, percent``.
-    counts : DataFrame
-        ``modality, language, label, count``.
-
-    Returns
-    -------
-    DataFrame
-        ``table, modality, judge, language, accuracy, macro_f1, recall_implicit, recall_explicit``, and
-        ``specificity, f1_harmful, f1_safe, implied_macro_f1``, one row where all four were printed.
-
-    Examples
-    --------
-    >>> metrics = pd.DataFrame({"table": 4, "modality": "text", "judge": "gpt", "language": "en",
-    ...     "metric": ["accuracy", "macro_f1", "recall_implicit", "recall_explicit"],
-    ...     "percent": [75.0, 73.3, 50.0, 50.0]})
-    >>> counts = pd.DataFrame({"modality": "text", "language": "en",
-    ...     "label": ["safe", "implicit", "explicit"], "count": [10, 5, 5]})
-    >>> implied(metrics, counts)[["specificity", "implied_macro_f1"]].round(3).values.tolist()
-    [[1.0, 0.733]]
-    """
+    """Specificity and F1 that follow from printed accuracy, recalls and counts of items."""
     keys = ["table", "modality", "judge", "language"]
     wide = metrics.assign(share=metrics["percent"] / 100).pivot_table(
         index=keys, columns="metric", values="share", aggfunc="first", sort=False

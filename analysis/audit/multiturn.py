@@ -150,23 +150,15 @@ def accuracy_of_k(gold: Codes, given: Codes) -> float:
 
 
 def union_f1(gold: Codes, given: Codes) -> float:
-    """F1 of k n pairs, averaged over all strings that occur in gold or answers; shapes as above.
-
-    Examples
-    --------
-    >>> union_f1(np.array([0, 1]), np.array([[0], [2]]))
-    0.3333333333333333
-    """
+    """F1 of k n pairs, averaged over all strings that occur in gold or answers; shapes as above."""
     hits, in_gold, in_given = _counts(gold, given)
     held = in_gold + in_given > 0
     return float((2 * hits[held] / (in_gold + in_given)[held]).mean())
 
 
 def hard_label_auc(gold: Codes, given: Codes) -> float:
-    """Half of one plus hit rate minus false alarm rate of k n pairs, averaged over the strings in gold.
-
-    It is the area under a curve of one point: the balanced accuracy of each class against the others.
-    """
+    """Half of one plus hit rate minus false alarm rate of k n pairs, averaged over the strings in gold."""
+    # The area under a curve of one point: the balanced accuracy of each class against the others.
     hits, in_gold, in_given = _counts(gold, given)
     with np.errstate(divide="ignore", invalid="ignore"):
         each = (1 + hits / in_gold - (in_given - hits) / (given.size - in_gold)) / 2
@@ -185,13 +177,7 @@ def _counts(gold: Codes, given: Codes) -> tuple[Floats, Floats, Floats]:
 
 
 def gold_string(label: str, task: str, version: int) -> str:
-    """Class of a gold label as written; "NA" for what is none.
-
-    Examples
-    --------
-    >>> gold_string("Restablishing context", "line", 2), gold_string("Witty", "joke_type", 1)
-    ('establishing context', 'NA')
-    """
+    """Class of a gold label as written; "NA" for what is none."""
     if task == LINE:
         name = line_purpose(label, version)
         name = next((purpose for words, purpose in CONTAINED if any(word in name for word in words)), name)

@@ -38,12 +38,8 @@ def length_effects(
     alpha: float = 0.05,
     cluster: str = "item_id",
 ) -> Result:
-    """Score judges on items of different lengths; no answer counts as wrong.
-
-    Items are put in groups of about the same size, from short to long, by the characters of their text. What
-    languages differ in is no effect of length: with ``within=["language"]`` the groups are made, scored and
-    compared among items of the same language.
-    """
+    """Score judges on items of different lengths; no answer counts as wrong."""
+    # What languages differ in is no effect of length: `within` groups, scores and compares items of each level.
     require_columns(items, ["item_id", "text"], "items")
     require_columns(scored.frame, list(within), "scored judgments")
     lengths, ungrouped = _lengths(scored, items, groups, list(within))

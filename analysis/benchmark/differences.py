@@ -248,11 +248,8 @@ def constant(drawn: Floats) -> bool:
 
 
 def p_of(bounds: Bounds, n_clusters: int) -> float:
-    """Two-sided p of an estimate over its bootstrap error, by Student's t with a cluster less one.
-
-    One where the estimate and all draws are zero. Shares of draws beyond zero would do for one comparison;
-    they never come below 2 / (B + 1), which no adjustment for many comparisons survives.
-    """
+    """Two-sided p of an estimate over its bootstrap error, by Student's t with a cluster less one."""
+    # Shares of draws beyond zero never come below 2 / (B + 1), which no adjustment for many tests survives.
     if n_clusters > 1 and bounds.std_error > 0:
         estimate, std_error = np.array([bounds.estimate]), np.array([bounds.std_error])
         return float(inference(estimate, std_error, df=np.array([n_clusters - 1.0])).p[0])
@@ -271,10 +268,8 @@ def numbers_of(bounds: Bounds, p: float) -> dict[str, float]:
 
 
 def _with_certain(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give McNemar's tests of sides that are both never or both always right their p of one.
-
-    They cannot be rejected, so they do not count among the tests that others are adjusted for.
-    """
+    """Give McNemar's tests of sides that are both never or both always right their p of one."""
+    # They cannot be rejected, so they do not count among the tests that others are adjusted for.
     paired = frame["test"].isin([EXACT, MID_P]) | ((frame["test"] == CLUSTERED) & (frame["n_clusters"] > 1))
     certain = paired & frame["p"].isna() & (frame["n_pairs"] > 0) & (frame["estimate"] == 0)
     return frame.assign(**{name: frame[name].mask(certain, 1.0) for name in ("p", "p_adjusted")})

@@ -211,11 +211,9 @@ def fit_counted(
 
 
 def _is_nested(right: Floats, asked: Floats) -> bool:
-    """Whether all sides answered every item and the items that each gets right are among those of any better.
-
-    The likelihood then grows with the variance of items: in the limit an intercept beyond a threshold of the
-    side gives a right answer, which fits the frequencies of all patterns exactly. Counts alone decide.
-    """
+    """Whether all sides answered every item, and better sides get all items right that worse ones do."""
+    # The likelihood then grows with the variance of items: in the limit an intercept beyond a threshold of
+    # the side gives a right answer, which fits the frequencies of all patterns exactly.
     if ((right > 0) & (right < asked)).any() or (asked == 0).any():
         return False
     ranked = (right > 0)[:, np.argsort(-(right > 0).sum(axis=0), kind="stable")]
@@ -346,13 +344,7 @@ class MixedLogit:
 
 
 def fit_mixed_logit(right: Floats, asked: Floats, quadrature: int = QUADRATURE) -> MixedLogit:
-    """Fit log-odds of K sides and the variance of items by maximum likelihood.
-
-    Answer j of side k to item i is right with log-odds ``log_odds[k] + sd * z_i``, z standard normal. The
-    integral over z is taken by ``quadrature`` nodes around its mode, as ``nAGQ`` in R's lme4. The
-    covariance is the inverse of the observed information of all parameters; the robust one puts the squared
-    scores of the items between two such inverses.
-    """
+    """Fit log-odds of K sides and the variance of items by maximum likelihood."""
     patterns, times = np.unique(np.hstack([right, asked]), axis=0, return_counts=True)
     n_sides = right.shape[1]
     data = (patterns[:, :n_sides], patterns[:, n_sides:], times.astype(float), *_nodes(quadrature))

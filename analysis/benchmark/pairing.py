@@ -52,19 +52,13 @@ def discordance(left: np.ndarray, right: np.ndarray) -> Discordance:
 
 
 def exact_p(found: Discordance) -> float:
-    """Two-sided p of McNemar's exact test: discordant pairs fall to either side with probability 1/2.
-
-    One where no pair is discordant; missing without pairs.
-    """
+    """Two-sided p of McNemar's exact test: discordant pairs fall to either side with probability 1/2."""
     smaller, total = min(found.only_left, found.only_right), found.only_left + found.only_right
     return min(1.0, 2 * float(bdtr(smaller, total, 0.5))) if found.n else math.nan
 
 
 def mid_p(found: Discordance) -> float:
-    """Two-sided mid-p of McNemar's test: only half of the probability of what was seen is counted.
-
-    It keeps the level in nearly all cases and is less conservative than the exact test.
-    """
+    """Two-sided mid-p of McNemar's test: only half of the probability of what was seen is counted."""
     smaller, total = min(found.only_left, found.only_right), found.only_left + found.only_right
     if found.only_left == found.only_right:
         return 1.0 - _mass(smaller, total) / 2 if total else exact_p(found)
@@ -77,12 +71,8 @@ def _mass(k: int, n: int) -> float:
 
 
 def clustered_p(left: np.ndarray, right: np.ndarray, cluster: Codes) -> float:
-    """Two-sided p of McNemar's test with pairs in clusters, such as lines of an item.
-
-    The statistic is the squared sum over clusters of their discordances, over the sum of their squares;
-    where every cluster holds one pair it is McNemar's. It is Durkalski's without weights, so that each
-    pair, not each cluster, counts alike. One where the clusters do not part; it needs many clusters.
-    """
+    """Two-sided p of McNemar's test with pairs in clusters, such as lines of an item."""
+    # Durkalski's statistic without weights, so that each pair, not each cluster, counts alike.
     if not len(left):
         return math.nan
     sums = np.bincount(cluster, weights=left.astype(float) - right.astype(float))
@@ -91,10 +81,7 @@ def clustered_p(left: np.ndarray, right: np.ndarray, cluster: Codes) -> float:
 
 
 def bonett_price(found: Discordance, alpha: float) -> tuple[float, float, float]:
-    """Standard error, lower and upper bound of the difference, with one pair added to either side.
-
-    The interval has length where no pair is discordant, or all are; it takes pairs as independent.
-    """
+    """Standard error, lower and upper bound of the difference, with one pair added to either side."""
     if not found.n:
         return math.nan, math.nan, math.nan
     left, right = (found.only_left + 1) / (found.n + 2), (found.only_right + 1) / (found.n + 2)
@@ -223,12 +210,9 @@ class Matched:
 
 
 def comparable(scored: Scored, between: str, by: Sequence[str]) -> tuple[Scored, list[str]]:
-    """Answers that may be compared, and what was left out of them.
-
-    Items have the condition "none" unless they say otherwise. Where conditions are compared, copies are the
-    item that they come from; where others are, items that were perturbed are left out, unless the table is
-    by condition.
-    """
+    """Answers that may be compared, and what was left out of them."""
+    # Copies are compared with the item that they come from; in other comparisons perturbed items are excluded,
+    # unless the table is by condition.
     require_columns(scored.frame, [between, *by], "scored judgments")
     if between in UNIT:
         raise InputError(
@@ -254,10 +238,7 @@ def comparable(scored: Scored, between: str, by: Sequence[str]) -> tuple[Scored,
 
 
 def groups(scored: Scored, between: str, by: Sequence[str]) -> Iterator[tuple[dict[str, str], Cell]]:
-    """Answers to compare with each other: the keys that they share, and the answers of all sides.
-
-    People answer without a prompt; where judges are compared, they are beside the models under each.
-    """
+    """Answers to compare with each other: the keys that they share, and the answers of all sides."""
     names = [name for name in (JUDGE, "prompt", "task", *by) if name != between]
     classes = {cell.keys["task"]: cell for cell in scored.cells(judges=False)}
     frame = scored.frame.dropna(subset=[between, *by])
@@ -287,11 +268,8 @@ def sides_of(frame: pd.DataFrame, between: str) -> list[str]:
 def matched_pairs(
     scored: Scored, between: str, by: Sequence[str], against: str | None, missing: str
 ) -> Iterator[Matched]:
-    """Bring every two sides together, or each with ``against``, in order of appearance.
-
-    A pair is a unit and sample; of conditions, whose samples have nothing in common, it is a unit, with all
-    answers that either side gave to it.
-    """
+    """Bring every two sides together, or each with ``against``, in order of appearance."""
+    # Samples of two conditions have nothing in common, so conditions pair by unit, with all answers of it.
     check_against(scored.frame, between, against)
     for keys, cell in groups(scored, between, by):
         sides = sides_of(cell.frame, between)

@@ -55,10 +55,7 @@ class Answers:
 
 
 def pass_at_k(answers: Answers, k: int) -> Floats:
-    """Probability that at least one of k samples, drawn without replacement, is right, shape (n,).
-
-    Of units with fewer than k samples it is missing.
-    """
+    """Probability that at least one of k samples, drawn without replacement, is right, shape (n,)."""
     n, wrong = answers.there.sum(axis=1), (answers.there & ~answers.right).sum(axis=1)
     return np.where(n >= k, 1 - _draws(wrong, n, k), np.nan)
 
@@ -70,11 +67,7 @@ def pass_all_k(answers: Answers, k: int) -> Floats:
 
 
 def majority_of_k(answers: Answers, k: int) -> Floats:
-    """Whether the most frequent of the first k answers is right, shape (n,).
-
-    Of several that are as frequent each is taken with the same probability. No answer has no vote; a unit
-    without any vote is wrong.
-    """
+    """Whether the most frequent of the first k answers is right, shape (n,)."""
     first = answers.predicted[:, :k]
     n_labels = int(first.max(initial=0)) + 1
     votes = np.stack([(first == label).sum(axis=1) for label in range(n_labels)], axis=1)
@@ -198,11 +191,7 @@ def unit_answers(cell: Cell, policy: str, study: Mapping[str, str]) -> tuple[pd.
 
 
 def samples_alike(answers: Answers) -> dict[str, Any]:
-    """How many samples there are, how many answered nothing, and which of the others are copies.
-
-    ``groups`` has letters for each sample, the same for copies: samples that answered the same units in the
-    same way. A sample without any answer is no copy, and has a dash.
-    """
+    """How many samples there are, how many answered nothing, and which of the others are copies."""
     given = np.maximum(answers.predicted, NO_ANSWER)
     spoke = (given != NO_ANSWER).any(axis=0)
     each = [column.tobytes() for column in given.T]

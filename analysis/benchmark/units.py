@@ -104,10 +104,7 @@ def strata_table(items: pd.DataFrame | None) -> pd.DataFrame | None:
 
 
 def with_origins(answers: pd.DataFrame, items: pd.DataFrame | None) -> pd.DataFrame:
-    """Fill empty cells of ``condition`` and ``base_item_id`` with what the items say; refuse contradictions.
-
-    A column that the answers lack is left to the items.
-    """
+    """Fill empty cells of ``condition`` and ``base_item_id`` from the items; refuse contradictions."""
     made = answers
     for name in ORIGINS:
         if name not in answers or items is None or name not in items:
@@ -187,10 +184,7 @@ def gold_table(labels: pd.DataFrame, bases: Mapping[str, str]) -> pd.DataFrame:
 
 
 def joined(asked: pd.DataFrame, units: pd.DataFrame, notes: list[str], task: str) -> pd.DataFrame:
-    """Every answer beside every gold unit of its item.
-
-    Units without a judgment are missing, or have the status of an answer of which nothing could be read.
-    """
+    """Every answer beside every gold unit of its item."""
     kept = [name for name in KEPT if name in asked]
     unread = asked["status"].mask(asked["status"] == "ok", "missing")
     answered = asked.assign(unread=unread).sort_values(
@@ -236,10 +230,8 @@ class Plan:
         check_alpha(self.alpha)
 
     def weights(self, n_clusters: int) -> Floats:
-        """How often each of C clusters is drawn, shape (1 + B, C), the sample itself first.
-
-        The same clusters get the same weights for every judge, so that differences of judges are paired.
-        """
+        """How often each of C clusters is drawn, shape (1 + B, C), the sample itself first."""
+        # The same clusters get the same weights for every judge, so that differences of judges are paired.
         return _weights(n_clusters, self.draws, self.seed)
 
 
@@ -262,10 +254,8 @@ def _weights(n_clusters: int, draws: int, seed: int) -> Floats:
 
 
 def cluster_codes(frame: pd.DataFrame, cluster: str) -> tuple[Codes, int]:
-    """Cluster of each row, shape (n,), numbered in the order of their names, and how many there are.
-
-    Copies of an item are clustered with the item that they come from.
-    """
+    """Cluster of each row, shape (n,), numbered in the order of their names, and how many there are."""
+    # Copies of an item are clustered with the item that they come from.
     require_columns(frame, [cluster], "scored judgments")
     names = frame[cluster]
     if cluster == ITEM and BASE in frame:
@@ -293,13 +283,9 @@ def cluster_sums(parts: Floats, cluster: Codes, n_clusters: int) -> Floats:
 
 
 def bounds_of(drawn: Floats, alpha: float, *, share: bool, n_clusters: int) -> Bounds:
-    """Bound a statistic of which ``drawn``, shape (1 + B,), holds the estimate and then the draws.
-
-    The interval is that between percentiles of the draws. A share of 0 or 1 is the same in every draw: its
-    interval is Wilson's, with the clusters as the number of trials, since units of a cluster may be all
-    alike. Other statistics whose draws do not differ have none, nor has one on a single cluster. What rests
-    on no cluster has no value.
-    """
+    """Bound a statistic of which ``drawn``, shape (1 + B,), holds the estimate and then the draws."""
+    # A share of 0 or 1 is the same in every draw: its interval is Wilson's, with the clusters as trials, since
+    # units of a cluster may be all alike.
     estimate, draws = float(drawn[0]), drawn[1:][np.isfinite(drawn[1:])]
     if n_clusters < 1:
         return Bounds(np.nan, np.nan, np.nan, np.nan, NONE)

@@ -58,11 +58,7 @@ def coverage(judgments: pd.DataFrame) -> Result:
 def dimension_names(
     judgments: pd.DataFrame, asked: str | Sequence[str] | None = None
 ) -> Sequence[str | None]:
-    """Dimensions to be analysed: those asked for, by default all of a table, as `read_ratings` takes them.
-
-    Judgments that have no column of dimensions, or none filled in, have the one dimension None, which is ""
-    in result frames.
-    """
+    """Dimensions to be analysed: those asked for, by default all of a table, as `read_ratings` takes them."""
     if asked is not None:
         return list(dict.fromkeys(names_of(asked)))
     there: Sequence[str | None] = levels_present(judgments["dimension"]) if "dimension" in judgments else []

@@ -106,10 +106,7 @@ def ranks(names: Sequence[str]) -> Codes:
 
 
 def clusters_of(ratings: Ratings, column: str | None) -> Codes:
-    """Number of the cluster of each item of ``ratings.items``, shape (I,), from a column of their frame.
-
-    Without a column each item is its own cluster.
-    """
+    """Number of the cluster of each item of ``ratings.items``, shape (I,), from a column of their frame."""
     if column is None:
         return ranks(ratings.items)
     return item_clusters(ratings.item, ratings.frame[column], ratings.items)

@@ -22,12 +22,10 @@ def scale_hints(frame: pd.DataFrame) -> list[str]:
 
 
 def other_scale(frame: pd.DataFrame) -> str | None:
-    """Say who rated the same items as others on a scale of another width; None where nobody is known to.
-
-    Ranges say little where there are few ratings, so that both sides need ten or more of the same items. The
-    narrow side must give three values or more, and three quarters of the wide side's ratings must lie farther
-    from its range than it is wide. So no table on a scale of up to seven whole numbers is told.
-    """
+    """Say who rated the same items as others on a scale of another width; None where nobody is known to."""
+    # Ranges say little where there are few ratings: both sides need ten or more of the same items, the narrow
+    # side three values or more, and three quarters of the wide side's ratings must lie farther from its range
+    # than it is wide. So no table on a scale of up to seven whole numbers is refused.
     value = frame["value"].to_numpy(dtype=float)
     judge, names = pd.factorize(frame["judge"])
     item, items = pd.factorize(frame["item"])

@@ -37,10 +37,7 @@ def recovery(truth: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> pd.Data
 
 
 def beside_truth(truth: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Stack estimates that have a standard error and a true value, with that value in column ``true``.
-
-    Parameters and errors are those of `recovery`.
-    """
+    """Stack estimates that have a standard error and a true value, with that value in column ``true``."""
     absent = next((name for name in [*KEYS, "estimate"] if name not in truth), None)
     if absent is not None:
         raise InputError(

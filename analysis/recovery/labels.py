@@ -59,10 +59,8 @@ def _split(result: Result) -> set[str]:
 
 
 def _comparable(frame: pd.DataFrame, strata: Sequence[str], result: Result) -> bool:
-    """Whether rows are of all items or of cells of all strata: the truth has no others, save of people.
-
-    Rows by strata of which each prompt has one level only are of all items of that prompt.
-    """
+    """Whether rows are of all items or of cells of all strata: the truth has no others, save of people."""
+    # Rows by strata of which each prompt has one level only are of all items of that prompt.
     by = [name for name in strata if name in _split(result)]
     if result.kind == "annotators" or not by or len(by) == len(strata):
         return True

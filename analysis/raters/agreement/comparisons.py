@@ -73,12 +73,7 @@ def comparisons_of(
     between: Sequence[tuple[str, str]] | None,
     cluster: Codes,
 ) -> tuple[list[Comparison], list[str]]:
-    """The comparisons that the ratings allow, and what does not come about, in words.
-
-    ``cluster`` has one entry an item of the ratings. Where no groups or sides are named, each model that
-    answered an item several times is compared with itself, its samples as raters, and people who rated an
-    item again with themselves, as ``human, again``; elsewhere a judge's first sample counts.
-    """
+    """The comparisons that the ratings allow, and what does not come about, in words."""
     named = {name: list(judges) for name, judges in (groups or default_groups(ratings)).items()}
     pairs = default_between(ratings, named) if between is None else list(between)
     first = ratings.first_samples
@@ -120,10 +115,7 @@ def _two_sides(one: str, other: str, whole: Panel, masks: Sequence[NDArray[np.bo
 
 
 def _again(ratings: Ratings, whole: Panel, named: Mapping[str, Sequence[str]]) -> list[Comparison]:
-    """People with themselves: the first and second rating of an item, pooled over the people of a group.
-
-    Units are pairs of person and item, clustered as their items.
-    """
+    """People with themselves: the first and second rating of an item, pooled over the people of a group."""
     sample = pd.Series(ratings.frame["sample"].to_numpy(dtype=np.int64))
     unit = ratings.item * len(ratings.judges) + ratings.judge
     turn = sample.groupby(unit).rank(method="first").to_numpy(dtype=np.int64) - 1

@@ -126,7 +126,7 @@ def panel_of(ratings: Ratings, cluster: Codes | None = None) -> Panel:
 
 
 def panel_from(table: Sequence[Sequence[float]] | Floats, scale: Sequence[float] | None = None) -> Panel:
-    """The panel of a table of numbers with one row an item and one column a rater, NaN where there is none."""
+    """The panel of a table of numbers with one row per item and one column per rater, NaN for no rating."""
     values = np.asarray(table, dtype=float)
     item, rater = np.nonzero(~np.isnan(values))
     rated = values[item, rater]

@@ -53,11 +53,8 @@ def correlation(kind: str, cells: Cells, weights: Floats) -> Floats:
 
 
 def t_test(kind: str, r: Floats, n: Floats, x: Floats | None = None, y: Floats | None = None) -> Floats:
-    """P values of correlations of n independent pairs against zero, shape of ``r``.
-
-    By Student's t with n - 2 degrees of freedom, as packages print it; for Kendall's tau by its normal
-    approximation with ties, which needs the pairs ``x, y``.
-    """
+    """P values of correlations of n independent pairs against zero, shape of ``r``."""
+    # Kendall's tau has a normal approximation with ties, which needs the pairs.
     if kind == "kendall":
         if x is None or y is None:
             return np.full_like(r, np.nan)

@@ -105,10 +105,7 @@ def _scale_used(ratings: Ratings, item: np.ndarray, of: Flags, used: Flags, draw
 
 
 def clear(drawn: Floats) -> bool:
-    """Whether an estimate is so far above zero that a ratio over it has a standard error.
-
-    Without draws, whether it is above zero.
-    """
+    """Whether an estimate is so far above zero that a ratio over it has a standard error."""
     if len(drawn) == 1:
         return bool(drawn[0] > 0)
     return bool(drawn[0] > CLEAR * drawn[1:].std(ddof=1))

@@ -31,11 +31,9 @@ CLOSE = 1e-9  # sums of scores that differ by less are equal
 
 
 def share_limits(share: Floats, error: Floats, n_topics: int, alpha: float) -> tuple[Floats, Floats]:
-    """Wilson limits of shares with given standard errors, all of shape (m,).
-
-    The number of trials is the one at which a binomial share would have that error; that of the topics where
-    the error is zero, as it is at 0 and 1. NaN where there is no error, or one topic.
-    """
+    """Wilson limits of shares with given standard errors, all of shape (m,)."""
+    # The number of trials is the one at which a binomial share would have that error; at a share of 0 or 1,
+    # where the error is zero, it is the number of topics.
     z2 = float(ndtri(1 - alpha / 2)) ** 2
     varied = error > CLOSE
     n = np.where(varied, share * (1 - share) / np.where(varied, error, 1.0) ** 2, float(n_topics))

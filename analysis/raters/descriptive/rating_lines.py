@@ -108,7 +108,7 @@ def rating_lines(
 
 
 def fitted(x: Floats, y: Floats, cluster: Codes, weights: Floats) -> tuple[Floats, Floats]:
-    """Least-squares slopes and intercepts of y on x, shape (n,), for each weighting of clusters, shape (B,)."""
+    """Least-squares slopes and intercepts of y on x, (n,), for each weighting of clusters, (B,)."""
     w = weights[:, cluster]
     with np.errstate(divide="ignore", invalid="ignore"):
         total = w.sum(axis=1)

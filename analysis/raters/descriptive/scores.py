@@ -196,10 +196,7 @@ def _groups(ratings: Sequence[Ratings]) -> tuple[list[str], list[str]]:
 
 @dataclass(frozen=True)
 class Averaged:
-    """What m pairs of item and judge come to, repeated ratings averaged; every array has shape (m,).
-
-    ``item`` and ``judge`` are positions in those of the ratings; ``n_ratings`` is how many were averaged.
-    """
+    """What m pairs of item and judge come to, repeated ratings averaged; every array has shape (m,)."""
 
     item: Codes
     judge: Codes
@@ -237,10 +234,8 @@ def _means(ratings: Sequence[Ratings], groups: Sequence[str], items: Sequence[st
 
 
 def with_ties(values: Floats) -> Floats:
-    """Make values equal that differ by rounding alone, so that ranks and ties do not depend on it.
-
-    Means of thirds, for one, depend on the order of their addends.
-    """
+    """Make values equal that differ by rounding alone, so that ranks and ties do not depend on it."""
+    # Means of thirds, for one, depend on the order of their addends.
     known = np.isfinite(values)
     levels, level = np.unique(values[known], return_inverse=True)
     if not len(levels):

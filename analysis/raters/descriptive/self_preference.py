@@ -62,7 +62,7 @@ def quality_of(x: Floats, y: Floats, variance: Floats, raters: Floats) -> Qualit
 
 
 def one_person(total: Floats, squares: Floats, raters: Floats) -> Quality:
-    """Quality when a person is examined: one rater against the mean of the others, averaged over who it is."""
+    """Quality when a person is examined: each rater against the mean of the others, averaged."""
     k = raters
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.where(k >= 2, total / k, np.nan)
@@ -114,11 +114,7 @@ class Authors:
 
 
 def self_preference(made: Scores, dimension: str, authors: Authors, draws: Draws) -> list[Row]:
-    """Differences at equal human quality, of each judge and of one person, for each adjustment and author.
-
-    Keys are ``dimension, judge, quantity, adjustment, generator``; the last is empty where authors are taken
-    together as own or other models.
-    """
+    """Differences at equal human quality, of each judge and of one person, for each adjustment and author."""
     ratings = made.ratings[made.dimensions.index(dimension)]
     n, total, squares, variance = _people(made, ratings)
     aliases = dict(zip(ratings.frame["group"], as_text(ratings.frame["judge_id"]), strict=True))
@@ -169,10 +165,7 @@ def _rows(
 
 
 def _people(made: Scores, ratings: Ratings) -> tuple[Floats, Floats, Floats, Floats]:
-    """Number of people, sum, sum of squares and variance of their ratings of each item, shape (I,) each.
-
-    Repeated ratings by a person are averaged.
-    """
+    """Number of people, sum, sum of squares and variance of their ratings of each item, shape (I,) each."""
     own = averaged(ratings)
     human = np.array([kind == HUMAN for kind in ratings.kinds])[own.judge]
     item = np.array([made.row[name] for name in ratings.items])[own.item]

@@ -218,11 +218,8 @@ def _orders_of_ties(values: Floats) -> Floats:
 
 
 def picked_ratings(ratings: Ratings, row: dict[str, int], n_items: int, picks: int, seed: int) -> Floats:
-    """One human rating of each item, drawn ``picks`` times, shape (picks, n_items); NaN where none is.
-
-    Of a person who rated an item several times the first rating can be drawn. Draws depend on the names of
-    items and people, not on the order of rows.
-    """
+    """One human rating of each item, drawn ``picks`` times, shape (picks, n_items); NaN where none is."""
+    # Draws depend on the names of items and people, not on the order of rows.
     human = ratings.is_human & ratings.first_samples
     at = np.array([row[name] for name in ratings.items])[ratings.item][human]
     order = np.lexsort((np.array(ratings.judges)[ratings.judge[human]], at))

@@ -49,10 +49,7 @@ class Evidence:
 
 
 def evidence(sums: Floats) -> Evidence:
-    """Means and standard errors from the sums of `weighted_sums`, shape (..., J, 7).
-
-    Where each item is its own cluster, the standard error is that of the mean of a sample.
-    """
+    """Means and standard errors from the sums of `weighted_sums`, shape (..., J, 7)."""
     n, wins, apart, apart_squared, apart_n, n_squared, clusters = np.moveaxis(sums, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         difference, rho = apart / n, wins / n
@@ -63,10 +60,8 @@ def evidence(sums: Floats) -> Evidence:
 
 
 def p_values(found: Evidence, epsilon: float) -> Floats:
-    """Test, annotator by annotator, that the person is ahead by ``epsilon`` or more; one-sided t test.
-
-    Without spread in the differences, p is 0 where they are below ``epsilon``, else 1.
-    """
+    """Test, annotator by annotator, that the person is ahead by ``epsilon`` or more; one-sided t test."""
+    # Without spread in the differences, p is 0 where they are below epsilon, else 1.
     distance = found.difference - epsilon
     spread = found.std_error > NO_SPREAD
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -108,10 +103,8 @@ def verdict(found: Evidence, epsilon: float, q_fdr: float, multiplicity: Multipl
 
 
 def smallest_epsilon(found: Evidence, q_fdr: float, multiplicity: Multiplicity) -> Floats:
-    """Smallest epsilon with which the model passes, by bisection; NaN where it needs more than 1.
-
-    A negative one says that the model passes with room: people would be allowed an advantage.
-    """
+    """Smallest epsilon with which the model passes, by bisection; NaN where it needs more than 1."""
+    # A negative one means that the model would pass even if it had to be ahead of people.
     low = np.full(found.difference.shape[:-1], -1.0)
     high = np.full_like(low, 1.0)
     reachable = passes_at(found, high, q_fdr, multiplicity)

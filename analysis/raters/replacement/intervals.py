@@ -78,10 +78,7 @@ def _rates(
 
 @dataclass(frozen=True)
 class Bounds:
-    """Percentile intervals of M models, every array shape (M,); NaN without draws, or if none differs.
-
-    ``pass_share`` is the share of draws in which the model passes.
-    """
+    """Percentile intervals of M models, every array shape (M,); NaN without draws, or if none differs."""
 
     rate_lower: Floats
     rate_upper: Floats

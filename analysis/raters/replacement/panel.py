@@ -60,11 +60,8 @@ class Panel:
 def panel_of(
     ratings: Ratings, models: Sequence[str], *, first_sample: bool = False, cluster: str | None = None
 ) -> Panel:
-    """Lay ratings out for the test.
-
-    Of a person's repeated ratings of an item the first counts; of a model's samples all, or the first. People
-    are in alphabetical order, so that draws of them do not depend on the order of rows.
-    """
+    """Lay ratings out for the test."""
+    # People are in alphabetical order, so that draws of them do not depend on the order of rows.
     people = sorted(ratings.humans)
     if len(people) < 2:
         found = f"only {people[0]} rates" if people else "no person rates"

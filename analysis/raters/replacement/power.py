@@ -159,10 +159,8 @@ def _scenarios(
 
 
 def margins(world: World, epsilons: Sequence[float], seed: int) -> Floats:
-    """Loadings with which the model is behind people by each epsilon; NaN where any model is ahead.
-
-    Found on one large study with the same random numbers for every loading.
-    """
+    """Loadings with which the model is behind people by each epsilon; NaN where any model is ahead."""
+    # One large study with the same random numbers for every loading.
     rng = np.random.default_rng([seed, 7, world.people])
     large = studies(world, 1, min(MARGIN_ITEMS, AT_ONCE // world.people), rng)
     behind = []

@@ -16,12 +16,7 @@ Kind = Literal["labels", "ratings"]
 
 @dataclass(frozen=True)
 class World:
-    """How people and a model answer.
-
-    Labels: each item has a true label, drawn with ``shares``; a rater knows it with probability equal to
-    their loading, else draws a label with ``shares``. Two raters then agree beyond chance, by Cohen's kappa,
-    to the product of their loadings. Ratings: normal values of which the correlation is that product,
-    cut so that categories have ``shares``.
+    """How people and a model answer: two raters agree beyond chance to the product of their loadings.
 
     Attributes
     ----------
