@@ -108,7 +108,7 @@ def fit_judgments(
 
 def real_raters(source: Mapping[str, Any], judgments: pd.DataFrame) -> set[str]:
     """Groups of raters whose judgments are not simulated: models by name, and people together."""
-    from conjury.analysis.raters.ratings import HUMAN
+    from conjury.analysis.vocabulary import HUMAN
 
     real = set(map(str, source["real_judges"]))
     people = judgments.loc[as_text(judgments["judge_kind"]).eq(HUMAN), "judge_id"]

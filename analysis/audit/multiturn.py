@@ -20,8 +20,8 @@ from conjury.inference.parsing.published import joke_type, line_purpose
 from conjury.inference.tables.columns import as_text, did_you_mean, listed
 from conjury.inference.tables.schema import require_columns
 
-from ..benchmark.metrics import Codes, Floats
 from ..benchmark.units import LINE, answers_table, gold_table
+from ..numerics.types import Codes, Floats
 from ..results import Result
 
 ALL = "full"  # set of all languages

@@ -19,9 +19,8 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.files import PUBLISHED
 
 from ..numerics.types import Floats
-from ..raters.descriptive.scores import OVERALL
-from ..raters.ratings import HUMAN
 from ..results import Result
+from ..vocabulary import HUMAN, OVERALL
 
 STUDY = "oogiri"
 MEANS, CORRELATIONS = "oogiri_means.csv", "oogiri_correlations.csv"

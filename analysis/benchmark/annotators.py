@@ -10,8 +10,8 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
 
 from ..raters.agreement import agreement
-from ..raters.ratings import HUMAN
 from ..results import Result
+from ..vocabulary import HUMAN
 
 COEFFICIENTS = ("percent", "fleiss", "krippendorff")
 VERSUS = "_vs_"

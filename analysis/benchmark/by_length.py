@@ -15,8 +15,8 @@ from conjury.inference.tables.schema import require_columns
 
 from ..numerics.intervals import inference
 from ..results import Result
-from .adjusting import with_adjusted
-from .metrics import BASELINE
+from ..vocabulary import BASELINE
+from .intervals import with_adjusted
 from .parse_status import WRONG
 from .scores import scores
 from .scoring import Scored
@@ -39,7 +39,7 @@ def length_effects(
     cluster: str = "item_id",
 ) -> Result:
     """Score judges on items of different lengths; no answer counts as wrong."""
-    # What languages differ in is no effect of length: `within` groups, scores and compares items of each level.
+    # What languages differ in is no effect of length: items are compared within each level of `within`.
     require_columns(items, ["item_id", "text"], "items")
     require_columns(scored.frame, list(within), "scored judgments")
     lengths, ungrouped = _lengths(scored, items, groups, list(within))

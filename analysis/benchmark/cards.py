@@ -30,8 +30,8 @@ def cards(
     reasons: Sequence[str] = REASONS,
 ) -> Result:
     """Pick items that show how judges fail, one a task and reason, with every judge's first answer."""
-    # Hard: fewest right answers; divided: nearest one half; silent: most missing; easy: most right. Ties go to the
-    # shortest text, and an item is shown once.
+    # Hard: fewest right answers; divided: nearest one half; silent: most missing; easy: most right.
+    # Ties go to the shortest text, and an item is shown once.
     require_columns(items, ["item_id"], "items")
     known = items.assign(item_id=as_text(items["item_id"])).drop_duplicates("item_id").set_index("item_id")
     rows: list[dict[str, Any]] = []

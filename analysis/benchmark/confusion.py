@@ -9,17 +9,17 @@ import numpy as np
 import pandas as pd
 
 from ..numerics.intervals import inference
+from ..numerics.types import Codes
 from ..results import Result
-from .adjusting import pooled_notes, with_adjusted
-from .metrics import Codes, class_f1, class_precision, class_recall
+from ..vocabulary import FEWEST_GOLD
+from .intervals import Bounds, Plan, bounds_of, cluster_codes, n_distinct, pooled_notes, with_adjusted
+from .metrics import class_f1, class_precision, class_recall
 from .parse_status import NO_ANSWER
 from .scores import drawn_margins
 from .scoring import Scored
-from .units import Bounds, Plan, bounds_of, cluster_codes, n_distinct
 
 NONE_GIVEN, OTHER_LABEL = "no answer", "other label"
 SHARES = ("precision", "recall")
-FEWEST_GOLD = 10  # units with a label in gold, for it to be said that it is given too often or too rarely
 
 
 def confusion(scored: Scored, *, by: Sequence[str] = ()) -> Result:

@@ -14,27 +14,15 @@ from conjury.inference.tables.columns import did_you_mean, listed
 
 from ..numerics.cluster_draws import few_clusters
 from ..numerics.intervals import inference
+from ..numerics.mcnemar import Discordance, bonett_price, clustered_p, discordance, exact_p, mid_p
+from ..numerics.types import Floats
 from ..results import Result
-from .adjusting import Multiplicity, check_adjust, with_adjusted
-from .metrics import Floats, Margins, cluster_margins, margins_of, metric
+from .intervals import NONE, Bounds, Multiplicity, Plan, bounds_of, check_adjust, with_adjusted
+from .metrics import Margins, cluster_margins, margins_of, metric
 from .mixed import pair_of
-from .pairing import (
-    ACCURACY,
-    JUDGE,
-    LOG_ODDS,
-    Discordance,
-    Matched,
-    bonett_price,
-    clustered_p,
-    comparable,
-    discordance,
-    exact_p,
-    matched_pairs,
-    mid_p,
-)
+from .pairing import ACCURACY, JUDGE, LOG_ODDS, Matched, comparable, matched_pairs
 from .parse_status import WRONG, check_policies
 from .scoring import Scored
-from .units import NONE, Bounds, Plan, bounds_of
 
 BOOTSTRAP = "bootstrap"
 EXACT, MID_P, CLUSTERED = "mcnemar exact", "mcnemar mid-p", "mcnemar clustered"

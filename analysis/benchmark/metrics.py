@@ -244,9 +244,6 @@ def _ratio(part: Floats, whole: Floats, undefined: float = 0.0) -> Floats:
         return np.where(whole > 0, part / whole, undefined)
 
 
-MAJORITY, RANDOM = "majority class", "random"
-MAJORITY_BY_STRATUM = "majority class by stratum"
-BASELINE = "baseline"  # judge_kind of all
 REACH = 14.5  # counts beyond sqrt(n REACH) of their mean have a probability below 1e-12
 
 

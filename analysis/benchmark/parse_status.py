@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, did_you_mean, listed
 
+from ..numerics.types import Codes
 from ..results import Result
-from .metrics import Codes
 from .units import answers_table, is_surplus
 
 NO_ANSWER = -1  # predicted code of a unit without an answer

@@ -15,13 +15,23 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean, listed
 from conjury.inference.tables.schema import require_columns
 
+from ..numerics.types import Codes, Floats
 from ..results import Result
-from .adjusting import pooled_notes
-from .metrics import BASELINE, MAJORITY, RANDOM, Codes, Floats, majority_class
+from ..vocabulary import BASELINE, MAJORITY, RANDOM
+from .intervals import (
+    NONE,
+    Bounds,
+    Plan,
+    bounds_of,
+    cluster_codes,
+    cluster_sums,
+    counts_of,
+    interval_notes,
+    pooled_notes,
+)
+from .metrics import majority_class
 from .parse_status import NO_ANSWER, WRONG, check_policies, outcome
-from .scores import counts_of, interval_notes
 from .scoring import Cell, Scored
-from .units import NONE, Bounds, Plan, bounds_of, cluster_codes, cluster_sums
 
 MOST = 10  # so many k are shown one by one; beyond, powers of two
 PASS_AT, PASS_ALL, MAJORITY_OF, BEST_OF = "pass_at_k", "pass_all_k", "majority_of_k", "best_of_k"

@@ -12,13 +12,22 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import listed
 
+from ..numerics.types import Codes, Floats
 from ..results import Result
-from .adjusting import pooled_notes
-from .metrics import BASELINE, MAJORITY, RANDOM, Codes, Floats
+from ..vocabulary import BASELINE, MAJORITY, RANDOM
+from .intervals import (
+    NONE,
+    Bounds,
+    Plan,
+    bounds_of,
+    cluster_codes,
+    cluster_sums,
+    counts_of,
+    interval_notes,
+    pooled_notes,
+)
 from .parse_status import MISSING, NO_ANSWER
-from .scores import counts_of, interval_notes
 from .scoring import Cell, Scored
-from .units import NONE, Bounds, Plan, bounds_of, cluster_codes, cluster_sums
 
 LOG_LOSS, AUC = "log_loss", "auc"
 SMALLEST = 1e-15  # probabilities are no smaller than this for the log-loss

@@ -11,8 +11,8 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import listed
 from conjury.inference.tables.streams import FEW_PAIRS, UNPERTURBED
 
+from ..numerics.mcnemar import discordance
 from ..results import Result
-from .adjusting import Multiplicity, check_adjust, with_adjusted
 from .differences import BOOTSTRAP as TEST
 from .differences import (
     BY_UNIT,
@@ -23,10 +23,10 @@ from .differences import (
     notes_of_tests,
     unbalanced,
 )
-from .pairing import ACCURACY, CONDITION, comparable, discordance, matched_pairs
+from .intervals import Multiplicity, Plan, check_adjust, with_adjusted
+from .pairing import ACCURACY, CONDITION, comparable, matched_pairs
 from .parse_status import WRONG
 from .scoring import Scored
-from .units import Plan
 
 
 def robustness(

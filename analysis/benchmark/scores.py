@@ -7,23 +7,27 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import listed
 from conjury.inference.tables.schema import require_columns
 
-from ..numerics.cluster_draws import few_clusters
+from ..numerics.types import Codes, Floats
 from ..results import Result
-from .adjusting import pooled_notes
+from ..vocabulary import BASELINE, MAJORITY, MAJORITY_BY_STRATUM, RANDOM
+from .intervals import (
+    NONE,
+    Bounds,
+    Plan,
+    bounds_of,
+    cluster_codes,
+    cluster_sums,
+    counts_of,
+    interval_notes,
+    n_distinct,
+    pooled_notes,
+)
 from .metrics import (
-    BASELINE,
-    MAJORITY,
-    MAJORITY_BY_STRATUM,
     OVERALL,
-    RANDOM,
-    Codes,
-    Floats,
     Margins,
     cluster_margins,
     is_share,
@@ -35,7 +39,6 @@ from .metrics import (
 )
 from .parse_status import POLICIES, WRONG, check_policies, outcome
 from .scoring import Cell, Scored
-from .units import BOOTSTRAP, NONE, WILSON, Bounds, Plan, bounds_of, cluster_codes, cluster_sums, n_distinct
 
 ACCURACY = "accuracy"
 
@@ -241,28 +244,3 @@ def _row(
     keys: Mapping[str, str], policy: str, name: str, bounds: Bounds, counts: Mapping[str, int]
 ) -> dict[str, Any]:
     return {**keys, "missing": policy, "metric": name, **vars(bounds), **counts}
-
-
-def counts_of(frame: pd.DataFrame, kept: NDArray[np.bool_], cluster: Codes) -> dict[str, int]:
-    """How much a number rests on: the rows of a frame that are kept, with the clusters of all its rows."""
-    codes = (frame["unit"], frame["item_id"].cat.codes, cluster)
-    n_units, n_items, n_clusters = (n_distinct(np.asarray(each, dtype=np.int64)[kept]) for each in codes)
-    return {"n_answers": int(kept.sum()), "n_units": n_units, "n_items": n_items, "n_clusters": n_clusters}
-
-
-def interval_notes(frame: pd.DataFrame, plan: Plan) -> list[str]:
-    """Say how the intervals of a table were made, and where they are weak or missing."""
-    if not plan.draws:
-        return ["No intervals: there were no draws."]
-    drawn = f"{plan.draws:,} draws of {'items' if plan.cluster == 'item_id' else plan.cluster}"
-    told = [f"Intervals are percentiles of {drawn}, with all answers to what is drawn."]
-    if (frame["interval"] == WILSON).any():
-        told.append(
-            "Shares of 0 and 1 are the same in every draw: their interval is Wilson's, with a trial for each "
-            f"{'item' if plan.cluster == 'item_id' else 'cluster'}."
-        )
-    judged = frame["judge_kind"] != BASELINE if "judge_kind" in frame else pd.Series(True, index=frame.index)
-    none = sorted(frame["metric"][judged & (frame["interval"] == NONE) & frame["estimate"].notna()].unique())
-    if none:
-        told.append(f"No interval where no draw differs from the others: some rows of {listed(none)}.")
-    return [*told, *few_clusters(frame["n_clusters"][frame["interval"] == BOOTSTRAP], plan.draws)]

@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, did_you_mean, listed
 from conjury.inference.tables.schema import KEYS, require_columns
 
-from .metrics import Codes
+from ..numerics.types import Codes
 from .parse_status import NO_ANSWER, check_policy
 from .units import answers_table, bases, gold_table, joined, strata_table, with_origins
 

@@ -30,8 +30,8 @@ from ..benchmark.scores import scores
 from ..benchmark.scoring import Scored, by_rule, rule_of, score
 from ..benchmark.units import conditions_of
 from ..numerics.intervals import check_alpha, check_draws
-from ..raters.ratings import HUMAN
 from ..results import Result
+from ..vocabulary import HUMAN
 from .ratings import FittedRatings, Planned
 from .saved import record_of
 

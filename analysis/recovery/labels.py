@@ -9,8 +9,8 @@ import pandas as pd
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.streams import UNPERTURBED
 
-from ..raters.ratings import HUMAN
 from ..results import Result
+from ..vocabulary import HUMAN
 
 KNOWN = ("quantity", "judge", "prompt", "task", "condition", "gold", "k")
 BOUNDS = ("estimate", "lower", "upper")

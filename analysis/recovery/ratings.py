@@ -9,9 +9,8 @@ import pandas as pd
 
 from conjury.inference.tables.columns import as_text
 
-from ..raters.descriptive.scores import OVERALL
-from ..raters.ratings import HUMAN
 from ..results import Result
+from ..vocabulary import HUMAN, OVERALL
 
 COLUMNS = [
     "analysis", "quantity", "judge", "dimension", "response_type", "truth", "estimate", "lower", "upper",

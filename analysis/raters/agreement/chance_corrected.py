@@ -149,8 +149,8 @@ def corrected(observed: Floats, chance: Floats) -> Floats:
 
 def observed(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
     """Mean over items of the share of agreeing pairs of ratings, shape (b,)."""
-    # Items with one rating say nothing about agreement; every other item counts the same, however many ratings
-    # it has (Fleiss 1971, generalised by Gwet 2014).
+    # Items with one rating say nothing about agreement; every other item counts the same, however many
+    # ratings it has (Fleiss 1971, generalised by Gwet 2014).
     share = _pair_agreement(panel, weights)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray((drawn @ share) / (drawn @ panel.pairable.astype(float)))

@@ -20,23 +20,9 @@ from scipy import sparse
 
 from ...numerics.types import Codes, Floats
 from .chance_corrected import BLOCK, TINY, corrected
-from .panel import Panel
+from .panel import Panel, Sides
 
 KINDS = ("percent", "cohen", "fleiss", "krippendorff", "gwet", "brennan_prediger")
-
-
-@dataclass(frozen=True)
-class Sides:
-    """Shares of the ratings of I items in q categories, by two sides.
-
-    Attributes
-    ----------
-    first, second : ndarray, shape (I, q)
-        Every row adds up to 1.
-    """
-
-    first: Floats
-    second: Floats
 
 
 def paired(sides: Sides, weights: Floats | None, drawn: Floats, kind: str) -> Floats:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...numerics.types import Codes, Floats
+from ...vocabulary import AGAIN, HUMAN
 from ..ratings import Ratings
 
 
@@ -144,3 +145,160 @@ def panel_from(table: Sequence[Sequence[float]] | Floats, scale: Sequence[float]
         cluster=np.arange(values.shape[0]),
     )
     return made.rows(np.ones(len(item), dtype=bool))
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Shares of the ratings of I items in q categories, by two sides.
+
+    Attributes
+    ----------
+    first, second : ndarray, shape (I, q)
+        Every row adds up to 1.
+    """
+
+    first: Floats
+    second: Floats
+
+
+MODELS = "model"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The ratings of a group, or of two sides.
+
+    Attributes
+    ----------
+    among : str
+        The group, or the first side.
+    against : str or None
+        The second side.
+    panel : Panel
+        Of a group its ratings; of two sides those of the first, of the items that both rated.
+    other : Panel or None
+        Of the second side, the same items in the same order.
+    """
+
+    among: str
+    against: str | None
+    panel: Panel
+    other: Panel | None = None
+
+    @property
+    def sides(self) -> Sides:
+        """Shares of ratings in categories, of both sides."""
+        assert self.other is not None
+        return Sides(self.panel.shares(), self.other.shares())
+
+    @property
+    def name(self) -> str:
+        """The comparison in words."""
+        return self.among if self.against is None else f"{self.among} with {self.against}"
+
+
+def default_groups(ratings: Ratings) -> dict[str, list[str]]:
+    """Every panel of people, and all models."""
+    made: dict[str, list[str]] = {}
+    for judge, kind, group in zip(ratings.judges, ratings.kinds, ratings.groups, strict=True):
+        made.setdefault(group if kind == HUMAN else MODELS, []).append(judge)
+    return dict(sorted(made.items(), key=lambda one: one[0] == MODELS))
+
+
+def default_between(ratings: Ratings, groups: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    """Every group of people with every model, and with every other group of people."""
+    models = set(ratings.models)
+    people = [name for name, judges in groups.items() if not models & set(judges)]
+    others = [(one, other) for at, one in enumerate(people) for other in people[at + 1 :]]
+    return [(one, model) for one in people for model in ratings.models] + others
+
+
+def comparisons_of(
+    ratings: Ratings,
+    groups: Mapping[str, Sequence[str]] | None,
+    between: Sequence[tuple[str, str]] | None,
+    cluster: Codes,
+) -> tuple[list[Comparison], list[str]]:
+    """The comparisons that the ratings allow, and what does not come about, in words."""
+    named = {name: list(judges) for name, judges in (groups or default_groups(ratings)).items()}
+    pairs = default_between(ratings, named) if between is None else list(between)
+    first = ratings.first_samples
+    made: list[Comparison] = []
+    notes: list[str] = []
+    if not first.all():
+        notes.append("Judges with several samples of an item count with their first one.")
+    whole = panel_of(ratings, cluster)
+    for name, judges in named.items():
+        present = _positions(judges, ratings)
+        if len(present) < 2:
+            if name != MODELS or groups is not None:
+                notes.append(f"{name}: {len(present)} rater, so there is no agreement among them.")
+            continue
+        made.append(Comparison(name, None, whole.rows(first & np.isin(ratings.judge, present))))
+    for one, other in pairs:
+        sides = [_positions(named.get(side, [side]), ratings) for side in (one, other)]
+        compared = _two_sides(one, other, whole, [first & np.isin(ratings.judge, side) for side in sides])
+        if compared is None:
+            notes.append(f"{one} with {other}: no item was rated by both.")
+        else:
+            made.append(compared)
+    if groups is None and between is None:
+        made += [*_again(ratings, whole, named), *_repeats(ratings, whole)]
+    return made, notes
+
+
+def _positions(judges: Sequence[str], ratings: Ratings) -> list[int]:
+    return [at for at, name in enumerate(ratings.judges) if name in set(judges)]
+
+
+def _two_sides(one: str, other: str, whole: Panel, masks: Sequence[NDArray[np.bool_]]) -> Comparison | None:
+    rated = [np.bincount(whole.item[mask], minlength=whole.n_items) > 0 for mask in masks]
+    both = rated[0] & rated[1]
+    if not both.any():
+        return None
+    panels = [whole.rows(mask & both[whole.item]) for mask in masks]
+    return Comparison(one, other, panels[0], panels[1])
+
+
+def _again(ratings: Ratings, whole: Panel, named: Mapping[str, Sequence[str]]) -> list[Comparison]:
+    """People with themselves: the first and second rating of an item, pooled over the people of a group."""
+    sample = pd.Series(ratings.frame["sample"].to_numpy(dtype=np.int64))
+    unit = ratings.item * len(ratings.judges) + ratings.judge
+    turn = sample.groupby(unit).rank(method="first").to_numpy(dtype=np.int64) - 1
+    twice = (sample.groupby(unit).transform("size") > 1).to_numpy() & (turn < 2) & ratings.is_human
+    made = []
+    for name, judges in named.items():
+        mine = twice & np.isin(ratings.judge, _positions(judges, ratings))
+        if not mine.any():
+            continue
+        units, number = np.unique(unit, return_inverse=True)
+        as_items = replace(
+            whole,
+            item=number.astype(np.int64),
+            n_items=len(units),
+            cluster=whole.cluster[units // len(ratings.judges)],
+            rater=turn,
+            raters=("first", "second"),
+            n_raters=2,
+        )
+        made.append(Comparison(name + AGAIN, None, as_items.rows(mine)))
+    return made
+
+
+def _repeats(ratings: Ratings, whole: Panel) -> list[Comparison]:
+    """Models with themselves, over the items they answered several times."""
+    sample = ratings.frame["sample"].to_numpy(dtype=np.int64)
+    made = []
+    for model in ratings.models:
+        mine = ratings.judge == ratings.judges.index(model)
+        numbers = np.unique(sample[mine])
+        if len(numbers) < 2:
+            continue
+        as_raters = replace(
+            whole,
+            rater=np.searchsorted(numbers, sample).clip(0, len(numbers) - 1),
+            raters=tuple(f"sample {number}" for number in numbers),
+            n_raters=len(numbers),
+        )
+        made.append(Comparison(model, None, as_raters.rows(mine)))
+    return made

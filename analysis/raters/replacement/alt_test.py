@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -13,16 +13,23 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...numerics.cluster_draws import without_spread
-from ...numerics.intervals import check_alpha, check_draws
-from ..coverage import dimension_names
-from ..items import names_of, with_items
-from ..ratings import read_ratings
-from .comparisons import Comparisons, compare, units_of, weighted_sums
+from ...numerics.intervals import check_alpha, check_draws, inference
+from ...numerics.types import Floats
+from ...results import Result
+from ..items import names_of
+from ..ratings import Judgments, read_dimensions
 from .decide import (
     FEW_INSTANCES,
+    PASSING,
+    Bounds,
+    Evidence,
     Multiplicity,
+    Resample,
+    Verdict,
+    bounds,
     check_multiplicity,
     coarse,
+    draw,
     evidence,
     only,
     repeats,
@@ -32,16 +39,14 @@ from .decide import (
     weaknesses,
     without,
 )
-from .intervals import Resample, bounds, draw
-from .outcome import AltTest, annotator_rows, model_rows
-from .panel import Panel, models_of, panel_of
-from .scoring import Scoring, name_of, pair_score, scorings_of
+from .panel import Comparisons, Panel, compare, models_of, panel_of, units_of, weighted_sums
+from .scoring import Mask, Scoring, name_of, pair_score, scorings_of
 
 Samples = Literal["each", "first"]
 
 
 def alt_test(
-    judgments: pd.DataFrame,
+    judgments: Judgments,
     model: str | Sequence[str] | None = None,
     *,
     dimension: str | Sequence[str] | None = None,
@@ -148,27 +153,21 @@ def alt_test(
     check_multiplicity(multiplicity)
     check_alpha(alpha)
     check_draws(draws, seed)
-    joined = with_items(judgments, items, names_of(cluster))
     plan = _Plan(epsilon, q_fdr, min_instances, multiplicity, draws, resample, alpha, seed)
     rows, people, notes = [], [], []
-    names = dimension_names(joined, dimension)
-    for name in names:
-        ratings = read_ratings(joined, dimension=name)
-        asked = models_of(ratings, model)
-        panel = panel_of(ratings, asked, first_sample=samples == "first", cluster=cluster)
-        told = [*ratings.notes, *without(joined, ratings, model), *repeats(panel, samples)]
+    coded = read_dimensions(judgments, dimension, items=items, columns=names_of(cluster))
+    for ratings in coded:
+        models = models_of(ratings, model)
+        panel = panel_of(ratings, models, first_sample=samples == "first", cluster=cluster)
+        of_one = [*ratings.notes, *(without(ratings) if model is None else []), *repeats(panel, samples)]
         for one in scorings_of(scoring, ratings):
-            made = compare(panel, pair_score(one, ratings), min_humans)
-            table, each, more = _test(panel, made, plan)
-            keys: dict[str, str | float] = {
-                "dimension": name or "",
-                "scoring": name_of(one),
-                "epsilon": epsilon,
-            }
+            compared = compare(panel, pair_score(one, ratings), min_humans)
+            table, each, more = _test(panel, compared, plan)
+            keys = {"dimension": ratings.dimension, "scoring": name_of(one), "epsilon": epsilon}
             rows.append(_keyed(table, keys))
             people.append(_keyed(each, keys))
-            told += [note for note in [*more, *coarse(one, ratings)] if note not in told]
-        notes += [f"{name}: {note}" if len(names) > 1 else note for note in told]
+            of_one += [note for note in [*more, *coarse(one, ratings)] if note not in of_one]
+        notes += [ratings.note(note) if len(coded) > 1 else note for note in of_one]
     settings = {
         "epsilon": epsilon, "q_fdr": q_fdr, "min_humans": min_humans, "min_instances": min_instances,
         "multiplicity": multiplicity, "samples": samples, "cluster": cluster, "draws": draws,
@@ -254,3 +253,123 @@ def _check(
         raise InputError(f"samples is {samples!r}; use each or first.")
     if resample not in get_args(Resample):
         raise InputError(f"resample is {resample!r}; use items or both.")
+
+
+@dataclass(frozen=True, repr=False)
+class AltTest(Result):
+    """The alternative annotator test of one or several models.
+
+    ``frame`` has one row a dimension, scoring and model; ``extra["annotators"]`` one row a dimension,
+    scoring, model and annotator. For a single row its numbers are attributes as well.
+    """
+
+    @property
+    def winning_rate(self) -> float:
+        """Share of annotators against whom the model wins, of the one model tested."""
+        return float(self._row()["winning_rate"])
+
+    @property
+    def advantage_probability(self) -> float:
+        """How often the model is at least as close to the others as a person, of the one model tested."""
+        return float(self._row()["advantage_probability"])
+
+    @property
+    def passes(self) -> bool:
+        """Whether the one model tested wins against at least half of the annotators."""
+        return bool(self._row()["passes"])
+
+    def _row(self) -> pd.Series[Any]:
+        if len(self.frame) != 1:
+            raise InputError(
+                f"The result has {len(self.frame)} rows ({self.frame['model'].nunique()} models); read them "
+                "in its frame, or ask for one model, dimension and scoring."
+            )
+        return self.frame.iloc[0]
+
+
+def model_rows(
+    models: Sequence[str],
+    found: Evidence,
+    kept: Mask,
+    said: Verdict,
+    bounded: Bounds,
+    smallest: Floats,
+    counts: Floats,
+) -> pd.DataFrame:
+    """One row a model; ``counts`` has shape (M, 2): items and ratings of people compared."""
+    n_kept = kept.sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        advantage = np.where(kept, found.rho_model, 0.0).sum(axis=1) / np.where(n_kept > 0, n_kept, np.nan)
+    return pd.DataFrame(
+        {
+            "model": list(models),
+            "winning_rate": said.winning_rate,
+            "winning_rate_lower": np.minimum(bounded.rate_lower, said.winning_rate),
+            "winning_rate_upper": np.maximum(bounded.rate_upper, said.winning_rate),
+            "advantage_probability": advantage,
+            "advantage_probability_std_error": bounded.advantage_error,
+            "advantage_probability_lower": bounded.advantage_lower,
+            "advantage_probability_upper": bounded.advantage_upper,
+            "passes": pd.array(
+                [bool(rate >= PASSING) if np.isfinite(rate) else pd.NA for rate in said.winning_rate],
+                dtype="boolean",
+            ),
+            "pass_share": bounded.pass_share,
+            "smallest_epsilon": smallest,
+            "n_annotators": n_kept,
+            "n_left_out": (~kept).sum(axis=1),
+            "n_items": counts[:, 0].astype(np.int64),
+            "n_ratings": counts[:, 1].astype(np.int64),
+        }
+    )
+
+
+def annotator_rows(
+    models: Sequence[str],
+    people: Sequence[str],
+    found: Evidence,
+    kept: Mask,
+    said: Verdict,
+    epsilon: float,
+    min_instances: int,
+    alpha: float,
+) -> pd.DataFrame:
+    """One row a model and annotator, those left out with the reason."""
+    shape = found.n.shape
+    tests = inference(found.difference.ravel(), found.std_error.ravel(), alpha, epsilon,
+                      np.maximum(found.clusters.ravel() - 1, 1))  # fmt: skip
+    shown = kept.ravel()
+    wins = pd.array(said.wins.ravel(), dtype="boolean")
+    wins[~shown] = pd.NA
+    return pd.DataFrame(
+        {
+            "model": np.repeat(np.array(models, dtype=object), shape[1]),
+            "annotator": np.tile(np.array(people, dtype=object), shape[0]),
+            "rho_model": found.rho_model.ravel(),
+            "rho_human": found.rho_human.ravel(),
+            "difference": found.difference.ravel(),
+            "std_error": found.std_error.ravel(),
+            "lower": tests.lower,
+            "upper": tests.upper,
+            "statistic": tests.z,
+            "df": np.where(shown, found.clusters.ravel() - 1, np.nan),
+            "p": said.p.ravel(),
+            "p_adjusted": said.p_adjusted.ravel(),
+            "wins": wins,
+            "n_items": found.n.ravel().astype(np.int64),
+            "n_clusters": found.clusters.ravel().astype(np.int64),
+            "left_out": pd.array(
+                [_why(n, min_instances) if not ok else pd.NA for n, ok in zip(found.n.ravel(), shown,
+                                                                              strict=True)],
+                dtype="string",
+            ),
+        }
+    )  # fmt: skip
+
+
+def _why(n: float, min_instances: int) -> str:
+    if not n:
+        return "no item shared with the model and another annotator"
+    if n >= min_instances:
+        return "one cluster of items only"
+    return f"{n:.0f} items, fewer than {min_instances}"

@@ -10,10 +10,8 @@ import pytest
 
 from conjury.analysis.numerics.types import Codes
 from conjury.analysis.raters import alt_test, read_ratings
-from conjury.analysis.raters.replacement.comparisons import Units, compare, units_of, weighted_sums
-from conjury.analysis.raters.replacement.decide import Evidence, evidence, verdict
-from conjury.analysis.raters.replacement.intervals import draw
-from conjury.analysis.raters.replacement.panel import Panel
+from conjury.analysis.raters.replacement.decide import Evidence, draw, evidence, verdict
+from conjury.analysis.raters.replacement.panel import Panel, Units, compare, units_of, weighted_sums
 from conjury.analysis.raters.replacement.scoring import pair_score
 
 SKILL = np.linspace(0.5, 0.85, 5)

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.raters import alt_test, alt_test_power
-from conjury.analysis.raters.replacement.power import margins
-from conjury.analysis.raters.replacement.simulate import Kind, World, answers, meet, studies
+from conjury.analysis.raters.replacement.power import Kind, World, answers, margins, meet, studies
 from conjury.inference.errors import InputError
 
 
