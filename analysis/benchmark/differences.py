@@ -17,14 +17,13 @@ from ..numerics.intervals import inference
 from ..numerics.mcnemar import Discordance, bonett_price, clustered_p, discordance, exact_p, mid_p
 from ..numerics.types import Floats
 from ..results import Result
-from .intervals import NONE, Bounds, Multiplicity, Plan, bounds_of, check_adjust, with_adjusted
+from .intervals import BOOTSTRAP, Bounds, Multiplicity, Plan, bounds_of, check_adjust, with_adjusted
 from .metrics import Margins, cluster_margins, margins_of, metric
 from .mixed import pair_of
 from .pairing import ACCURACY, JUDGE, LOG_ODDS, Matched, comparable, matched_pairs
 from .parse_status import WRONG, check_policies
 from .scoring import Scored
 
-BOOTSTRAP = "bootstrap"
 EXACT, MID_P, CLUSTERED = "mcnemar exact", "mcnemar mid-p", "mcnemar clustered"
 MIXED = "mixed logit"
 MISSING_RATE = "missing_rate"
@@ -246,13 +245,7 @@ def p_of(bounds: Bounds, n_clusters: int) -> float:
 
 def numbers_of(bounds: Bounds, p: float) -> dict[str, float]:
     """Estimate, error, interval and p as columns."""
-    return {
-        "estimate": bounds.estimate,
-        "std_error": bounds.std_error,
-        "lower": bounds.lower,
-        "upper": bounds.upper,
-        "p": p,
-    }
+    return {name: getattr(bounds, name) for name in ("estimate", "std_error", "lower", "upper")} | {"p": p}
 
 
 def _with_certain(frame: pd.DataFrame) -> pd.DataFrame:
@@ -269,8 +262,7 @@ def _mcnemar(pair: Matched, test: str, plan: Plan) -> dict[str, float]:
     if test == CLUSTERED:
         codes, n_clusters = pair.clusters(plan.cluster)
         p = clustered_p(*pair.correct, codes) if n_clusters > 1 and not idle else np.nan
-        bounds = Bounds(found.difference, np.nan, np.nan, np.nan, NONE)
-        return numbers_of(bounds, p)
+        return numbers_of(Bounds.none(found.difference), p)
     exact: Callable[[Discordance], float] = exact_p if test == EXACT else mid_p
     return numbers_of(
         Bounds(found.difference, *bonett_price(found, plan.alpha), test), np.nan if idle else exact(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, listed
@@ -18,17 +17,17 @@ from conjury.inference.tables.schema import require_columns
 from conjury.inference.tables.streams import UNPERTURBED
 
 from ..numerics.cluster_draws import draw_clusters, few_clusters
-from ..numerics.intervals import check_alpha, check_draws, vary
+from ..numerics.intervals import check_alpha, check_draws, vary, wilson
 from ..numerics.multiplicity import adjusted
 from ..numerics.types import Codes, Floats
 from ..vocabulary import BASELINE
 from .scoring import Scored
 from .units import BASE, CONDITION, filled_text
 
+Multiplicity = Literal["holm", "bh", "none"]
+ADJUSTMENTS = ("holm", "bh", "none")
 ITEM = "item_id"
-
-
-BOOTSTRAP, WILSON, NONE = "bootstrap", "wilson", "none"
+BOOTSTRAP, WILSON, NONE = "bootstrap", "wilson", "none"  # where an interval comes from
 
 
 @dataclass(frozen=True)
@@ -59,6 +58,11 @@ class Bounds:
     lower: float
     upper: float
     interval: str
+
+    @classmethod
+    def none(cls, estimate: float) -> Bounds:
+        """An estimate without an interval."""
+        return cls(estimate, np.nan, np.nan, np.nan, NONE)
 
 
 @lru_cache(maxsize=4)
@@ -97,30 +101,39 @@ def cluster_sums(parts: Floats, cluster: Codes, n_clusters: int) -> Floats:
     return sums
 
 
+def weighted_means(values: Floats, cluster: Codes, weights: Floats) -> Floats:
+    """Means of n values under weights of clusters, shape (1 + B, m) for values of shape (n, m)."""
+    known = np.isfinite(values)
+    sums = cluster_sums(np.hstack([np.where(known, values, 0.0), known]), cluster, weights.shape[1])
+    total, n = np.split(weights @ sums, 2, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(total / n)
+
+
 def bounds_of(drawn: Floats, alpha: float, *, share: bool, n_clusters: int) -> Bounds:
     """Bound a statistic of which ``drawn``, shape (1 + B,), holds the estimate and then the draws."""
     # A share of 0 or 1 is the same in every draw: its interval is Wilson's, with the clusters as trials,
     # since units of a cluster may be all alike.
     estimate, draws = float(drawn[0]), drawn[1:][np.isfinite(drawn[1:])]
     if n_clusters < 1:
-        return Bounds(np.nan, np.nan, np.nan, np.nan, NONE)
+        return Bounds.none(np.nan)
     if not np.isfinite(estimate) or len(drawn) == 1:
-        return Bounds(estimate, np.nan, np.nan, np.nan, NONE)
+        return Bounds.none(estimate)
     if share and min(estimate, 1 - estimate) < 1e-12:
-        return Bounds(estimate, np.nan, *wilson(estimate, n_clusters, alpha), WILSON)
+        lower, upper = wilson(np.array(estimate), np.array(float(n_clusters)), alpha)
+        return Bounds(estimate, np.nan, float(lower), float(upper), WILSON)
     if n_clusters < 2 or len(draws) < 2 or 2 * len(draws) < len(drawn) - 1 or not vary(draws):
-        return Bounds(estimate, np.nan, np.nan, np.nan, NONE)
+        return Bounds.none(estimate)
     ranks = np.array([alpha / 2, 1 - alpha / 2]) * (len(draws) - 1)
     lower, upper = np.interp(ranks, np.arange(len(draws)), np.sort(draws))
     return Bounds(estimate, float(draws.std(ddof=1)), float(lower), float(upper), BOOTSTRAP)
 
 
-def wilson(share: float, n: int, alpha: float) -> tuple[float, float]:
-    """Wilson's score interval of a share in n trials."""
-    squared = float(ndtri(1 - alpha / 2)) ** 2 / n
-    middle = (share + squared / 2) / (1 + squared)
-    half = np.sqrt(squared * (share * (1 - share) + squared / 4)) / (1 + squared)
-    return max(0.0, float(middle - half)), min(1.0, float(middle + half))
+def as_row(
+    keys: Mapping[str, str], missing: str, name: str, bounds: Bounds, counts: Mapping[str, int], **more: int
+) -> dict[str, Any]:
+    """A row of a table of metrics."""
+    return {**keys, "missing": missing, "metric": name, **more, **vars(bounds), **counts}
 
 
 def pooled_notes(scored: Scored, by: Sequence[str]) -> list[str]:
@@ -136,12 +149,6 @@ def pooled_notes(scored: Scored, by: Sequence[str]) -> list[str]:
         f"{n:,} answers to perturbed copies are pooled with those to items as they were; name "
         f"'{CONDITION}' in by to tell them apart."
     ]
-
-
-Multiplicity = Literal["holm", "bh", "none"]
-
-
-ADJUSTMENTS = ("holm", "bh", "none")
 
 
 def check_adjust(adjust: str) -> None:

@@ -82,12 +82,7 @@ def cluster_margins(
     width = 3 * n_levels + n_classes + 1
     right, none = class_of[level] == predicted, predicted < 0
     rows = [cluster, cluster[right], cluster[none], cluster[~none]]
-    columns = [
-        level,
-        n_levels + level[right],
-        2 * n_levels + level[none],
-        3 * n_levels + predicted[~none],
-    ]
+    columns = [level, n_levels + level[right], 2 * n_levels + level[none], 3 * n_levels + predicted[~none]]
     cells = np.concatenate(rows) * width + np.concatenate(columns)
     each = None if weight is None else np.concatenate([weight, weight[right], weight[none], weight[~none]])
     sums = np.bincount(cells, weights=each, minlength=n_clusters * width)

@@ -145,8 +145,7 @@ def count(
 ) -> Counted:
     """Count the right answers of every side to every item; the reference comes first."""
     frame = cell.frame
-    status = frame["status"].astype(object).to_numpy()
-    given, kept = outcome(cell.codes("predicted"), status, cell.classes, missing, scored.policy)
+    given, kept = outcome(frame, cell.classes, missing, scored.policy)
     right = np.equal(given, cell.codes("gold"))[kept]
     sides = sides_of(frame[kept], between)
     if reference in sides:
@@ -279,11 +278,7 @@ def _rows(
 
 
 def _sides(
-    keys: Mapping[str, str],
-    counted: Counted,
-    fitted: MixedLogit | None,
-    used: NDArray[np.bool_],
-    errors: str,
+    keys: Mapping[str, str], counted: Counted, fitted: MixedLogit | None, used: NDArray[np.bool_], errors: str
 ) -> list[dict[str, Any]]:
     place = np.cumsum(used) - 1
     found = None

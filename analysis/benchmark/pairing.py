@@ -248,9 +248,7 @@ def _matched(
                 f"scored judgments: '{side}' of column '{between}' has several answers to one unit; name "
                 "what tells them apart with by."
             )
-        status = frame["status"].astype(object).to_numpy()
-        predicted = frame["predicted"].to_numpy(dtype=np.int64)
-        given, kept = outcome(predicted, status, cell.classes, missing, scored.policy)
+        given, kept = outcome(frame, cell.classes, missing, scored.policy)
         answers.append(given)
         there.append(kept)
     common = np.intersect1d(pairs[0], pairs[1])

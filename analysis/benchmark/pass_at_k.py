@@ -19,15 +19,15 @@ from ..numerics.types import Codes, Floats
 from ..results import Result
 from ..vocabulary import BASELINE, MAJORITY, RANDOM
 from .intervals import (
-    NONE,
     Bounds,
     Plan,
+    as_row,
     bounds_of,
     cluster_codes,
-    cluster_sums,
     counts_of,
     interval_notes,
     pooled_notes,
+    weighted_means,
 )
 from .metrics import majority_class
 from .parse_status import NO_ANSWER, WRONG, check_policies, outcome
@@ -189,9 +189,7 @@ def passes(
 def unit_answers(cell: Cell, policy: str, study: Mapping[str, str]) -> tuple[pd.DataFrame, Answers]:
     """Units of a cell, one row each, and their answers by sample under a policy for missing ones."""
     frame = cell.frame
-    predicted, kept = outcome(
-        cell.codes("predicted"), frame["status"].astype(object).to_numpy(), cell.classes, policy, study
-    )
+    predicted, kept = outcome(frame, cell.classes, policy, study)
     samples = np.sort(frame["sample"].unique())
     unit, _ = pd.factorize(frame["unit"])
     units = frame[~frame["unit"].duplicated().to_numpy()]
@@ -270,17 +268,13 @@ def _rows(
     if not names:
         return
     values = np.stack([RULES[name](answers, k) for name, k in names], axis=1)
-    held = np.isfinite(values)
     codes, n_clusters = cluster_codes(units, plan.cluster)
-    sums = cluster_sums(np.hstack([np.where(held, values, 0.0), held]), codes, n_clusters)
-    total, n = np.split(plan.weights(n_clusters) @ sums, 2, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        drawn = total / n
+    drawn = weighted_means(values, codes, plan.weights(n_clusters))
     for column, (name, k) in enumerate(names):
-        kept = held[:, column]
+        kept = np.isfinite(values[:, column])
         counts = counts_of(units, kept, codes) | {"n_answers": int(answers.there[kept].sum())}
         bounds = bounds_of(drawn[:, column], plan.alpha, share=True, n_clusters=counts["n_clusters"])
-        yield _row(keys, policy, name, k, bounds, counts)
+        yield as_row(keys, policy, name, bounds, counts, k=k)
 
 
 def _baselines(
@@ -299,18 +293,11 @@ def _baselines(
             for k in asked:
                 any_right = 1 - miss**k
                 expected = {PASS_ALL: (1 - miss) ** k, MAJORITY_OF: 1 - miss}.get(name, any_right)
-                bounds = Bounds(expected, np.nan, np.nan, np.nan, NONE)
-                yield _row(_baseline(cell, RANDOM), policy, name, k, bounds, counts)
+                yield as_row(_baseline(cell, RANDOM), policy, name, Bounds.none(expected), counts, k=k)
 
 
 def _baseline(cell: Cell, judge: str) -> dict[str, str]:
     return {**cell.keys, "judge": judge, "judge_kind": BASELINE}
-
-
-def _row(
-    keys: Mapping[str, str], policy: str, name: str, k: int, bounds: Bounds, counts: Mapping[str, int]
-) -> dict[str, Any]:
-    return {**keys, "missing": policy, "metric": name, "k": k, **vars(bounds), **counts}
 
 
 def _notes(alike: pd.DataFrame, by: Sequence[str]) -> list[str]:

@@ -156,12 +156,7 @@ def gold_table(labels: pd.DataFrame, bases: Mapping[str, str]) -> pd.DataFrame:
     frame = labels.reset_index(drop=True)
     task, line = _tasks(as_text(frame["label_set"]))
     gold = pd.DataFrame(
-        {
-            "task": task,
-            "item_id": as_text(frame["item_id"]),
-            "line": line,
-            "label": as_text(frame["label"]),
-        }
+        {"task": task, "item_id": as_text(frame["item_id"]), "line": line, "label": as_text(frame["label"])}
     )
     again = gold.duplicated(["task", "item_id", "line"]).to_numpy()
     if again.any():

@@ -157,11 +157,7 @@ def _counts(compared: Comparison, coefficient: str) -> dict[str, int]:
     panel, other = compared.panel, compared.other
     if other is not None:
         judges = len({*panel.raters, *other.raters})
-        return {
-            "n_items": panel.n_items,
-            "n_judges": judges,
-            "n_ratings": len(panel.item) + len(other.item),
-        }
+        return {"n_items": panel.n_items, "n_judges": judges, "n_ratings": len(panel.item) + len(other.item)}
     paired = int(panel.pairable.sum()) if coefficient in CATEGORICAL else panel.n_items
     return {"n_items": paired, "n_judges": panel.n_raters, "n_ratings": len(panel.item)}
 

@@ -11,13 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, listed
 
-from ...numerics.cluster_draws import (
-    FIXED_PEOPLE,
-    Draws,
-    few_clusters,
-    intervals,
-    without_spread,
-)
+from ...numerics.cluster_draws import FIXED_PEOPLE, Draws, few_clusters, intervals, without_spread
 from ...numerics.multiplicity import adjusted
 from ...numerics.types import Floats
 from ...results import Result
@@ -302,12 +296,7 @@ def clear(drawn: Floats) -> bool:
 
 
 def context(
-    scores: Scores,
-    dimension: str,
-    by: Sequence[str],
-    off_topic: Flags,
-    related: Flags,
-    draws: Draws,
+    scores: Scores, dimension: str, by: Sequence[str], off_topic: Flags, related: Flags, draws: Draws
 ) -> Iterator[Row]:
     """What a model makes of items off their topic, beside what people make of them."""
     people = scores.of(dimension, HUMAN)

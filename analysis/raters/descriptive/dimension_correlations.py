@@ -10,14 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...numerics.cluster_draws import (
-    EDGE,
-    FIXED_PEOPLE,
-    Interval,
-    few_clusters,
-    intervals,
-    without_spread,
-)
+from ...numerics.cluster_draws import EDGE, FIXED_PEOPLE, Interval, few_clusters, intervals, without_spread
 from ...numerics.multiplicity import adjusted
 from ...numerics.types import Floats
 from ...results import Result

@@ -13,11 +13,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, listed
 
-from ...numerics.cluster_draws import (
-    FIXED_PEOPLE,
-    few_clusters,
-    intervals,
-)
+from ...numerics.cluster_draws import FIXED_PEOPLE, few_clusters, intervals
 from ...numerics.intervals import wilson
 from ...numerics.multiplicity import adjusted
 from ...numerics.types import Codes, Floats

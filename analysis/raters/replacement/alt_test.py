@@ -228,12 +228,7 @@ def _keyed(table: pd.DataFrame, keys: Mapping[str, str | float]) -> pd.DataFrame
 
 
 def _check(
-    epsilon: float,
-    q_fdr: float,
-    min_humans: int,
-    min_instances: int,
-    samples: str,
-    resample: str,
+    epsilon: float, q_fdr: float, min_humans: int, min_instances: int, samples: str, resample: str
 ) -> None:
     for name, value in (("epsilon", epsilon), ("q_fdr", q_fdr)):
         if not isinstance(value, Real):
