@@ -21,6 +21,7 @@ from conjury.inference.tables.files import PUBLISHED
 from ..numerics.types import Floats
 from ..results import Result
 from ..vocabulary import HUMAN, OVERALL
+from .compare import ROUNDING, compare, refuse_empty, whole_counts
 
 STUDY = "oogiri"
 MEANS, CORRELATIONS = "oogiri_means.csv", "oogiri_correlations.csv"
@@ -32,7 +33,6 @@ IDS = {
     "Overall Funniness": "funniness",
     "all": OVERALL,
 }
-ROUNDING = 0.0005
 
 
 def printed(name: str) -> pd.DataFrame:
@@ -44,7 +44,7 @@ def printed(name: str) -> pd.DataFrame:
     return table
 
 
-def beside_printed(
+def compare_oogiri(
     study: str, results: Mapping[str, Result], real: Collection[str] | None = None
 ) -> dict[str, pd.DataFrame]:
     """Printed tables beside recomputed ones, for a study that has any; keys are names of tables."""
@@ -76,11 +76,8 @@ def published_means(result: Result) -> pd.DataFrame:
     """
     ours = _keyed(result, "means", ["dimension", "group", "response_type"], optional=["modality"])
     theirs = printed(MEANS).rename(columns={"rater": "group", "mean": "printed", "sd": "sd_printed"})
-    joined = _joined(ours, theirs, ["dimension", "group", "modality", "response_type"])
-    return joined[
-        ["table", "dimension", "group", "modality", "response_type", "estimate", "lower", "upper", "printed",
-         "difference", "sd", "sd_printed", "inside"]
-    ]  # fmt: skip
+    columns = ["estimate", "lower", "upper", "printed", "difference", "sd", "sd_printed", "inside"]
+    return _compared(ours, theirs, ["dimension", "group", "modality", "response_type"], columns)
 
 
 def published_correlations(result: Result) -> pd.DataFrame:
@@ -97,11 +94,8 @@ def published_correlations(result: Result) -> pd.DataFrame:
     theirs = printed(CORRELATIONS).rename(
         columns={"rater": "judge", "value": "printed", "significant_05": "star"}
     )
-    joined = _joined(ours, theirs, keys)
-    return joined[
-        ["table", *keys, "estimate", "lower", "upper", "printed", "difference", "p_t", "p_holm", "star",
-         "inside"]
-    ]  # fmt: skip
+    columns = ["estimate", "lower", "upper", "printed", "difference", "p_t", "p_holm", "star", "inside"]
+    return _compared(ours, theirs, keys, columns)
 
 
 def _keyed(result: Result, kind: str, keys: Sequence[str], optional: Sequence[str] = ()) -> pd.DataFrame:
@@ -114,26 +108,12 @@ def _keyed(result: Result, kind: str, keys: Sequence[str], optional: Sequence[st
     return frame.assign(**{name: as_text(frame[name]).astype(object) for name in [*keys, *optional]})
 
 
-def _joined(ours: pd.DataFrame, theirs: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    joined = theirs.merge(ours, on=keys, how="inner")
-    if joined.empty:
-        raise InputError(
-            "No row of this result has a printed number; the paper's are of the study oogiri, its "
-            "dimensions, response types and judges."
-        )
-    near = (joined["lower"] - ROUNDING <= joined["printed"]) & (
-        joined["printed"] <= joined["upper"] + ROUNDING
-    )
-    return joined.assign(
-        difference=joined["estimate"] - joined["printed"],
-        inside=near.where(joined[["lower", "upper"]].notna().all(axis=1)),
-    )
-
-
-def whole_counts(mean: np.ndarray, n: int) -> np.ndarray:
-    """Whether means, rounded to three digits, can be those of n whole numbers, shape of ``mean``."""
-    # The GRIM test: Brown and Heathers (2017), doi:10.1177/1948550616673876.
-    return np.asarray(np.abs(np.round(mean * n) / n - mean) <= ROUNDING + 1e-9)
+def _compared(
+    ours: pd.DataFrame, theirs: pd.DataFrame, keys: list[str], columns: Sequence[str]
+) -> pd.DataFrame:
+    both = compare(ours, theirs, keys, rounding=ROUNDING)
+    refuse_empty(both, STUDY, "dimensions, response types and judges")
+    return both[["table", *keys, *columns]]
 
 
 N = {OVERALL: 399, "text": 200, "image": 199}  # what the printed means of models fit, of all n

@@ -15,7 +15,8 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text, listed
 from conjury.inference.tables.streams import UNPERTURBED
 
-from ..audit.compare import JOKES, READ_BY, jokes_beside
+from ..audit.compare import JOKES
+from ..audit.multiturn import READ_BY, compare_multiturn
 from ..benchmark.annotators import annotators
 from ..benchmark.by_length import length_effects
 from ..benchmark.cards import cards
@@ -180,7 +181,7 @@ def plan_benchmark(answered: Answered, options: BenchmarkOptions) -> list[Planne
             Planned(
                 "beside_print",
                 "Printed numbers beside recomputed ones",
-                lambda: jokes_beside(read, answered.labels, answered.items),
+                lambda: compare_multiturn(read, answered.labels, answered.items),
             )
         )
     return planned
