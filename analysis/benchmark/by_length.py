@@ -24,8 +24,6 @@ from .scores import scores
 from .scoring import Scored
 
 METRICS = ("accuracy", "missing_rate")
-
-
 LENGTH, BIN = "length", "length_group"
 
 

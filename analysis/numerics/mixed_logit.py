@@ -11,20 +11,10 @@ from scipy.special import expit, logit, logsumexp
 from .types import Floats
 
 QUADRATURE = 25
-
-
 NEWTON = 50
-
-
 STEP = 1e-4  # of the numerical derivative of the gradient
-
-
 BOUNDARY = 1e-6  # log likelihood that a positive variance must gain
-
-
 FLAT = 1e-3  # gradient, per answer, that counts as none
-
-
 LARGEST = 25.0  # log-odds and standard deviations beyond which nothing is estimated
 
 

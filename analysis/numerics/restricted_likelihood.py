@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import minimize
 
-from ..raters.agreement.panel import Panel
+from .panel import Panel
 from .types import Codes, Floats
 
 LARGEST = 100.0  # relative standard deviation beyond which a likelihood is flat

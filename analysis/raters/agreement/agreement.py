@@ -15,8 +15,8 @@ from ...results import Result
 from ..items import names_of
 from ..ratings import Judgments, Ratings, read_dimensions
 from .chance_corrected import OWN, canonical, own_weights, weight_matrix
+from .comparisons import comparisons_of
 from .families import CATEGORICAL, Weighting
-from .panel import comparisons_of
 from .rows import Gathered, Request, Weights, coefficients_named, compare, pair_tables, prefix_of
 
 
@@ -131,8 +131,9 @@ def agreement(
     request = Request(chosen, weights, groups, between, judges, strata, cluster, draws, seed, alpha)
     gathered = Gathered()
     columns = [*strata, *names_of(cluster)]
-    for ratings in read_dimensions(judgments, dimension, items=items, columns=columns, scale=scale):
-        _refuse_unknown(ratings, request)
+    coded = read_dimensions(judgments, dimension, items=items, columns=columns, scale=scale)
+    _refuse_unknown(coded, request)
+    for ratings in coded:
         gathered.notes += [ratings.note(note) for note in ratings.notes]
         if len(ratings.judges) == 1:
             gathered.notes.append(ratings.note(f"there is one judge, {ratings.judges[0]}."))
@@ -141,23 +142,22 @@ def agreement(
     return _result(gathered, request)
 
 
-def _refuse_unknown(ratings: Ratings, request: Request) -> None:
+def _refuse_unknown(coded: Sequence[Ratings], request: Request) -> None:
     """Refuse judges and groups that are nowhere, and coefficients of numbers where there are labels."""
-    known = {*ratings.judges, *as_text(ratings.frame["judge_id"]), *ratings.unused}
+    known = {name for one in coded for name in (*one.judges, *as_text(one.frame["judge_id"]), *one.unused)}
     named = [judge for judges in (request.groups or {}).values() for judge in judges]
     sides = [side for pair in request.between or () for side in pair]
-    groups = {*(request.groups or {}), *ratings.groups, "model"}
+    groups = {*(request.groups or {}), *(group for one in coded for group in one.groups), "model"}
     for judge in [*(request.judges or ()), *named, *(side for side in sides if side not in groups)]:
         if judge not in known:
+            present = listed(dict.fromkeys(name for one in coded for name in one.judges))
+            raise InputError(f"There is no judge '{judge}'{did_you_mean(judge, known)}; there are {present}.")
+    for ratings in coded:
+        if not ratings.numeric and not set(request.coefficients) & set(CATEGORICAL):
             raise InputError(
-                f"There is no judge '{judge}'{did_you_mean(judge, known)}; there are "
-                f"{listed(ratings.judges)}."
+                f"{listed(request.coefficients)} need numbers, these judgments are labels "
+                f"({listed(ratings.categories)}); ask for one of {listed(CATEGORICAL)}."
             )
-    if not ratings.numeric and not set(request.coefficients) & set(CATEGORICAL):
-        raise InputError(
-            f"{listed(request.coefficients)} need numbers, these judgments are labels "
-            f"({listed(ratings.categories)}); ask for one of {listed(CATEGORICAL)}."
-        )
 
 
 def _strata(ratings: Ratings, by: Sequence[str]) -> Iterator[tuple[dict[str, str], Ratings]]:

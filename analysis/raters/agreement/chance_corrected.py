@@ -11,8 +11,8 @@ from scipy import sparse
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean, listed
 
+from ...numerics.panel import Panel
 from ...numerics.types import Floats
-from .panel import Panel
 
 NAMES = ("nominal", "linear", "ordinal", "quadratic", "ratio")
 ALIASES = {"identity": "nominal", "unweighted": "nominal", "interval": "quadratic"}

@@ -8,13 +8,14 @@ from functools import partial
 
 import numpy as np
 
+from ...numerics.panel import Panel
 from ...numerics.types import Floats
 from . import chance_corrected as corrected
 from . import chance_corrected as krippendorff_alpha
 from . import icc, pairs
 from . import icc as components
+from .comparisons import Comparison
 from .icc import kendall_w
-from .panel import Comparison, Panel
 
 CATEGORICAL = ("percent", "cohen", "conger", "fleiss", "krippendorff", "gwet", "brennan_prediger")
 ONE_WAY = ("icc1", "icc1k")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import fdtri
 
+from ...numerics.panel import Panel
 from ...numerics.restricted_likelihood import Refit, cells_of, fit, sums_of, variances_at
 from ...numerics.types import Codes, Floats
 from .chance_corrected import BLOCK
-from .panel import Panel
 
 
 def kendall_w(panel: Panel, drawn: Floats) -> Floats:

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from ...numerics.panel import Panel
 from ...numerics.types import Codes, Floats
 from .chance_corrected import BLOCK, TINY, corrected
-from .panel import Panel, Sides
+from .comparisons import Sides
 
 KINDS = ("percent", "cohen", "fleiss", "krippendorff", "gwet", "brennan_prediger")
 

@@ -17,6 +17,7 @@ from ...numerics.intervals import CORRELATION, SAME, SHARE, check_alpha, check_d
 from ...numerics.item_draws import Samples, clustered_errors, percentile_limits
 from ...numerics.types import Codes, Floats
 from ..ratings import Ratings
+from .comparisons import Comparison, panel_of
 from .families import (
     CATEGORICAL,
     GENERAL,
@@ -31,7 +32,6 @@ from .families import (
 )
 from .icc import generalisability, is_crossed
 from .pairs import by_pair, errors_by_pair, pairs_of
-from .panel import Comparison, panel_of
 
 MOST_PAIRED = 80  # raters beyond which no table of pairs is made
 PLANS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20)  # numbers of raters of the decision study
@@ -234,11 +234,7 @@ def pair_tables(
 
 
 EVERY = (*CATEGORICAL, *NUMERIC)
-
-
 SHORT = {"icc": (*ONE_WAY, *TWO_WAY)}
-
-
 Weights = str | Sequence[str] | NDArray[np.float64] | None
 
 

@@ -269,11 +269,7 @@ def _rows(
 
 
 SHUFFLES = 19_999
-
-
 MOST_ORDERS = 120
-
-
 CLOSE = 1e-9  # sums of scores that differ by less are equal
 
 

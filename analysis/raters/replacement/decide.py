@@ -216,8 +216,6 @@ def coarse(scoring: Scoring, ratings: Ratings) -> list[str]:
 
 
 Resample = Literal["items", "both"]
-
-
 AT_ONCE = 100  # draws held in memory together
 
 

@@ -133,8 +133,6 @@ def _answers(ratings: Ratings, models: Sequence[str], first_sample: bool) -> Cod
 
 
 ROUNDING = 1e-10  # scores that differ by less, relative to their size, are tied
-
-
 FIELDS = 7
 
 

@@ -1,113 +1,18 @@
-"""Ratings of one comparison as arrays: what every coefficient is computed from."""
+"""Whose ratings are compared: people among themselves, models among themselves, people with each model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ...numerics.panel import Panel
 from ...numerics.types import Codes, Floats
 from ...vocabulary import AGAIN, HUMAN
 from ..ratings import Ratings
-
-
-@dataclass(frozen=True)
-class Panel:
-    """n ratings of I items by J raters in q categories, one at most for each item and rater.
-
-    Attributes
-    ----------
-    item, rater, category : ndarray of int, shape (n,)
-    value : ndarray, shape (n,)
-        Ratings as numbers; for labels the positions of their categories.
-    n_items, n_raters : int
-    categories : tuple
-        Numbers in rising order, or labels; length q.
-    numeric : bool
-    raters : tuple of str, length J
-    cluster : ndarray of int, shape (I,)
-        Cluster of each item, 0 to C - 1.
-    """
-
-    item: Codes
-    rater: Codes
-    category: Codes
-    value: Floats
-    n_items: int
-    n_raters: int
-    categories: tuple[Any, ...]
-    numeric: bool
-    raters: tuple[str, ...]
-    cluster: Codes
-
-    @property
-    def q(self) -> int:
-        """Number of categories."""
-        return len(self.categories)
-
-    @cached_property
-    def counts(self) -> Floats:
-        """How many raters put an item into a category, shape (I, q)."""
-        flat = np.bincount(self.item * self.q + self.category, minlength=self.n_items * self.q)
-        return flat.reshape(self.n_items, self.q).astype(float)
-
-    @cached_property
-    def per_item(self) -> Floats:
-        """Ratings of each item, shape (I,)."""
-        return np.bincount(self.item, minlength=self.n_items).astype(float)
-
-    @cached_property
-    def pairable(self) -> NDArray[np.bool_]:
-        """Whether an item has two ratings or more, shape (I,)."""
-        return np.asarray(self.per_item >= 2)
-
-    @cached_property
-    def is_complete(self) -> bool:
-        """Whether every rater rated every item."""
-        return len(self.item) == self.n_items * self.n_raters
-
-    @cached_property
-    def matrix(self) -> Floats:
-        """Values, shape (I, J), NaN where a rater did not rate."""
-        made = np.full((self.n_items, self.n_raters), np.nan)
-        made[self.item, self.rater] = self.value
-        return made
-
-    @cached_property
-    def usual_raters(self) -> float:
-        """Harmonic mean of the number of ratings of an item; J where all rated all."""
-        return float(len(self.per_item) / (1 / self.per_item).sum())
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters, C."""
-        return int(self.cluster.max()) + 1 if self.n_items else 0
-
-    def shares(self) -> Floats:
-        """Share of an item's ratings in each category, shape (I, q)."""
-        return self.counts / self.per_item[:, None]
-
-    def rows(self, kept: NDArray[np.bool_]) -> Panel:
-        """The panel of the ratings where ``kept``, shape (n,), is true."""
-        item, items = pd.factorize(self.item[kept], sort=True)
-        rater, raters = pd.factorize(self.rater[kept], sort=True)
-        return Panel(
-            item=item.astype(np.int64),
-            rater=rater.astype(np.int64),
-            category=self.category[kept],
-            value=self.value[kept],
-            n_items=len(items),
-            n_raters=len(raters),
-            categories=self.categories,
-            numeric=self.numeric,
-            raters=tuple(self.raters[at] for at in raters),
-            cluster=np.unique(self.cluster[items], return_inverse=True)[1].astype(np.int64),
-        )
 
 
 def panel_of(ratings: Ratings, cluster: Codes | None = None) -> Panel:
@@ -124,27 +29,6 @@ def panel_of(ratings: Ratings, cluster: Codes | None = None) -> Panel:
         raters=ratings.judges,
         cluster=np.arange(len(ratings.items)) if cluster is None else cluster,
     )
-
-
-def panel_from(table: Sequence[Sequence[float]] | Floats, scale: Sequence[float] | None = None) -> Panel:
-    """The panel of a table of numbers with one row per item and one column per rater, NaN for no rating."""
-    values = np.asarray(table, dtype=float)
-    item, rater = np.nonzero(~np.isnan(values))
-    rated = values[item, rater]
-    categories = np.unique(rated if scale is None else np.array(list(scale), dtype=float))
-    made = Panel(
-        item=item.astype(np.int64),
-        rater=rater.astype(np.int64),
-        category=np.searchsorted(categories, rated).astype(np.int64),
-        value=rated,
-        n_items=values.shape[0],
-        n_raters=values.shape[1],
-        categories=tuple(float(value) for value in categories),
-        numeric=True,
-        raters=tuple(str(at + 1) for at in range(values.shape[1])),
-        cluster=np.arange(values.shape[0]),
-    )
-    return made.rows(np.ones(len(item), dtype=bool))
 
 
 @dataclass(frozen=True)
