@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,8 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...numerics.cluster_draws import without_spread
-from ...numerics.intervals import check_alpha, check_draws, inference
-from ...numerics.types import Floats
+from ...numerics.intervals import inference
 from ...results import Result
 from ..items import names_of
 from ..ratings import Judgments, read_dimensions
@@ -24,10 +22,11 @@ from .decide import (
     Bounds,
     Evidence,
     Multiplicity,
+    Plan,
     Resample,
+    Samples,
     Verdict,
     bounds,
-    check_multiplicity,
     coarse,
     draw,
     evidence,
@@ -41,8 +40,6 @@ from .decide import (
 )
 from .panel import Comparisons, Panel, compare, models_of, panel_of, units_of, weighted_sums
 from .scoring import Mask, Scoring, name_of, pair_score, scorings_of
-
-Samples = Literal["each", "first"]
 
 
 def alt_test(
@@ -149,11 +146,19 @@ def alt_test(
     >>> found.winning_rate, found.advantage_probability, found.passes
     (1.0, 1.0, True)
     """
-    _check(epsilon, q_fdr, min_humans, min_instances, samples, resample)
-    check_multiplicity(multiplicity)
-    check_alpha(alpha)
-    check_draws(draws, seed)
-    plan = _Plan(epsilon, q_fdr, min_instances, multiplicity, draws, resample, alpha, seed)
+    plan = Plan(
+        epsilon,
+        q_fdr,
+        min_humans,
+        min_instances,
+        multiplicity,
+        samples,
+        cluster,
+        draws,
+        resample,
+        alpha,
+        seed,
+    )
     rows, people, notes = [], [], []
     coded = read_dimensions(judgments, dimension, items=items, columns=names_of(cluster))
     for ratings in coded:
@@ -168,29 +173,13 @@ def alt_test(
             people.append(_keyed(each, keys))
             of_one += [note for note in [*more, *coarse(one, ratings)] if note not in of_one]
         notes += [ratings.note(note) if len(coded) > 1 else note for note in of_one]
-    settings = {
-        "epsilon": epsilon, "q_fdr": q_fdr, "min_humans": min_humans, "min_instances": min_instances,
-        "multiplicity": multiplicity, "samples": samples, "cluster": cluster, "draws": draws,
-        "resample": resample, "alpha": alpha, "seed": seed,
-    }  # fmt: skip
     frame, annotators = pd.concat(rows, ignore_index=True), pd.concat(people, ignore_index=True)
-    return AltTest(frame, "alt_test", tuple(notes), settings, {"annotators": annotators})
+    return AltTest(frame, "alt_test", tuple(notes), {**vars(plan)}, {"annotators": annotators})
 
 
-@dataclass(frozen=True)
-class _Plan:
-    epsilon: float
-    q_fdr: float
-    min_instances: int
-    multiplicity: Multiplicity
-    draws: int
-    resample: Resample
-    alpha: float
-    seed: int
-
-
-def _test(panel: Panel, made: Comparisons, plan: _Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
-    units = units_of(panel, made)
+def _test(panel: Panel, compared: Comparisons, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+    """Tables of models and of annotators, and notes, of one scoring."""
+    units = units_of(panel, compared)
     found = evidence(weighted_sums(units, np.ones((1, panel.n_clusters)))[0])
     kept = (found.n >= plan.min_instances) & (found.clusters > 1)
     if not kept.any():
@@ -199,55 +188,23 @@ def _test(panel: Panel, made: Comparisons, plan: _Plan) -> tuple[pd.DataFrame, p
             f"most is {found.n.max():.0f}); collect more, or lower min_instances."
         )
     tested = only(found, kept)
-    said = verdict(tested, plan.epsilon, plan.q_fdr, plan.multiplicity)
-    drawn = None
-    if plan.draws:
-        drawn = draw(units, kept, epsilon=plan.epsilon, q_fdr=plan.q_fdr, multiplicity=plan.multiplicity,
-                     draws=plan.draws, resample=plan.resample, seed=plan.seed)  # fmt: skip
-    counts = np.array([[len(np.unique(panel.item[used])), used.sum()] for used in made.used])
-    frame = model_rows(
-        panel.models, tested, kept, said, bounds(drawn, len(panel.models), plan.alpha),
-        smallest_epsilon(tested, plan.q_fdr, plan.multiplicity), counts,
-    )  # fmt: skip
-    alike = (
-        []
-        if drawn is None
-        else without_spread(frame["winning_rate_lower"].isna() & frame["winning_rate"].notna())
-    )
-    people = annotator_rows(
-        panel.models, panel.people, found, kept, said, plan.epsilon, plan.min_instances, plan.alpha
-    )
+    tests = verdict(tested, plan.epsilon, plan.q_fdr, plan.multiplicity)
+    drawn = draw(
+        units, kept, plan.epsilon, plan.q_fdr, plan.multiplicity, plan.draws, plan.resample, plan.seed
+    ) if plan.draws else None  # fmt: skip
+    limits = bounds(drawn, len(panel.models), plan.alpha)
+    frame = model_rows(panel, compared, tested, kept, tests, limits, plan)
     notes = [*weaknesses(panel, found, kept, plan.min_instances), *unequal(frame)]
-    return frame, people, notes + [f"Winning rates: {note}" for note in alike]
+    if drawn is not None:
+        alike = frame["winning_rate_lower"].isna() & frame["winning_rate"].notna()
+        notes += [f"Winning rates: {note}" for note in without_spread(alike)]
+    return frame, annotator_rows(panel, found, kept, tests, plan), notes
 
 
 def _keyed(table: pd.DataFrame, keys: Mapping[str, str | float]) -> pd.DataFrame:
     for at, (name, value) in enumerate(keys.items()):
         table.insert(at, name, value)
     return table
-
-
-def _check(
-    epsilon: float, q_fdr: float, min_humans: int, min_instances: int, samples: str, resample: str
-) -> None:
-    for name, value in (("epsilon", epsilon), ("q_fdr", q_fdr)):
-        if not isinstance(value, Real):
-            raise InputError(f"{name} is {value!r}; give a number, such as 0.1.")
-    for name, value in (("min_humans", min_humans), ("min_instances", min_instances)):
-        if not isinstance(value, Integral):
-            raise InputError(f"{name} is {value!r}; give a whole number.")
-    if not -1 <= epsilon <= 1:
-        raise InputError(f"epsilon is {epsilon!r}; give a difference of shares, such as 0.1.")
-    if not 0 < q_fdr < 1:
-        raise InputError(f"q_fdr is {q_fdr!r}; give a number between 0 and 1, such as 0.05.")
-    if min_humans < 2:
-        raise InputError(f"min_humans is {min_humans!r}; an item needs 2 people, one to compare with.")
-    if min_instances < 2:
-        raise InputError(f"min_instances is {min_instances!r}; a test needs 2 items at least, better 30.")
-    if samples not in get_args(Samples):
-        raise InputError(f"samples is {samples!r}; use each or first.")
-    if resample not in get_args(Resample):
-        raise InputError(f"resample is {resample!r}; use items or both.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -283,83 +240,70 @@ class AltTest(Result):
 
 
 def model_rows(
-    models: Sequence[str],
+    panel: Panel,
+    compared: Comparisons,
     found: Evidence,
     kept: Mask,
-    said: Verdict,
-    bounded: Bounds,
-    smallest: Floats,
-    counts: Floats,
+    tests: Verdict,
+    limits: Bounds,
+    plan: Plan,
 ) -> pd.DataFrame:
-    """One row a model; ``counts`` has shape (M, 2): items and ratings of people compared."""
+    """One row per model."""
     n_kept = kept.sum(axis=1)
     with np.errstate(invalid="ignore"):
         advantage = np.where(kept, found.rho_model, 0.0).sum(axis=1) / np.where(n_kept > 0, n_kept, np.nan)
     return pd.DataFrame(
         {
-            "model": list(models),
-            "winning_rate": said.winning_rate,
-            "winning_rate_lower": np.minimum(bounded.rate_lower, said.winning_rate),
-            "winning_rate_upper": np.maximum(bounded.rate_upper, said.winning_rate),
+            "model": list(panel.models),
+            "winning_rate": tests.winning_rate,
+            "winning_rate_lower": np.minimum(limits.rate_lower, tests.winning_rate),
+            "winning_rate_upper": np.maximum(limits.rate_upper, tests.winning_rate),
             "advantage_probability": advantage,
-            "advantage_probability_std_error": bounded.advantage_error,
-            "advantage_probability_lower": bounded.advantage_lower,
-            "advantage_probability_upper": bounded.advantage_upper,
+            "advantage_probability_std_error": limits.advantage_error,
+            "advantage_probability_lower": limits.advantage_lower,
+            "advantage_probability_upper": limits.advantage_upper,
             "passes": pd.array(
-                [bool(rate >= PASSING) if np.isfinite(rate) else pd.NA for rate in said.winning_rate],
+                [bool(rate >= PASSING) if np.isfinite(rate) else pd.NA for rate in tests.winning_rate],
                 dtype="boolean",
             ),
-            "pass_share": bounded.pass_share,
-            "smallest_epsilon": smallest,
+            "pass_share": limits.pass_share,
+            "smallest_epsilon": smallest_epsilon(found, plan.q_fdr, plan.multiplicity),
             "n_annotators": n_kept,
             "n_left_out": (~kept).sum(axis=1),
-            "n_items": counts[:, 0].astype(np.int64),
-            "n_ratings": counts[:, 1].astype(np.int64),
+            "n_items": [len(np.unique(panel.item[used])) for used in compared.used],
+            "n_ratings": compared.used.sum(axis=1),
         }
     )
 
 
-def annotator_rows(
-    models: Sequence[str],
-    people: Sequence[str],
-    found: Evidence,
-    kept: Mask,
-    said: Verdict,
-    epsilon: float,
-    min_instances: int,
-    alpha: float,
-) -> pd.DataFrame:
-    """One row a model and annotator, those left out with the reason."""
-    shape = found.n.shape
-    tests = inference(found.difference.ravel(), found.std_error.ravel(), alpha, epsilon,
-                      np.maximum(found.clusters.ravel() - 1, 1))  # fmt: skip
-    shown = kept.ravel()
-    wins = pd.array(said.wins.ravel(), dtype="boolean")
-    wins[~shown] = pd.NA
+def annotator_rows(panel: Panel, found: Evidence, kept: Mask, tests: Verdict, plan: Plan) -> pd.DataFrame:
+    """One row per model and annotator, those left out with the reason."""
+    each = {
+        name: getattr(found, name).ravel() for name in ("rho_model", "rho_human", "difference", "std_error")
+    }
+    n, clusters, used = found.n.ravel(), found.clusters.ravel(), kept.ravel()
+    df = np.maximum(clusters - 1, 1)
+    against = inference(each["difference"], each["std_error"], plan.alpha, plan.epsilon, df)
+    wins = pd.array(tests.wins.ravel(), dtype="boolean")
+    wins[~used] = pd.NA
+    reasons = [pd.NA if ok else _why(k, plan.min_instances) for k, ok in zip(n, used, strict=True)]
     return pd.DataFrame(
         {
-            "model": np.repeat(np.array(models, dtype=object), shape[1]),
-            "annotator": np.tile(np.array(people, dtype=object), shape[0]),
-            "rho_model": found.rho_model.ravel(),
-            "rho_human": found.rho_human.ravel(),
-            "difference": found.difference.ravel(),
-            "std_error": found.std_error.ravel(),
-            "lower": tests.lower,
-            "upper": tests.upper,
-            "statistic": tests.z,
-            "df": np.where(shown, found.clusters.ravel() - 1, np.nan),
-            "p": said.p.ravel(),
-            "p_adjusted": said.p_adjusted.ravel(),
+            "model": np.repeat(np.array(panel.models, dtype=object), len(panel.people)),
+            "annotator": np.tile(np.array(panel.people, dtype=object), len(panel.models)),
+            **each,
+            "lower": against.lower,
+            "upper": against.upper,
+            "statistic": against.z,
+            "df": np.where(used, clusters - 1, np.nan),
+            "p": tests.p.ravel(),
+            "p_adjusted": tests.p_adjusted.ravel(),
             "wins": wins,
-            "n_items": found.n.ravel().astype(np.int64),
-            "n_clusters": found.clusters.ravel().astype(np.int64),
-            "left_out": pd.array(
-                [_why(n, min_instances) if not ok else pd.NA for n, ok in zip(found.n.ravel(), shown,
-                                                                              strict=True)],
-                dtype="string",
-            ),
+            "n_items": n.astype(np.int64),
+            "n_clusters": clusters.astype(np.int64),
+            "left_out": pd.array(reasons, dtype="string"),
         }
-    )  # fmt: skip
+    )
 
 
 def _why(n: float, min_instances: int) -> str:

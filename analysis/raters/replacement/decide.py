@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import Literal, get_args
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy.special import stdtr
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import listed
 
-from ...numerics.intervals import vary
+from ...numerics.intervals import check_alpha, check_draws, vary
 from ...numerics.multiplicity import adjusted
 from ...numerics.types import Floats
 from ...vocabulary import HUMAN
@@ -21,6 +22,9 @@ from .panel import Panel, Units, weighted_sums
 from .scoring import MANY, Mask, Scoring
 
 Multiplicity = Literal["by", "bh", "holm", "none"]
+Samples = Literal["each", "first"]
+Resample = Literal["items", "both"]
+AT_ONCE = 100  # draws held in memory together
 PASSING = 0.5  # share of annotators to win against
 NO_SPREAD = 1e-9  # a standard error below it is rounding
 
@@ -119,27 +123,14 @@ def smallest_epsilon(found: Evidence, q_fdr: float, multiplicity: Multiplicity) 
 
 def passes_at(found: Evidence, epsilon: Floats, q_fdr: float, multiplicity: Multiplicity) -> Mask:
     """Whether each of (...) models passes with its epsilon."""
-    shifted = Evidence(
-        found.n,
-        found.clusters,
-        found.rho_model,
-        found.rho_human,
-        found.difference - epsilon[..., None],
-        found.std_error,
-    )
+    shifted = replace(found, difference=found.difference - epsilon[..., None])
     return np.asarray(verdict(shifted, 0.0, q_fdr, multiplicity).winning_rate >= PASSING)
 
 
 def only(found: Evidence, kept: Mask) -> Evidence:
     """Evidence without the annotators that are not ``kept``, shape (..., J)."""
-    return Evidence(
-        found.n,
-        found.clusters,
-        *(
-            np.where(kept, values, np.nan)
-            for values in (found.rho_model, found.rho_human, found.difference, found.std_error)
-        ),
-    )
+    names = ("rho_model", "rho_human", "difference", "std_error")
+    return replace(found, **{name: np.where(kept, getattr(found, name), np.nan) for name in names})
 
 
 FEW_ANNOTATORS, FEW_INSTANCES = 3, 30  # what the authors advise at least
@@ -215,8 +206,48 @@ def coarse(scoring: Scoring, ratings: Ratings) -> list[str]:
     return []
 
 
-Resample = Literal["items", "both"]
-AT_ONCE = 100  # draws held in memory together
+@dataclass(frozen=True)
+class Plan:
+    """How to test and to draw; attributes as the arguments of `alt_test`."""
+
+    epsilon: float
+    q_fdr: float
+    min_humans: int
+    min_instances: int
+    multiplicity: Multiplicity
+    samples: Samples
+    cluster: str | None
+    draws: int
+    resample: Resample
+    alpha: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        for name, example in (("epsilon", 0.1), ("q_fdr", 0.05)):
+            if not isinstance(getattr(self, name), Real):
+                raise InputError(f"{name} is {getattr(self, name)!r}; give a number, such as {example}.")
+        for name in ("min_humans", "min_instances"):
+            if not isinstance(getattr(self, name), Integral):
+                raise InputError(f"{name} is {getattr(self, name)!r}; give a whole number.")
+        if not -1 <= self.epsilon <= 1:
+            raise InputError(f"epsilon is {self.epsilon!r}; give a difference of shares, such as 0.1.")
+        if not 0 < self.q_fdr < 1:
+            raise InputError(f"q_fdr is {self.q_fdr!r}; give a number between 0 and 1, such as 0.05.")
+        if self.min_humans < 2:
+            raise InputError(
+                f"min_humans is {self.min_humans!r}; an item needs 2 people, one to compare with."
+            )
+        if self.min_instances < 2:
+            raise InputError(
+                f"min_instances is {self.min_instances!r}; a test needs 2 items at least, better 30."
+            )
+        if self.samples not in get_args(Samples):
+            raise InputError(f"samples is {self.samples!r}; use each or first.")
+        if self.resample not in get_args(Resample):
+            raise InputError(f"resample is {self.resample!r}; use items or both.")
+        check_multiplicity(self.multiplicity)
+        check_alpha(self.alpha)
+        check_draws(self.draws, self.seed)
 
 
 @dataclass(frozen=True)
@@ -228,16 +259,9 @@ class Drawn:
 
 
 def draw(
-    units: Units,
-    kept: Mask,
-    *,
-    epsilon: float,
-    q_fdr: float,
-    multiplicity: Multiplicity,
-    draws: int,
-    resample: Resample,
-    seed: int,
-) -> Drawn:
+    units: Units, kept: Mask, epsilon: float, q_fdr: float, multiplicity: Multiplicity, draws: int,
+    resample: Resample, seed: int,
+) -> Drawn:  # fmt: skip
     """Draw clusters of items with replacement and test anew, the annotators of each model fixed or drawn."""
     rng = np.random.default_rng(seed)
     even = np.full(units.n_clusters, 1 / units.n_clusters)
