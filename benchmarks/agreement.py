@@ -20,11 +20,11 @@ from statsmodels.stats import inter_rater
 from tables import table
 
 from conjury.analysis.numerics.bootstrap import Samples
+from conjury.analysis.numerics.panel import Panel, panel_from
 from conjury.analysis.raters import agreement
 from conjury.analysis.raters.agreement import chance_corrected as corrected
 from conjury.analysis.raters.agreement import icc
 from conjury.analysis.raters.agreement.chance_corrected import krippendorff
-from conjury.analysis.raters.agreement.panel import Panel, panel_from
 
 HERE = Path(__file__).resolve().parent
 ITEMS, RATERS, DRAWS, LOOP = 3192, 100, 1000, 5

@@ -96,7 +96,8 @@ def fit_benchmark_study(
 
 def beside_print(study: ItemStudy, judged: Judged, fitted: FittedRatings, source: Mapping[str, Any]) -> None:
     """Add what the harm paper printed of judges and people who are not simulated."""
-    from conjury.analysis.audit.compare import HARM, harm_beside
+    from conjury.analysis.audit.compare import HARM
+    from conjury.analysis.audit.harm_or_humor import compare_harm
     from conjury.analysis.pipeline.saved import record_of
 
     if study.name != HARM:
@@ -110,7 +111,7 @@ def beside_print(study: ItemStudy, judged: Judged, fitted: FittedRatings, source
     results = {name: found for name, found in fitted.results.items() if people or name != "annotators"}
     labels = {name: study.judge_labels[name] for name in real if name in study.judge_labels}
     try:
-        found = harm_beside(results, labels)
+        found = compare_harm(results, labels)
     except InputError as error:
         fitted.notes.append(f"Printed numbers: left out. {error}")
         return

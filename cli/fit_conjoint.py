@@ -159,7 +159,7 @@ def _true_values(loaded: Variants, fitted: Fitted) -> dict[str, pd.DataFrame]:
 
 def _published(loaded: Variants, fitted: Fitted) -> dict[str, pd.DataFrame]:
     """Printed numbers of the study, and ours beside them, of judges who are in both and not simulated."""
-    from conjury.analysis.figures import beside_published
+    from conjury.analysis.audit import compare_moderation
 
     file, known = PUBLISHED / f"{loaded.study.name}.csv", origins(loaded.choices.values())
     if not file.is_file() or "amce" not in fitted.tables or not known["real_judges"]:
@@ -169,7 +169,7 @@ def _published(loaded: Variants, fitted: Fitted) -> dict[str, pd.DataFrame]:
     ours = ours[ours["judge"].isin(known["real_judges"])]
     if not set(ours["judge"]) & set(printed["judge"]):
         return {} if known["simulated"] else {"published": printed}
-    return {"published": printed, DIFFERENCE: beside_published(printed, ours)}
+    return {"published": printed, DIFFERENCE: compare_moderation(printed, ours)}
 
 
 def _print_notes(notes: Sequence[str], out: Path) -> None:

@@ -89,7 +89,7 @@ def _plan(
     assumed: Assumed,
 ) -> list[Planned]:
     from conjury.analysis.raters import dimension_model, label_model, rater_model
-    from conjury.analysis.raters.coverage import dimension_names
+    from conjury.analysis.raters.items import dimension_names
     from conjury.analysis.raters.ratings import read_ratings
 
     judgments, options = judged.of_dimensions(dimensions), sampled.options()

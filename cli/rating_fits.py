@@ -69,7 +69,7 @@ def fit_judgments(
     options: RatingOptions,
 ) -> None:
     """Run every analysis of a study of items and write the results folder."""
-    from conjury.analysis.audit.oogiri import beside_printed
+    from conjury.analysis.audit.oogiri import compare_oogiri
     from conjury.analysis.pipeline.ratings import fit_ratings, plan_ratings
     from conjury.analysis.pipeline.results_folder import ResultsFolder, describe_run
 
@@ -93,7 +93,7 @@ def fit_judgments(
             "notes": [*source["notes"], *fitted.notes],
         }
         real = real_raters(source, judged.judgments) if source["simulated"] else None
-        tables = fitted.tables | beside_printed(study.name, fitted.results, real)
+        tables = fitted.tables | compare_oogiri(study.name, fitted.results, real)
         if judged.truth is not None:
             types = study.assignment.across if study.assignment is not None else "response_type"
             tables |= {"truth": judged.truth, **beside_truth(fitted.results, judged.truth, types=types)}
@@ -108,7 +108,7 @@ def fit_judgments(
 
 def real_raters(source: Mapping[str, Any], judgments: pd.DataFrame) -> set[str]:
     """Groups of raters whose judgments are not simulated: models by name, and people together."""
-    from conjury.analysis.raters.ratings import HUMAN
+    from conjury.analysis.vocabulary import HUMAN
 
     real = set(map(str, source["real_judges"]))
     people = judgments.loc[as_text(judgments["judge_kind"]).eq(HUMAN), "judge_id"]

@@ -117,7 +117,7 @@ def _powers(
     name: str, test: Result, judgments: pd.DataFrame, *, results: Path, drawn: Mapping[str, Any]
 ) -> Found:
     """Power of a test with the panel at hand, for each dimension and scoring, by name."""
-    from conjury.analysis.raters.coverage import dimension_names
+    from conjury.analysis.raters.items import dimension_names
     from conjury.analysis.raters.replacement.power_of_panel import panel_power
 
     made: Found = {}

@@ -1,1 +1,19 @@
-"""Published numbers, compared with ours."""
+"""Published numbers: checked against each other, and compared with ours."""
+
+from .compare import compare, published_numbers
+from .harm_or_humor import compare_harm, harm_checks
+from .moderation import compare_moderation
+from .multiturn import compare_multiturn, published
+from .oogiri import compare_oogiri, published_checks
+
+__all__ = [
+    "compare",
+    "compare_harm",
+    "compare_moderation",
+    "compare_multiturn",
+    "compare_oogiri",
+    "harm_checks",
+    "published",
+    "published_checks",
+    "published_numbers",
+]

@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
-from .compare import printed_numbers
+from ..results import Result
+from .compare import HARM, KIND, compare, published_numbers, refuse_empty
 
 HALF_DIGIT = 0.0005  # of shares that were printed in percent with one digit
+ALL_LANGUAGES = "all"
 LABELS = ["safe", "implicit", "explicit"]
 
 
 def implied(metrics: pd.DataFrame, counts: pd.DataFrame) -> pd.DataFrame:
-    """Specificity and F1 that follow from printed accuracy, recalls and counts of items.
-
-    Parameters
-    ----------
-    metrics : DataFrame
-        ``table, modality, judge, language, metric, percent``.
-    counts : DataFrame
-        ``modality, language, label, count``.
-
-    Returns
-    -------
-    DataFrame
-        ``table, modality, judge, language, accuracy, macro_f1, recall_implicit, recall_explicit``, and
-        ``specificity, f1_harmful, f1_safe, implied_macro_f1``, one row where all four were printed.
-
-    Examples
-    --------
-    >>> metrics = pd.DataFrame({"table": 4, "modality": "text", "judge": "gpt", "language": "en",
-    ...     "metric": ["accuracy", "macro_f1", "recall_implicit", "recall_explicit"],
-    ...     "percent": [75.0, 73.3, 50.0, 50.0]})
-    >>> counts = pd.DataFrame({"modality": "text", "language": "en",
-    ...     "label": ["safe", "implicit", "explicit"], "count": [10, 5, 5]})
-    >>> implied(metrics, counts)[["specificity", "implied_macro_f1"]].round(3).values.tolist()
-    [[1.0, 0.733]]
-    """
+    """Specificity and F1 that follow from printed accuracy, recalls and counts of items."""
     keys = ["table", "modality", "judge", "language"]
     wide = metrics.assign(share=metrics["percent"] / 100).pivot_table(
         index=keys, columns="metric", values="share", aggfunc="first", sort=False
@@ -71,8 +51,8 @@ def harm_checks() -> pd.DataFrame:
     >>> len(harm_checks())
     5
     """
-    metrics = printed_numbers("harm_or_humor_metrics")
-    counts, agreed = printed_numbers("harm_or_humor_counts"), printed_numbers("harm_or_humor_agreement")
+    metrics = published_numbers("harm_or_humor_metrics")
+    counts, agreed = published_numbers("harm_or_humor_counts"), published_numbers("harm_or_humor_agreement")
     found = implied(metrics, counts)
     rows = [
         ("scores of texts and pictures", _tables_4_and_5(found[found["table"] < 6])),
@@ -144,4 +124,69 @@ def _alpha(agreed: pd.DataFrame) -> str:
         "Where seven people label every item, alpha exceeds kappa by (1 - kappa) / (7 n), less than 0.0001 "
         f"for 1,000 items. The printed gap is {gap.min():.2f} in {share} {len(gap)} cells of table 3, "
         "which rounding does not explain in each of them."
+    )
+
+
+def compare_harm(results: Mapping[str, Result], judge_labels: Mapping[str, str]) -> Result:
+    """Set scores of judges who were printed in the harm paper, and agreement of people, beside print.
+
+    Parameters
+    ----------
+    results : mapping
+        By name: ``scores_modality_language``, ``scores_modality`` and ``annotators``, as far as they are
+        there.
+    judge_labels : mapping
+        Judges in words; those whose words were printed are compared.
+
+    Returns
+    -------
+    Result
+        Kind "beside_print": ``table, set`` (modality and language)``, task, condition, judge, metric, k,
+        printed, recomputed, difference``.
+    """
+    printed = published_numbers("harm_or_humor_metrics").rename(columns={"judge": "label"})
+    ids = {label: judge for judge, label in judge_labels.items()}
+    known = printed[printed["label"].isin(list(ids))]
+    known = known.assign(judge=known["label"].map(ids).astype(str), printed=known["percent"] / 100)
+    found = [_harm_scores(results, known), _harm_agreement(results)]
+    parts = [part for part in found if part is not None and len(part)]
+    table = pd.concat(parts, ignore_index=True) if parts else known.iloc[:0]
+    refuse_empty(table, HARM, "judges, modalities and languages")
+    names = ["table", "set", "task", "condition", "judge", "metric", "k", "printed", "recomputed"]
+    table = table.assign(task="harm", condition="none", k=1)[[*names, "difference"]]
+    return Result(table.reset_index(drop=True), KIND, (), {"digits": 3})
+
+
+def _harm_scores(results: Mapping[str, Result], printed: pd.DataFrame) -> pd.DataFrame | None:
+    frames = []
+    for name in ("scores_modality_language", "scores_modality"):
+        if name in results:
+            frame = results[name].frame
+            frame = frame[frame["missing"].astype(str) == "wrong"]
+            language = frame["language"].astype(str) if "language" in frame else ALL_LANGUAGES
+            frames.append(frame.assign(language=language, modality=frame["modality"].astype(str)))
+    if not frames or printed.empty:
+        return None
+    ours = pd.concat(frames, ignore_index=True)
+    ours = ours.assign(**{key: ours[key].astype(str) for key in ("judge", "metric")})
+    ours = ours.rename(columns={"estimate": "recomputed"})
+    keys = ["modality", "language", "judge", "metric"]
+    found = compare(ours[[*keys, "recomputed"]], printed, keys, estimate="recomputed")
+    return found.assign(set=found["modality"] + " " + found["language"])
+
+
+def _harm_agreement(results: Mapping[str, Result]) -> pd.DataFrame | None:
+    if "annotators" not in results or "modality" not in results["annotators"].frame:
+        return None
+    ours = results["annotators"].frame
+    ours = ours.assign(modality=ours["modality"].astype(str)).rename(
+        columns={"dimension": "distinction", "estimate": "recomputed"}
+    )
+    printed = published_numbers("harm_or_humor_agreement")
+    percent = printed["coefficient"] == "percent"
+    printed = printed.assign(printed=printed["value"].where(~percent, printed["value"] / 100))
+    keys = ["modality", "distinction", "coefficient"]
+    found = compare(ours[[*keys, "recomputed"]], printed, keys, estimate="recomputed")
+    return found.assign(
+        set=found["modality"], judge="human", metric=found["distinction"] + " " + found["coefficient"]
     )

@@ -19,13 +19,24 @@ from conjury.inference.errors import InputError
 from conjury.inference.parsing.values.published import joke_type, line_purpose
 from conjury.inference.tables.columns import as_text, did_you_mean, listed
 from conjury.inference.tables.schema import require_columns
+from conjury.inference.tables.streams import UNPERTURBED
 
-from ..benchmark.metrics import Codes, Floats
 from ..benchmark.units import LINE, answers_table, gold_table
+from ..numerics.types import Codes, Floats
 from ..results import Result
+from .compare import JOKES, KIND, compare, published_numbers, refuse_empty
 
 ALL = "full"  # set of all languages
 NOT_A_CLASS = "NA"
+EARLIER_RULES = range(9, 19)  # tables of the paper in which satire, parody and irony are apart
+READ_BY = {"v1": "published_v1", "v2": "published"}
+CONDITIONS = {"ortho": "orthographic", "sem_drift": "drift", "sem_pres": "preserving"}  # published names
+JOIN_KEY = ["set", "task", "judge", "metric", "k"]
+SAMPLES = (1, 5)
+COLUMNS = [
+    *("table", "set", "task", "condition", "judge", "metric", "k", "printed", "recomputed", "difference"),
+    "aligned",
+]
 RAW = "raw"  # column of labels with the label as the table had it
 JUDGE = ("judge", "judge_kind", "prompt")
 VERSIONS = {"v1": 1, "v2": 2}
@@ -91,7 +102,7 @@ def published(
     Returns
     -------
     Result
-        Kind "printed": ``judge, judge_kind, prompt, task, set`` (a language, or "full"), ``rules, metric``
+        Kind "protocol": ``judge, judge_kind, prompt, task, set`` (a language, or "full"), ``rules, metric``
         (accuracy, macro_f1, auc), ``k, estimate, n_units``.
 
     Raises
@@ -134,7 +145,7 @@ def published(
                 told = {**keys, "task": task, "set": name, "rules": rules}
                 rows += [{**told, **row} for row in _scores(codes, of_judge, k)]
     settings = {"rules": rules, "shifted": shifted, "k": list(k)}
-    return Result(pd.DataFrame(rows), "printed", (_NOTE if shifted else _UNSHIFTED,), settings)
+    return Result(pd.DataFrame(rows), "protocol", (_NOTE if shifted else _UNSHIFTED,), settings)
 
 
 _NOTE = (
@@ -150,23 +161,15 @@ def accuracy_of_k(gold: Codes, given: Codes) -> float:
 
 
 def union_f1(gold: Codes, given: Codes) -> float:
-    """F1 of k n pairs, averaged over all strings that occur in gold or answers; shapes as above.
-
-    Examples
-    --------
-    >>> union_f1(np.array([0, 1]), np.array([[0], [2]]))
-    0.3333333333333333
-    """
+    """F1 of k n pairs, averaged over all strings that occur in gold or answers; shapes as above."""
     hits, in_gold, in_given = _counts(gold, given)
     held = in_gold + in_given > 0
     return float((2 * hits[held] / (in_gold + in_given)[held]).mean())
 
 
 def hard_label_auc(gold: Codes, given: Codes) -> float:
-    """Half of one plus hit rate minus false alarm rate of k n pairs, averaged over the strings in gold.
-
-    It is the area under a curve of one point: the balanced accuracy of each class against the others.
-    """
+    """Half of one plus hit rate minus false alarm rate of k n pairs, averaged over the strings in gold."""
+    # The area under a curve of one point: the balanced accuracy of each class against the others.
     hits, in_gold, in_given = _counts(gold, given)
     with np.errstate(divide="ignore", invalid="ignore"):
         each = (1 + hits / in_gold - (in_given - hits) / (given.size - in_gold)) / 2
@@ -185,13 +188,7 @@ def _counts(gold: Codes, given: Codes) -> tuple[Floats, Floats, Floats]:
 
 
 def gold_string(label: str, task: str, version: int) -> str:
-    """Class of a gold label as written; "NA" for what is none.
-
-    Examples
-    --------
-    >>> gold_string("Restablishing context", "line", 2), gold_string("Witty", "joke_type", 1)
-    ('establishing context', 'NA')
-    """
+    """Class of a gold label as written; "NA" for what is none."""
     if task == LINE:
         name = line_purpose(label, version)
         name = next((purpose for words, purpose in CONTAINED if any(word in name for word in words)), name)
@@ -281,3 +278,98 @@ def _wide(asked: pd.DataFrame, task: str, version: int) -> tuple[pd.DataFrame, p
         index=["item_id", "line"], columns=[*JUDGE, "sample"], values="code"
     )
     return wide.fillna(0).astype(np.int64).sort_index(axis=1), strings
+
+
+def compare_multiturn(
+    judgments: Mapping[str, pd.DataFrame], labels: pd.DataFrame, items: pd.DataFrame | None = None
+) -> Result:
+    """Recompute the printed scores of the multi-turn joke paper from answers read by its rules.
+
+    Parameters
+    ----------
+    judgments : mapping of "v1" and "v2" to DataFrame
+        Answers read by the rules ``published_v1``, of which tables 9 to 18 were made, and ``published``, of
+        which the others were made; either may lack. With ``condition`` where items were perturbed,
+        by our names or those of the published files (ortho, sem_drift, sem_pres).
+    labels : DataFrame
+        Gold labels as they were written, in the column ``raw`` where ``label`` holds ids.
+    items : DataFrame, optional
+        With ``language``, and ``base_item_id`` of perturbed copies.
+
+    Returns
+    -------
+    Result
+        Kind "beside_print": ``table, set, task, condition, judge, metric, k, printed``; ``recomputed`` by the
+        published protocol, ``difference`` (recomputed minus printed), and ``aligned``, the same with every
+        answer on its own item. Printed numbers of conditions without answers are counted in a note.
+    """
+    printed = published_numbers(JOKES).rename(columns={"subset": "set", "value": "printed"})
+    parts, notes = [], []
+    for rules, tables in _by_rules(printed).items():
+        if rules not in judgments:
+            notes.append(
+                f"{len(tables):,} published numbers are of answers read by rules {rules} and are not "
+                f"compared; import the completions with --parser {READ_BY[rules]} too."
+            )
+            continue
+        held = _by_condition(judgments[rules], items)
+        notes += _unpublished(held, printed["condition"])
+        for condition, own in held.items():
+            aligned = _ours(own, labels, items, rules, shifted=False).rename(columns={"estimate": "aligned"})
+            ours = _ours(own, labels, items, rules, shifted=True).merge(aligned, on=JOIN_KEY)
+            ours = ours.rename(columns={"estimate": "recomputed"})
+            known = tables[tables["condition"] == condition]
+            parts.append(compare(ours, known, JOIN_KEY, estimate="recomputed"))
+        apart = tables[~tables["condition"].isin(held)]
+        if len(apart):
+            conditions = listed(apart["condition"].drop_duplicates())
+            notes.append(
+                f"{len(apart):,} published numbers are not compared: there are no answers read by rules "
+                f"{rules} under these conditions: {conditions}."
+            )
+    table = pd.concat(parts, ignore_index=True) if parts else printed.iloc[:0]
+    notes = list(dict.fromkeys(notes))
+    refuse_empty(table, JOKES, " ".join(["judges and languages.", *notes]).removesuffix("."))
+    table = table.sort_values("table", kind="stable")[COLUMNS].reset_index(drop=True)
+    return Result(table, KIND, tuple(notes), {"digits": 3})
+
+
+def _ours(
+    answers: pd.DataFrame, labels: pd.DataFrame, items: pd.DataFrame | None, rules: str, *, shifted: bool
+) -> pd.DataFrame:
+    """Scores by the published protocol, with their keys as text."""
+    scores = published(answers, labels, items=items, rules=rules, shifted=shifted, k=SAMPLES).frame
+    return scores.astype(dict.fromkeys(("set", "task", "judge", "metric"), str))[[*JOIN_KEY, "estimate"]]
+
+
+def _by_condition(judgments: pd.DataFrame, items: pd.DataFrame | None) -> dict[str, pd.DataFrame]:
+    """Judgments by condition; copies take the id of the item that they come from, which has the labels."""
+    if "condition" not in judgments:
+        return {UNPERTURBED: judgments}
+    source = judgments if "base_item_id" in judgments else items
+    base: dict[str, str] = {}
+    if source is not None and "base_item_id" in source:
+        each = source[["item_id", "base_item_id"]].dropna().drop_duplicates()
+        base = dict(zip(as_text(each["item_id"]), as_text(each["base_item_id"]), strict=True))
+    condition = as_text(judgments["condition"]).fillna(UNPERTURBED)
+    condition = condition.replace({"": UNPERTURBED, **CONDITIONS})
+    item = as_text(judgments["item_id"])
+    named = judgments.assign(item_id=item.map(base).astype("string").fillna(item))
+    return {str(name): named[(condition == name).to_numpy(dtype=bool)] for name in condition.unique()}
+
+
+def _unpublished(held: Mapping[str, pd.DataFrame], printed: pd.Series[str]) -> list[str]:
+    """Name conditions of answers about which nothing was published, and the names that are known."""
+    unknown = [name for name in held if name not in set(printed)]
+    if not unknown:
+        return []
+    known = listed([*printed.drop_duplicates(), *CONDITIONS])
+    return [
+        f"Answers under {listed(unknown)} are not compared: published numbers are about the conditions "
+        f"{known}. Rename the condition in the completions if it is one of these, and import them again."
+    ]
+
+
+def _by_rules(printed: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    earlier = printed["table"].isin(EARLIER_RULES)
+    return {"v1": printed[earlier], "v2": printed[~earlier]}

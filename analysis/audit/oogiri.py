@@ -19,9 +19,9 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.files import PUBLISHED
 
 from ..numerics.types import Floats
-from ..raters.descriptive.scores import OVERALL
-from ..raters.ratings import HUMAN
 from ..results import Result
+from ..vocabulary import HUMAN, OVERALL
+from .compare import ROUNDING, compare, refuse_empty, whole_counts
 
 STUDY = "oogiri"
 MEANS, CORRELATIONS = "oogiri_means.csv", "oogiri_correlations.csv"
@@ -33,17 +33,10 @@ IDS = {
     "Overall Funniness": "funniness",
     "all": OVERALL,
 }
-ROUNDING = 0.0005
 
 
 def printed(name: str) -> pd.DataFrame:
-    """A printed table with the ids of the study, from ``data/published``.
-
-    Examples
-    --------
-    >>> printed("oogiri_means.csv").loc[0, ["rater", "response_type", "dimension"]].tolist()
-    ['human', 'high', 'novelty']
-    """
+    """A printed table with the ids of the study, from ``data/published``."""
     table = pd.read_csv(PUBLISHED / name)
     for column in ("rater", "modality", "response_type", "dimension"):
         if column in table:
@@ -51,20 +44,10 @@ def printed(name: str) -> pd.DataFrame:
     return table
 
 
-def beside_printed(
+def compare_oogiri(
     study: str, results: Mapping[str, Result], real: Collection[str] | None = None
 ) -> dict[str, pd.DataFrame]:
-    """Printed tables beside recomputed ones, for a study that has any; keys are names of tables.
-
-    Parameters
-    ----------
-    study : str
-        Name of the study.
-    results : mapping of str to Result
-        ``means, means_crossed, correlations`` as far as they were computed.
-    real : collection of str, optional
-        Groups of raters whose judgments are not simulated; others are left out. All by default.
-    """
+    """Printed tables beside recomputed ones, for a study that has any; keys are names of tables."""
     if study != STUDY:
         return {}
     made = [published_means(results[name]) for name in ("means", "means_crossed") if name in results]
@@ -93,11 +76,8 @@ def published_means(result: Result) -> pd.DataFrame:
     """
     ours = _keyed(result, "means", ["dimension", "group", "response_type"], optional=["modality"])
     theirs = printed(MEANS).rename(columns={"rater": "group", "mean": "printed", "sd": "sd_printed"})
-    joined = _joined(ours, theirs, ["dimension", "group", "modality", "response_type"])
-    return joined[
-        ["table", "dimension", "group", "modality", "response_type", "estimate", "lower", "upper", "printed",
-         "difference", "sd", "sd_printed", "inside"]
-    ]  # fmt: skip
+    columns = ["estimate", "lower", "upper", "printed", "difference", "sd", "sd_printed", "inside"]
+    return _compared(ours, theirs, ["dimension", "group", "modality", "response_type"], columns)
 
 
 def published_correlations(result: Result) -> pd.DataFrame:
@@ -114,11 +94,8 @@ def published_correlations(result: Result) -> pd.DataFrame:
     theirs = printed(CORRELATIONS).rename(
         columns={"rater": "judge", "value": "printed", "significant_05": "star"}
     )
-    joined = _joined(ours, theirs, keys)
-    return joined[
-        ["table", *keys, "estimate", "lower", "upper", "printed", "difference", "p_t", "p_holm", "star",
-         "inside"]
-    ]  # fmt: skip
+    columns = ["estimate", "lower", "upper", "printed", "difference", "p_t", "p_holm", "star", "inside"]
+    return _compared(ours, theirs, keys, columns)
 
 
 def _keyed(result: Result, kind: str, keys: Sequence[str], optional: Sequence[str] = ()) -> pd.DataFrame:
@@ -131,36 +108,12 @@ def _keyed(result: Result, kind: str, keys: Sequence[str], optional: Sequence[st
     return frame.assign(**{name: as_text(frame[name]).astype(object) for name in [*keys, *optional]})
 
 
-def _joined(ours: pd.DataFrame, theirs: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    joined = theirs.merge(ours, on=keys, how="inner")
-    if joined.empty:
-        raise InputError(
-            "No row of this result has a printed number; the paper's are of the study oogiri, its "
-            "dimensions, response types and judges."
-        )
-    near = (joined["lower"] - ROUNDING <= joined["printed"]) & (
-        joined["printed"] <= joined["upper"] + ROUNDING
-    )
-    return joined.assign(
-        difference=joined["estimate"] - joined["printed"],
-        inside=near.where(joined[["lower", "upper"]].notna().all(axis=1)),
-    )
-
-
-def whole_counts(mean: np.ndarray, n: int) -> np.ndarray:
-    """Whether means, rounded to three digits, can be those of n whole numbers, shape of ``mean``.
-
-    References
-    ----------
-    Brown, N. J. L., Heathers, J. A. J. (2017). The GRIM test. Social Psychological and Personality Science
-    8(4), 363-369. doi:10.1177/1948550616673876
-
-    Examples
-    --------
-    >>> whole_counts(np.array([2.0, 2.5, 2.1]), 2).tolist()
-    [True, True, False]
-    """
-    return np.asarray(np.abs(np.round(mean * n) / n - mean) <= ROUNDING + 1e-9)
+def _compared(
+    ours: pd.DataFrame, theirs: pd.DataFrame, keys: list[str], columns: Sequence[str]
+) -> pd.DataFrame:
+    both = compare(ours, theirs, keys, rounding=ROUNDING)
+    refuse_empty(both, STUDY, "dimensions, response types and judges")
+    return both[["table", *keys, *columns]]
 
 
 N = {OVERALL: 399, "text": 200, "image": 199}  # what the printed means of models fit, of all n
@@ -194,30 +147,14 @@ def published_checks() -> pd.DataFrame:
 
 
 def most_in_order(gap: float, spread: float, step: float = 1.0) -> float:
-    """Largest share of topics in which one rating can exceed another by ``step``, whatever the distribution.
-
-    By Cantelli's inequality, for differences of mean ``gap`` whose standard deviation is at most ``spread``
-    (the sum of those of the two ratings); for k tiers in strict order the first exceeds the last by k - 1.
-
-    Examples
-    --------
-    >>> most_in_order(0.0, 1.0)
-    0.5
-    """
+    """Largest share of topics in which one rating can exceed another by ``step``, for any distribution."""
+    # Cantelli's inequality, for a difference whose standard deviation is at most the sum of the two.
     return 1.0 if gap >= step else spread**2 / (spread**2 + (step - gap) ** 2)
 
 
 def fits_deviation(mean: Floats, sd: Floats, n: int, denominator: int) -> np.ndarray:
-    """Whether n whole numbers can have a mean and a standard deviation, both printed with three digits.
-
-    With the sum known, the sum of squares must be a whole number of the same parity, inside the limits that
-    rounding leaves.
-
-    Examples
-    --------
-    >>> fits_deviation(np.array([2.0, 2.0]), np.array([1.414, 1.2]), 2, 1).tolist()
-    [True, False]
-    """
+    """Whether n whole numbers can have a mean and a standard deviation, both printed with three digits."""
+    # With the sum known, the sum of squares must be a whole number of the same parity.
     total = np.round(mean * n)
     low, high = (denominator * np.maximum(sd + d, 0) ** 2 + total**2 / n for d in (-ROUNDING, ROUNDING))
     first = np.ceil(low - 1e-6)

@@ -10,8 +10,8 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
 
 from ..raters.agreement import agreement
-from ..raters.ratings import HUMAN
 from ..results import Result
+from ..vocabulary import HUMAN
 
 COEFFICIENTS = ("percent", "fleiss", "krippendorff")
 VERSUS = "_vs_"
@@ -28,12 +28,7 @@ def annotators(
     draws: int = 1_000,
     seed: int = 1,
 ) -> Result:
-    """Agreement of people among themselves on every distinction that gold makes.
-
-    With ``covers``, a first dimension tells the classes apart (harmful or safe), and one for each class that
-    covers several labels tells these apart, among the people who gave one of them: who calls an item safe
-    says nothing about whether its harm is implicit.
-    """
+    """Agreement of people among themselves on every distinction that gold makes."""
     people = judgments[as_text(judgments["judge_kind"]).eq(HUMAN).to_numpy(dtype=bool)]
     if people["judge_id"].nunique() < 2:
         raise InputError("judgments: there are not two people to compare; agreement needs a panel.")
@@ -54,10 +49,9 @@ def annotators(
 
 
 def distinctions(judgments: pd.DataFrame, covers: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Judgments of labels as judgments of each distinction: between classes, and within one.
-
-    Labels that no class covers, such as a class itself, count between classes only.
-    """
+    """Judgments of labels as judgments of each distinction: between classes, and within one."""
+    # Who calls an item safe says nothing about whether its harm is implicit: further distinctions are among
+    # the people who gave one of their labels. A class itself counts between classes only.
     value = as_text(judgments["value"])
     if not covers:
         return judgments

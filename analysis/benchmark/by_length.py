@@ -15,8 +15,10 @@ from conjury.inference.tables.schema import require_columns
 
 from ..numerics.intervals import inference
 from ..results import Result
-from .adjusting import with_adjusted
-from .metrics import BASELINE
+from ..vocabulary import BASELINE
+from .intervals import (
+    with_adjusted,
+)
 from .parse_status import WRONG
 from .scores import scores
 from .scoring import Scored
@@ -38,12 +40,8 @@ def length_effects(
     alpha: float = 0.05,
     cluster: str = "item_id",
 ) -> Result:
-    """Score judges on items of different lengths; no answer counts as wrong.
-
-    Items are put in groups of about the same size, from short to long, by the characters of their text. What
-    languages differ in is no effect of length: with ``within=["language"]`` the groups are made, scored and
-    compared among items of the same language.
-    """
+    """Score judges on items of different lengths; no answer counts as wrong."""
+    # What languages differ in is no effect of length: items are compared within each level of `within`.
     require_columns(items, ["item_id", "text"], "items")
     require_columns(scored.frame, list(within), "scored judgments")
     lengths, ungrouped = _lengths(scored, items, groups, list(within))

@@ -29,12 +29,9 @@ def cards(
     responses: pd.DataFrame | None = None,
     reasons: Sequence[str] = REASONS,
 ) -> Result:
-    """Pick items that show how judges fail, one a task and reason, with every judge's first answer.
-
-    The items are those with the smallest share of right answers ("hard"), the share nearest one half
-    ("divided"), the most missing answers ("silent") and the largest share of right answers ("easy"); of
-    several the one with the shortest text. An item is shown once.
-    """
+    """Pick items that show how judges fail, one a task and reason, with every judge's first answer."""
+    # Hard: fewest right answers; divided: nearest one half; silent: most missing; easy: most right.
+    # Ties go to the shortest text, and an item is shown once.
     require_columns(items, ["item_id"], "items")
     known = items.assign(item_id=as_text(items["item_id"])).drop_duplicates("item_id").set_index("item_id")
     rows: list[dict[str, Any]] = []

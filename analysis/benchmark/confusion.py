@@ -9,17 +9,17 @@ import numpy as np
 import pandas as pd
 
 from ..numerics.intervals import inference
+from ..numerics.types import Codes
 from ..results import Result
-from .adjusting import pooled_notes, with_adjusted
-from .metrics import Codes, class_f1, class_precision, class_recall
+from ..vocabulary import FEWEST_GOLD
+from .intervals import Bounds, Plan, bounds_of, cluster_codes, n_distinct, pooled_notes, with_adjusted
+from .metrics import class_f1, class_precision, class_recall
 from .parse_status import NO_ANSWER
 from .scores import drawn_margins
 from .scoring import Scored
-from .units import Bounds, Plan, bounds_of, cluster_codes, n_distinct
 
 NONE_GIVEN, OTHER_LABEL = "no answer", "other label"
 SHARES = ("precision", "recall")
-FEWEST_GOLD = 10  # units with a label in gold, for it to be said that it is given too often or too rarely
 
 
 def confusion(scored: Scored, *, by: Sequence[str] = ()) -> Result:
@@ -150,11 +150,7 @@ def by_label(
 
 
 def use_of_labels(frame: pd.DataFrame, alpha: float) -> Codes:
-    """1 for labels that are given too often, -1 for those given too rarely, 0 for others, shape (n,).
-
-    Adjusted p values tell, of labels that are gold in at least `FEWEST_GOLD` units; one of these that is
-    never given is given too rarely.
-    """
+    """1 for labels that are given too often, -1 for those given too rarely, 0 for others, shape (n,)."""
     given, gold = (frame[name].to_numpy(dtype=np.int64) for name in ("n_predicted", "n_answers"))
     told = (frame["p_adjusted"].to_numpy(dtype=float) < alpha) | (given == 0)
     enough = frame["n_gold"].to_numpy(dtype=np.int64) >= FEWEST_GOLD

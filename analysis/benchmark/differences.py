@@ -14,29 +14,16 @@ from conjury.inference.tables.columns import did_you_mean, listed
 
 from ..numerics.bootstrap import few_clusters
 from ..numerics.intervals import inference
+from ..numerics.mcnemar import Discordance, bonett_price, clustered_p, discordance, exact_p, mid_p
+from ..numerics.types import Floats
 from ..results import Result
-from .adjusting import Multiplicity, check_adjust, with_adjusted
-from .metrics import Floats, Margins, cluster_margins, margins_of, metric
+from .intervals import BOOTSTRAP, Bounds, Multiplicity, Plan, bounds_of, check_adjust, with_adjusted
+from .metrics import Margins, cluster_margins, margins_of, metric
 from .mixed import pair_of
-from .pairing import (
-    ACCURACY,
-    JUDGE,
-    LOG_ODDS,
-    Discordance,
-    Matched,
-    bonett_price,
-    clustered_p,
-    comparable,
-    discordance,
-    exact_p,
-    matched_pairs,
-    mid_p,
-)
+from .pairing import ACCURACY, JUDGE, LOG_ODDS, Matched, comparable, matched_pairs
 from .parse_status import WRONG, check_policies
 from .scoring import Scored
-from .units import NONE, Bounds, Plan, bounds_of
 
-BOOTSTRAP = "bootstrap"
 EXACT, MID_P, CLUSTERED = "mcnemar exact", "mcnemar mid-p", "mcnemar clustered"
 MIXED = "mixed logit"
 MISSING_RATE = "missing_rate"
@@ -248,11 +235,8 @@ def constant(drawn: Floats) -> bool:
 
 
 def p_of(bounds: Bounds, n_clusters: int) -> float:
-    """Two-sided p of an estimate over its bootstrap error, by Student's t with a cluster less one.
-
-    One where the estimate and all draws are zero. Shares of draws beyond zero would do for one comparison;
-    they never come below 2 / (B + 1), which no adjustment for many comparisons survives.
-    """
+    """Two-sided p of an estimate over its bootstrap error, by Student's t with a cluster less one."""
+    # Shares of draws beyond zero never come below 2 / (B + 1), which no adjustment for many tests survives.
     if n_clusters > 1 and bounds.std_error > 0:
         estimate, std_error = np.array([bounds.estimate]), np.array([bounds.std_error])
         return float(inference(estimate, std_error, df=np.array([n_clusters - 1.0])).p[0])
@@ -261,20 +245,12 @@ def p_of(bounds: Bounds, n_clusters: int) -> float:
 
 def numbers_of(bounds: Bounds, p: float) -> dict[str, float]:
     """Estimate, error, interval and p as columns."""
-    return {
-        "estimate": bounds.estimate,
-        "std_error": bounds.std_error,
-        "lower": bounds.lower,
-        "upper": bounds.upper,
-        "p": p,
-    }
+    return {name: getattr(bounds, name) for name in ("estimate", "std_error", "lower", "upper")} | {"p": p}
 
 
 def _with_certain(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give McNemar's tests of sides that are both never or both always right their p of one.
-
-    They cannot be rejected, so they do not count among the tests that others are adjusted for.
-    """
+    """Give McNemar's tests of sides that are both never or both always right their p of one."""
+    # They cannot be rejected, so they do not count among the tests that others are adjusted for.
     paired = frame["test"].isin([EXACT, MID_P]) | ((frame["test"] == CLUSTERED) & (frame["n_clusters"] > 1))
     certain = paired & frame["p"].isna() & (frame["n_pairs"] > 0) & (frame["estimate"] == 0)
     return frame.assign(**{name: frame[name].mask(certain, 1.0) for name in ("p", "p_adjusted")})
@@ -286,8 +262,7 @@ def _mcnemar(pair: Matched, test: str, plan: Plan) -> dict[str, float]:
     if test == CLUSTERED:
         codes, n_clusters = pair.clusters(plan.cluster)
         p = clustered_p(*pair.correct, codes) if n_clusters > 1 and not idle else np.nan
-        bounds = Bounds(found.difference, np.nan, np.nan, np.nan, NONE)
-        return numbers_of(bounds, p)
+        return numbers_of(Bounds.none(found.difference), p)
     exact: Callable[[Discordance], float] = exact_p if test == EXACT else mid_p
     return numbers_of(
         Bounds(found.difference, *bonett_price(found, plan.alpha), test), np.nan if idle else exact(found)

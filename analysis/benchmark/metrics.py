@@ -77,20 +77,12 @@ def cluster_margins(
     n_clusters: int,
     weight: Floats | None = None,
 ) -> Floats:
-    """Margins of the units of each of C clusters, shape (C, 3 L + K + 1).
-
-    Weighted sums of them are read by `margins_of`.
-    """
+    """Margins of the units of each of C clusters, shape (C, 3 L + K + 1)."""
     n_levels = len(class_of)
     width = 3 * n_levels + n_classes + 1
     right, none = class_of[level] == predicted, predicted < 0
     rows = [cluster, cluster[right], cluster[none], cluster[~none]]
-    columns = [
-        level,
-        n_levels + level[right],
-        2 * n_levels + level[none],
-        3 * n_levels + predicted[~none],
-    ]
+    columns = [level, n_levels + level[right], 2 * n_levels + level[none], 3 * n_levels + predicted[~none]]
     cells = np.concatenate(rows) * width + np.concatenate(columns)
     each = None if weight is None else np.concatenate([weight, weight[right], weight[none], weight[~none]])
     sums = np.bincount(cells, weights=each, minlength=n_clusters * width)
@@ -135,10 +127,8 @@ def class_f1(m: Margins) -> Floats:
 
 
 def class_specificity(m: Margins) -> Floats:
-    """Share of the units of other classes that get an answer other than each class, shape (B, K).
-
-    A unit without an answer is a failure here too, so that no metric rewards silence.
-    """
+    """Share of the units of other classes that get an answer other than each class, shape (B, K)."""
+    # A unit without an answer is a failure here too, so that no metric rewards silence.
     others = m.n[:, None] - m.class_gold
     falsely = m.given[:, :-1] - m.class_hits
     silent = m.unanswered.sum(axis=1, keepdims=True) - m.unanswered @ m.covers
@@ -171,11 +161,8 @@ def specificity(m: Margins) -> Floats:
 
 
 def mcc(m: Margins) -> Floats:
-    """Matthews correlation of gold and answers, shape (B,), for any number of classes.
-
-    No answer and a label that is no class are categories of the answers. Zero where gold or answers are
-    constant.
-    """
+    """Matthews correlation of gold and answers, shape (B,), for any number of classes."""
+    # No answer, and a label that is no class, are categories of the answers.
     gold, given = m.class_gold, np.column_stack([m.given, m.unanswered.sum(axis=1)])
     n = m.n
     met = n * m.hits.sum(axis=1) - (gold * given[:, : gold.shape[1]]).sum(axis=1)
@@ -214,11 +201,7 @@ def is_share(metric: str) -> bool:
 
 
 def metric(name: str, m: Margins, classes: Sequence[str], levels: Sequence[str]) -> Floats:
-    """One metric by its name, shape (B,).
-
-    ``name`` is a key of `OVERALL`, or ``recall_X`` for a gold label X, or ``recall_X, precision_X, f1_X,
-    specificity_X`` for a class X. InputError for any other.
-    """
+    """One metric by its name, shape (B,)."""
     if name in OVERALL:
         return OVERALL[name](m)
     kind, _, of = name.partition("_")
@@ -256,9 +239,6 @@ def _ratio(part: Floats, whole: Floats, undefined: float = 0.0) -> Floats:
         return np.where(whole > 0, part / whole, undefined)
 
 
-MAJORITY, RANDOM = "majority class", "random"
-MAJORITY_BY_STRATUM = "majority class by stratum"
-BASELINE = "baseline"  # judge_kind of all
 REACH = 14.5  # counts beyond sqrt(n REACH) of their mean have a probability below 1e-12
 
 
@@ -298,10 +278,8 @@ def random_expectation(metric: str, gold: Floats, levels: tuple[str, ...], class
 
 
 def expected_f1(n_class: int, n: int, k: int) -> float:
-    """Expected F1 of a class with ``n_class`` of n units where each of K classes is drawn alike.
-
-    Hits and false alarms are independent binomial counts; the expectation is summed over both.
-    """
+    """Expected F1 of a class with ``n_class`` of n units where each of K classes is drawn alike."""
+    # Hits and false alarms are independent binomial counts; the expectation is summed over both.
     hits, p_hits = _counts(n_class, 1 / k)
     falsely, p_falsely = _counts(n - n_class, 1 / k)
     whole = n_class + hits[:, None] + falsely[None, :]

@@ -1,8 +1,7 @@
-"""McNemar's tests of two judges on the same units, from how often only one of them is right."""
+"""Answers of two sides to the same units, paired."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,98 +10,16 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import bdtr, ndtr, ndtri
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, did_you_mean, listed
 from conjury.inference.tables.schema import require_columns
 from conjury.inference.tables.streams import KINDS, UNPERTURBED
 
-from .metrics import Codes, Floats
+from ..numerics.types import Codes, Floats
+from .intervals import cluster_codes
 from .parse_status import outcome
 from .scoring import Cell, Scored
-from .units import cluster_codes
-
-
-@dataclass(frozen=True)
-class Discordance:
-    """How two judges part on n pairs of answers.
-
-    Attributes
-    ----------
-    only_left, only_right : int
-        Pairs in which only the left, or only the right answer is right.
-    n : int
-        Pairs.
-    """
-
-    only_left: int
-    only_right: int
-    n: int
-
-    @property
-    def difference(self) -> float:
-        """Accuracy of the left minus that of the right; missing without pairs."""
-        return (self.only_left - self.only_right) / self.n if self.n else np.nan
-
-
-def discordance(left: np.ndarray, right: np.ndarray) -> Discordance:
-    """Count discordant pairs: either side's answer is right or not, or the more often right; shape (n,)."""
-    return Discordance(int((left > right).sum()), int((right > left).sum()), len(left))
-
-
-def exact_p(found: Discordance) -> float:
-    """Two-sided p of McNemar's exact test: discordant pairs fall to either side with probability 1/2.
-
-    One where no pair is discordant; missing without pairs.
-    """
-    smaller, total = min(found.only_left, found.only_right), found.only_left + found.only_right
-    return min(1.0, 2 * float(bdtr(smaller, total, 0.5))) if found.n else math.nan
-
-
-def mid_p(found: Discordance) -> float:
-    """Two-sided mid-p of McNemar's test: only half of the probability of what was seen is counted.
-
-    It keeps the level in nearly all cases and is less conservative than the exact test.
-    """
-    smaller, total = min(found.only_left, found.only_right), found.only_left + found.only_right
-    if found.only_left == found.only_right:
-        return 1.0 - _mass(smaller, total) / 2 if total else exact_p(found)
-    return 2 * float(bdtr(smaller, total, 0.5)) - _mass(smaller, total)
-
-
-def _mass(k: int, n: int) -> float:
-    """Probability that k of n fair coins show heads."""
-    return float(bdtr(k, n, 0.5) - (bdtr(k - 1, n, 0.5) if k else 0))
-
-
-def clustered_p(left: np.ndarray, right: np.ndarray, cluster: Codes) -> float:
-    """Two-sided p of McNemar's test with pairs in clusters, such as lines of an item.
-
-    The statistic is the squared sum over clusters of their discordances, over the sum of their squares;
-    where every cluster holds one pair it is McNemar's. It is Durkalski's without weights, so that each
-    pair, not each cluster, counts alike. One where the clusters do not part; it needs many clusters.
-    """
-    if not len(left):
-        return math.nan
-    sums = np.bincount(cluster, weights=left.astype(float) - right.astype(float))
-    squared = float((sums**2).sum())
-    return float(2 * ndtr(-abs(sums.sum()) / math.sqrt(squared))) if squared else 1.0
-
-
-def bonett_price(found: Discordance, alpha: float) -> tuple[float, float, float]:
-    """Standard error, lower and upper bound of the difference, with one pair added to either side.
-
-    The interval has length where no pair is discordant, or all are; it takes pairs as independent.
-    """
-    if not found.n:
-        return math.nan, math.nan, math.nan
-    left, right = (found.only_left + 1) / (found.n + 2), (found.only_right + 1) / (found.n + 2)
-    std_error = math.sqrt((left + right - (left - right) ** 2) / (found.n + 2))
-    half = float(ndtri(1 - alpha / 2)) * std_error
-    middle = left - right
-    return std_error, max(-1.0, middle - half), min(1.0, middle + half)
-
 
 JUDGE, CONDITION = "judge", "condition"
 ACCURACY, LOG_ODDS = "accuracy", "log_odds"
@@ -223,12 +140,9 @@ class Matched:
 
 
 def comparable(scored: Scored, between: str, by: Sequence[str]) -> tuple[Scored, list[str]]:
-    """Answers that may be compared, and what was left out of them.
-
-    Items have the condition "none" unless they say otherwise. Where conditions are compared, copies are the
-    item that they come from; where others are, items that were perturbed are left out, unless the table is
-    by condition.
-    """
+    """Answers that may be compared, and what was left out of them."""
+    # Copies are compared with the item that they come from; in comparisons of anything else, perturbed
+    # items are excluded, unless the table is by condition.
     require_columns(scored.frame, [between, *by], "scored judgments")
     if between in UNIT:
         raise InputError(
@@ -254,10 +168,7 @@ def comparable(scored: Scored, between: str, by: Sequence[str]) -> tuple[Scored,
 
 
 def groups(scored: Scored, between: str, by: Sequence[str]) -> Iterator[tuple[dict[str, str], Cell]]:
-    """Answers to compare with each other: the keys that they share, and the answers of all sides.
-
-    People answer without a prompt; where judges are compared, they are beside the models under each.
-    """
+    """Answers to compare with each other: the keys that they share, and the answers of all sides."""
     names = [name for name in (JUDGE, "prompt", "task", *by) if name != between]
     classes = {cell.keys["task"]: cell for cell in scored.cells(judges=False)}
     frame = scored.frame.dropna(subset=[between, *by])
@@ -287,11 +198,8 @@ def sides_of(frame: pd.DataFrame, between: str) -> list[str]:
 def matched_pairs(
     scored: Scored, between: str, by: Sequence[str], against: str | None, missing: str
 ) -> Iterator[Matched]:
-    """Bring every two sides together, or each with ``against``, in order of appearance.
-
-    A pair is a unit and sample; of conditions, whose samples have nothing in common, it is a unit, with all
-    answers that either side gave to it.
-    """
+    """Bring every two sides together, or each with ``against``, in order of appearance."""
+    # Samples of two conditions have nothing in common, so conditions pair by unit, with all answers of it.
     check_against(scored.frame, between, against)
     for keys, cell in groups(scored, between, by):
         sides = sides_of(cell.frame, between)
@@ -340,9 +248,7 @@ def _matched(
                 f"scored judgments: '{side}' of column '{between}' has several answers to one unit; name "
                 "what tells them apart with by."
             )
-        status = frame["status"].astype(object).to_numpy()
-        predicted = frame["predicted"].to_numpy(dtype=np.int64)
-        given, kept = outcome(predicted, status, cell.classes, missing, scored.policy)
+        given, kept = outcome(frame, cell.classes, missing, scored.policy)
         answers.append(given)
         there.append(kept)
     common = np.intersect1d(pairs[0], pairs[1])

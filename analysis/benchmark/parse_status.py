@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, did_you_mean, listed
 
+from ..numerics.types import Codes
 from ..results import Result
-from .metrics import Codes
 from .units import answers_table, is_surplus
 
 NO_ANSWER = -1  # predicted code of a unit without an answer
@@ -43,19 +43,16 @@ def check_policies(policies: Sequence[str]) -> tuple[str, ...]:
 
 
 def outcome(
-    predicted: Codes,
-    status: NDArray[np.object_],
-    classes: Sequence[str],
-    policy: str,
-    study: Mapping[str, str],
+    frame: pd.DataFrame, classes: Sequence[str], policy: str, study: Mapping[str, str]
 ) -> tuple[Codes, NDArray[np.bool_]]:
-    """Answers under a policy for missing ones, and which units it keeps."""
+    """Codes of scored answers under a policy for missing ones, and which of them it keeps."""
+    predicted = frame["predicted"].to_numpy(dtype=np.int64)
     none = predicted == NO_ANSWER
     if policy == WRONG or not none.any():
         return predicted, np.ones(len(predicted), dtype=bool)
     if policy == MISSING:
         return predicted, ~none
-    codes, names = pd.factorize(status)
+    codes, names = pd.factorize(frame["status"].astype(object).to_numpy())
     meaning = [study.get(str(name), MISSING) for name in names]
     place = {name: code for code, name in enumerate(classes)}
     instead = np.array([place.get(name, NO_ANSWER) for name in meaning], dtype=np.int64)[codes]
@@ -65,13 +62,7 @@ def outcome(
 
 KEYS = ["judge", "prompt", "task"]
 UNIT = ["judge", "prompt", "task", "item_id", "line", "sample"]
-AGREE, DIFFERENT, ONLY_STRICT, ONLY_LENIENT, NEITHER = (
-    "agree",
-    "different",
-    "only_strict",
-    "only_lenient",
-    "neither",
-)
+COMPARED = ("agree", "different", "only_strict", "only_lenient")  # else "neither"
 
 
 def readings(judgments: pd.DataFrame, lenient: pd.DataFrame | None = None) -> Result:
@@ -133,11 +124,7 @@ def _compared(strict: pd.DataFrame, lenient: pd.DataFrame) -> tuple[pd.DataFrame
         )
     first, second = both["value"].notna().to_numpy(), both["value_lenient"].notna().to_numpy()
     same = (both["value"] == both["value_lenient"]).fillna(False).to_numpy(dtype=bool)
-    status = np.select(
-        [first & second & same, first & second, first, second],
-        [AGREE, DIFFERENT, ONLY_STRICT, ONLY_LENIENT],
-        NEITHER,
-    )
+    status = np.select([first & second & same, first & second, first, second], COMPARED, "neither")
     lost = len(left) + len(right) - 2 * len(both)
     notes = (f"{lost:,} judgments are in one of the two tables only; they are not compared.",) if lost else ()
     rules = [name for name in (both["rule"].iloc[0], both["rule_lenient"].iloc[0]) if name]

@@ -15,13 +15,23 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean, listed
 from conjury.inference.tables.schema import require_columns
 
+from ..numerics.types import Codes, Floats
 from ..results import Result
-from .adjusting import pooled_notes
-from .metrics import BASELINE, MAJORITY, RANDOM, Codes, Floats, majority_class
+from ..vocabulary import BASELINE, MAJORITY, RANDOM
+from .intervals import (
+    Bounds,
+    Plan,
+    as_row,
+    bounds_of,
+    cluster_codes,
+    counts_of,
+    interval_notes,
+    pooled_notes,
+    weighted_means,
+)
+from .metrics import majority_class
 from .parse_status import NO_ANSWER, WRONG, check_policies, outcome
-from .scores import counts_of, interval_notes
 from .scoring import Cell, Scored
-from .units import NONE, Bounds, Plan, bounds_of, cluster_codes, cluster_sums
 
 MOST = 10  # so many k are shown one by one; beyond, powers of two
 PASS_AT, PASS_ALL, MAJORITY_OF, BEST_OF = "pass_at_k", "pass_all_k", "majority_of_k", "best_of_k"
@@ -55,10 +65,7 @@ class Answers:
 
 
 def pass_at_k(answers: Answers, k: int) -> Floats:
-    """Probability that at least one of k samples, drawn without replacement, is right, shape (n,).
-
-    Of units with fewer than k samples it is missing.
-    """
+    """Probability that at least one of k samples, drawn without replacement, is right, shape (n,)."""
     n, wrong = answers.there.sum(axis=1), (answers.there & ~answers.right).sum(axis=1)
     return np.where(n >= k, 1 - _draws(wrong, n, k), np.nan)
 
@@ -70,11 +77,7 @@ def pass_all_k(answers: Answers, k: int) -> Floats:
 
 
 def majority_of_k(answers: Answers, k: int) -> Floats:
-    """Whether the most frequent of the first k answers is right, shape (n,).
-
-    Of several that are as frequent each is taken with the same probability. No answer has no vote; a unit
-    without any vote is wrong.
-    """
+    """Whether the most frequent of the first k answers is right, shape (n,)."""
     first = answers.predicted[:, :k]
     n_labels = int(first.max(initial=0)) + 1
     votes = np.stack([(first == label).sum(axis=1) for label in range(n_labels)], axis=1)
@@ -186,9 +189,7 @@ def passes(
 def unit_answers(cell: Cell, policy: str, study: Mapping[str, str]) -> tuple[pd.DataFrame, Answers]:
     """Units of a cell, one row each, and their answers by sample under a policy for missing ones."""
     frame = cell.frame
-    predicted, kept = outcome(
-        cell.codes("predicted"), frame["status"].astype(object).to_numpy(), cell.classes, policy, study
-    )
+    predicted, kept = outcome(frame, cell.classes, policy, study)
     samples = np.sort(frame["sample"].unique())
     unit, _ = pd.factorize(frame["unit"])
     units = frame[~frame["unit"].duplicated().to_numpy()]
@@ -198,11 +199,7 @@ def unit_answers(cell: Cell, policy: str, study: Mapping[str, str]) -> tuple[pd.
 
 
 def samples_alike(answers: Answers) -> dict[str, Any]:
-    """How many samples there are, how many answered nothing, and which of the others are copies.
-
-    ``groups`` has letters for each sample, the same for copies: samples that answered the same units in the
-    same way. A sample without any answer is no copy, and has a dash.
-    """
+    """How many samples there are, how many answered nothing, and which of the others are copies."""
     given = np.maximum(answers.predicted, NO_ANSWER)
     spoke = (given != NO_ANSWER).any(axis=0)
     each = [column.tobytes() for column in given.T]
@@ -271,17 +268,13 @@ def _rows(
     if not names:
         return
     values = np.stack([RULES[name](answers, k) for name, k in names], axis=1)
-    held = np.isfinite(values)
     codes, n_clusters = cluster_codes(units, plan.cluster)
-    sums = cluster_sums(np.hstack([np.where(held, values, 0.0), held]), codes, n_clusters)
-    total, n = np.split(plan.weights(n_clusters) @ sums, 2, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        drawn = total / n
+    drawn = weighted_means(values, codes, plan.weights(n_clusters))
     for column, (name, k) in enumerate(names):
-        kept = held[:, column]
+        kept = np.isfinite(values[:, column])
         counts = counts_of(units, kept, codes) | {"n_answers": int(answers.there[kept].sum())}
         bounds = bounds_of(drawn[:, column], plan.alpha, share=True, n_clusters=counts["n_clusters"])
-        yield _row(keys, policy, name, k, bounds, counts)
+        yield as_row(keys, policy, name, bounds, counts, k=k)
 
 
 def _baselines(
@@ -300,18 +293,11 @@ def _baselines(
             for k in asked:
                 any_right = 1 - miss**k
                 expected = {PASS_ALL: (1 - miss) ** k, MAJORITY_OF: 1 - miss}.get(name, any_right)
-                bounds = Bounds(expected, np.nan, np.nan, np.nan, NONE)
-                yield _row(_baseline(cell, RANDOM), policy, name, k, bounds, counts)
+                yield as_row(_baseline(cell, RANDOM), policy, name, Bounds.none(expected), counts, k=k)
 
 
 def _baseline(cell: Cell, judge: str) -> dict[str, str]:
     return {**cell.keys, "judge": judge, "judge_kind": BASELINE}
-
-
-def _row(
-    keys: Mapping[str, str], policy: str, name: str, k: int, bounds: Bounds, counts: Mapping[str, int]
-) -> dict[str, Any]:
-    return {**keys, "missing": policy, "metric": name, "k": k, **vars(bounds), **counts}
 
 
 def _notes(alike: pd.DataFrame, by: Sequence[str]) -> list[str]:

@@ -12,13 +12,22 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import listed
 
+from ..numerics.types import Codes, Floats
 from ..results import Result
-from .adjusting import pooled_notes
-from .metrics import BASELINE, MAJORITY, RANDOM, Codes, Floats
+from ..vocabulary import BASELINE, MAJORITY, RANDOM
+from .intervals import (
+    Bounds,
+    Plan,
+    as_row,
+    bounds_of,
+    cluster_codes,
+    counts_of,
+    interval_notes,
+    pooled_notes,
+    weighted_means,
+)
 from .parse_status import MISSING, NO_ANSWER
-from .scores import counts_of, interval_notes
 from .scoring import Cell, Scored
-from .units import NONE, Bounds, Plan, bounds_of, cluster_codes, cluster_sums
 
 LOG_LOSS, AUC = "log_loss", "auc"
 SMALLEST = 1e-15  # probabilities are no smaller than this for the log-loss
@@ -182,14 +191,12 @@ def _rows(
     gold = frame["gold"].to_numpy(dtype=np.int64)
     codes, n_clusters = cluster_codes(frame, plan.cluster)
     weights = plan.weights(n_clusters)
-    loss = unit_log_loss(given, gold)
-    sums = weights @ cluster_sums(np.stack([loss, np.ones(len(loss))], axis=1), codes, n_clusters)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        drawn = {LOG_LOSS: sums[:, 0] / sums[:, 1], AUC: mean_auc(given, gold, weights, codes)}
+    losses = weighted_means(unit_log_loss(given, gold)[:, None], codes, weights)[:, 0]
+    drawn = {LOG_LOSS: losses, AUC: mean_auc(given, gold, weights, codes)}
     counts = counts_of(frame, np.ones(len(frame), dtype=bool), codes)
     for name, values in drawn.items():
         bounds = bounds_of(values, plan.alpha, share=False, n_clusters=n_clusters)
-        yield {**keys, "missing": MISSING, "metric": name, **vars(bounds), **counts}
+        yield as_row(keys, MISSING, name, bounds, counts)
 
 
 def _baselines(cell: Cell, plan: Plan) -> Iterator[dict[str, Any]]:
@@ -203,5 +210,4 @@ def _baselines(cell: Cell, plan: Plan) -> Iterator[dict[str, Any]]:
     codes, _ = cluster_codes(units, plan.cluster)
     counts = counts_of(units, np.ones(len(units), dtype=bool), codes)
     for name, value in {LOG_LOSS: float(np.log(k)), AUC: 0.5}.items():
-        bounds = Bounds(value, np.nan, np.nan, np.nan, NONE)
-        yield {**keys, "judge": RANDOM, "missing": MISSING, "metric": name, **vars(bounds), **counts}
+        yield as_row({**keys, "judge": RANDOM}, MISSING, name, Bounds.none(value), counts)

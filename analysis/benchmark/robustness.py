@@ -11,9 +11,8 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import listed
 from conjury.inference.tables.streams import FEW_PAIRS, UNPERTURBED
 
+from ..numerics.mcnemar import discordance
 from ..results import Result
-from .adjusting import Multiplicity, check_adjust, with_adjusted
-from .differences import BOOTSTRAP as TEST
 from .differences import (
     BY_UNIT,
     MISSING_RATE,
@@ -23,10 +22,10 @@ from .differences import (
     notes_of_tests,
     unbalanced,
 )
-from .pairing import ACCURACY, CONDITION, comparable, discordance, matched_pairs
+from .intervals import BOOTSTRAP, Multiplicity, Plan, check_adjust, with_adjusted
+from .pairing import ACCURACY, CONDITION, comparable, matched_pairs
 from .parse_status import WRONG
 from .scoring import Scored
-from .units import Plan
 
 
 def robustness(
@@ -127,7 +126,7 @@ def robustness(
             "judge items and their perturbed copies, and keep base_item_id."
         )
     frame = with_adjusted(pd.DataFrame(rows), ["metric"], adjust)
-    told = frame.assign(left=frame["condition"], right=baseline, test=TEST)
+    told = frame.assign(left=frame["condition"], right=baseline, test=BOOTSTRAP)
     notes = [*unbalanced(told, "perturbed items", "items as they were"), *notes_of_tests(told, plan)]
     notes += [*_few(frame), *([BY_UNIT] if several else [])]
     if apart:

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import listed
 from conjury.inference.tables.schema import require_columns
 
-from ..numerics.bootstrap import few_clusters
+from ..numerics.types import Codes, Floats
 from ..results import Result
-from .adjusting import pooled_notes
+from ..vocabulary import BASELINE, MAJORITY, MAJORITY_BY_STRATUM, RANDOM
+from .intervals import (
+    Bounds,
+    Plan,
+    as_row,
+    bounds_of,
+    cluster_codes,
+    counts_of,
+    interval_notes,
+    n_distinct,
+    pooled_notes,
+    weighted_means,
+)
 from .metrics import (
-    BASELINE,
-    MAJORITY,
-    MAJORITY_BY_STRATUM,
     OVERALL,
-    RANDOM,
-    Codes,
-    Floats,
     Margins,
     cluster_margins,
     is_share,
@@ -35,7 +39,6 @@ from .metrics import (
 )
 from .parse_status import POLICIES, WRONG, check_policies, outcome
 from .scoring import Cell, Scored
-from .units import BOOTSTRAP, NONE, WILSON, Bounds, Plan, bounds_of, cluster_codes, cluster_sums, n_distinct
 
 ACCURACY = "accuracy"
 
@@ -149,10 +152,9 @@ def _of_judge(
     codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
     weights = plan.weights(n_clusters)
     level, predicted = cell.codes("level"), cell.codes("predicted")
-    status = cell.frame["status"].astype(object).to_numpy()
     everything = drawn_margins(level, predicted, cell, codes, weights)
     for policy in policies:
-        answers, kept = outcome(predicted, status, cell.classes, policy, scored.policy)
+        answers, kept = outcome(cell.frame, cell.classes, policy, scored.policy)
         margins = (
             everything
             if kept.all() and (answers == predicted).all()
@@ -164,7 +166,7 @@ def _of_judge(
             of = rests_on(name, level, answers, cell.class_of, cell.classes, cell.levels)
             n_of = n_distinct(codes[of if name == "missing_rate" else of & kept])
             bounds = bounds_of(drawn, plan.alpha, share=is_share(name), n_clusters=n_of)
-            yield _row(cell.keys, policy, name, bounds, counts)
+            yield as_row(cell.keys, policy, name, bounds, counts)
 
 
 def _over_baseline(
@@ -173,19 +175,16 @@ def _over_baseline(
     """Accuracy of a judge minus that of the most frequent label of each stratum, on the same units."""
     codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
     weights = plan.weights(n_clusters)
-    level, predicted = cell.codes("level"), cell.codes("predicted")
-    status = cell.frame["status"].astype(object).to_numpy()
+    level = cell.codes("level")
     stratum = _stratum(cell.frame, strata)
     for policy in policies:
-        answers, kept = outcome(predicted, status, cell.classes, policy, scored.policy)
+        answers, kept = outcome(cell.frame, cell.classes, policy, scored.policy)
         gold, own = cell.class_of[level[kept]], codes[kept]
         always = majority_answers(level[kept], cell.class_of, len(cell.classes), stratum[kept])
         gain = (answers[kept] == gold).astype(float) - (always == gold)
-        sums = weights @ cluster_sums(np.stack([gain, np.ones(len(gain))], axis=1), own, n_clusters)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            drawn = sums[:, 0] / sums[:, 1]
+        drawn = weighted_means(gain[:, None], own, weights)[:, 0]
         bounds = bounds_of(drawn, plan.alpha, share=False, n_clusters=n_distinct(own))
-        yield _row(cell.keys, policy, ACCURACY, bounds, counts_of(cell.frame, kept, codes))
+        yield as_row(cell.keys, policy, ACCURACY, bounds, counts_of(cell.frame, kept, codes))
 
 
 def _of_baselines(
@@ -219,8 +218,8 @@ def _of_baselines(
             )
             for judge, own in margins.items()
         }
-        for judge, bounds in (found | {RANDOM: Bounds(expected, np.nan, np.nan, np.nan, NONE)}).items():
-            yield _row({**cell.keys, "judge": judge, "judge_kind": BASELINE}, WRONG, name, bounds, counts)
+        for judge, bounds in (found | {RANDOM: Bounds.none(expected)}).items():
+            yield as_row({**cell.keys, "judge": judge, "judge_kind": BASELINE}, WRONG, name, bounds, counts)
 
 
 def _stratum(frame: pd.DataFrame, strata: Sequence[str]) -> Codes:
@@ -235,34 +234,3 @@ def _stratum(frame: pd.DataFrame, strata: Sequence[str]) -> Codes:
 def _fixed(name: str) -> bool:
     """Whether the metric of a constant answer is known before any unit is seen."""
     return name != "accuracy" and not name.startswith("precision_")
-
-
-def _row(
-    keys: Mapping[str, str], policy: str, name: str, bounds: Bounds, counts: Mapping[str, int]
-) -> dict[str, Any]:
-    return {**keys, "missing": policy, "metric": name, **vars(bounds), **counts}
-
-
-def counts_of(frame: pd.DataFrame, kept: NDArray[np.bool_], cluster: Codes) -> dict[str, int]:
-    """How much a number rests on: the rows of a frame that are kept, with the clusters of all its rows."""
-    codes = (frame["unit"], frame["item_id"].cat.codes, cluster)
-    n_units, n_items, n_clusters = (n_distinct(np.asarray(each, dtype=np.int64)[kept]) for each in codes)
-    return {"n_answers": int(kept.sum()), "n_units": n_units, "n_items": n_items, "n_clusters": n_clusters}
-
-
-def interval_notes(frame: pd.DataFrame, plan: Plan) -> list[str]:
-    """Say how the intervals of a table were made, and where they are weak or missing."""
-    if not plan.draws:
-        return ["No intervals: there were no draws."]
-    drawn = f"{plan.draws:,} draws of {'items' if plan.cluster == 'item_id' else plan.cluster}"
-    told = [f"Intervals are percentiles of {drawn}, with all answers to what is drawn."]
-    if (frame["interval"] == WILSON).any():
-        told.append(
-            "Shares of 0 and 1 are the same in every draw: their interval is Wilson's, with a trial for each "
-            f"{'item' if plan.cluster == 'item_id' else 'cluster'}."
-        )
-    judged = frame["judge_kind"] != BASELINE if "judge_kind" in frame else pd.Series(True, index=frame.index)
-    none = sorted(frame["metric"][judged & (frame["interval"] == NONE) & frame["estimate"].notna()].unique())
-    if none:
-        told.append(f"No interval where no draw differs from the others: some rows of {listed(none)}.")
-    return [*told, *few_clusters(frame["n_clusters"][frame["interval"] == BOOTSTRAP], plan.draws)]

@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, did_you_mean, listed
 from conjury.inference.tables.schema import KEYS, require_columns
 
-from .metrics import Codes
+from ..numerics.types import Codes
 from .parse_status import NO_ANSWER, check_policy
 from .units import answers_table, bases, gold_table, joined, strata_table, with_origins
 
@@ -134,11 +134,7 @@ class Scored:
         return self.where(kept)
 
     def cells(self, by: Sequence[str] = (), *, judges: bool = True) -> Iterator[Cell]:
-        """One cell a judge, prompt, task and stratum, in order of appearance.
-
-        ``by`` names columns of the frame; rows where one is missing are in no cell. ``judges=False`` puts
-        all judges of a prompt, task and stratum into one cell with an empty judge.
-        """
+        """One cell a judge, prompt, task and stratum, in order of appearance."""
         require_columns(self.frame, list(by), "scored judgments")
         frame = self.frame.dropna(subset=list(by)) if by else self.frame
         if by and frame.empty:

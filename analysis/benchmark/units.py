@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,10 +14,6 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, refuse
 from conjury.inference.tables.schema import require_columns
 from conjury.inference.tables.streams import UNPERTURBED
-
-from ..numerics.bootstrap import cluster_weights
-from ..numerics.intervals import check_alpha, check_draws, vary, wilson
-from .metrics import Codes, Floats
 
 CONDITION, BASE = "condition", "base_item_id"
 ORIGINS = (CONDITION, BASE)  # of items that may be copies of others
@@ -103,10 +97,7 @@ def strata_table(items: pd.DataFrame | None) -> pd.DataFrame | None:
 
 
 def with_origins(answers: pd.DataFrame, items: pd.DataFrame | None) -> pd.DataFrame:
-    """Fill empty cells of ``condition`` and ``base_item_id`` with what the items say; refuse contradictions.
-
-    A column that the answers lack is left to the items.
-    """
+    """Fill empty cells of ``condition`` and ``base_item_id`` from the items; refuse contradictions."""
     made = answers
     for name in ORIGINS:
         if name not in answers or items is None or name not in items:
@@ -165,12 +156,7 @@ def gold_table(labels: pd.DataFrame, bases: Mapping[str, str]) -> pd.DataFrame:
     frame = labels.reset_index(drop=True)
     task, line = _tasks(as_text(frame["label_set"]))
     gold = pd.DataFrame(
-        {
-            "task": task,
-            "item_id": as_text(frame["item_id"]),
-            "line": line,
-            "label": as_text(frame["label"]),
-        }
+        {"task": task, "item_id": as_text(frame["item_id"]), "line": line, "label": as_text(frame["label"])}
     )
     again = gold.duplicated(["task", "item_id", "line"]).to_numpy()
     if again.any():
@@ -186,10 +172,7 @@ def gold_table(labels: pd.DataFrame, bases: Mapping[str, str]) -> pd.DataFrame:
 
 
 def joined(asked: pd.DataFrame, units: pd.DataFrame, notes: list[str], task: str) -> pd.DataFrame:
-    """Every answer beside every gold unit of its item.
-
-    Units without a judgment are missing, or have the status of an answer of which nothing could be read.
-    """
+    """Every answer beside every gold unit of its item."""
     kept = [name for name in KEPT if name in asked]
     unread = asked["status"].mask(asked["status"] == "ok", "missing")
     answered = asked.assign(unread=unread).sort_values(
@@ -215,100 +198,3 @@ def joined(asked: pd.DataFrame, units: pd.DataFrame, notes: list[str], task: str
             f"{task}: {int(lacking.sum()):,} units have a gold label and no judgment; they count as missing."
         )
     return frame.assign(status=frame["status"].fillna(frame["unread"])).drop(columns="unread")
-
-
-ITEM = "item_id"
-BOOTSTRAP, WILSON, NONE = "bootstrap", "wilson", "none"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How intervals are made: B draws of the values of a column, percentiles at ``alpha`` / 2 and beyond."""
-
-    draws: int = 2_000
-    seed: int = 1
-    alpha: float = 0.05
-    cluster: str = ITEM
-
-    def __post_init__(self) -> None:
-        check_draws(self.draws, self.seed)
-        check_alpha(self.alpha)
-
-    def weights(self, n_clusters: int) -> Floats:
-        """How often each of C clusters is drawn, shape (1 + B, C), the sample itself first.
-
-        The same clusters get the same weights for every judge, so that differences of judges are paired.
-        """
-        return _weights(n_clusters, self.draws, self.seed)
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Interval of one statistic, and where it comes from: "bootstrap", "wilson" or "none"."""
-
-    estimate: float
-    std_error: float
-    lower: float
-    upper: float
-    interval: str
-
-
-@lru_cache(maxsize=4)
-def _weights(n_clusters: int, draws: int, seed: int) -> Floats:
-    drawn = cluster_weights(n_clusters, draws, seed)
-    drawn.flags.writeable = False
-    return drawn
-
-
-def cluster_codes(frame: pd.DataFrame, cluster: str) -> tuple[Codes, int]:
-    """Cluster of each row, shape (n,), numbered in the order of their names, and how many there are.
-
-    Copies of an item are clustered with the item that they come from.
-    """
-    require_columns(frame, [cluster], "scored judgments")
-    names = frame[cluster]
-    if cluster == ITEM and BASE in frame:
-        own = filled_text(frame[BASE])
-        names = own.fillna(as_text(names))
-    if not isinstance(names.dtype, pd.CategoricalDtype):
-        names = as_text(names)
-    codes, found = pd.factorize(names, sort=True, use_na_sentinel=False)
-    return codes.astype(np.int64), len(found)
-
-
-def n_distinct(codes: Codes) -> int:
-    """How many codes occur."""
-    return int(np.count_nonzero(np.bincount(codes)))
-
-
-def cluster_sums(parts: Floats, cluster: Codes, n_clusters: int) -> Floats:
-    """Sums of parts, shape (n, m), by cluster, shape (C, m)."""
-    order = np.argsort(cluster, kind="stable")
-    sums = np.zeros((n_clusters, parts.shape[1]))
-    if len(order):
-        present, start = np.unique(cluster[order], return_index=True)
-        sums[present] = np.add.reduceat(parts[order], start, axis=0)
-    return sums
-
-
-def bounds_of(drawn: Floats, alpha: float, *, share: bool, n_clusters: int) -> Bounds:
-    """Bound a statistic of which ``drawn``, shape (1 + B,), holds the estimate and then the draws.
-
-    The interval is that between percentiles of the draws. A share of 0 or 1 is the same in every draw: its
-    interval is Wilson's, with the clusters as the number of trials, since units of a cluster may be all
-    alike. Other statistics whose draws do not differ have none, nor has one on a single cluster. What rests
-    on no cluster has no value.
-    """
-    estimate, draws = float(drawn[0]), drawn[1:][np.isfinite(drawn[1:])]
-    if n_clusters < 1:
-        return Bounds(np.nan, np.nan, np.nan, np.nan, NONE)
-    if not np.isfinite(estimate) or len(drawn) == 1:
-        return Bounds(estimate, np.nan, np.nan, np.nan, NONE)
-    if share and min(estimate, 1 - estimate) < 1e-12:
-        ((lower,), (upper,)) = wilson(np.array([estimate]), np.array([n_clusters]), alpha)
-        return Bounds(estimate, np.nan, float(lower), float(upper), WILSON)
-    if n_clusters < 2 or len(draws) < 2 or 2 * len(draws) < len(drawn) - 1 or not vary(draws):
-        return Bounds(estimate, np.nan, np.nan, np.nan, NONE)
-    ranks = np.array([alpha / 2, 1 - alpha / 2]) * (len(draws) - 1)
-    lower, upper = np.interp(ranks, np.arange(len(draws)), np.sort(draws))
-    return Bounds(estimate, float(draws.std(ddof=1)), float(lower), float(upper), BOOTSTRAP)

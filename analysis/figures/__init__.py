@@ -6,13 +6,12 @@ from .conjoint.engines import engines_alt, engines_plot
 from .conjoint.frequencies import frequencies_alt, frequencies_plot, proportions_plot
 from .conjoint.interactions import interaction_alt, interaction_plot
 from .conjoint.marginal_means import marginal_means_alt, marginal_means_plot
-from .conjoint.published import beside_published, published_alt, published_plot
+from .conjoint.published import published_alt, published_plot
 from .conjoint.target import target_alt, target_plot
 from .conjoint.truth import truth_alt, truth_plot
 from .theme import save, save_variants
 
 __all__ = [
-    "beside_published",
     "coefficient_alt",
     "coefficient_plot",
     "engines_alt",

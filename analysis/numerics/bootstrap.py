@@ -37,7 +37,7 @@ def cluster_weights(n_clusters: int, draws: int, seed: int) -> Floats:
 class Draws:
     """Weightings of I items by clusters."""
 
-    weights: Floats  # (1 + B, C): as from `draw_clusters`
+    weights: Floats  # (1 + B, C): as from `cluster_weights`
     cluster: Codes  # (I,): cluster of each item
 
     def totals(self, values: Floats) -> Floats:

@@ -15,7 +15,8 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text, listed
 from conjury.inference.tables.streams import UNPERTURBED
 
-from ..audit.compare import JOKES, READ_BY, jokes_beside
+from ..audit.compare import JOKES
+from ..audit.multiturn import READ_BY, compare_multiturn
 from ..benchmark.annotators import annotators
 from ..benchmark.by_length import length_effects
 from ..benchmark.cards import cards
@@ -30,8 +31,8 @@ from ..benchmark.scores import scores
 from ..benchmark.scoring import Scored, by_rule, rule_of, score
 from ..benchmark.units import conditions_of
 from ..numerics.intervals import check_alpha, check_draws
-from ..raters.ratings import HUMAN
 from ..results import Result
+from ..vocabulary import HUMAN
 from .ratings import FittedRatings, Planned
 from .saved import record_of
 
@@ -180,7 +181,7 @@ def plan_benchmark(answered: Answered, options: BenchmarkOptions) -> list[Planne
             Planned(
                 "beside_print",
                 "Printed numbers beside recomputed ones",
-                lambda: jokes_beside(read, answered.labels, answered.items),
+                lambda: compare_multiturn(read, answered.labels, answered.items),
             )
         )
     return planned

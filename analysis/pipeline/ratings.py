@@ -15,7 +15,6 @@ from conjury.inference.study.models import ItemStudy
 
 from ..numerics.intervals import check_alpha, check_draws
 from ..raters.agreement import agreement
-from ..raters.coverage import coverage, dimension_names
 from ..raters.descriptive import (
     biases,
     correlations,
@@ -25,10 +24,13 @@ from ..raters.descriptive import (
     rating_lines,
     tier_accuracy,
 )
-from ..raters.ratings import HUMAN, read_ratings
+from ..raters.descriptive.coverage import coverage
+from ..raters.items import dimension_names
+from ..raters.ratings import read_ratings
 from ..raters.replacement import alt_test
 from ..raters.replacement.epsilon_curve import with_curve
 from ..results import Result
+from ..vocabulary import HUMAN
 from .saved import record_of, tables_of
 
 

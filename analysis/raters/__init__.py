@@ -2,10 +2,10 @@
 
 from ..results import Result
 from .agreement import agreement
-from .coverage import coverage
 from .descriptive import (
     biases,
     correlations,
+    coverage,
     dimension_correlations,
     distributions,
     means,
@@ -14,7 +14,7 @@ from .descriptive import (
 )
 from .items import with_items
 from .models import ModelFit, choice_model, dimension_model, label_model, rater_model
-from .ratings import Ratings, read_ratings
+from .ratings import Ratings, read_dimensions, read_ratings
 from .replacement import AltTest, alt_test, alt_test_power, epsilon_curve
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "means",
     "rater_model",
     "rating_lines",
+    "read_dimensions",
     "read_ratings",
     "tier_accuracy",
     "with_items",

@@ -13,7 +13,6 @@ from conjury.inference.tables.columns import as_text, did_you_mean
 from conjury.inference.tables.schema import require_columns
 
 from ..numerics.types import Codes
-from .ratings import Ratings
 
 
 def with_items(
@@ -105,16 +104,6 @@ def ranks(names: Sequence[str]) -> Codes:
     return np.unique(np.array(names, dtype=object), return_inverse=True)[1].astype(np.int64)
 
 
-def clusters_of(ratings: Ratings, column: str | None) -> Codes:
-    """Number of the cluster of each item of ``ratings.items``, shape (I,), from a column of their frame.
-
-    Without a column each item is its own cluster.
-    """
-    if column is None:
-        return ranks(ratings.items)
-    return item_clusters(ratings.item, ratings.frame[column], ratings.items)
-
-
 def item_clusters(item: Codes, column: pd.Series[Any], items: Sequence[str]) -> Codes:
     """Number the clusters of I items in the order of their names, whatever that of the rows, shape (I,)."""
     named = as_text(column)
@@ -132,3 +121,13 @@ def item_clusters(item: Codes, column: pd.Series[Any], items: Sequence[str]) -> 
             f"Item '{items[item[int(split.argmax())]]}' has two values of '{column.name}'; keep one."
         )
     return of_item
+
+
+def dimension_names(
+    judgments: pd.DataFrame, asked: str | Sequence[str] | None = None
+) -> Sequence[str | None]:
+    """Dimensions to be analysed: those asked for, by default all of a table, as `read_ratings` takes them."""
+    if asked is not None:
+        return list(dict.fromkeys(names_of(asked)))
+    there: Sequence[str | None] = levels_present(judgments["dimension"]) if "dimension" in judgments else []
+    return there or [None]

@@ -1,13 +1,9 @@
-"""A judgments table as ratings in codes: what every analysis of raters starts from.
-
-What cannot be a rating is refused with one sentence; what is left out on purpose (answers without a value,
-rows that an importer marked) is counted in ``exclusions``.
-"""
+"""Ratings of one dimension in codes, read once from a judgments table, for every analysis of raters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,16 +17,17 @@ from conjury.inference.tables.columns import as_text, did_you_mean, listed, refu
 from conjury.inference.tables.schema import JUDGE_KINDS, require_columns
 
 from ..numerics.types import Codes, Floats
-from .scale_hints import other_scale, scale_hints
+from ..vocabulary import HUMAN
+from .items import dimension_names, item_clusters, names_of, ranks, with_items
+from .scales import SOURCE, in_table, scale_hints, scale_of
 
-HUMAN = "human"
-EXCLUDED = "excluded"  # column of importers: why a row is left out, missing where it is not; or a flag
+EXCLUDED = "excluded"  # column of importers: why a row is excluded, missing where it is not; or a flag
 REQUIRED = ["judge_id", "judge_kind", "item_id", "value"]
 
 
 @dataclass(frozen=True)
 class Ratings:
-    """n usable ratings of I items by J judges.
+    """n usable ratings of I items by J judges on one dimension.
 
     Attributes
     ----------
@@ -51,9 +48,15 @@ class Ratings:
     numeric : bool
         Whether values are numbers.
     exclusions : DataFrame
-        ``reason, n_rows, n_judges, n_items`` of what was left out.
+        ``reason, n_rows, n_judges, n_items`` of excluded judgments.
     notes : tuple of str
-        What should be known of these ratings.
+        What readers of these ratings should know.
+    dimension : str
+        Name; "" where judgments have none.
+    scale : tuple of float, optional
+        The ratings that are allowed, where they were stated.
+    unused : dict of str to str
+        Kinds of the judges without a usable rating, by ``judge_id``.
     """
 
     frame: pd.DataFrame
@@ -68,6 +71,9 @@ class Ratings:
     numeric: bool
     exclusions: pd.DataFrame
     notes: tuple[str, ...] = ()
+    dimension: str = ""
+    scale: tuple[float, ...] | None = None
+    unused: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def value(self) -> Floats:
@@ -100,8 +106,14 @@ class Ratings:
         first = pd.Series(sample).groupby([self.judge, self.item]).transform("min").to_numpy()
         return np.asarray(sample == first)
 
+    def clusters(self, column: str | None) -> Codes:
+        """Cluster of each item, shape (I,), by a column of the frame; without one each item is its own."""
+        if column is None:
+            return ranks(self.items)
+        return item_clusters(self.item, self.frame[column], self.items)
+
     def of(self, judges: Sequence[str]) -> Ratings:
-        """The ratings of some judges, in the same categories; InputError for a judge who is not there."""
+        """The ratings of some judges, in the same categories; InputError for an unknown judge."""
         for name in judges:
             if name not in self.judges:
                 raise InputError(
@@ -113,6 +125,86 @@ class Ratings:
     def where(self, kept: NDArray[np.bool_]) -> Ratings:
         """The ratings where ``kept``, shape (n,), is true, in the same categories."""
         return _coded(self, self.frame[kept].reset_index(drop=True), self.category[kept])
+
+    def note(self, text: str) -> str:
+        """A note with the dimension in front."""
+        return f"{self.dimension}: {text}" if self.dimension else text
+
+
+Judgments = pd.DataFrame | Ratings | Sequence[Ratings]
+
+
+def read_dimensions(
+    judgments: Judgments,
+    dimensions: str | Sequence[str] | None = None,
+    *,
+    items: pd.DataFrame | None = None,
+    columns: Sequence[str] = (),
+    scale: Sequence[float] | Mapping[str, Sequence[float]] | None = None,
+    numeric: bool | None = None,
+) -> list[Ratings]:
+    """Bring judgments of one or more dimensions into codes, once for all analyses.
+
+    Every analysis of raters accepts the result in place of the judgments, and does not read them again.
+
+    Parameters
+    ----------
+    judgments : DataFrame, Ratings or sequence of Ratings
+        As :func:`read_ratings` takes it; ratings are returned as they are, and keep their scale.
+    dimensions : str or sequence of str, optional
+        Which dimensions, in this order; by default all.
+    items : DataFrame, optional
+        Table of items, from which ``columns`` are joined.
+    columns : sequence of str
+        Columns of items or judgments that the analysis needs.
+    scale : sequence of float, or mapping of dimensions to sequences, optional
+        The ratings that are allowed.
+    numeric : bool, optional
+        As in :func:`read_ratings`.
+
+    Returns
+    -------
+    list of Ratings
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"judge_id": "ann", "judge_kind": "human", "item_id": ["a", "a"],
+    ...     "dimension": ["wit", "clarity"], "value": [3, 4]})
+    >>> [ratings.dimension for ratings in read_dimensions(table)]
+    ['wit', 'clarity']
+    """
+    coded = [judgments] if isinstance(judgments, Ratings) else judgments
+    if isinstance(coded, pd.DataFrame) or not all(isinstance(one, Ratings) for one in coded):
+        table = with_items(judgments, items, columns)
+        scales = scale if isinstance(scale, Mapping) else None
+        return [
+            read_ratings(
+                table,
+                dimension=name,
+                scale=scale if scales is None else scales.get(name or ""),  # type: ignore[arg-type]
+                numeric=numeric,
+            )
+            for name in dimension_names(table, dimensions)
+        ]
+    known = {one.dimension: one for one in coded}
+    names = list(known) if dimensions is None else names_of(dimensions)
+    for name in names:
+        if name not in known:
+            raise InputError(
+                f"There is no dimension '{name}'{did_you_mean(name, known)}; there are {listed(known)}."
+            )
+    return [replace(known[name], frame=with_items(known[name].frame, items, columns)) for name in names]
+
+
+def only_dimension(judgments: Judgments, dimension: str | None) -> Ratings:
+    """The ratings of one dimension; InputError where there are several and none is named."""
+    if isinstance(judgments, pd.DataFrame):
+        return read_ratings(judgments, dimension=dimension)
+    coded = read_dimensions(judgments, dimension)
+    if len(coded) != 1:
+        names = listed(one.dimension for one in coded)
+        raise InputError(f"There are several dimensions ({names}); name one.")
+    return coded[0]
 
 
 def read_ratings(
@@ -127,17 +219,17 @@ def read_ratings(
     Parameters
     ----------
     judgments : DataFrame
-        One row a judgment: ``judge_id, judge_kind`` ("human" or "model"), ``item_id, value``, and, where
+        One row per judgment: ``judge_id, judge_kind`` ("human" or "model"), ``item_id, value``, and, where
         there are any, ``dimension, prompt_id, sample, status, panel, excluded``; further columns are kept.
-        ``excluded`` holds reasons, or true and false, yes and no, 1 and 0; rows with a reason or true are
-        left out. Prompts of a model are judges of their own; ``sample`` (whole numbers) tells repeated
-        ratings apart.
+        ``excluded`` contains reasons, or true and false, yes and no, 1 and 0; rows with a reason or true are
+        excluded. Prompts of a model are judges of their own; ``sample`` (whole numbers) numbers repeated
+        ratings.
     dimension : str, optional
-        Which dimension; needed where the table holds several.
+        Which dimension; needed where the table has several.
     scale : sequence of float, optional
         The ratings that are allowed, such as ``range(5)``; by default those that occur.
     numeric : bool, optional
-        Whether values are numbers; by default they are where all can be read so.
+        Whether values are numbers; by default they are where most can be read as numbers.
 
     Returns
     -------
@@ -147,7 +239,7 @@ def read_ratings(
     ------
     InputError
         For missing columns, an unknown dimension, text among numbers, ratings outside the scale, raters on
-        different scales, the same judgment twice, or nothing left to analyse.
+        different scales, the same judgment twice, or nothing to analyse.
 
     Examples
     --------
@@ -156,87 +248,86 @@ def read_ratings(
     >>> read_ratings(table).groups
     ('human', 'human', 'gpt')
     """
-    source = "judgments"
-    require_columns(judgments, REQUIRED, source)
+    require_columns(judgments, REQUIRED, SOURCE)
     if judgments.empty:
-        raise InputError(f"{source}: there are no rows; give judgments.")
-    chosen, row = _of_dimension(judgments.reset_index(drop=True), dimension, source)
-    _check_kinds(chosen, source, row)
-    frame = _named(chosen, source, row)
-    usable, exclusions = _usable(frame, source)
+        raise InputError(f"{SOURCE}: there are no rows; give judgments.")
+    chosen, row = _of_dimension(judgments.reset_index(drop=True), dimension)
+    _check_kinds(chosen, row)
+    frame = _named(chosen, row)
+    usable, exclusions = _usable(frame)
+    unused = _without_rating(frame, usable)
     frame, row = frame[usable].reset_index(drop=True), row[usable]
-    value, labels = _values(frame["value"], numeric, source, row)
+    value, labels = _values(frame["value"], numeric, row)
     frame = frame.assign(value=value)
-    _refuse_repeated(frame, source, row)
+    _refuse_repeated(frame, row)
     categories: tuple[Any, ...]
     if labels is None:
-        categories = _scale(frame, scale, source, row)
+        categories = scale_of(frame, scale, row)
         category = np.searchsorted(np.array(categories), frame["value"].to_numpy(dtype=float))
+    elif scale is not None:
+        raise InputError(f"{SOURCE}: column 'value' contains labels, which have no scale; omit it.")
     else:
-        if scale is not None:
-            raise InputError(f"{source}: column 'value' holds labels, which have no scale; leave it out.")
         categories = labels
         category = pd.Index(labels).get_indexer(pd.Index(frame["value"]))
-    none: tuple[str, ...] = ()
-    empty = np.zeros(0, dtype=np.int64)
-    made = Ratings(
-        frame, empty, empty, empty, categories, none, none, none, none, labels is None, exclusions, ()
-    )
-    coded = _coded(made, frame, category.astype(np.int64))
-    ranges = scale_hints(coded.frame) if labels is None and scale is None else []
+    none, empty = (), np.zeros(0, dtype=np.int64)
+    blank = Ratings(
+        frame, empty, empty, empty, categories, none, none, none, none, labels is None, exclusions,
+        dimension=dimension or "", scale=None if scale is None else categories, unused=unused,
+    )  # fmt: skip
+    coded = _coded(blank, frame, category.astype(np.int64))
+    ranges = scale_hints(frame) if labels is None and scale is None else []
     return replace(coded, notes=(*_notes(coded, chosen), *ranges))
 
 
-def _in_table(row: Codes, bad: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Flag the rows of the table where ``bad`` is true; ``row`` holds their numbers."""
-    flagged = np.zeros(int(row.max()) + 1, dtype=bool)
-    flagged[row[bad]] = True
-    return flagged
+def _without_rating(frame: pd.DataFrame, usable: NDArray[np.bool_]) -> dict[str, str]:
+    """Kind of each judge without a usable rating."""
+    lost = frame[~usable & ~frame["judge_id"].isin(frame["judge_id"][usable]).to_numpy(dtype=bool)]
+    return dict(zip(as_text(lost["judge_id"]), as_text(lost["judge_kind"]), strict=True))
 
 
-def _of_dimension(judgments: pd.DataFrame, dimension: str | None, source: str) -> tuple[pd.DataFrame, Codes]:
+def _of_dimension(judgments: pd.DataFrame, dimension: str | None) -> tuple[pd.DataFrame, Codes]:
     """Rows of one dimension, and their numbers in the table."""
     rows = np.arange(len(judgments))
     if "dimension" not in judgments:
         if dimension is not None:
             raise InputError(
-                f"{source}: there is no column 'dimension' to look for '{dimension}' in; add it."
+                f"{SOURCE}: there is no column 'dimension' to look for '{dimension}' in; add it."
             )
         return judgments, rows
     names = as_text(judgments["dimension"])
     known = [str(name) for name in names.dropna().unique()]
     if dimension is None:
         if len(known) > 1:
-            raise InputError(f"{source}: there are several dimensions ({listed(known)}); name one.")
+            raise InputError(f"{SOURCE}: there are several dimensions ({listed(known)}); name one.")
         return judgments, rows
     if dimension not in known:
         raise InputError(
-            f"{source}: there is no dimension '{dimension}'{did_you_mean(dimension, known)}; there are "
+            f"{SOURCE}: there is no dimension '{dimension}'{did_you_mean(dimension, known)}; there are "
             f"{listed(known)}."
         )
     kept = (names == dimension).fillna(False).to_numpy(dtype=bool)
     return judgments[kept].reset_index(drop=True), rows[kept]
 
 
-def _check_kinds(frame: pd.DataFrame, source: str, row: Codes) -> None:
+def _check_kinds(frame: pd.DataFrame, row: Codes) -> None:
     kinds = as_text(frame["judge_kind"])
     bad = ~kinds.isin(JUDGE_KINDS).to_numpy(dtype=bool)
     if bad.any():
         value = kinds.iloc[int(bad.argmax())]
-        refuse(source, "judge_kind", _in_table(row, bad), f"holds '{value}'", "write human or model")
+        refuse(SOURCE, "judge_kind", in_table(row, bad), f"holds '{value}'", "write human or model")
     for column in ("judge_id", "item_id"):
         missing = frame[column].isna().to_numpy(dtype=bool)
         if missing.any():
-            flagged = _in_table(row, missing)
-            refuse(source, column, flagged, "is empty", "fill it in, every row needs one")
+            flagged = in_table(row, missing)
+            refuse(SOURCE, column, flagged, "is empty", "fill it in, every row needs one")
     each = pd.DataFrame({"judge": as_text(frame["judge_id"]), "kind": kinds}).drop_duplicates()
     twice = each["judge"].duplicated()
     if twice.any():
         name = each["judge"][twice].iloc[0]
-        raise InputError(f"{source}: judge '{name}' is human in some rows and a model in others; correct it.")
+        raise InputError(f"{SOURCE}: judge '{name}' is human in some rows and a model in others; correct it.")
 
 
-def _named(frame: pd.DataFrame, source: str, row: Codes) -> pd.DataFrame:
+def _named(frame: pd.DataFrame, row: Codes) -> pd.DataFrame:
     """Add judge, kind, group, item and sample; prompts of a model are judges of their own."""
     judge, kind = as_text(frame["judge_id"]), as_text(frame["judge_kind"])
     if "prompt_id" in frame:
@@ -249,22 +340,22 @@ def _named(frame: pd.DataFrame, source: str, row: Codes) -> pd.DataFrame:
         kind=kind,
         group=judge.mask((kind == HUMAN).to_numpy(dtype=bool), panel),
         item=as_text(frame["item_id"]),
-        sample=_samples(frame["sample"], source, row) if "sample" in frame else 1,
+        sample=_samples(frame["sample"], row) if "sample" in frame else 1,
     )
 
 
-def _samples(column: pd.Series[Any], source: str, row: Codes) -> Codes:
+def _samples(column: pd.Series[Any], row: Codes) -> Codes:
     """Whole numbers of samples, 1 where there is none."""
     numbers = pd.to_numeric(column.astype(object), errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     empty = column.isna().to_numpy(dtype=bool)
     bad = ~empty & ~(np.isfinite(numbers) & (np.round(numbers) == numbers))
     if bad.any():
         told = f"holds '{column.iloc[int(bad.argmax())]}'"
-        refuse(source, "sample", _in_table(row, bad), told, "number repeated judgments with whole numbers")
+        refuse(SOURCE, "sample", in_table(row, bad), told, "number repeated judgments with whole numbers")
     return np.where(empty, 1, numbers).astype(np.int64)
 
 
-def _usable(frame: pd.DataFrame, source: str) -> tuple[NDArray[np.bool_], pd.DataFrame]:
+def _usable(frame: pd.DataFrame) -> tuple[NDArray[np.bool_], pd.DataFrame]:
     """Flag the rows that hold a rating to be used; count the others by reason."""
     reason = pd.Series(pd.NA, index=frame.index, dtype="string")
     if "status" in frame:
@@ -277,7 +368,7 @@ def _usable(frame: pd.DataFrame, source: str) -> tuple[NDArray[np.bool_], pd.Dat
         reason = reason.mask(marked.notna().to_numpy(dtype=bool), told)
     usable = reason.isna().to_numpy(dtype=bool)
     if not usable.any():
-        raise InputError(f"{source}: no judgment has a value to use ({listed(reason.unique())}).")
+        raise InputError(f"{SOURCE}: no judgment has a value to use ({listed(reason.unique())}).")
     counted = frame.assign(reason=reason)[~usable].groupby("reason", sort=False)
     exclusions = counted.agg(
         n_rows=("judge", "size"), n_judges=("judge", "nunique"), n_items=("item", "nunique")
@@ -286,7 +377,7 @@ def _usable(frame: pd.DataFrame, source: str) -> tuple[NDArray[np.bool_], pd.Dat
 
 
 def _values(
-    column: pd.Series[Any], numeric: bool | None, source: str, row: Codes
+    column: pd.Series[Any], numeric: bool | None, row: Codes
 ) -> tuple[pd.Series[Any], tuple[str, ...] | None]:
     """Values as numbers, or as text with the labels in alphabetical order."""
     plain = column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
@@ -297,7 +388,7 @@ def _values(
     if numeric and not read.all():
         at = int((~read).argmax())
         raise InputError(
-            f"{source}: {where('value', _in_table(row, ~read))} holds '{column.iloc[at]}', while other "
+            f"{SOURCE}: {where('value', in_table(row, ~read))} holds '{column.iloc[at]}', while other "
             "ratings are numbers; correct it, or give it a status other than ok."
         )
     if numeric:
@@ -306,49 +397,16 @@ def _values(
     return text, tuple(sorted(str(label) for label in text.unique()))
 
 
-def _refuse_repeated(frame: pd.DataFrame, source: str, row: Codes) -> None:
+def _refuse_repeated(frame: pd.DataFrame, row: Codes) -> None:
     repeated = frame.duplicated(["judge", "item", "sample"]).to_numpy(dtype=bool)
     if repeated.any():
         at = int(repeated.argmax())
         first = frame.iloc[at]
         raise InputError(
-            f"{source}: {where('item_id', _in_table(row, repeated))} repeats the judgment of item "
+            f"{SOURCE}: {where('item_id', in_table(row, repeated))} repeats the judgment of item "
             f"'{first['item']}' by '{first['judge']}'; keep one row for each, or number them in a column "
             "'sample'."
         )
-
-
-def _scale(frame: pd.DataFrame, scale: Sequence[float] | None, source: str, row: Codes) -> tuple[float, ...]:
-    values = frame["value"].to_numpy(dtype=float)
-    if scale is None:
-        _refuse_mixed(frame, source)
-        return tuple(float(value) for value in np.unique(values))
-    allowed = _allowed(scale)
-    outside = ~np.isin(values, allowed)
-    if outside.any():
-        at = int(outside.argmax())
-        raise InputError(
-            f"{source}: {where('value', _in_table(row, outside))} holds {values[at]:g}, which is not on the "
-            f"scale ({listed(f'{value:g}' for value in allowed)}); correct it."
-        )
-    return tuple(float(value) for value in allowed)
-
-
-def _allowed(scale: Sequence[float]) -> Floats:
-    """The ratings of a scale, rising; InputError for what is no list of numbers."""
-    try:
-        allowed: Floats = np.unique(np.array(list(scale), dtype=np.float64))
-    except (TypeError, ValueError):
-        allowed = np.zeros(0)
-    if not len(allowed) or not np.isfinite(allowed).all():
-        raise InputError(f"scale is {scale!r}; give the ratings that are allowed, such as range(5).")
-    return allowed
-
-
-def _refuse_mixed(frame: pd.DataFrame, source: str) -> None:
-    found = other_scale(frame)
-    if found is not None:
-        raise InputError(f"{source}: {found}; bring all to one scale, or state the scale.")
 
 
 def _coded(made: Ratings, frame: pd.DataFrame, category: Codes) -> Ratings:

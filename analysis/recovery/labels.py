@@ -9,8 +9,9 @@ import pandas as pd
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.streams import UNPERTURBED
 
-from ..raters.ratings import HUMAN
 from ..results import Result
+from ..vocabulary import HUMAN
+from .compare import compare_with_truth, with_text
 
 KNOWN = ("quantity", "judge", "prompt", "task", "condition", "gold", "k")
 BOUNDS = ("estimate", "lower", "upper")
@@ -29,29 +30,17 @@ def label_recovery(results: Mapping[str, Result], truth: pd.DataFrame) -> pd.Dat
     """
     strata = [name for name in truth.columns if name not in (*KNOWN, "value")]
     keys = [*KNOWN[:4], *strata, *KNOWN[4:]]
-    known = _texts(truth, keys).assign(truth=truth["value"].astype(float))
+    known = with_text(truth, keys).assign(truth=truth["value"].astype(float))
     parts = []
     for name, result in results.items():
         for each in _estimates(result, known):
             if _comparable(each, strata, result):
                 split = set(strata) <= _split(result) or result.kind == "annotators"
-                told = _texts(each if split else each.drop(columns=strata, errors="ignore"), keys)
-                values = {side: each[side].astype(float) for side in BOUNDS}
-                parts.append(told.assign(**values).merge(known, on=keys).assign(analysis=name))
-    names = ["analysis", *keys, "truth", *BOUNDS]
-    if not parts:
-        return pd.DataFrame(columns=[*names, "inside"])
-    table = pd.concat(parts, ignore_index=True)
-    table = table[table["estimate"].notna()].reset_index(drop=True)[names]
-    inside = (table["lower"] <= table["truth"]) & (table["truth"] <= table["upper"])
-    bounded = table["lower"].notna() & table["upper"].notna()
-    return table.assign(inside=inside.astype("boolean").where(bounded))
-
-
-def _texts(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Keys as texts, empty where they are not there."""
-    told = {name: as_text(frame[name]).fillna("") if name in frame else "" for name in keys}
-    return pd.DataFrame(told, index=frame.index).astype("string")
+                shown = each if split else each.drop(columns=strata, errors="ignore")
+                shown = shown.astype(dict.fromkeys(BOUNDS, float))
+                parts.append(compare_with_truth(shown, known, keys).assign(analysis=name))
+    names = ["analysis", *keys, "truth", *BOUNDS, "inside"]
+    return pd.concat(parts, ignore_index=True)[names] if parts else pd.DataFrame(columns=names)
 
 
 def _split(result: Result) -> set[str]:
@@ -59,10 +48,8 @@ def _split(result: Result) -> set[str]:
 
 
 def _comparable(frame: pd.DataFrame, strata: Sequence[str], result: Result) -> bool:
-    """Whether rows are of all items or of cells of all strata: the truth has no others, save of people.
-
-    Rows by strata of which each prompt has one level only are of all items of that prompt.
-    """
+    """Whether rows are of all items or of cells of all strata: the truth has no others, save of people."""
+    # Rows by strata of which each prompt has one level only are of all items of that prompt.
     by = [name for name in strata if name in _split(result)]
     if result.kind == "annotators" or not by or len(by) == len(strata):
         return True

@@ -9,9 +9,9 @@ import pandas as pd
 
 from conjury.inference.tables.columns import as_text
 
-from ..raters.descriptive.scores import OVERALL
-from ..raters.ratings import HUMAN
 from ..results import Result
+from ..vocabulary import HUMAN, OVERALL
+from .compare import compare_with_truth
 
 COLUMNS = [
     "analysis", "quantity", "judge", "dimension", "response_type", "truth", "estimate", "lower", "upper",
@@ -37,29 +37,25 @@ def recovery(
     Latent correlations of a group that gives one extreme rating nearly always are not identified, and left
     out. What is defined otherwise, such as rank correlations of ratings between dimensions, is left out.
     """
-    known = truth.assign(**{name: as_text(truth[name]).fillna("") for name in KEYS})
-    known = known.rename(columns={"value": "truth"})[[*KEYS, "truth"]]
-    parts = []
-    for name, result in results.items():
-        for estimates in _estimates(result, types):
-            both = estimates.merge(known, on=KEYS)
-            both.loc[both["other"] != "", "dimension"] += " and " + both["other"]
-            parts.append(both.assign(analysis=name))
+    known = truth.rename(columns={"value": "truth"})
+    parts = [
+        compare_with_truth(estimates, known, KEYS).assign(analysis=name)
+        for name, result in results.items()
+        for estimates in _estimates(result, types)
+    ]
     if not parts:
         return pd.DataFrame(columns=COLUMNS)
-    made = pd.concat(parts, ignore_index=True)
-    made = made[made["estimate"].notna()].reset_index(drop=True)
-    inside = (made["lower"] <= made["truth"]) & (made["truth"] <= made["upper"])
-    bounded = made["lower"].notna() & made["upper"].notna()
-    return made.assign(inside=inside.astype("boolean").where(bounded))[COLUMNS]
+    table = pd.concat(parts, ignore_index=True)
+    table.loc[table["other"] != "", "dimension"] += " and " + table["other"]
+    return table[COLUMNS]
 
 
-def recovery_summary(made: pd.DataFrame) -> pd.DataFrame:
-    """Condense a table of `recovery`: one row a quantity and judge."""
-    error = made["estimate"].astype(float) - made["truth"].astype(float)
-    told = made.assign(error=error, size=error.abs(), held=made["inside"].astype("Float64"))
+def recovery_summary(compared: pd.DataFrame) -> pd.DataFrame:
+    """Condense a table of `rating_recovery`: one row per quantity and judge."""
+    error = compared["estimate"].astype(float) - compared["truth"].astype(float)
+    errors = compared.assign(error=error, size=error.abs(), held=compared["inside"].astype("Float64"))
     table = (
-        told.groupby(["quantity", "judge"], sort=False)
+        errors.groupby(["quantity", "judge"], sort=False)
         .agg(
             n_estimates=("error", "size"),
             n_intervals=("held", "count"),
@@ -125,4 +121,4 @@ def _keyed(frame: pd.DataFrame, quantity: str, judge: pd.Series[str], types: str
             "response_type": kind,
             **{name: frame[name].to_numpy(dtype=float) for name in ("estimate", "lower", "upper")},
         }
-    ).astype(dict.fromkeys(KEYS, "string"))
+    )

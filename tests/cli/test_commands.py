@@ -348,7 +348,7 @@ def test_report_of_the_study_is_one_page(folder: Path, conjury: Run, tmp_path: P
 
 
 @pytest.mark.shared
-def test_real_choices_stand_beside_printed_numbers_under_both_joins(
+def test_real_choices_stand_compare_oogiri_numbers_under_both_joins(
     shared: Path, conjury: Run, short_study: Path, tmp_path: Path
 ) -> None:
     right, printed = (

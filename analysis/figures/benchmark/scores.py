@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...benchmark.metrics import MAJORITY, MAJORITY_BY_STRATUM
+from ...vocabulary import MAJORITY, MAJORITY_BY_STRATUM
 from ..drawable import Drawable
 from ..labels import LabelKey
 from ..raters.forest import Forest, draw_forest

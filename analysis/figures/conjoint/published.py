@@ -11,78 +11,21 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..fitting import HEADING, LONGEST_LABEL, heading, lines_high, more_lines, wrap
-from ..labels import LabelKey, Labels, one_prompt, refuse_repeats, words
+from ..labels import LabelKey, Labels, words
 from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-KEYS = ["judge", "feature", "level"]
 PRINTED = "printed"
 SOURCE_NAMES = {PRINTED: "Printed", "": "Ours, right join", "as_published": "Ours, published join"}
 
 
-def beside_published(
-    published: pd.DataFrame, estimates: pd.DataFrame, *, prompt: str | None = None
-) -> pd.DataFrame:
-    """Put printed and recomputed estimates under each other, with the difference from print.
-
-    Parameters
-    ----------
-    published : DataFrame
-        ``judge, feature, level, estimate, lower, upper``, as printed.
-    estimates : DataFrame
-        AMCEs with ``judge`` and ``variant`` (``""`` or ``"as_published"``), and ``prompt``.
-    prompt : str, optional
-        Which prompt to compare; by default ``baseline`` where there is one, else each judge's first.
-
-    Returns
-    -------
-    DataFrame
-        ``judge, feature, level, source, estimate, lower, upper, difference``, with ``source``
-        ``"printed"`` or the variant, for judges and levels that occur in both tables.
-
-    Raises
-    ------
-    InputError
-        When no judge and level occurs in both.
-
-    Examples
-    --------
-    >>> printed = pd.DataFrame({"judge": ["m"], "feature": ["curse"], "level": ["curse"],
-    ...     "estimate": [0.02], "lower": [0.01], "upper": [0.03]})
-    >>> both = beside_published(printed, printed.assign(variant="", prompt="", estimate=0.025))
-    >>> both["difference"].round(3).tolist()
-    [0.0, 0.005]
-    """
-    ours = one_prompt(estimates, prompt)
-    levels = pd.MultiIndex.from_frame(ours[KEYS].astype("string")).drop_duplicates()
-    printed = published.assign(source=PRINTED, **{key: published[key].astype("string") for key in KEYS})
-    printed = printed[pd.MultiIndex.from_frame(printed[KEYS]).isin(levels)]
-    if printed.empty:
-        raise InputError("The published table and the estimates share no judge and level to compare.")
-    kept = pd.MultiIndex.from_frame(printed[KEYS])
-    ours = ours.assign(source=ours["variant"].fillna(""), **{key: ours[key].astype("string") for key in KEYS})
-    order = list(levels[levels.isin(kept)])
-    ours = ours[pd.MultiIndex.from_frame(ours[KEYS]).isin(kept)]
-    columns = [*KEYS, "source", "estimate", "lower", "upper"]
-    both = pd.concat([printed[columns], ours[columns]], ignore_index=True)
-    place = {key: position for position, key in enumerate(order)}
-    both["_place"] = [place[tuple(key)] for key in both[KEYS].itertuples(index=False)]
-    both = both.sort_values("_place", kind="stable").drop(columns="_place").reset_index(drop=True)
-    refuse_repeats(both[[*KEYS, "source"]], "keep one row for each judge, level and variant")
-    at_print = printed.set_index(KEYS)["estimate"].astype(float)
-    expected = at_print.reindex(pd.MultiIndex.from_frame(both[KEYS])).to_numpy()
-    return both.assign(difference=both["estimate"].astype(float).to_numpy() - expected)
-
-
 def published_plot(
-    published: pd.DataFrame,
-    estimates: pd.DataFrame,
+    compared: pd.DataFrame,
     *,
     judge: str | None = None,
-    prompt: str | None = None,
     labels: Mapping[LabelKey, str] | None = None,
     theme: str = "light",
     title: str | None = None,
@@ -91,8 +34,9 @@ def published_plot(
 
     Parameters
     ----------
-    published, estimates, prompt
-        As in ``beside_published``.
+    compared : DataFrame
+        ``judge, feature, level, source, estimate, lower, upper, difference``, as
+        `conjury.analysis.audit.compare_moderation` makes it.
     judge : str, optional
         Which judge; by default the one with most variants, else the first.
     labels, theme, title
@@ -102,9 +46,8 @@ def published_plot(
     -------
     matplotlib.figure.Figure
     """
-    both = beside_published(published, estimates, prompt=prompt)
-    judge = judge or str(both.groupby("judge", sort=False)["source"].nunique().idxmax())
-    shown = both[both["judge"] == judge]
+    judge = judge or str(compared.groupby("judge", sort=False)["source"].nunique().idxmax())
+    shown = compared[compared["judge"] == judge]
     if shown.empty:
         raise InputError(f"The published table and the estimates share no level of judge {judge!r}.")
     look, named = theme_named(theme), Labels(labels)
@@ -185,21 +128,18 @@ def _dress(left: Axes, right: Axes, rows: list[str], look: Theme) -> None:
 
 
 def published_alt(
-    published: pd.DataFrame,
-    estimates: pd.DataFrame,
+    compared: pd.DataFrame,
     *,
-    prompt: str | None = None,
     labels: Mapping[LabelKey, str] | None = None,
 ) -> str:
     """Describe in words how far our estimates lie from the printed ones."""
-    both = beside_published(published, estimates, prompt=prompt)
     told = []
-    for source in (name for name in dict.fromkeys(both["source"]) if name != PRINTED):
-        furthest = both.loc[both.loc[both["source"] == source, "difference"].abs().idxmax()]
+    for source in (name for name in dict.fromkeys(compared["source"]) if name != PRINTED):
+        furthest = compared.loc[compared.loc[compared["source"] == source, "difference"].abs().idxmax()]
         told.append(
             f"{SOURCE_NAMES.get(source, words(source))}: at most "
             f"{abs(100 * furthest['difference']):.2f} percentage points from print, at "
             f"{Labels(labels).both(furthest['feature'], furthest['level'])}"
         )
-    n_levels = len(both[["feature", "level"]].drop_duplicates())
+    n_levels = len(compared[["feature", "level"]].drop_duplicates())
     return f"Printed estimates beside ours for {n_levels} levels. {'; '.join(told)}."

@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...raters.ratings import HUMAN
+from ...vocabulary import HUMAN
 from ..drawable import Drawable
 from ..fitting import HEADING, heading, inches, lines_high, more_lines, wrap
 from ..labels import LabelKey, display_order

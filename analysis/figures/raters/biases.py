@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...raters.descriptive.scores import OVERALL
-from ...raters.ratings import HUMAN
+from ...vocabulary import HUMAN, OVERALL
 from ..drawable import Drawable
 from ..labels import LabelKey, display_order
 from .forest import Forest, draw_forest

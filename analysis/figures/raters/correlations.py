@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...raters.descriptive.association import COEFFICIENTS
-from ...raters.descriptive.scores import OVERALL
+from ...vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
+from ...vocabulary import OVERALL
 from ..drawable import Drawable
 from ..labels import LabelKey, display_order
 from .forest import Forest, draw_forest

@@ -10,8 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...raters.descriptive.scores import OVERALL
-from ...raters.ratings import HUMAN
+from ...vocabulary import HUMAN, OVERALL
 from ..drawable import Drawable
 from ..fitting import inches, lines_high, wrap
 from ..labels import LabelKey, display_order

@@ -11,7 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import listed
 
-from ...raters.ratings import HUMAN
+from ...vocabulary import HUMAN
 from ..drawable import Drawable
 from ..fitting import inches, lines_high, wrap
 from ..labels import LabelKey, display_order

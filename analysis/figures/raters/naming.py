@@ -10,9 +10,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean, listed
 
-from ...raters.descriptive.scores import OVERALL
-from ...raters.descriptive.tier_accuracy import ONE_PERSON
-from ...raters.ratings import HUMAN
+from ...vocabulary import HUMAN, ONE_PERSON, OVERALL
 from ..fitting import HEADING, heading, legend_columns, more_lines
 from ..labels import LabelKey, Labels, display_order
 from ..theme import Theme

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...raters.descriptive.tier_accuracy import QUANTITIES, TIES
+from ...vocabulary import TIER_QUANTITIES as QUANTITIES
+from ...vocabulary import TIES
 from ..drawable import Drawable
 from ..fitting import inches, lines_high, wrap
 from ..labels import LabelKey, display_order

@@ -1,5 +1,5 @@
 """Coefficients of agreement among raters, with intervals."""
 
-from .agree import agreement
+from .agreement import agreement
 
 __all__ = ["agreement"]

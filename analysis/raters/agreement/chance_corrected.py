@@ -11,8 +11,8 @@ from scipy import sparse
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean, listed
 
+from ...numerics.panel import Panel
 from ...numerics.types import Floats
-from .panel import Panel
 
 NAMES = ("nominal", "linear", "ordinal", "quadratic", "ratio")
 ALIASES = {"identity": "nominal", "unweighted": "nominal", "interval": "quadratic"}
@@ -31,13 +31,7 @@ def canonical(name: str) -> str:
 
 
 def weight_matrix(name: str, categories: Sequence[Any], numeric: bool = True) -> Floats:
-    """Agreement weights of q categories, shape (q, q): symmetric, 1 on the diagonal.
-
-    With values x and y of two categories at positions k and l of q: ``nominal`` 1 where they are the same;
-    ``linear`` ``1 - |x - y| / range``; ``quadratic`` ``1 - (x - y)^2 / range^2``; ``ordinal``
-    ``1 - C(|k - l| + 1, 2) / C(q, 2)`` (Gwet 2014); ``ratio`` ``1 - ((x - y) / (x + y))^2``, brought to
-    least 0. Krippendorff's alpha uses ranks for ``ordinal`` instead (see `chance_corrected.krippendorff`).
-    """
+    """Agreement weights of q categories, shape (q, q): symmetric, 1 on the diagonal."""
     name = canonical(name)
     q = len(categories)
     if name == "nominal":
@@ -74,12 +68,9 @@ def own_weights(given: Any, q: int) -> Floats:
 
 
 def krippendorff(panel: Panel, weights: Floats | None, drawn: Floats) -> Floats:
-    """Alpha in b samples, shape (b,), from how often each item counts in them, shape (b, I).
-
-    ``weights``, shape (q, q), are one minus the difference of categories, up to a factor; without them
-    categories differ by the squared number of ratings that lie between them (the ordinal metric), which
-    makes alpha that of an interval scale on mid-ranks. NaN where all ratings are the same.
-    """
+    """Alpha in b samples, shape (b,), from how often each item counts in them, shape (b, I)."""
+    # Without weights, categories differ by the squared number of ratings between them (the ordinal metric),
+    # which makes alpha that of an interval scale on mid-ranks.
     counts, pairs = _pairable(panel)
     n = drawn @ counts
     total = n.sum(axis=1)
@@ -99,10 +90,7 @@ def krippendorff(panel: Panel, weights: Floats | None, drawn: Floats) -> Floats:
 
 
 def krippendorff_influence(panel: Panel, weights: Floats | None) -> Floats:
-    """Influence of each item on alpha, shape (I,), its small-sample factor left aside (as in Gwet 2014).
-
-    NaN for items with one rating, which take no part.
-    """
+    """Influence of each item on alpha, shape (I,), its small-sample factor left aside (as in Gwet 2014)."""
     counts, pairs = _pairable(panel)
     n = counts.sum(axis=0)
     total = n.sum()
@@ -160,11 +148,9 @@ def corrected(observed: Floats, chance: Floats) -> Floats:
 
 
 def observed(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
-    """Mean over items of the share of agreeing pairs of ratings, shape (b,).
-
-    Items with one rating say nothing about agreement and are left out; every other item counts the same,
-    however many ratings it has (Fleiss 1971, generalised by Gwet 2014).
-    """
+    """Mean over items of the share of agreeing pairs of ratings, shape (b,)."""
+    # Items with one rating say nothing about agreement; every other item counts the same, however many
+    # ratings it has (Fleiss 1971, generalised by Gwet 2014).
     share = _pair_agreement(panel, weights)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray((drawn @ share) / (drawn @ panel.pairable.astype(float)))
@@ -214,11 +200,8 @@ def uniform_chance(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
 
 
 def conger_chance(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
-    """Chance agreement of two different raters, each by an own prevalence, shape (b,).
-
-    A rater's prevalence is that of the items he or she rated, and pairs of raters count the same. For two
-    raters who rated everything it is Cohen's.
-    """
+    """Chance agreement of two different raters, each by an own prevalence, shape (b,)."""
+    # A rater's prevalence is that of the items he or she rated, and pairs of raters count the same.
     size = max(1, BLOCK // (panel.n_raters * panel.q))
     cells = _rater_cells(panel)
     parts = [
@@ -286,10 +269,8 @@ def coefficient(panel: Panel, weights: Floats, drawn: Floats, kind: str) -> Floa
 
 
 def coefficient_influence(panel: Panel, weights: Floats, kind: str) -> Floats:
-    """Influence of each item on a coefficient of ``CHANCE``, shape (I,).
-
-    Gwet's (2008) linearisation, with the number of items that have two ratings taken as it is.
-    """
+    """Influence of each item on a coefficient of ``CHANCE``, shape (I,)."""
+    # Gwet's (2008) linearisation, with the number of items that have two ratings taken as it is.
     ones = np.ones((1, panel.n_items))
     chance = float(CHANCE[kind](panel, weights, ones)[0])
     if not 1 - chance > TINY:

@@ -9,13 +9,43 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...numerics.types import Codes
-from ..ratings import HUMAN, Ratings
-from .pairs import Sides
-from .panel import Panel, panel_of
+from ...numerics.panel import Panel
+from ...numerics.types import Codes, Floats
+from ...vocabulary import AGAIN, HUMAN
+from ..ratings import Ratings
+
+
+def panel_of(ratings: Ratings, cluster: Codes | None = None) -> Panel:
+    """The panel of ratings with one sample a judge; ``cluster`` has one entry an item, by default its own."""
+    return Panel(
+        item=ratings.item,
+        rater=ratings.judge,
+        category=ratings.category,
+        value=ratings.value if ratings.numeric else ratings.category.astype(float),
+        n_items=len(ratings.items),
+        n_raters=len(ratings.judges),
+        categories=ratings.categories,
+        numeric=ratings.numeric,
+        raters=ratings.judges,
+        cluster=np.arange(len(ratings.items)) if cluster is None else cluster,
+    )
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Shares of the ratings of I items in q categories, by two sides.
+
+    Attributes
+    ----------
+    first, second : ndarray, shape (I, q)
+        Every row adds up to 1.
+    """
+
+    first: Floats
+    second: Floats
+
 
 MODELS = "model"
-AGAIN = ", again"  # a group whose members rated items twice, each compared with themselves
 
 
 @dataclass(frozen=True)
@@ -73,12 +103,7 @@ def comparisons_of(
     between: Sequence[tuple[str, str]] | None,
     cluster: Codes,
 ) -> tuple[list[Comparison], list[str]]:
-    """The comparisons that the ratings allow, and what does not come about, in words.
-
-    ``cluster`` has one entry an item of the ratings. Where no groups or sides are named, each model that
-    answered an item several times is compared with itself, its samples as raters, and people who rated an
-    item again with themselves, as ``human, again``; elsewhere a judge's first sample counts.
-    """
+    """The comparisons that the ratings allow, and what does not come about, in words."""
     named = {name: list(judges) for name, judges in (groups or default_groups(ratings)).items()}
     pairs = default_between(ratings, named) if between is None else list(between)
     first = ratings.first_samples
@@ -120,10 +145,7 @@ def _two_sides(one: str, other: str, whole: Panel, masks: Sequence[NDArray[np.bo
 
 
 def _again(ratings: Ratings, whole: Panel, named: Mapping[str, Sequence[str]]) -> list[Comparison]:
-    """People with themselves: the first and second rating of an item, pooled over the people of a group.
-
-    Units are pairs of person and item, clustered as their items.
-    """
+    """People with themselves: the first and second rating of an item, pooled over the people of a group."""
     sample = pd.Series(ratings.frame["sample"].to_numpy(dtype=np.int64))
     unit = ratings.item * len(ratings.judges) + ratings.judge
     turn = sample.groupby(unit).rank(method="first").to_numpy(dtype=np.int64) - 1

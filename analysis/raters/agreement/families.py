@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from ...numerics.panel import Panel
 from ...numerics.types import Floats
 from . import chance_corrected as corrected
 from . import chance_corrected as krippendorff_alpha
@@ -15,7 +16,6 @@ from . import icc, pairs
 from . import icc as components
 from .comparisons import Comparison
 from .icc import kendall_w
-from .panel import Panel
 
 CATEGORICAL = ("percent", "cohen", "conger", "fleiss", "krippendorff", "gwet", "brennan_prediger")
 ONE_WAY = ("icc1", "icc1k")

@@ -7,18 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import fdtri
 
+from ...numerics.panel import Panel
 from ...numerics.restricted_likelihood import Refit, cells_of, fit, sums_of, variances_at
 from ...numerics.types import Codes, Floats
 from .chance_corrected import BLOCK
-from .panel import Panel
 
 
 def kendall_w(panel: Panel, drawn: Floats) -> Floats:
-    """W of the raters' rankings of items, in b samples, shape (b,), from how often items count, (b, I).
-
-    Ties get mid-ranks and the usual correction. The panel must be complete: a ranking of other items cannot
-    be compared. NaN where all raters give the same rating to all items.
-    """
+    """W of the raters' rankings of items, in b samples, shape (b,), from how often items count, (b, I)."""
+    # The panel must be complete: rankings of different items cannot be compared.
     m, q = panel.n_raters, panel.q
     category = np.empty((panel.n_items, m), dtype=np.int64)
     category[panel.item, panel.rater] = panel.category
@@ -44,11 +41,8 @@ def _concordance(category: Codes, drawn: Floats, q: int) -> Floats:
 
 
 def restricted(panel: Panel, drawn: Floats, crossed: bool) -> Floats:
-    """Variances of items, raters and residual in b samples, shape (b, 3), by restricted likelihood.
-
-    Complete panels have them in closed form. NaN where all ratings are the same, no item has two ratings, or
-    the ratings of every item are the same and there is nothing left to be residual.
-    """
+    """Variances of items, raters and residual in b samples, shape (b, 3), by restricted likelihood."""
+    # Complete panels have a closed form. Where all ratings of every item are the same, there is no residual.
     if crossed and panel.is_complete and min(panel.n_raters, panel.n_items) > 1:
         return balanced(mean_squares(panel, drawn))
     made = np.full((len(drawn), 3), np.nan)
@@ -80,10 +74,8 @@ def _varies_within(panel: Panel) -> Floats:
 
 
 def balanced(ms: MeanSquares) -> Floats:
-    """Restricted-likelihood variances of complete panels, shape (b, 3), from mean squares.
-
-    Where one would be negative it is 0, and its sum of squares counts as residual.
-    """
+    """Restricted-likelihood variances of complete panels, shape (b, 3), from mean squares."""
+    # Where a variance would be negative it is 0, and its sum of squares counts as residual.
     n, k = ms.n, ms.k
     item_df, rater_df, rest_df = n - 1, k - 1, (n - 1) * (k - 1)
     item_ss, rater_ss, rest_ss = ms.items * item_df, ms.raters * rater_df, ms.residual * rest_df
@@ -102,11 +94,7 @@ def balanced(ms: MeanSquares) -> Floats:
 
 
 def generalisability(variances: Floats, k: float) -> Floats:
-    """Relative and absolute coefficients of the mean of k raters, shape (b, 2), from variances, shape (b, 3).
-
-    Relative (an item's rank among others rated by the same raters) counts the residual as error, absolute
-    (its value) the raters as well.
-    """
+    """Relative and absolute coefficients of the mean of k raters, shape (b, 2), from variances, (b, 3)."""
     item, rater, residual = variances.T
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.stack([item / (item + residual / k), item / (item + (rater + residual) / k)], axis=1)
@@ -164,11 +152,7 @@ def mean_squares(panel: Panel, drawn: Floats) -> MeanSquares:
 
 
 def icc_from_mean_squares(ms: MeanSquares) -> Floats:
-    """ICC(1,1), ICC(2,1), ICC(3,1) in the notation of Shrout and Fleiss, shape (b, 3); NaN without variance.
-
-    One way, each item with raters of its own; two way, agreement of random raters; two way, consistency of
-    these raters.
-    """
+    """ICC(1,1), ICC(2,1), ICC(3,1) of Shrout and Fleiss, shape (b, 3); NaN without variance."""
     k = ms.k
     one = _ratio(ms.items - ms.within, ms.items + (k - 1) * ms.within)
     two = _ratio(
@@ -210,10 +194,7 @@ def _f_limits(ratio: float, df_1: float, df_2: float, k: int, level: float) -> l
 
 
 def one_way(panel: Panel, drawn: Floats) -> Floats:
-    """ICC(1,1) of a ragged panel by unbalanced one-way analysis of variance, shape (b,).
-
-    Items with one rating take part in the mean square between items. NaN where no item has two ratings.
-    """
+    """ICC(1,1) of a ragged panel by unbalanced one-way analysis of variance, shape (b,)."""
     n = panel.per_item
     values = panel.value - panel.value.mean()
     sums = np.bincount(panel.item, values, minlength=panel.n_items)

@@ -18,34 +18,18 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from ...numerics.panel import Panel
 from ...numerics.types import Codes, Floats
 from .chance_corrected import BLOCK, TINY, corrected
-from .panel import Panel
+from .comparisons import Sides
 
 KINDS = ("percent", "cohen", "fleiss", "krippendorff", "gwet", "brennan_prediger")
 
 
-@dataclass(frozen=True)
-class Sides:
-    """Shares of the ratings of I items in q categories, by two sides.
-
-    Attributes
-    ----------
-    first, second : ndarray, shape (I, q)
-        Every row adds up to 1.
-    """
-
-    first: Floats
-    second: Floats
-
-
 def paired(sides: Sides, weights: Floats | None, drawn: Floats, kind: str) -> Floats:
-    """A coefficient of two sides in b samples, shape (b,), from how often items count, shape (b, I).
-
-    Chance agreement is by the prevalence of each side (``cohen``), by their mean (``fleiss``, Scott's pi for
-    two raters; ``gwet``), or uniform (``brennan_prediger``); ``krippendorff`` is Scott's with alpha's factor
-    for two ratings an item, and with ranks for the ordinal metric where there are no weights.
-    """
+    """A coefficient of two sides in b samples, shape (b,), from how often items count, shape (b, I)."""
+    # Chance is by the prevalence of each side (cohen), by their mean (fleiss, which is Scott's pi; gwet), or
+    # uniform (brennan_prediger); krippendorff is Scott's with alpha's factor for two ratings per item.
     n = drawn.sum(axis=1)
     first, second = (drawn @ side / n[:, None] for side in (sides.first, sides.second))
     if weights is None:
@@ -172,10 +156,7 @@ def pairs_of(panel: Panel) -> Pairs:
 
 
 def mean_kappa(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
-    """Mean over pairs of raters of Cohen's kappa, weighted by the items they share, shape (b,).
-
-    Where every rater rated every item it is Light's. Pairs whose kappa is not defined are left out.
-    """
+    """Mean over pairs of raters of Cohen's kappa, weighted by the items they share, shape (b,)."""
     pairs, q = pairs_of(panel), panel.q
     n_pairs, width = len(pairs.first), 2 * q + 1
     if not n_pairs:

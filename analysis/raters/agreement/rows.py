@@ -8,19 +8,30 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from conjury.inference.tables.columns import listed
+from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import did_you_mean, listed
 
 from ...numerics.bootstrap import Samples, clustered_errors, percentile_limits
-from ...numerics.intervals import CORRELATION, SAME, SHARE, inference
+from ...numerics.intervals import CORRELATION, SAME, SHARE, check_alpha, check_draws, inference
 from ...numerics.types import Codes, Floats
 from ..ratings import Ratings
-from .comparisons import Comparison
-from .families import CATEGORICAL, GENERAL, TWO_WAY, VARIANCES, Family, Weighting, families, few_shared
+from .comparisons import Comparison, panel_of
+from .families import (
+    CATEGORICAL,
+    GENERAL,
+    NUMERIC,
+    ONE_WAY,
+    TWO_WAY,
+    VARIANCES,
+    Family,
+    Weighting,
+    families,
+    few_shared,
+)
 from .icc import generalisability, is_crossed
 from .pairs import by_pair, errors_by_pair, pairs_of
-from .panel import panel_of
-from .request import EVERY, Request
 
 MOST_PAIRED = 80  # raters beyond which no table of pairs is made
 PLANS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20)  # numbers of raters of the decision study
@@ -146,11 +157,7 @@ def _counts(compared: Comparison, coefficient: str) -> dict[str, int]:
     panel, other = compared.panel, compared.other
     if other is not None:
         judges = len({*panel.raters, *other.raters})
-        return {
-            "n_items": panel.n_items,
-            "n_judges": judges,
-            "n_ratings": len(panel.item) + len(other.item),
-        }
+        return {"n_items": panel.n_items, "n_judges": judges, "n_ratings": len(panel.item) + len(other.item)}
     paired = int(panel.pairable.sum()) if coefficient in CATEGORICAL else panel.n_items
     return {"n_items": paired, "n_judges": panel.n_raters, "n_ratings": len(panel.item)}
 
@@ -224,3 +231,41 @@ def pair_tables(
                     "n_items": found.n.astype(int),
                 }
             )
+
+
+EVERY = (*CATEGORICAL, *NUMERIC)
+SHORT = {"icc": (*ONE_WAY, *TWO_WAY)}
+Weights = str | Sequence[str] | NDArray[np.float64] | None
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for; attributes as the arguments of `agreement`, ``by`` and ``coefficients`` in full."""
+
+    coefficients: tuple[str, ...]
+    weights: Weights
+    groups: Mapping[str, Sequence[str]] | None
+    between: Sequence[tuple[str, str]] | None
+    judges: Sequence[str] | None
+    by: tuple[str, ...]
+    cluster: str | None
+    draws: int
+    seed: int
+    alpha: float
+
+    def __post_init__(self) -> None:
+        check_alpha(self.alpha)
+        check_draws(self.draws, self.seed)
+
+
+def coefficients_named(asked: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Coefficients by name, in their order, all where none are named; InputError for an unknown one."""
+    named: list[str] = []
+    for name in ([asked] if isinstance(asked, str) else asked) or EVERY:
+        if name not in EVERY and name not in SHORT:
+            known = [*EVERY, *SHORT]
+            raise InputError(
+                f"There is no coefficient '{name}'{did_you_mean(name, known)}; there are {listed(known, 20)}."
+            )
+        named += SHORT.get(name, (name,))
+    return tuple(name for name in EVERY if name in named)

@@ -1,15 +1,17 @@
-"""Descriptive analysis of ratings: means, correlations, order of tiers, biases."""
+"""Descriptive analysis of ratings: counts, means, correlations, order of tiers, biases."""
 
 from .biases import biases
 from .correlations import correlations
+from .coverage import coverage, distributions
 from .dimension_correlations import dimension_correlations
-from .means import distributions, means
+from .means import means
 from .rating_lines import rating_lines
 from .tier_accuracy import tier_accuracy
 
 __all__ = [
     "biases",
     "correlations",
+    "coverage",
     "dimension_correlations",
     "distributions",
     "means",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,30 +11,25 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, listed
 
-from ...numerics.bootstrap import (
-    FIXED_PEOPLE,
-    Draws,
-    cluster_weights,
-    few_clusters,
-    intervals,
-    without_spread,
-)
-from ...numerics.intervals import check_alpha, check_draws
+from ...numerics.bootstrap import FIXED_PEOPLE, Draws, few_clusters, intervals, without_spread
 from ...numerics.multiplicity import adjusted
+from ...numerics.types import Floats
 from ...results import Result
+from ...vocabulary import HUMAN
 from ..items import names_of
-from ..ratings import HUMAN
-from .bias_parts import Row, context, keys_of, positivity, range_of_scale
-from .means import columns_of
-from .scores import Flags, Scores, item_scores, ordered
+from ..ratings import Judgments, Ratings
+from .scores import Flags, Row, Scores, columns_of, item_scores, levels_of, ordered, stratum_names, totals
 from .self_preference import ADJUSTMENTS, SELF, Authors, self_preference
 
+POSITIVITY, RANGE, CONTEXT = "positivity", "range", "context"
+CLEAR = 4.0  # standard errors above zero
+MOST_VALUES = 101  # beyond, ratings are no scale of steps whose use could be counted
 CEILING = 0.4  # share of ratings at one end of the scale
 UNADJUSTED = "p is not adjusted for the number of rows; p_holm is, over all rows of its table."
 
 
 def biases(
-    judgments: pd.DataFrame,
+    judgments: Judgments,
     items: pd.DataFrame | None = None,
     *,
     by: str | Sequence[str] = (),
@@ -53,8 +48,8 @@ def biases(
 
     Parameters
     ----------
-    judgments, items
-        As in `means`.
+    judgments, items, dimensions, cluster, scale, alpha, draws, seed
+        As in :func:`means`.
     by : str or sequence of str
         Columns whose combinations of levels get rows of positivity of their own.
     generator : str, optional
@@ -66,8 +61,6 @@ def biases(
     set_aside : mapping of str to sequence of str, optional
         Further levels, by column, left out of self-preference and of the items that unrelated ones are
         compared with, such as responses that are not meant to be funny.
-    dimensions, cluster, scale, alpha, draws, seed
-        As in `means`.
 
     Returns
     -------
@@ -97,43 +90,49 @@ def biases(
     --------
     >>> table = pd.DataFrame({"judge_id": ["ann", "bob", "gpt"] * 2, "judge_kind": ["human", "human", "model"]
     ...     * 2, "item_id": list("aaabbb"), "value": [1, 2, 3, 3, 4, 4]})
-    >>> made = biases(table, draws=20).frame
-    >>> made[made["bias"] == "positivity"][["judge", "estimate"]].values.tolist()
+    >>> found = biases(table, draws=20).frame
+    >>> found[found["bias"] == "positivity"][["judge", "estimate"]].values.tolist()
     [['gpt', 1.0]]
     """
-    check_alpha(alpha)
-    check_draws(draws, seed)
     by = names_of(by)
     aside = dict(set_aside or {})
     columns = [*by, *([generator] if generator else []), *([unrelated[0]] if unrelated else []), *aside]
-    made = item_scores(judgments, items, columns=columns, dimensions=dimensions, cluster=cluster, scale=scale)
-    off_topic = _flagged(made, {unrelated[0]: [unrelated[1]]}) if unrelated else None
-    put_by = _flagged(made, aside)
+    scores = item_scores(
+        judgments,
+        items,
+        columns,
+        dimensions=dimensions,
+        cluster=cluster,
+        scale=scale,
+        sampling=(alpha, draws, seed),
+    )
+    off_topic = _flagged(scores, {unrelated[0]: [unrelated[1]]}) if unrelated else None
+    put_by = _flagged(scores, aside)
     plain = ~put_by if off_topic is None else ~put_by & ~off_topic
-    written = as_text(made.strata[generator]).fillna("").to_numpy(dtype=object) if generator else None
+    written = as_text(scores.strata[generator]).fillna("").to_numpy(dtype=object) if generator else None
     by_people = plain if written is None else plain & (written == author)
     if written is not None and not by_people.any():
         raise InputError(
             f"items: no judged item has '{author}' in column '{generator}' ({listed(np.unique(written))}); "
             "name what it holds for items that people wrote."
         )
-    drawn = Draws(cluster_weights(made.n_clusters, draws, seed), made.cluster)
+    drawn = Draws(scores.weights(draws, seed), scores.cluster)
     found: list[Row] = []
     detail: list[Row] = []
-    for dimension in made.dimensions:
-        found += positivity(made, dimension, by, drawn)
-        found += range_of_scale(made, dimension, by, drawn)
+    for dimension in scores.dimensions:
+        found += positivity(scores, dimension, by, drawn)
+        found += range_of_scale(scores, dimension, by, drawn)
         if written is not None:
             machine = plain & (written != author) & (written != "")
-            compared = self_preference(made, dimension, Authors(written, by_people, machine), drawn)
+            compared = self_preference(scores, dimension, Authors(written, by_people, machine), drawn)
             found += _corrected(compared, by)
             detail += compared
         if off_topic is not None:
-            found += context(made, dimension, by, off_topic, by_people, drawn)
+            found += context(scores, dimension, by, off_topic, by_people, drawn)
     keys = ["dimension", "judge", "bias", "quantity", *by]
     extra = {}
     if detail:
-        table = _table(detail, made, alpha).drop(columns="alike")
+        table = _table(detail, scores, alpha).drop(columns="alike")
         columns = ["dimension", "judge", "quantity", "adjustment", "generator"]
         is_author = table["generator"] != ""
         extra = {
@@ -143,28 +142,28 @@ def biases(
             ),
         }
         extra = {name: shown.reset_index(drop=True) for name, shown in extra.items()}
-    notes = [FIXED_PEOPLE, UNADJUSTED, *made.notes, *_told(detail)]
+    notes = [FIXED_PEOPLE, UNADJUSTED, *scores.notes, *_undefined(detail)]
     if detail:
-        notes += _ceilings(made)
+        notes += _ceilings(scores)
     settings = {
         "by": by, "generator": generator, "author": author, "alpha": alpha, "draws": draws,
         "seed": seed, "unrelated": list(unrelated) if unrelated else None,
         "set_aside": {name: list(levels) for name, levels in aside.items()}, "cluster": cluster,
     }  # fmt: skip
-    frame = ordered(_table(found, made, alpha), keys)
+    frame = ordered(_table(found, scores, alpha), keys)
     notes += few_clusters(frame["n_clusters"], draws) + without_spread(frame.pop("alike"))
     return Result(frame, "biases", tuple(notes), settings, extra)
 
 
-def _flagged(made: Scores, levels: Mapping[str, Sequence[str]]) -> Flags:
-    flagged = np.zeros(len(made.items), dtype=bool)
+def _flagged(scores: Scores, levels: Mapping[str, Sequence[str]]) -> Flags:
+    flagged = np.zeros(len(scores.items), dtype=bool)
     for column, names in levels.items():
         for name in names:
-            here = made.at(column, name)
+            here = scores.at(column, name)
             if not here.any():
                 raise InputError(
                     f"items: no judged item has '{name}' in column '{column}'; there are "
-                    f"{listed(made.levels(column))}."
+                    f"{listed(levels_of(scores.strata[column]))}."
                 )
             flagged |= here
     return flagged
@@ -181,9 +180,9 @@ def _corrected(rows: Sequence[Row], by: Sequence[str]) -> list[Row]:
     ]
 
 
-def _table(rows: Sequence[Row], made: Scores, alpha: float) -> pd.DataFrame:
+def _table(rows: Sequence[Row], scores: Scores, alpha: float) -> pd.DataFrame:
     parts = []
-    n_clusters = np.array([len(np.unique(made.cluster[row.used])) for row in rows])
+    n_clusters = np.array([scores.clusters_in(row.used) for row in rows])
     for null in dict.fromkeys(str(row.null) for row in rows):
         at = [k for k, row in enumerate(rows) if str(row.null) == null]
         drawn = np.column_stack([rows[k].drawn for k in at])
@@ -191,46 +190,128 @@ def _table(rows: Sequence[Row], made: Scores, alpha: float) -> pd.DataFrame:
         own = {**columns_of(found), "null": rows[at[0]].null, "p": found.p, "alike": found.alike}
         parts.append(pd.DataFrame(own, index=at))
     keys = pd.DataFrame([row.keys for row in rows])
-    counts = pd.DataFrame(
-        {
-            "n_items": [int(row.used.sum()) for row in rows],
-            "n_clusters": n_clusters,
-        }
-    )
+    counts = pd.DataFrame({"n_items": [int(row.used.sum()) for row in rows], "n_clusters": n_clusters})
     numbers = pd.concat(parts).sort_index()
     numbers["p_holm"] = adjusted(numbers["p"].to_numpy(dtype=float), "holm")
     return pd.concat([keys, numbers, counts], axis=1)
 
 
-def _ceilings(made: Scores) -> list[str]:
+def _ceilings(scores: Scores) -> list[str]:
     """Models that give one end of the scale to so many items that no straight line fits them."""
     told = []
-    for dimension, ratings in zip(made.dimensions, made.ratings, strict=True):
-        for judge in made.models:
-            values = made.of(dimension, judge)
+    for dimension, ratings in zip(scores.dimensions, scores.ratings, strict=True):
+        for judge in scores.models:
+            values = scores.of(dimension, judge)
             ends = (float(min(ratings.categories)), float(max(ratings.categories)))
             share = max(float(np.mean(values[np.isfinite(values)] == end)) for end in ends)
             if share > CEILING:
                 told.append(f"{judge}{f' on {dimension}' if dimension else ''} ({share:.0%})")
-    return (
-        [
-            "Comparisons at equal human quality assume a straight line, which ratings at one end of the "
-            f"scale bend: {listed(told)}."
-        ]
-        if told
-        else []
-    )
+    line = "Comparisons at equal human quality assume a straight line, which ratings at one end of the scale"
+    return [f"{line} bend: {listed(told)}."] if told else []
 
 
-def _told(detail: Sequence[Row]) -> list[str]:
-    undefined = sum(
-        bool(np.isnan(row.drawn[0])) for row in detail if row.keys["adjustment"] == ADJUSTMENTS[2]
+def _undefined(detail: Sequence[Row]) -> list[str]:
+    corrected = [row for row in detail if row.keys["adjustment"] == ADJUSTMENTS[2]]
+    undefined = sum(bool(np.isnan(row.drawn[0])) for row in corrected)
+    why = "items need two raters, and human means that differ by more than their noise"
+    return [f"{undefined:,} comparisons at equal human quality are missing: {why}."] if undefined else []
+
+
+def keys_of(by: Sequence[str], dimension: str, judge: str, bias: str, quantity: str) -> dict[str, object]:
+    """Key columns of a row of all items."""
+    named = {"dimension": dimension, "judge": judge, "bias": bias, "quantity": quantity}
+    return {**named, **stratum_names(by, [])}
+
+
+def positivity(scores: Scores, dimension: str, by: Sequence[str], draws: Draws) -> Iterator[Row]:
+    """Model minus people, over all items and within strata."""
+    people = scores.of(dimension, HUMAN)
+    for judge in scores.models:
+        apart = scores.of(dimension, judge) - people
+        for level, inside in scores.overall_and_cells(by):
+            used = inside & np.isfinite(apart)
+            if used.any():
+                keys = keys_of(by, dimension, judge, POSITIVITY, "difference")
+                yield Row({**keys, **stratum_names(by, level)}, draws.mean(apart, used), 0.0, used)
+
+
+def range_of_scale(scores: Scores, dimension: str, by: Sequence[str], draws: Draws) -> Iterator[Row]:
+    """How widely a model spreads its ratings, by how widely people do."""
+    people = scores.of(dimension, HUMAN)
+    ratings = scores.ratings[scores.dimensions.index(dimension)]
+    item = scores.item_of(ratings)
+    owner = np.array(ratings.groups, dtype=object)[ratings.judge]
+    every = np.isfinite(people)
+    human = ratings.is_human & ratings.first_samples
+    single = _spread_of_ratings(ratings, item, human, every, draws)
+    shown = _scale_used(ratings, item, human, every, draws)
+    yield Row(keys_of(by, dimension, HUMAN, RANGE, "scale_used"), shown, np.nan, every)
+    for judge in scores.models:
+        values = scores.of(dimension, judge)
+        both = every & np.isfinite(values)
+        if not both.any():
+            continue
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = _spread(values, both, draws) / _spread(people, both, draws)
+            to_one = _spread_of_ratings(ratings, item, owner == judge, both, draws) / single
+        yield Row(keys_of(by, dimension, judge, RANGE, "sd_ratio"), ratio, 1.0, both)
+        yield Row(keys_of(by, dimension, judge, RANGE, "sd_ratio_one_person"), to_one, 1.0, both)
+        used = _scale_used(ratings, item, owner == judge, both, draws)
+        yield Row(keys_of(by, dimension, judge, RANGE, "scale_used"), used, np.nan, both)
+
+
+def _spread(values: Floats, used: Flags, draws: Draws) -> Floats:
+    mean = draws.mean(values, used)
+    return np.asarray(np.sqrt(np.maximum(draws.mean(values**2, used) - mean**2, 0)))
+
+
+def _spread_of_ratings(ratings: Ratings, item: np.ndarray, of: Flags, used: Flags, draws: Draws) -> Floats:
+    n, total, squares = (
+        draws.totals(totals(of, item, ratings.value**power, used)) for power in (0.0, 1.0, 2.0)
     )
-    return (
-        [
-            f"{undefined:,} comparisons at equal human quality are missing: items need two raters, and human "
-            "means that differ by more than their noise."
-        ]
-        if undefined
-        else []
-    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.sqrt(np.maximum(squares / n - (total / n) ** 2, 0)))
+
+
+def _scale_used(ratings: Ratings, item: np.ndarray, of: Flags, used: Flags, draws: Draws) -> Floats:
+    """Effective number of values, exp(entropy), by the number of values; NaN where these are not a scale."""
+    k = len(ratings.categories)
+    if k > MOST_VALUES:
+        return np.full(len(draws.weights), np.nan)
+    here = of & used[item]
+    cell = draws.cluster[item[here]] * k + ratings.category[here]
+    counts = np.bincount(cell, minlength=draws.weights.shape[1] * k).reshape(-1, k)
+    held = draws.weights @ counts
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = held / held.sum(axis=1, keepdims=True)
+        entropy = -np.where(share > 0, share * np.log(share), 0.0).sum(axis=1)
+    return np.asarray(np.exp(entropy) / len(ratings.categories))
+
+
+def clear(drawn: Floats) -> bool:
+    """Whether an estimate is so far above zero that a ratio over it has a standard error."""
+    if len(drawn) == 1:
+        return bool(drawn[0] > 0)
+    return bool(drawn[0] > CLEAR * drawn[1:].std(ddof=1))
+
+
+def context(
+    scores: Scores, dimension: str, by: Sequence[str], off_topic: Flags, related: Flags, draws: Draws
+) -> Iterator[Row]:
+    """What a model makes of items off their topic, beside what people make of them."""
+    people = scores.of(dimension, HUMAN)
+    for judge in scores.models:
+        values = scores.of(dimension, judge)
+        both = np.isfinite(people) & np.isfinite(values)
+        off, on = off_topic & both, related & both
+        if not off.any() or not on.any():
+            continue
+        apart = values - people
+        excess, usual = draws.mean(apart, off), draws.mean(apart, on)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            dropped = draws.mean(values, on) - draws.mean(values, off)
+            by_people = draws.mean(people, on) - draws.mean(people, off)
+            ratio = np.where(clear(by_people), dropped / by_people, np.nan)
+        yield Row(keys_of(by, dimension, judge, CONTEXT, "unrelated"), excess, 0.0, off)
+        yield Row(keys_of(by, dimension, judge, CONTEXT, "unrelated_net"), excess - usual, 0.0, off | on)
+        yield Row(keys_of(by, dimension, judge, CONTEXT, "drop_ratio"), ratio, 1.0, off | on)

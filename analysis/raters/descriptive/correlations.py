@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
+from scipy.special import stdtr
 
 from conjury.inference.errors import InputError
 
-from ...numerics.bootstrap import FIXED_PEOPLE, cluster_weights, few_clusters, intervals, without_spread
-from ...numerics.intervals import check_alpha, check_draws
+from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, without_spread
 from ...numerics.multiplicity import Step, adjusted
-from ...numerics.types import Floats
+from ...numerics.types import Codes, Floats
 from ...results import Result
+from ...vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
+from ...vocabulary import HUMAN
 from ..items import names_of
-from ..ratings import HUMAN
-from .association import COEFFICIENTS, cells_of, correlation, t_test
-from .means import columns_of
-from .scores import Scores, item_scores, one_of, ordered, stratum_names
+from ..ratings import Judgments
+from .scores import Scores, columns_of, item_scores, one_of, ordered, stratum_names
 
 CARRIED = 10  # items off the most frequent rating that an interval needs
 FEWEST = 4  # pairs that a correlation with an interval needs
@@ -29,7 +31,7 @@ ATTENUATED = (
 
 
 def correlations(
-    judgments: pd.DataFrame,
+    judgments: Judgments,
     items: pd.DataFrame | None = None,
     *,
     by: str | Sequence[str] = (),
@@ -45,14 +47,12 @@ def correlations(
 
     Parameters
     ----------
-    judgments, items
-        As in `means`.
+    judgments, items, dimensions, cluster, scale, alpha, draws, seed
+        As in :func:`means`.
     by : str or sequence of str
         Columns whose combinations of levels are strata, after the rows of all items.
     coefficients : str or sequence of str
         Any of "pearson", "spearman", "kendall" (tau-b).
-    dimensions, cluster, scale, alpha, draws, seed
-        As in `means`.
 
     Returns
     -------
@@ -69,26 +69,32 @@ def correlations(
     --------
     >>> table = pd.DataFrame({"judge_id": ["ann"] * 5 + ["gpt"] * 5, "judge_kind": ["human"] * 5 + ["model"]
     ...     * 5, "item_id": list("abcde") * 2, "value": [0, 1, 2, 3, 4, 1, 0, 2, 4, 3]})
-    >>> made = correlations(table, draws=50)
-    >>> made.frame[["coefficient", "estimate"]].round(3).values.tolist()
+    >>> found = correlations(table, draws=50)
+    >>> found.frame[["coefficient", "estimate"]].round(3).values.tolist()
     [['pearson', 0.8], ['spearman', 0.8], ['kendall', 0.6]]
     """
-    check_alpha(alpha)
-    check_draws(draws, seed)
     by = names_of(by)
     kinds = [one_of(kind, COEFFICIENTS, "coefficient") for kind in names_of(coefficients)]
-    made = item_scores(judgments, items, columns=by, dimensions=dimensions, cluster=cluster, scale=scale)
-    weights = cluster_weights(made.n_clusters, draws, seed)
-    strata = [((), np.ones(len(made.items), dtype=bool)), *(made.cells(by) if by else ())]
+    scores = item_scores(
+        judgments,
+        items,
+        by,
+        dimensions=dimensions,
+        cluster=cluster,
+        scale=scale,
+        sampling=(alpha, draws, seed),
+    )
+    weights = scores.weights(draws, seed)
+    strata = scores.overall_and_cells(by)
     rows, drawn, few = [], [], 0
-    for dimension in made.dimensions:
-        for judge in made.models:
+    for dimension in scores.dimensions:
+        for judge in scores.models:
             for level, inside in strata:
-                people, model, used = _pairs(made, dimension, judge, inside)
+                people, model, used = _pairs(scores, dimension, judge, inside)
                 if len(people) < FEWEST:
                     few += 1
                     continue
-                cells = cells_of(people, model, made.cluster[used], made.n_clusters)
+                cells = cells_of(people, model, scores.cluster[used], scores.n_clusters)
                 for kind in kinds:
                     values = correlation(kind, cells, weights)
                     rows.append(
@@ -97,7 +103,7 @@ def correlations(
                             "coefficient": kind,
                             "p_t": float(t_test(kind, values[0], np.array(len(people)), people, model)),
                             "n_items": len(people),
-                            "n_clusters": len(np.unique(made.cluster[used])),
+                            "n_clusters": scores.clusters_in(used),
                             "rests_on": rests_on(people, model),
                         }
                     )
@@ -110,7 +116,7 @@ def correlations(
     keys = ["dimension", "judge", *by, "coefficient"]
     columns = [*keys, "p_t", "n_items", "n_clusters", "rests_on"]
     frame = _table(pd.DataFrame(rows, columns=columns), drawn, keys, alpha)
-    notes = [ATTENUATED, FIXED_PEOPLE, *made.notes, *_undefined(frame), *_unsure(frame)]
+    notes = [ATTENUATED, FIXED_PEOPLE, *scores.notes, *_undefined(frame), *_unsure(frame)]
     notes += few_clusters(frame["n_clusters"], draws) + without_spread(
         frame.pop("alike") & (frame["rests_on"] >= CARRIED)
     )
@@ -128,9 +134,11 @@ def rests_on(people: Floats, model: Floats) -> int:
     return min(len(side) - int(np.unique(side, return_counts=True)[1].max()) for side in (people, model))
 
 
-def _pairs(made: Scores, dimension: str, judge: str, inside: np.ndarray) -> tuple[Floats, Floats, np.ndarray]:
+def _pairs(
+    scores: Scores, dimension: str, judge: str, inside: np.ndarray
+) -> tuple[Floats, Floats, np.ndarray]:
     """Ratings by people and by a model of the items that both rated, and which items these are."""
-    people, model = made.of(dimension, HUMAN), made.of(dimension, judge)
+    people, model = scores.of(dimension, HUMAN), scores.of(dimension, judge)
     used = inside & np.isfinite(people) & np.isfinite(model)
     return people[used], model[used], used
 
@@ -166,3 +174,92 @@ def _unsure(frame: pd.DataFrame) -> list[str]:
 def _undefined(frame: pd.DataFrame) -> list[str]:
     constant = int(frame["estimate"].isna().sum())
     return [f"{constant:,} correlations are not defined: one side does not vary."] if constant else []
+
+
+@dataclass(frozen=True)
+class Cells:
+    """n pairs in m cells of equal values, by cluster.
+
+    Attributes
+    ----------
+    x, y : ndarray, shape (m,)
+        Values of a cell.
+    counts : sparse array, shape (C, m)
+        Pairs of each of C clusters in each cell.
+    """
+
+    x: Floats
+    y: Floats
+    counts: sparse.csr_array
+
+
+def cells_of(x: Floats, y: Floats, cluster: Codes, n_clusters: int) -> Cells:
+    """Gather pairs, shape (n,), of clusters numbered 0 to ``n_clusters`` - 1 into cells."""
+    pairs, cell = np.unique(np.column_stack([x, y]), axis=0, return_inverse=True)
+    entries = (np.ones(len(x)), (cluster, cell.reshape(-1)))
+    return Cells(pairs[:, 0], pairs[:, 1], sparse.coo_array(entries, shape=(n_clusters, len(pairs))).tocsr())
+
+
+def correlation(kind: str, cells: Cells, weights: Floats) -> Floats:
+    """Correlate for each weighting of the clusters."""
+    if kind == "kendall":
+        return _kendall(cells, weights)
+    mass = np.asarray(weights @ cells.counts)
+    if kind == "spearman":
+        return _pearson(_midranks(cells.x, mass), _midranks(cells.y, mass), mass)
+    return _pearson(cells.x[None], cells.y[None], mass)
+
+
+def t_test(kind: str, r: Floats, n: Floats, x: Floats | None = None, y: Floats | None = None) -> Floats:
+    """P values of correlations of n independent pairs against zero, shape of ``r``."""
+    # Kendall's tau has a normal approximation with ties, which needs the pairs.
+    if kind == "kendall":
+        if x is None or y is None:
+            return np.full_like(r, np.nan)
+        from scipy import stats  # slow to import
+
+        return np.full_like(r, stats.kendalltau(x, y, method="asymptotic").pvalue)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = r * np.sqrt((n - 2) / (1 - r**2))
+    return np.where(n > 2, 2 * stdtr(np.maximum(n - 2, 1), -np.abs(t)), np.nan)
+
+
+def _pearson(x: Floats, y: Floats, mass: Floats) -> Floats:
+    total = mass.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        dx = x - (mass * x).sum(axis=1, keepdims=True) / total
+        dy = y - (mass * y).sum(axis=1, keepdims=True) / total
+        xx, yy = (mass * dx**2).sum(axis=1), (mass * dy**2).sum(axis=1)
+        r = (mass * dx * dy).sum(axis=1) / np.sqrt(xx * yy)
+    least = [(1e-10 * np.abs(values).max(axis=1, initial=0)) ** 2 * total[:, 0] for values in (x, y)]
+    flat = (xx <= least[0]) | (yy <= least[1])
+    return np.where(flat, np.nan, np.clip(r, -1, 1))
+
+
+def _midranks(values: Floats, mass: Floats) -> Floats:
+    """Mid-ranks of the cells, shape (B, m), when cell j stands for ``mass[:, j]`` items."""
+    levels, level = np.unique(values, return_inverse=True)
+    at = sparse.coo_array(
+        (np.ones(len(values)), (np.arange(len(values)), level)), shape=(len(values), len(levels))
+    )
+    held = np.asarray(mass @ at.tocsr())
+    return (held.cumsum(axis=1) - held / 2)[:, level]
+
+
+def _kendall(cells: Cells, weights: Floats) -> Floats:
+    sign_x = np.sign(np.subtract.outer(cells.x, cells.x))
+    sign_y = np.sign(np.subtract.outer(cells.y, cells.y))
+    concordant, apart_x, apart_y = (
+        _quadratic(form, cells.counts, weights) for form in (sign_x * sign_y, sign_x**2, sign_y**2)
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((apart_x > 0) & (apart_y > 0), concordant / np.sqrt(apart_x * apart_y), np.nan)
+
+
+def _quadratic(form: Floats, counts: sparse.csr_array, weights: Floats) -> Floats:
+    """Sums over all pairs of items of ``form`` of their cells, weighted, shape (B,)."""
+    if form.shape[0] > counts.shape[0]:
+        between = np.asarray(counts @ (counts @ form).T)
+        return np.asarray(((weights @ between) * weights).sum(axis=1))
+    mass = np.asarray(weights @ counts)
+    return np.asarray(((mass @ form) * mass).sum(axis=1))

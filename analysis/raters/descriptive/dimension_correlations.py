@@ -10,16 +10,17 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...numerics.bootstrap import EDGE, FIXED_PEOPLE, cluster_weights, few_clusters, intervals, without_spread
-from ...numerics.intervals import Interval, check_alpha, check_draws
+from ...numerics.bootstrap import EDGE, FIXED_PEOPLE, few_clusters, intervals, without_spread
+from ...numerics.intervals import Interval
 from ...numerics.multiplicity import adjusted
 from ...numerics.types import Floats
 from ...results import Result
+from ...vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
+from ...vocabulary import HUMAN, OVERALL
 from ..items import names_of
-from ..ratings import HUMAN
-from .association import COEFFICIENTS, cells_of, correlation
-from .means import columns_of
-from .scores import OVERALL, Scores, item_scores, one_of, ordered, stratum_names
+from ..ratings import Judgments
+from .correlations import cells_of, correlation
+from .scores import Scores, columns_of, item_scores, one_of, ordered, stratum_names
 
 HALO = (
     "Both dimensions of an item are rated by the same people: what a rater brings to both raises these "
@@ -33,7 +34,7 @@ UNADJUSTED = "p is not adjusted for the number of rows; p_holm is, over all rows
 
 
 def dimension_correlations(
-    judgments: pd.DataFrame,
+    judgments: Judgments,
     items: pd.DataFrame | None = None,
     *,
     main: str | None = None,
@@ -74,40 +75,45 @@ def dimension_correlations(
     ...     {"wit": [0, 1, 2, 3], "fun": [0, 2, 1, 3], "clear": [3, 1, 2, 0]}.items()
     ...     for k, value in enumerate(values)],
     ...     columns=["judge_id", "judge_kind", "item_id", "dimension", "value"])
-    >>> made = dimension_correlations(table, main="fun", draws=20)
-    >>> made.extra["main"][["other", "estimate", "rank"]].round(1).values.tolist()
+    >>> found = dimension_correlations(table, main="fun", draws=20)
+    >>> found.extra["main"][["other", "estimate", "rank"]].round(1).values.tolist()
     [['wit', 0.8, 2], ['clear', -1.0, 1]]
     """
-    check_alpha(alpha)
-    check_draws(draws, seed)
     by = names_of(by)
     kind = one_of(coefficient, COEFFICIENTS, "coefficient")
-    made = item_scores(
-        judgments, items, columns=by, dimensions=dimensions, cluster=cluster, scale=scale, people=False
+    scores = item_scores(
+        judgments,
+        items,
+        by,
+        dimensions=dimensions,
+        cluster=cluster,
+        scale=scale,
+        people=False,
+        sampling=(alpha, draws, seed),
     )
-    if len(made.dimensions) < 2:
+    if len(scores.dimensions) < 2:
         raise InputError("judgments: there is one dimension; give at least two.")
-    chosen = made.dimensions[-1] if main is None else one_of(main, made.dimensions, "dimension")
-    weights = cluster_weights(made.n_clusters, draws, seed)
-    pairs = list(combinations(made.dimensions, 2))
-    strata = [((), np.ones(len(made.items), dtype=bool)), *(made.cells(by) if by else ())]
+    chosen = scores.dimensions[-1] if main is None else one_of(main, scores.dimensions, "dimension")
+    weights = scores.weights(draws, seed)
+    pairs = list(combinations(scores.dimensions, 2))
+    strata = scores.overall_and_cells(by)
     tables, mains = [], []
     for level, inside in strata:
         key = stratum_names(by, level)
         drawn, rests_on = {}, {}
-        for group in made.groups:
-            complete, shared = _drawn(made, group, inside, pairs, kind, weights)
+        for group in scores.groups:
+            complete, shared = _drawn(scores, group, inside, pairs, kind, weights)
             if complete.sum() == 0:
                 continue
-            counts = {"n_items": int(complete.sum()), "n_clusters": len(np.unique(made.cluster[complete]))}
+            counts = {"n_items": int(complete.sum()), "n_clusters": scores.clusters_in(complete)}
             tables.append(_rows({"group": group, **key}, pairs, shared, counts, alpha))
             rests_on[group] = counts["n_clusters"]
             drawn[group] = np.stack(
-                [shared[:, _place(pairs, chosen, name)] for name in _others(made, chosen)]
+                [shared[:, _place(pairs, chosen, name)] for name in _others(scores, chosen)]
             )
         mains += [
             _main(values, drawn.get(HUMAN), rests_on[group], alpha).assign(
-                group=group, **key, dimension=chosen, other=_others(made, chosen)
+                group=group, **key, dimension=chosen, other=_others(scores, chosen)
             )
             for group, values in drawn.items()
         ]
@@ -118,13 +124,13 @@ def dimension_correlations(
     table = table[[*keys, *(name for name in table.columns if name not in keys)]]
     settings = {
         "main": chosen, "by": by, "coefficient": kind, "cluster": cluster, "alpha": alpha,
-        "draws": draws, "seed": seed, "dimensions": list(made.dimensions),
+        "draws": draws, "seed": seed, "dimensions": list(scores.dimensions),
     }  # fmt: skip
     every = ordered(pd.concat(tables, ignore_index=True), keys)
     alike = without_spread(every.pop("alike"))
     every.insert(list(every).index("p") + 1, "p_holm", adjusted(every["p"].to_numpy(dtype=float), "holm"))
-    unlike = [UNLIKE] if len(made.groups) > 1 and HUMAN in made.groups else []
-    notes = (HALO, *unlike, UNADJUSTED, FIXED_PEOPLE, *made.notes)
+    unlike = [UNLIKE] if len(scores.groups) > 1 and HUMAN in scores.groups else []
+    notes = (HALO, *unlike, UNADJUSTED, FIXED_PEOPLE, *scores.notes)
     return Result(
         every,
         "dimension_correlations",
@@ -134,8 +140,8 @@ def dimension_correlations(
     )
 
 
-def _others(made: Scores, main: str) -> list[str]:
-    return [name for name in made.dimensions if name != main]
+def _others(scores: Scores, main: str) -> list[str]:
+    return [name for name in scores.dimensions if name != main]
 
 
 def _place(pairs: Sequence[tuple[str, str]], main: str, other: str) -> int:
@@ -143,7 +149,7 @@ def _place(pairs: Sequence[tuple[str, str]], main: str, other: str) -> int:
 
 
 def _drawn(
-    made: Scores,
+    scores: Scores,
     group: str,
     inside: np.ndarray,
     pairs: Sequence[tuple[str, str]],
@@ -151,13 +157,13 @@ def _drawn(
     weights: Floats,
 ) -> tuple[np.ndarray, Floats]:
     """Items that a group rated on every dimension, shape (I,), and its correlations, shape (1 + B, pairs)."""
-    values = made.mean[:, made.groups.index(group)]
+    values = scores.mean[:, scores.groups.index(group)]
     used = inside & np.isfinite(values).all(axis=0)
-    place = {name: k for k, name in enumerate(made.dimensions)}
+    place = {name: k for k, name in enumerate(scores.dimensions)}
     columns = [
         correlation(
             kind,
-            cells_of(values[place[a], used], values[place[b], used], made.cluster[used], made.n_clusters),
+            cells_of(values[place[a], used], values[place[b], used], scores.cluster[used], scores.n_clusters),
             weights,
         )
         for a, b in pairs

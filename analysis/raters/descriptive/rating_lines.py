@@ -9,21 +9,20 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...numerics.bootstrap import FIXED_PEOPLE, cluster_weights, few_clusters, intervals, without_spread
-from ...numerics.intervals import check_alpha, check_draws
+from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, without_spread
 from ...numerics.types import Codes, Floats
 from ...results import Result
+from ...vocabulary import HUMAN
 from ..items import names_of
-from ..ratings import HUMAN
-from .means import columns_of
-from .scores import item_scores, ordered, stratum_names
+from ..ratings import Judgments
+from .scores import columns_of, item_scores, ordered, stratum_names
 
 POINTS_OF_BAND = 25
 FEWEST = 4
 
 
 def rating_lines(
-    judgments: pd.DataFrame,
+    judgments: Judgments,
     items: pd.DataFrame | None = None,
     *,
     by: str | Sequence[str] = (),
@@ -56,29 +55,35 @@ def rating_lines(
     >>> rating_lines(table, draws=20).frame[["estimate", "intercept"]].values.tolist()
     [[0.5, 2.0]]
     """
-    check_alpha(alpha)
-    check_draws(draws, seed)
     by = names_of(by)
-    made = item_scores(judgments, items, columns=by, dimensions=dimensions, cluster=cluster, scale=scale)
-    weights = cluster_weights(made.n_clusters, draws, seed)
+    scores = item_scores(
+        judgments,
+        items,
+        by,
+        dimensions=dimensions,
+        cluster=cluster,
+        scale=scale,
+        sampling=(alpha, draws, seed),
+    )
+    weights = scores.weights(draws, seed)
     rows, slopes, bands, points = [], [], [], []
-    for dimension in made.dimensions:
-        people = made.of(dimension, HUMAN)
-        for judge in made.models:
-            rated = np.isfinite(people) & np.isfinite(made.of(dimension, judge))
-            for level, inside in made.cells(by):
+    for dimension in scores.dimensions:
+        people = scores.of(dimension, HUMAN)
+        for judge in scores.models:
+            rated = np.isfinite(people) & np.isfinite(scores.of(dimension, judge))
+            for level, inside in scores.cells(by):
                 used = inside & rated
-                x, y = people[used], made.of(dimension, judge)[used]
+                x, y = people[used], scores.of(dimension, judge)[used]
                 if not used.any():
                     continue
                 keys = {"dimension": dimension, "judge": judge, **stratum_names(by, level)}
-                names = [made.items[k] for k in np.flatnonzero(used)]
+                names = [scores.items[k] for k in np.flatnonzero(used)]
                 points.append(pd.DataFrame({**keys, "item": names, "human": x, "model": y}))
                 if used.sum() < FEWEST or np.ptp(x) == 0:
                     continue
-                slope, intercept = fitted(x, y, made.cluster[used], weights)
+                slope, intercept = fitted(x, y, scores.cluster[used], weights)
                 at = np.linspace(x.min(), x.max(), POINTS_OF_BAND)
-                n_clusters = len(np.unique(made.cluster[used]))
+                n_clusters = scores.clusters_in(used)
                 found = intervals(intercept[:, None] + slope[:, None] * at, alpha, clusters=n_clusters)
                 bands.append(pd.DataFrame({**keys, "x": at, **columns_of(found)}))
                 slopes.append(slope)
@@ -102,13 +107,13 @@ def rating_lines(
     settings: dict[str, object] = {
         "by": by, "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed,
     }  # fmt: skip
-    settings["categories"] = [float(value) for value in made.ratings[0].categories]
-    notes = (FIXED_PEOPLE, *made.notes, *few_clusters(rest_on, draws), *without_spread(found.alike))
+    settings["categories"] = [float(value) for value in scores.ratings[0].categories]
+    notes = (FIXED_PEOPLE, *scores.notes, *few_clusters(rest_on, draws), *without_spread(found.alike))
     return Result(ordered(frame, keys_of), "rating_lines", notes, settings, extra)
 
 
 def fitted(x: Floats, y: Floats, cluster: Codes, weights: Floats) -> tuple[Floats, Floats]:
-    """Least-squares slopes and intercepts of y on x, shape (n,), for each weighting of clusters, shape (B,)."""
+    """Least-squares slopes and intercepts of y on x, (n,), for each weighting of clusters, (B,)."""
     w = weights[:, cluster]
     with np.errstate(divide="ignore", invalid="ignore"):
         total = w.sum(axis=1)

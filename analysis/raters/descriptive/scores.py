@@ -1,11 +1,10 @@
-"""Names of strata: levels of columns of items, and all items together."""
+"""Mean ratings of items by group of raters: what every descriptive analysis starts from."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,21 +13,118 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, did_you_mean, listed
 
+from ...numerics.bootstrap import cluster_weights
+from ...numerics.intervals import Interval
+from ...numerics.intervals import check_alpha, check_draws
 from ...numerics.types import Codes, Floats
-from ..coverage import dimension_names
-from ..items import item_clusters, levels_present, ranks, with_items
-from ..ratings import HUMAN, Ratings, read_ratings
+from ...vocabulary import HUMAN, OVERALL
+from ..items import item_clusters, levels_present, names_of, ranks
+from ..ratings import Judgments, Ratings, read_dimensions
 
-OVERALL = "overall"
+ROUNDING = 1e-10  # means that differ by less, relative to the largest, are the same
+
+Flags = NDArray[np.bool_]
 
 
-def levels_of(column: pd.Series[Any]) -> list[str]:
+@dataclass(frozen=True)
+class Row:
+    """Keys of a number, its draws, shape (1 + B,), its null value, and the items used, shape (I,)."""
+
+    keys: dict[str, object]
+    drawn: Floats
+    null: float
+    used: Flags
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Mean ratings of I items on D dimensions by G groups.
+
+    Attributes
+    ----------
+    mean, n_ratings : ndarray, shape (D, G, I)
+        Mean over raters of their means over samples, NaN where a group did not rate the item; ratings behind
+        each.
+    dimensions, items : tuple of str, lengths D and I
+    groups, kinds : tuple of str, length G
+        ``"human"`` (all people together) where there are people, then panels of people where there are
+        several, then models; and whether each is "human" or "model".
+    strata : DataFrame of I rows
+        The columns of items that were asked for.
+    cluster : ndarray, shape (I,)
+        Number of the cluster of each item; every item is its own where there is no such column.
+    ratings : tuple of Ratings, length D
+    notes : tuple of str
+    """
+
+    mean: Floats
+    n_ratings: Codes
+    dimensions: tuple[str, ...]
+    items: tuple[str, ...]
+    groups: tuple[str, ...]
+    kinds: tuple[str, ...]
+    strata: pd.DataFrame
+    cluster: Codes
+    ratings: tuple[Ratings, ...] = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters of items."""
+        return int(self.cluster.max()) + 1
+
+    @property
+    def models(self) -> list[str]:
+        """Groups that are models."""
+        return [name for name, kind in zip(self.groups, self.kinds, strict=True) if kind != HUMAN]
+
+    @cached_property
+    def row(self) -> dict[str, int]:
+        """Position of every item."""
+        return {name: k for k, name in enumerate(self.items)}
+
+    def item_of(self, ratings: Ratings) -> Codes:
+        """Position of the item of each rating, shape (n,)."""
+        return np.array([self.row[name] for name in ratings.items])[ratings.item]
+
+    def of(self, dimension: str, group: str) -> Floats:
+        """Mean ratings of a dimension by a group, shape (I,)."""
+        return np.asarray(self.mean[self.dimensions.index(dimension), self.groups.index(group)])
+
+    def at(self, column: str, level: str) -> Flags:
+        """Whether each item has a level, shape (I,)."""
+        return (as_text(self.strata[column]) == level).fillna(False).to_numpy(dtype=bool)
+
+    def cells(self, by: Sequence[str]) -> Iterator[tuple[tuple[str, ...], Flags]]:
+        """Combinations of levels that occur, with which items are in them; one of all items for no column."""
+        if not by:
+            yield (), np.ones(len(self.items), dtype=bool)
+            return
+        for level in levels_of(self.strata[by[0]]):
+            here = self.at(by[0], level)
+            for rest, inside in self.cells(by[1:]):
+                if (here & inside).any():
+                    yield (level, *rest), here & inside
+
+    def overall_and_cells(self, by: Sequence[str]) -> list[tuple[tuple[str, ...], Flags]]:
+        """All items together, then each combination of levels."""
+        return [*self.cells(()), *(self.cells(by) if by else ())]
+
+    def weights(self, draws: int, seed: int) -> Floats:
+        """How often each cluster is drawn, shape (1 + B, C), the sample itself first."""
+        return cluster_weights(self.n_clusters, draws, seed)
+
+    def clusters_in(self, used: Flags) -> int:
+        """Number of clusters of the items used."""
+        return len(np.unique(self.cluster[used]))
+
+
+def levels_of(column: pd.Series) -> list[str]:  # type: ignore[type-arg]
     """Levels of a column of items, in display order; InputError for one that is called ``overall``."""
     present = levels_present(column)
     if OVERALL in present:
         raise InputError(
-            f"items: column '{column.name}' has a level '{OVERALL}', which is what all items together are "
-            "called; rename it."
+            f"items: column '{column.name}' has a level '{OVERALL}', the name of all items; rename it."
         )
     return present
 
@@ -42,163 +138,75 @@ def one_of(name: str, among: Sequence[str], what: str) -> str:
     return name
 
 
-ROUNDING = 1e-10  # means that differ by less, relative to the largest, are the same
-
-Flags = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Scores:
-    """Mean ratings of I items on D dimensions by G groups.
-
-    Attributes
-    ----------
-    mean : ndarray, shape (D, G, I)
-        Mean over raters of their means over samples; NaN where a group did not rate the item.
-    n_ratings : ndarray, shape (D, G, I)
-        Ratings behind each mean.
-    dimensions : tuple of str
-        Names; "" where judgments have no column of dimensions.
-    items : tuple of str
-    groups : tuple of str
-        ``"human"`` (all people together) where there are people, then panels of people where there are
-        several, then models.
-    kinds : tuple of str, length G
-        "human" or "model".
-    strata : DataFrame of I rows
-        The columns of items that were asked for.
-    cluster : ndarray, shape (I,)
-        Number of the cluster of each item; every item is its own where there is no such column.
-    n_clusters : int
-    ratings : tuple of Ratings, length D
-        What the means were made of.
-    notes : tuple of str
-        What was left out.
-    """
-
-    mean: Floats
-    n_ratings: Codes
-    dimensions: tuple[str, ...]
-    items: tuple[str, ...]
-    groups: tuple[str, ...]
-    kinds: tuple[str, ...]
-    strata: pd.DataFrame
-    cluster: Codes
-    n_clusters: int
-    ratings: tuple[Ratings, ...] = field(repr=False)
-    notes: tuple[str, ...] = ()
-
-    @property
-    def models(self) -> list[str]:
-        """Groups that are models."""
-        return [name for name, kind in zip(self.groups, self.kinds, strict=True) if kind != HUMAN]
-
-    @cached_property
-    def row(self) -> dict[str, int]:
-        """Position of every item."""
-        return {name: k for k, name in enumerate(self.items)}
-
-    def of(self, dimension: str, group: str) -> Floats:
-        """Mean ratings of a dimension by a group, shape (I,)."""
-        return np.asarray(self.mean[self.dimensions.index(dimension), self.groups.index(group)])
-
-    def levels(self, column: str) -> list[str]:
-        """Levels of a column of items, in display order."""
-        return levels_of(self.strata[column])
-
-    def at(self, column: str, level: str) -> Flags:
-        """Whether each item has a level, shape (I,)."""
-        return (as_text(self.strata[column]) == level).fillna(False).to_numpy(dtype=bool)
-
-    def cells(self, by: Sequence[str]) -> Iterator[tuple[tuple[str, ...], Flags]]:
-        """Combinations of levels that occur, with which items are in them; one of all items for no column."""
-        if not by:
-            yield (), np.ones(len(self.items), dtype=bool)
-            return
-        for level in self.levels(by[0]):
-            here = self.at(by[0], level)
-            for rest, inside in self.cells(by[1:]):
-                if (here & inside).any():
-                    yield (level, *rest), here & inside
-
-
 def item_scores(
-    judgments: pd.DataFrame,
+    judgments: Judgments,
     items: pd.DataFrame | None = None,
-    *,
     columns: Sequence[str] = (),
+    *,
     dimensions: str | Sequence[str] | None = None,
     cluster: str | None = None,
     scale: Sequence[float] | None = None,
     people: bool = True,
+    sampling: tuple[float, int, int] = (0.05, 0, 1),
 ) -> Scores:
-    """Average the ratings of each item by group of raters."""
-    wanted = list(dict.fromkeys([*columns, *([cluster] if cluster else [])]))
-    joined = with_items(judgments, items, wanted)
-    asked = dimension_names(joined, dimensions)
-    ratings = [read_ratings(joined, dimension=name, scale=scale, numeric=True) for name in asked]
-    names = [name or "" for name in asked]
-    strata, known = _strata(joined, wanted)
+    """Average the ratings of each item by group; ``people``: refuse judgments without people and models."""
+    alpha, draws, seed = sampling
+    check_alpha(alpha)
+    check_draws(draws, seed)
+    wanted = list(dict.fromkeys([*columns, *names_of(cluster)]))
+    ratings = read_dimensions(judgments, dimensions, items=items, columns=wanted, scale=scale, numeric=True)
+    strata, known = _strata(ratings, wanted)
     groups, kinds = _groups(ratings)
-    mean, n_ratings = _means(ratings, groups, known)
-    notes = [
-        f"{name}: {note}" if len(names) > 1 else note
-        for name, made in zip(names, ratings, strict=True)
-        for note in made.notes
-    ]
     if people and HUMAN not in groups:
         raise InputError("judgments: no rating by people is left to compare with; add rows of kind human.")
     if people and set(kinds) == {HUMAN}:
         raise InputError("judgments: no rating by a model is left to compare; add rows of kind model.")
+    mean, n_ratings = _means(ratings, groups, known)
+    notes = [one.note(note) if len(ratings) > 1 else note for one in ratings for note in one.notes]
     codes = ranks(known)
     if cluster is not None:
         codes = item_clusters(np.arange(len(known)), strata[cluster], known)
     return Scores(
-        mean,
-        n_ratings,
-        tuple(names),
-        tuple(known),
-        tuple(groups),
-        tuple(kinds),
-        strata,
-        codes,
-        int(codes.max()) + 1,
-        tuple(ratings),
-        (*notes, *_partial(mean, groups)),
-    )
+        mean, n_ratings, tuple(one.dimension for one in ratings), tuple(known), tuple(groups), tuple(kinds),
+        strata, codes, tuple(ratings), (*notes, *_partial(mean, groups)),
+    )  # fmt: skip
 
 
-def _strata(joined: pd.DataFrame, columns: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
-    """Columns of the judged items, one row an item in order of appearance, and their ids."""
-    each = joined[["item_id", *columns]].assign(item_id=as_text(joined["item_id"])).dropna(subset="item_id")
-    first = each.drop_duplicates("item_id").reset_index(drop=True)
+def _strata(ratings: Sequence[Ratings], columns: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
+    """Columns of the rated items, one row per item in order of appearance, and their ids."""
+    each = pd.concat([one.frame[["item", *columns]] for one in ratings], ignore_index=True)
+    first = each.drop_duplicates("item").reset_index(drop=True)
     for name in columns:
-        pairs = pd.DataFrame({"item": each["item_id"], "value": as_text(each[name])}).drop_duplicates()
+        pairs = pd.DataFrame({"item": each["item"], "value": as_text(each[name])}).drop_duplicates()
         if len(pairs) > len(first):
             item = pairs["item"][pairs["item"].duplicated()].iloc[0]
             raise InputError(f"judgments: item '{item}' has two values of '{name}'; keep one.")
-    return first[list(columns)], [str(name) for name in first["item_id"]]
+    return first[list(columns)], [str(name) for name in first["item"]]
 
 
 def _groups(ratings: Sequence[Ratings]) -> tuple[list[str], list[str]]:
-    found = dict.fromkeys(
-        pair for made in ratings for pair in zip(made.groups, made.kinds, strict=True)
-    )  # a dict keeps the order of appearance
+    """Names of groups and their kinds: people together, panels where there are several, models."""
+    found = dict.fromkeys(pair for one in ratings for pair in zip(one.groups, one.kinds, strict=True))
     panels = [group for group, kind in found if kind == HUMAN]
     models = [group for group, kind in found if kind != HUMAN]
     for name in models:
         if name in (HUMAN, *panels):
             raise InputError(f"judgments: a model is called '{name}' like a group of people; rename one.")
-    together = [HUMAN] if panels else []
-    told = [name for name in panels if name != HUMAN] if len(panels) > 1 else []
-    return [*together, *told, *models], [HUMAN] * len([*together, *told]) + ["model"] * len(models)
+    apart = [name for name in panels if name != HUMAN] if len(panels) > 1 else []
+    people = [HUMAN, *apart] if panels else []
+    return [*people, *models], [HUMAN] * len(people) + ["model"] * len(models)
 
 
 @dataclass(frozen=True)
 class Averaged:
-    """What m pairs of item and judge come to, repeated ratings averaged; every array has shape (m,).
+    """m pairs of item and judge, repeated ratings averaged; every array has shape (m,).
 
-    ``item`` and ``judge`` are positions in those of the ratings; ``n_ratings`` is how many were averaged.
+    Attributes
+    ----------
+    item, judge : ndarray
+        Positions in those of the ratings.
+    value, n_ratings : ndarray
+        Mean, and how many ratings were averaged.
     """
 
     item: Codes
@@ -220,42 +228,40 @@ def _means(ratings: Sequence[Ratings], groups: Sequence[str], items: Sequence[st
     place = {name: k for k, name in enumerate(items)}
     shape = (len(ratings), len(groups), len(items))
     mean, count = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
-    for d, made in enumerate(ratings):
-        at = np.array([place[name] for name in made.items])
-        found = averaged(made)
-        item, judge, own, sizes = at[found.item], found.judge, found.value, found.n_ratings
-        belongs = np.array(made.groups)[judge]
-        human = np.array([kind == HUMAN for kind in made.kinds])[judge]
+    for d, one in enumerate(ratings):
+        at = np.array([place[name] for name in one.items])
+        each = averaged(one)
+        item = at[each.item]
+        belongs = np.array(one.groups)[each.judge]
+        human = np.array([kind == HUMAN for kind in one.kinds])[each.judge]
         for g, name in enumerate(groups):
             here = human if name == HUMAN else belongs == name
             raters = np.bincount(item[here], minlength=len(items))
-            total = np.bincount(item[here], weights=own[here], minlength=len(items))
+            total = np.bincount(item[here], weights=each.value[here], minlength=len(items))
             mean[d, g] = np.where(raters > 0, total / np.maximum(raters, 1), np.nan)
-            count[d, g] = np.bincount(item[here], weights=sizes[here], minlength=len(items))
+            count[d, g] = np.bincount(item[here], weights=each.n_ratings[here], minlength=len(items))
         mean[d] = with_ties(mean[d])
     return mean, count
 
 
 def with_ties(values: Floats) -> Floats:
-    """Make values equal that differ by rounding alone, so that ranks and ties do not depend on it.
-
-    Means of thirds, for one, depend on the order of their addends.
-    """
+    """Make values equal that differ by rounding alone, so that ranks and ties do not depend on it."""
+    # Means of thirds, for one, depend on the order of their addends.
     known = np.isfinite(values)
     levels, level = np.unique(values[known], return_inverse=True)
     if not len(levels):
         return values
     starts = np.diff(levels, prepend=-np.inf) > ROUNDING * np.abs(levels).max()
-    made = values.copy()
-    made[known] = levels[starts][np.cumsum(starts) - 1][level]
-    return made
+    tied = values.copy()
+    tied[known] = levels[starts][np.cumsum(starts) - 1][level]
+    return tied
 
 
 def _partial(mean: Floats, groups: Sequence[str]) -> list[str]:
     """Say how many items some group has not rated on every dimension."""
     lacking = np.isnan(mean).any(axis=0).sum(axis=1)
-    told = [f"{name} ({n:,})" for name, n in zip(groups, lacking, strict=True) if n]
-    return [f"Items without a rating on some dimension, by group: {listed(told)}."] if told else []
+    counts = [f"{name} ({n:,})" for name, n in zip(groups, lacking, strict=True) if n]
+    return [f"Items without a rating on some dimension, by group: {listed(counts)}."] if counts else []
 
 
 def stratum_names(by: Sequence[str], level: Sequence[str]) -> dict[str, str]:
@@ -269,3 +275,13 @@ def ordered(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
         name: pd.Categorical(frame[name], categories=list(dict.fromkeys(frame[name]))) for name in columns
     }
     return frame.assign(**kept)
+
+
+def columns_of(bounds: Interval) -> dict[str, Floats]:
+    """Estimate, standard error and interval as columns."""
+    return {name: getattr(bounds, name) for name in ("estimate", "std_error", "lower", "upper")}
+
+
+def totals(of: Flags, item: np.ndarray, power: Floats, used: Flags) -> Floats:
+    """Sums of ratings by item, zero for items not used, shape (I,)."""
+    return np.where(used, np.bincount(item[of], weights=power[of], minlength=len(used)), 0.0)

@@ -27,10 +27,9 @@ from conjury.inference.tables.columns import as_text
 
 from ...numerics.bootstrap import Draws
 from ...numerics.types import Floats
-from ..ratings import HUMAN, Ratings
-from .bias_parts import Row, totals
-from .scores import Flags, Scores, averaged
-from .tier_accuracy import ONE_PERSON
+from ...vocabulary import HUMAN, ONE_PERSON
+from ..ratings import Ratings
+from .scores import Flags, Row, Scores, averaged, totals
 
 ADJUSTMENTS = ("none", "human mean", "corrected")
 
@@ -62,7 +61,7 @@ def quality_of(x: Floats, y: Floats, variance: Floats, raters: Floats) -> Qualit
 
 
 def one_person(total: Floats, squares: Floats, raters: Floats) -> Quality:
-    """Quality when a person is examined: one rater against the mean of the others, averaged over who it is."""
+    """Quality when a person is examined: each rater against the mean of the others, averaged."""
     k = raters
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.where(k >= 2, total / k, np.nan)
@@ -88,8 +87,8 @@ def adjusted_differences(
         flat = shared / spread
         steep = np.where(reliability > 0, flat / reliability, np.nan)
         plain = own_y - y
-        made = [plain, plain - flat * (own_x - x), plain - steep * (own_x - x)]
-    return np.stack(made, axis=1), reliability
+        scores = [plain, plain - flat * (own_x - x), plain - steep * (own_x - x)]
+    return np.stack(scores, axis=1), reliability
 
 
 SELF = "self_preference"
@@ -113,19 +112,15 @@ class Authors:
     models: Flags
 
 
-def self_preference(made: Scores, dimension: str, authors: Authors, draws: Draws) -> list[Row]:
-    """Differences at equal human quality, of each judge and of one person, for each adjustment and author.
-
-    Keys are ``dimension, judge, quantity, adjustment, generator``; the last is empty where authors are taken
-    together as own or other models.
-    """
-    ratings = made.ratings[made.dimensions.index(dimension)]
-    n, total, squares, variance = _people(made, ratings)
+def self_preference(scores: Scores, dimension: str, authors: Authors, draws: Draws) -> list[Row]:
+    """Differences at equal human quality, of each judge and of one person, for each adjustment and author."""
+    ratings = scores.ratings[scores.dimensions.index(dimension)]
+    n, total, squares, variance = _people(scores, ratings)
     aliases = dict(zip(ratings.frame["group"], as_text(ratings.frame["judge_id"]), strict=True))
-    human = made.of(dimension, HUMAN)
+    human = scores.of(dimension, HUMAN)
     rows: list[Row] = []
-    for judge in made.models:
-        quality = quality_of(human, made.of(dimension, judge), variance, np.maximum(n, 1))
+    for judge in scores.models:
+        quality = quality_of(human, scores.of(dimension, judge), variance, np.maximum(n, 1))
         own = np.isin(authors.written, [judge, aliases.get(judge, judge)])
         rows += _rows(dimension, judge, quality, authors, own, ADJUSTMENTS, draws)
     nobody = np.zeros(len(human), dtype=bool)
@@ -168,15 +163,12 @@ def _rows(
     ]
 
 
-def _people(made: Scores, ratings: Ratings) -> tuple[Floats, Floats, Floats, Floats]:
-    """Number of people, sum, sum of squares and variance of their ratings of each item, shape (I,) each.
-
-    Repeated ratings by a person are averaged.
-    """
+def _people(scores: Scores, ratings: Ratings) -> tuple[Floats, Floats, Floats, Floats]:
+    """Number of people, sum, sum of squares and variance of their ratings of each item, shape (I,) each."""
     own = averaged(ratings)
     human = np.array([kind == HUMAN for kind in ratings.kinds])[own.judge]
-    item = np.array([made.row[name] for name in ratings.items])[own.item]
-    every = np.ones(len(made.items), dtype=bool)
+    item = np.array([scores.row[name] for name in ratings.items])[own.item]
+    every = np.ones(len(scores.items), dtype=bool)
     n, total, squares = (totals(human, item, own.value**power, every) for power in (0.0, 1.0, 2.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = np.where(n > 1, np.maximum(squares - total**2 / n, 0) / (n - 1), np.nan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from math import factorial
 
 import numpy as np
@@ -12,20 +13,18 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, listed
 
-from ...numerics.bootstrap import FIXED_PEOPLE, cluster_weights, few_clusters, intervals
-from ...numerics.intervals import check_alpha, check_draws
+from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals
+from ...numerics.intervals import wilson
 from ...numerics.multiplicity import adjusted
 from ...numerics.types import Codes, Floats
 from ...results import Result
+from ...vocabulary import HUMAN, ONE_PERSON, TIES
+from ...vocabulary import TIER_QUANTITIES as QUANTITIES
 from ..items import ranks
-from ..ratings import HUMAN, Ratings
-from .means import columns_of, orders_of, share_limits, shuffled_p
-from .scores import Scores, item_scores, ordered
+from ..ratings import Judgments, Ratings
+from .scores import Scores, columns_of, item_scores, ordered
 
-ONE_PERSON = "one person"
 PICKS = 200
-TIES = ("wrong", "split", "right")
-QUANTITIES = ("complete_order", "ordered_pairs")
 NOTE = (
     "Ties are counted as wrong, split (as if broken at random) or right; chance is what the same ratings "
     "would score if the tiers of a topic were shuffled, and p is how rarely such shuffles score as far off. "
@@ -66,7 +65,7 @@ class Scored:
 
 
 def tier_accuracy(
-    judgments: pd.DataFrame,
+    judgments: Judgments,
     items: pd.DataFrame | None = None,
     *,
     levels: Sequence[str],
@@ -83,8 +82,8 @@ def tier_accuracy(
 
     Parameters
     ----------
-    judgments, items
-        As in `means`.
+    judgments, items, dimensions, scale, alpha, draws, seed
+        As in :func:`means`.
     levels : sequence of str
         Tiers, the best first.
     column : str
@@ -93,8 +92,6 @@ def tier_accuracy(
         Column of the topics, or whatever tiers are ordered within; intervals resample topics.
     dimension : str, optional
         One dimension; shorthand for ``dimensions=[dimension]``.
-    dimensions, scale, alpha, draws, seed
-        As in `means`.
 
     Returns
     -------
@@ -114,19 +111,17 @@ def tier_accuracy(
     >>> table = pd.DataFrame({"judge_id": ["ann"] * 3 + ["gpt"] * 3, "judge_kind": ["human"] * 3 +
     ...     ["model"] * 3, "item_id": list("abc") * 2, "value": [3, 2, 1, 3, 3, 1], "topic_id": "t",
     ...     "tier": ["high", "mid", "low"] * 2})
-    >>> made = tier_accuracy(table, column="tier", within="topic_id", levels=["high", "mid", "low"],
+    >>> found = tier_accuracy(table, column="tier", within="topic_id", levels=["high", "mid", "low"],
     ...     draws=5).frame
-    >>> made[made["judge"] == "gpt"][["quantity", "ties", "estimate"]].round(2).values.tolist()
+    >>> found[found["judge"] == "gpt"][["quantity", "ties", "estimate"]].round(2).values.tolist()
     ... # doctest: +NORMALIZE_WHITESPACE
     [['complete_order', 'wrong', 0.0], ['complete_order', 'split', 0.5], ['complete_order', 'right', 1.0],
      ['ordered_pairs', 'wrong', 0.67], ['ordered_pairs', 'split', 0.83], ['ordered_pairs', 'right', 1.0]]
     """
-    check_alpha(alpha)
-    check_draws(draws, seed)
     if len(set(levels)) < 2 or len(set(levels)) != len(levels):
         raise InputError(f"levels names {listed(levels) or 'nothing'}; give at least two tiers, each once.")
     chosen = [dimension] if dimension is not None else dimensions
-    made = item_scores(
+    scores = item_scores(
         judgments,
         items,
         columns=[column, within],
@@ -134,16 +129,17 @@ def tier_accuracy(
         cluster=within,
         scale=scale,
         people=False,
+        sampling=(alpha, draws, seed),
     )
-    place = tier_items(made, column, levels)
-    weights = cluster_weights(made.n_clusters, draws, seed)
-    rows, notes = [], [NOTE, SINGLE, FIXED_PEOPLE, *made.notes]
-    for d, name in enumerate(made.dimensions):
-        for g, group in enumerate(made.groups):
-            values = np.where(place >= 0, made.mean[d, g][place], np.nan)
+    place = tier_items(scores, column, levels)
+    weights = scores.weights(draws, seed)
+    rows, notes = [], [NOTE, SINGLE, FIXED_PEOPLE, *scores.notes]
+    for d, name in enumerate(scores.dimensions):
+        for g, group in enumerate(scores.groups):
+            values = np.where(place >= 0, scores.mean[d, g][place], np.nan)
             rows += _rows({"dimension": name, "judge": group}, values[None], weights, alpha, seed)
             if group == HUMAN:
-                picked = picked_ratings(made.ratings[d], made.row, len(made.items), PICKS, seed)
+                picked = picked_ratings(scores.ratings[d], scores.row, len(scores.items), PICKS, seed)
                 single = np.where(place >= 0, picked[:, place], np.nan)
                 rows += _rows({"dimension": name, "judge": ONE_PERSON}, single, weights, alpha, seed)
     if not rows:
@@ -166,10 +162,10 @@ def tier_accuracy(
     return Result(frame, "tier_accuracy", tuple(notes), settings)
 
 
-def tier_items(made: Scores, column: str, levels: Sequence[str]) -> Codes:
+def tier_items(scores: Scores, column: str, levels: Sequence[str]) -> Codes:
     """Position of the item of each topic and tier, shape (T, tiers); -1 where there is none."""
-    there = as_text(made.strata[column])
-    place = np.full((made.n_clusters, len(levels)), -1, dtype=np.int64)
+    there = as_text(scores.strata[column])
+    place = np.full((scores.n_clusters, len(levels)), -1, dtype=np.int64)
     for k, level in enumerate(levels):
         at = np.flatnonzero((there == level).fillna(False).to_numpy(dtype=bool))
         if not len(at):
@@ -177,10 +173,10 @@ def tier_items(made: Scores, column: str, levels: Sequence[str]) -> Codes:
                 f"items: no judged item has '{level}' in column '{column}'; there are "
                 f"{listed(there.dropna().unique())}."
             )
-        topic = made.cluster[at]
+        topic = scores.cluster[at]
         if len(np.unique(topic)) < len(topic):
             twice = topic[pd.Series(topic).duplicated().to_numpy(dtype=bool)][0]
-            first, second = (made.items[k] for k in at[topic == twice][:2])
+            first, second = (scores.items[k] for k in at[topic == twice][:2])
             raise InputError(
                 f"items: '{first}' and '{second}' are both '{level}' of the same topic; keep one of them."
             )
@@ -218,11 +214,8 @@ def _orders_of_ties(values: Floats) -> Floats:
 
 
 def picked_ratings(ratings: Ratings, row: dict[str, int], n_items: int, picks: int, seed: int) -> Floats:
-    """One human rating of each item, drawn ``picks`` times, shape (picks, n_items); NaN where none is.
-
-    Of a person who rated an item several times the first rating can be drawn. Draws depend on the names of
-    items and people, not on the order of rows.
-    """
+    """One human rating of each item, drawn ``picks`` times, shape (picks, n_items); NaN where none is."""
+    # Draws depend on the names of items and people, not on the order of rows.
     human = ratings.is_human & ratings.first_samples
     at = np.array([row[name] for name in ratings.items])[ratings.item][human]
     order = np.lexsort((np.array(ratings.judges)[ratings.judge[human]], at))
@@ -273,3 +266,42 @@ def _rows(
             for k, ties in enumerate(TIES)
         ]
     return rows
+
+
+SHUFFLES = 19_999
+MOST_ORDERS = 120
+CLOSE = 1e-9  # sums of scores that differ by less are equal
+
+
+def share_limits(share: Floats, error: Floats, n_topics: int, alpha: float) -> tuple[Floats, Floats]:
+    """Wilson limits of shares with given standard errors, all of shape (m,)."""
+    # The number of trials is the one at which a binomial share would have that error; at a share of 0 or 1,
+    # where the error is zero, it is the number of topics.
+    varied = error > CLOSE
+    n = np.where(varied, share * (1 - share) / np.where(varied, error, 1.0) ** 2, float(n_topics))
+    lower, upper = wilson(share, np.maximum(n, 1.0), alpha)
+    known = np.isfinite(error) & (n_topics > 1)
+    return np.where(known, np.minimum(lower, share), np.nan), np.where(
+        known, np.maximum(upper, share), np.nan
+    )
+
+
+def shuffled_p(scores: Floats, seed: int) -> Floats:
+    """Two-sided p values of sums over topics when each topic's labels are shuffled by themselves."""
+    rng = np.random.default_rng(seed)
+    n_orders, m, n_topics = scores.shape
+    sums = np.zeros((SHUFFLES, m))
+    for topic in range(n_topics):
+        sums += scores[rng.integers(n_orders, size=SHUFFLES), :, topic]
+    real = scores[0].sum(axis=1)
+    tails = np.stack([(sums >= real - CLOSE).sum(axis=0), (sums <= real + CLOSE).sum(axis=0)])
+    p: Floats = 2 * (tails.min(axis=0) + 1) / (SHUFFLES + 1)
+    return np.minimum(p, 1.0)
+
+
+def orders_of(n: int, seed: int) -> list[list[int]]:
+    """Orders of n labels, as they are first: all where these are up to 120, else 120 of them by chance."""
+    if factorial(n) <= MOST_ORDERS:
+        return [list(order) for order in permutations(range(n))]
+    rng = np.random.default_rng(seed)
+    return [list(range(n)), *(rng.permutation(n).tolist() for _ in range(MOST_ORDERS - 1))]

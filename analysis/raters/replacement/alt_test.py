@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Literal, get_args
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,16 +12,23 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...numerics.bootstrap import without_spread
-from ...numerics.intervals import check_alpha, check_draws
-from ..coverage import dimension_names
-from ..items import names_of, with_items
-from ..ratings import read_ratings
-from .comparisons import Comparisons, compare, units_of, weighted_sums
+from ...numerics.intervals import inference
+from ...results import Result
+from ..items import names_of
+from ..ratings import Judgments, read_dimensions
 from .decide import (
     FEW_INSTANCES,
+    PASSING,
+    Bounds,
+    Evidence,
     Multiplicity,
-    check_multiplicity,
+    Plan,
+    Resample,
+    Samples,
+    Verdict,
+    bounds,
     coarse,
+    draw,
     evidence,
     only,
     repeats,
@@ -32,16 +38,12 @@ from .decide import (
     weaknesses,
     without,
 )
-from .intervals import Resample, bounds, draw
-from .outcome import AltTest, annotator_rows, model_rows
-from .panel import Panel, models_of, panel_of
-from .scoring import Scoring, name_of, pair_score, scorings_of
-
-Samples = Literal["each", "first"]
+from .panel import Comparisons, Panel, compare, models_of, panel_of, units_of, weighted_sums
+from .scoring import Mask, Scoring, name_of, pair_score, scorings_of
 
 
 def alt_test(
-    judgments: pd.DataFrame,
+    judgments: Judgments,
     model: str | Sequence[str] | None = None,
     *,
     dimension: str | Sequence[str] | None = None,
@@ -144,54 +146,40 @@ def alt_test(
     >>> found.winning_rate, found.advantage_probability, found.passes
     (1.0, 1.0, True)
     """
-    _check(epsilon, q_fdr, min_humans, min_instances, samples, resample)
-    check_multiplicity(multiplicity)
-    check_alpha(alpha)
-    check_draws(draws, seed)
-    joined = with_items(judgments, items, names_of(cluster))
-    plan = _Plan(epsilon, q_fdr, min_instances, multiplicity, draws, resample, alpha, seed)
+    plan = Plan(
+        epsilon,
+        q_fdr,
+        min_humans,
+        min_instances,
+        multiplicity,
+        samples,
+        cluster,
+        draws,
+        resample,
+        alpha,
+        seed,
+    )
     rows, people, notes = [], [], []
-    names = dimension_names(joined, dimension)
-    for name in names:
-        ratings = read_ratings(joined, dimension=name)
-        asked = models_of(ratings, model)
-        panel = panel_of(ratings, asked, first_sample=samples == "first", cluster=cluster)
-        told = [*ratings.notes, *without(joined, ratings, model), *repeats(panel, samples)]
+    coded = read_dimensions(judgments, dimension, items=items, columns=names_of(cluster))
+    for ratings in coded:
+        models = models_of(ratings, model)
+        panel = panel_of(ratings, models, first_sample=samples == "first", cluster=cluster)
+        of_one = [*ratings.notes, *(without(ratings) if model is None else []), *repeats(panel, samples)]
         for one in scorings_of(scoring, ratings):
-            made = compare(panel, pair_score(one, ratings), min_humans)
-            table, each, more = _test(panel, made, plan)
-            keys: dict[str, str | float] = {
-                "dimension": name or "",
-                "scoring": name_of(one),
-                "epsilon": epsilon,
-            }
+            compared = compare(panel, pair_score(one, ratings), min_humans)
+            table, each, more = _test(panel, compared, plan)
+            keys = {"dimension": ratings.dimension, "scoring": name_of(one), "epsilon": epsilon}
             rows.append(_keyed(table, keys))
             people.append(_keyed(each, keys))
-            told += [note for note in [*more, *coarse(one, ratings)] if note not in told]
-        notes += [f"{name}: {note}" if len(names) > 1 else note for note in told]
-    settings = {
-        "epsilon": epsilon, "q_fdr": q_fdr, "min_humans": min_humans, "min_instances": min_instances,
-        "multiplicity": multiplicity, "samples": samples, "cluster": cluster, "draws": draws,
-        "resample": resample, "alpha": alpha, "seed": seed,
-    }  # fmt: skip
+            of_one += [note for note in [*more, *coarse(one, ratings)] if note not in of_one]
+        notes += [ratings.note(note) if len(coded) > 1 else note for note in of_one]
     frame, annotators = pd.concat(rows, ignore_index=True), pd.concat(people, ignore_index=True)
-    return AltTest(frame, "alt_test", tuple(notes), settings, {"annotators": annotators})
+    return AltTest(frame, "alt_test", tuple(notes), {**vars(plan)}, {"annotators": annotators})
 
 
-@dataclass(frozen=True)
-class _Plan:
-    epsilon: float
-    q_fdr: float
-    min_instances: int
-    multiplicity: Multiplicity
-    draws: int
-    resample: Resample
-    alpha: float
-    seed: int
-
-
-def _test(panel: Panel, made: Comparisons, plan: _Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
-    units = units_of(panel, made)
+def _test(panel: Panel, compared: Comparisons, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+    """Tables of models and of annotators, and notes, of one scoring."""
+    units = units_of(panel, compared)
     found = evidence(weighted_sums(units, np.ones((1, panel.n_clusters)))[0])
     kept = (found.n >= plan.min_instances) & (found.clusters > 1)
     if not kept.any():
@@ -200,26 +188,17 @@ def _test(panel: Panel, made: Comparisons, plan: _Plan) -> tuple[pd.DataFrame, p
             f"most is {found.n.max():.0f}); collect more, or lower min_instances."
         )
     tested = only(found, kept)
-    said = verdict(tested, plan.epsilon, plan.q_fdr, plan.multiplicity)
-    drawn = None
-    if plan.draws:
-        drawn = draw(units, kept, epsilon=plan.epsilon, q_fdr=plan.q_fdr, multiplicity=plan.multiplicity,
-                     draws=plan.draws, resample=plan.resample, seed=plan.seed)  # fmt: skip
-    counts = np.array([[len(np.unique(panel.item[used])), used.sum()] for used in made.used])
-    frame = model_rows(
-        panel.models, tested, kept, said, bounds(drawn, len(panel.models), plan.alpha),
-        smallest_epsilon(tested, plan.q_fdr, plan.multiplicity), counts,
-    )  # fmt: skip
-    alike = (
-        []
-        if drawn is None
-        else without_spread(frame["winning_rate_lower"].isna() & frame["winning_rate"].notna())
-    )
-    people = annotator_rows(
-        panel.models, panel.people, found, kept, said, plan.epsilon, plan.min_instances, plan.alpha
-    )
+    tests = verdict(tested, plan.epsilon, plan.q_fdr, plan.multiplicity)
+    drawn = draw(
+        units, kept, plan.epsilon, plan.q_fdr, plan.multiplicity, plan.draws, plan.resample, plan.seed
+    ) if plan.draws else None  # fmt: skip
+    limits = bounds(drawn, len(panel.models), plan.alpha)
+    frame = model_rows(panel, compared, tested, kept, tests, limits, plan)
     notes = [*weaknesses(panel, found, kept, plan.min_instances), *unequal(frame)]
-    return frame, people, notes + [f"Winning rates: {note}" for note in alike]
+    if drawn is not None:
+        alike = frame["winning_rate_lower"].isna() & frame["winning_rate"].notna()
+        notes += [f"Winning rates: {note}" for note in without_spread(alike)]
+    return frame, annotator_rows(panel, found, kept, tests, plan), notes
 
 
 def _keyed(table: pd.DataFrame, keys: Mapping[str, str | float]) -> pd.DataFrame:
@@ -228,29 +207,108 @@ def _keyed(table: pd.DataFrame, keys: Mapping[str, str | float]) -> pd.DataFrame
     return table
 
 
-def _check(
-    epsilon: float,
-    q_fdr: float,
-    min_humans: int,
-    min_instances: int,
-    samples: str,
-    resample: str,
-) -> None:
-    for name, value in (("epsilon", epsilon), ("q_fdr", q_fdr)):
-        if not isinstance(value, Real):
-            raise InputError(f"{name} is {value!r}; give a number, such as 0.1.")
-    for name, value in (("min_humans", min_humans), ("min_instances", min_instances)):
-        if not isinstance(value, Integral):
-            raise InputError(f"{name} is {value!r}; give a whole number.")
-    if not -1 <= epsilon <= 1:
-        raise InputError(f"epsilon is {epsilon!r}; give a difference of shares, such as 0.1.")
-    if not 0 < q_fdr < 1:
-        raise InputError(f"q_fdr is {q_fdr!r}; give a number between 0 and 1, such as 0.05.")
-    if min_humans < 2:
-        raise InputError(f"min_humans is {min_humans!r}; an item needs 2 people, one to compare with.")
-    if min_instances < 2:
-        raise InputError(f"min_instances is {min_instances!r}; a test needs 2 items at least, better 30.")
-    if samples not in get_args(Samples):
-        raise InputError(f"samples is {samples!r}; use each or first.")
-    if resample not in get_args(Resample):
-        raise InputError(f"resample is {resample!r}; use items or both.")
+@dataclass(frozen=True, repr=False)
+class AltTest(Result):
+    """The alternative annotator test of one or several models.
+
+    ``frame`` has one row a dimension, scoring and model; ``extra["annotators"]`` one row a dimension,
+    scoring, model and annotator. For a single row its numbers are attributes as well.
+    """
+
+    @property
+    def winning_rate(self) -> float:
+        """Share of annotators against whom the model wins, of the one model tested."""
+        return float(self._row()["winning_rate"])
+
+    @property
+    def advantage_probability(self) -> float:
+        """How often the model is at least as close to the others as a person, of the one model tested."""
+        return float(self._row()["advantage_probability"])
+
+    @property
+    def passes(self) -> bool:
+        """Whether the one model tested wins against at least half of the annotators."""
+        return bool(self._row()["passes"])
+
+    def _row(self) -> pd.Series[Any]:
+        if len(self.frame) != 1:
+            raise InputError(
+                f"The result has {len(self.frame)} rows ({self.frame['model'].nunique()} models); read them "
+                "in its frame, or ask for one model, dimension and scoring."
+            )
+        return self.frame.iloc[0]
+
+
+def model_rows(
+    panel: Panel,
+    compared: Comparisons,
+    found: Evidence,
+    kept: Mask,
+    tests: Verdict,
+    limits: Bounds,
+    plan: Plan,
+) -> pd.DataFrame:
+    """One row per model."""
+    n_kept = kept.sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        advantage = np.where(kept, found.rho_model, 0.0).sum(axis=1) / np.where(n_kept > 0, n_kept, np.nan)
+    return pd.DataFrame(
+        {
+            "model": list(panel.models),
+            "winning_rate": tests.winning_rate,
+            "winning_rate_lower": np.minimum(limits.rate_lower, tests.winning_rate),
+            "winning_rate_upper": np.maximum(limits.rate_upper, tests.winning_rate),
+            "advantage_probability": advantage,
+            "advantage_probability_std_error": limits.advantage_error,
+            "advantage_probability_lower": limits.advantage_lower,
+            "advantage_probability_upper": limits.advantage_upper,
+            "passes": pd.array(
+                [bool(rate >= PASSING) if np.isfinite(rate) else pd.NA for rate in tests.winning_rate],
+                dtype="boolean",
+            ),
+            "pass_share": limits.pass_share,
+            "smallest_epsilon": smallest_epsilon(found, plan.q_fdr, plan.multiplicity),
+            "n_annotators": n_kept,
+            "n_left_out": (~kept).sum(axis=1),
+            "n_items": [len(np.unique(panel.item[used])) for used in compared.used],
+            "n_ratings": compared.used.sum(axis=1),
+        }
+    )
+
+
+def annotator_rows(panel: Panel, found: Evidence, kept: Mask, tests: Verdict, plan: Plan) -> pd.DataFrame:
+    """One row per model and annotator, those left out with the reason."""
+    each = {
+        name: getattr(found, name).ravel() for name in ("rho_model", "rho_human", "difference", "std_error")
+    }
+    n, clusters, used = found.n.ravel(), found.clusters.ravel(), kept.ravel()
+    df = np.maximum(clusters - 1, 1)
+    against = inference(each["difference"], each["std_error"], plan.alpha, plan.epsilon, df)
+    wins = pd.array(tests.wins.ravel(), dtype="boolean")
+    wins[~used] = pd.NA
+    reasons = [pd.NA if ok else _why(k, plan.min_instances) for k, ok in zip(n, used, strict=True)]
+    return pd.DataFrame(
+        {
+            "model": np.repeat(np.array(panel.models, dtype=object), len(panel.people)),
+            "annotator": np.tile(np.array(panel.people, dtype=object), len(panel.models)),
+            **each,
+            "lower": against.lower,
+            "upper": against.upper,
+            "statistic": against.z,
+            "df": np.where(used, clusters - 1, np.nan),
+            "p": tests.p.ravel(),
+            "p_adjusted": tests.p_adjusted.ravel(),
+            "wins": wins,
+            "n_items": n.astype(np.int64),
+            "n_clusters": clusters.astype(np.int64),
+            "left_out": pd.array(reasons, dtype="string"),
+        }
+    )
+
+
+def _why(n: float, min_instances: int) -> str:
+    if not n:
+        return "no item shared with the model and another annotator"
+    if n >= min_instances:
+        return "one cluster of items only"
+    return f"{n:.0f} items, fewer than {min_instances}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import Literal, get_args
 
 import numpy as np
@@ -11,15 +11,20 @@ import pandas as pd
 from scipy.special import stdtr
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import as_text, listed
+from conjury.inference.tables.columns import listed
 
+from ...numerics.intervals import check_alpha, check_draws, vary
 from ...numerics.multiplicity import adjusted
 from ...numerics.types import Floats
+from ...vocabulary import HUMAN
 from ..ratings import Ratings
-from .panel import Panel
+from .panel import Panel, Units, weighted_sums
 from .scoring import MANY, Mask, Scoring
 
 Multiplicity = Literal["by", "bh", "holm", "none"]
+Samples = Literal["each", "first"]
+Resample = Literal["items", "both"]
+AT_ONCE = 100  # draws held in memory together
 PASSING = 0.5  # share of annotators to win against
 NO_SPREAD = 1e-9  # a standard error below it is rounding
 
@@ -49,10 +54,7 @@ class Evidence:
 
 
 def evidence(sums: Floats) -> Evidence:
-    """Means and standard errors from the sums of `weighted_sums`, shape (..., J, 7).
-
-    Where each item is its own cluster, the standard error is that of the mean of a sample.
-    """
+    """Means and standard errors from the sums of `weighted_sums`, shape (..., J, 7)."""
     n, wins, apart, apart_squared, apart_n, n_squared, clusters = np.moveaxis(sums, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         difference, rho = apart / n, wins / n
@@ -63,10 +65,8 @@ def evidence(sums: Floats) -> Evidence:
 
 
 def p_values(found: Evidence, epsilon: float) -> Floats:
-    """Test, annotator by annotator, that the person is ahead by ``epsilon`` or more; one-sided t test.
-
-    Without spread in the differences, p is 0 where they are below ``epsilon``, else 1.
-    """
+    """Test, annotator by annotator, that the person is ahead by ``epsilon`` or more; one-sided t test."""
+    # Without spread in the differences, p is 0 where they are below epsilon, else 1.
     distance = found.difference - epsilon
     spread = found.std_error > NO_SPREAD
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -108,10 +108,8 @@ def verdict(found: Evidence, epsilon: float, q_fdr: float, multiplicity: Multipl
 
 
 def smallest_epsilon(found: Evidence, q_fdr: float, multiplicity: Multiplicity) -> Floats:
-    """Smallest epsilon with which the model passes, by bisection; NaN where it needs more than 1.
-
-    A negative one says that the model passes with room: people would be allowed an advantage.
-    """
+    """Smallest epsilon with which the model passes, by bisection; NaN where it needs more than 1."""
+    # A negative one means that the model would pass even if it had to be ahead of people.
     low = np.full(found.difference.shape[:-1], -1.0)
     high = np.full_like(low, 1.0)
     reachable = passes_at(found, high, q_fdr, multiplicity)
@@ -125,27 +123,14 @@ def smallest_epsilon(found: Evidence, q_fdr: float, multiplicity: Multiplicity) 
 
 def passes_at(found: Evidence, epsilon: Floats, q_fdr: float, multiplicity: Multiplicity) -> Mask:
     """Whether each of (...) models passes with its epsilon."""
-    shifted = Evidence(
-        found.n,
-        found.clusters,
-        found.rho_model,
-        found.rho_human,
-        found.difference - epsilon[..., None],
-        found.std_error,
-    )
+    shifted = replace(found, difference=found.difference - epsilon[..., None])
     return np.asarray(verdict(shifted, 0.0, q_fdr, multiplicity).winning_rate >= PASSING)
 
 
 def only(found: Evidence, kept: Mask) -> Evidence:
     """Evidence without the annotators that are not ``kept``, shape (..., J)."""
-    return Evidence(
-        found.n,
-        found.clusters,
-        *(
-            np.where(kept, values, np.nan)
-            for values in (found.rho_model, found.rho_human, found.difference, found.std_error)
-        ),
-    )
+    names = ("rho_model", "rho_human", "difference", "std_error")
+    return replace(found, **{name: np.where(kept, getattr(found, name), np.nan) for name in names})
 
 
 FEW_ANNOTATORS, FEW_INSTANCES = 3, 30  # what the authors advise at least
@@ -195,14 +180,9 @@ def unequal(frame: pd.DataFrame) -> list[str]:
     ]
 
 
-def without(judgments: pd.DataFrame, ratings: Ratings, model: str | Sequence[str] | None) -> list[str]:
-    """Name the models of which no rating can be used."""
-    if model is not None:
-        return []
-    first = judgments.drop_duplicates("judge_id")
-    machines = as_text(first["judge_id"])[(as_text(first["judge_kind"]) == "model").to_numpy(dtype=bool)]
-    used = set(as_text(ratings.frame.drop_duplicates("judge")["judge_id"]))
-    lost = [name for name in machines if name not in used]
+def without(ratings: Ratings) -> list[str]:
+    """Name the models without a usable rating."""
+    lost = [name for name, kind in ratings.unused.items() if kind != HUMAN]
     return [f"{listed(lost, 6)}: no rating that can be used, so no test."] if lost else []
 
 
@@ -224,3 +204,129 @@ def coarse(scoring: Scoring, ratings: Ratings) -> list[str]:
             "numbers; neg_rmse or neg_mae tells more."
         ]
     return []
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to test and to draw; attributes as the arguments of `alt_test`."""
+
+    epsilon: float
+    q_fdr: float
+    min_humans: int
+    min_instances: int
+    multiplicity: Multiplicity
+    samples: Samples
+    cluster: str | None
+    draws: int
+    resample: Resample
+    alpha: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        for name, example in (("epsilon", 0.1), ("q_fdr", 0.05)):
+            if not isinstance(getattr(self, name), Real):
+                raise InputError(f"{name} is {getattr(self, name)!r}; give a number, such as {example}.")
+        for name in ("min_humans", "min_instances"):
+            if not isinstance(getattr(self, name), Integral):
+                raise InputError(f"{name} is {getattr(self, name)!r}; give a whole number.")
+        if not -1 <= self.epsilon <= 1:
+            raise InputError(f"epsilon is {self.epsilon!r}; give a difference of shares, such as 0.1.")
+        if not 0 < self.q_fdr < 1:
+            raise InputError(f"q_fdr is {self.q_fdr!r}; give a number between 0 and 1, such as 0.05.")
+        if self.min_humans < 2:
+            raise InputError(
+                f"min_humans is {self.min_humans!r}; an item needs 2 people, one to compare with."
+            )
+        if self.min_instances < 2:
+            raise InputError(
+                f"min_instances is {self.min_instances!r}; a test needs 2 items at least, better 30."
+            )
+        if self.samples not in get_args(Samples):
+            raise InputError(f"samples is {self.samples!r}; use each or first.")
+        if self.resample not in get_args(Resample):
+            raise InputError(f"resample is {self.resample!r}; use items or both.")
+        check_multiplicity(self.multiplicity)
+        check_alpha(self.alpha)
+        check_draws(self.draws, self.seed)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """B bootstrap draws of M models: winning rates and advantage probabilities, both shape (B, M)."""
+
+    winning_rate: Floats
+    advantage: Floats
+
+
+def draw(
+    units: Units, kept: Mask, epsilon: float, q_fdr: float, multiplicity: Multiplicity, draws: int,
+    resample: Resample, seed: int,
+) -> Drawn:  # fmt: skip
+    """Draw clusters of items with replacement and test anew, the annotators of each model fixed or drawn."""
+    rng = np.random.default_rng(seed)
+    even = np.full(units.n_clusters, 1 / units.n_clusters)
+    parts = []
+    for start in range(0, draws, AT_ONCE):
+        size = min(AT_ONCE, draws - start)
+        weights = rng.multinomial(units.n_clusters, even, size=size).astype(float)
+        found = only(evidence(weighted_sums(units, weights)), kept)
+        parts.append(_rates(found, kept, epsilon, q_fdr, multiplicity, rng if resample == "both" else None))
+    return Drawn(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+
+
+def _rates(
+    found: Evidence,
+    kept: Mask,
+    epsilon: float,
+    q_fdr: float,
+    multiplicity: Multiplicity,
+    rng: np.random.Generator | None,
+) -> tuple[Floats, Floats]:
+    p = p_values(found, epsilon)
+    n_draws, n_models, _ = p.shape
+    rate, advantage = np.full((n_draws, n_models), np.nan), np.full((n_draws, n_models), np.nan)
+    for model in range(n_models):
+        own = np.flatnonzero(kept[model])
+        if not len(own):
+            continue
+        tested, rho = p[:, model, own], found.rho_model[:, model, own]
+        if rng is not None:
+            again = rng.integers(0, len(own), size=tested.shape)
+            tested, rho = np.take_along_axis(tested, again, 1), np.take_along_axis(rho, again, 1)
+        there = np.isfinite(tested)
+        n_there = np.maximum(there.sum(axis=1), 1)
+        wins = (adjust(tested, multiplicity) <= q_fdr).sum(axis=1)
+        some = there.any(axis=1)
+        rate[:, model] = np.where(some, wins / n_there, np.nan)
+        advantage[:, model] = np.where(some, np.where(there, rho, 0.0).sum(axis=1) / n_there, np.nan)
+    return rate, advantage
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Percentile intervals of M models, every array shape (M,); NaN without draws, or if none differs."""
+
+    rate_lower: Floats
+    rate_upper: Floats
+    advantage_error: Floats
+    advantage_lower: Floats
+    advantage_upper: Floats
+    pass_share: Floats
+
+
+def bounds(drawn: Drawn | None, n_models: int, alpha: float) -> Bounds:
+    """Percentile intervals from draws."""
+    if drawn is None:
+        return Bounds(*np.full((6, n_models), np.nan))
+    made = np.full((6, n_models), np.nan)
+    levels = [alpha / 2, 1 - alpha / 2]
+    for model in range(n_models):
+        both = (drawn.winning_rate[:, model], drawn.advantage[:, model])
+        rate, advantage = (values[np.isfinite(values)] for values in both)
+        if vary(rate):
+            made[:2, model] = np.quantile(rate, levels)
+        if vary(advantage):
+            made[2:5, model] = advantage.std(ddof=1), *np.quantile(advantage, levels)
+        if len(rate) > 1:
+            made[5, model] = (rate >= PASSING).mean()
+    return Bounds(*made)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 
 from conjury.inference.errors import InputError
 
 from ...numerics.types import Floats
 from ...results import Result
-from ..ratings import read_ratings
+from ..ratings import Judgments, only_dimension
 from .panel import Panel, models_of, panel_of
-from .power import alt_test_power
+from .power import Kind, alt_test_power
 from .scoring import ACCURACY, NEG_RMSE
-from .simulate import Kind
 
 SIZES = (0.25, 0.5, 1.0, 2.0)  # numbers of items, as shares of those at hand
 MOST_CATEGORIES = 21
@@ -52,7 +50,7 @@ class AtHand:
 
 
 def panel_power(
-    judgments: pd.DataFrame,
+    judgments: Judgments,
     *,
     dimension: str | None = None,
     epsilon: float = 0.1,
@@ -62,7 +60,7 @@ def panel_power(
     seed: int = 1,
 ) -> Result:
     """Simulate how often models of known agreement pass with a panel like the one at hand."""
-    ratings = read_ratings(judgments, dimension=dimension)
+    ratings = only_dimension(judgments, dimension)
     panel = panel_of(ratings, models_of(ratings, None))
     hand = at_hand(panel, len(ratings.categories), ratings.numeric)
     human = max(round(hand.agreement, 2), 0.01)

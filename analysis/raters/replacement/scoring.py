@@ -53,11 +53,8 @@ def name_of(scoring: Scoring) -> str:
 
 
 def pair_score(scoring: Scoring, ratings: Ratings) -> PairScore:
-    """Return the function that scores codes ``a`` against codes ``b`` (broadcast), 0 where it is not asked.
-
-    The mean over annotators of these scores orders answers as the scoring does: for negative RMSE it is
-    the negative mean squared error, of which the root keeps order and ties.
-    """
+    """The function that scores codes ``a`` against codes ``b`` (broadcast), 0 where it is not asked."""
+    # For negative RMSE it is the negative mean squared error, whose root keeps order and ties.
     if callable(scoring):
         return _Looked(scoring, ratings.categories)
     if scoring == ACCURACY:

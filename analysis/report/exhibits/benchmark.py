@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from conjury.inference.errors import InputError
 
-from ...benchmark.confusion import FEWEST_GOLD, use_of_labels
-from ...benchmark.metrics import BASELINE
+from ...benchmark.confusion import use_of_labels
 from ...benchmark.pass_at_k import with_copies
 from ...figures.benchmark import alt_of, figure_of, further_figures, is_drawn
 from ...figures.benchmark.by_label import shown_labels
@@ -19,6 +18,7 @@ from ...figures.benchmark.scores import policy_of
 from ...figures.benchmark.terms import metric_in_words
 from ...figures.labels import LabelKey
 from ...figures.raters.naming import Names
+from ...vocabulary import BASELINE, FEWEST_GOLD
 from ..captions import caption
 from ..markdown import captioned, picture, slug, table_blocks, table_references
 from ..methods import plain

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...benchmark.confusion import FEWEST_GOLD, use_of_labels
-from ...benchmark.metrics import BASELINE
+from ...benchmark.confusion import use_of_labels
 from ...figures.benchmark.annotators import distinction_in_words, rows_in_words, shown_agreement
 from ...figures.benchmark.by_label import shown_labels
 from ...figures.benchmark.confusion import is_right, label_in_words, shown_confusion
@@ -36,6 +35,7 @@ from ...figures.benchmark.terms import (
 from ...figures.labels import LabelKey, words
 from ...figures.raters.naming import Names
 from ...figures.raters.terms import COEFFICIENTS
+from ...vocabulary import BASELINE, FEWEST_GOLD
 from ..cells import any_table, estimate_cell, in_brackets, spread, with_gaps
 from ..tables import NO_BREAK, STAR_RULE, interval, number, p_value, stars, styled_table, whole
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from conjury.inference.errors import InputError
 
+from ...audit.moderation import compare_moderation
 from ...figures import (
     coefficient_alt,
     coefficient_plot,
@@ -45,10 +46,10 @@ KINDS: dict[str, tuple[Callable[..., Figure], Callable[..., str]]] = {
 def drawers(report: ReportData, name: str) -> tuple[Draw, Describe]:
     """Return the function that draws a table in a theme, and the one that describes the drawing."""
     if name == "published":
-        printed, ours = report.table(name), report.beside_print()
+        compared = compare_moderation(report.table(name), report.beside_print())
         return (
-            lambda theme: published_plot(printed, ours, labels=report.labels, theme=theme),
-            lambda: published_alt(printed, ours, labels=report.labels),
+            lambda theme: published_plot(compared, labels=report.labels, theme=theme),
+            lambda: published_alt(compared, labels=report.labels),
         )
     if name == "recovery":
         known = beside_truth(report.table("truth"), {report.main: report.table(report.main)})

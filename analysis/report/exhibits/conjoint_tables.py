@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...figures import beside_published
-from ...figures.conjoint.published import PRINTED, SOURCE_NAMES
+from ...audit.moderation import PRINTED, compare_moderation
+from ...figures.conjoint.published import SOURCE_NAMES
 from ...figures.labels import Labels, display_order, series_labels, words
 from ..data import figure_kind
 from ..tables import NO_BREAK, Bounds, batches, estimates_table, number, styled_table, whole
@@ -26,7 +26,7 @@ def lay_out(report: ReportData, name: str, interval: str = "normal") -> list[GT]
     if name == "answers":
         return [answers_table(report.named(report.table(name)))]
     if name == "published":
-        both = beside_published(report.table(name), report.beside_print())
+        both = compare_moderation(report.table(name), report.beside_print())
         return [published_table(report.named(both), Labels(report.labels))]
     if name == "recovery":
         titles = {str(item.get("name")): report.title(item) for item in report.manifest.get("analyses") or []}

@@ -11,7 +11,7 @@ import pandas as pd
 from ...figures.labels import words
 from ...figures.raters.naming import Names
 from ...figures.raters.terms import BIASES, CORRELATIONS, TIERS
-from ...raters.descriptive.scores import OVERALL
+from ...vocabulary import OVERALL
 from ..cells import dimension_of, estimate_cell, in_brackets, intervals, spread, with_gaps
 from ..tables import NO_BREAK, STAR_RULE, interval, number, stars, styled_table, whole
 

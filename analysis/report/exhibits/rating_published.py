@@ -11,7 +11,7 @@ from ...audit.oogiri import STUDY
 from ...figures.labels import words
 from ...figures.raters.naming import Names
 from ...figures.raters.terms import CORRELATIONS
-from ...raters.descriptive.scores import OVERALL
+from ...vocabulary import OVERALL
 from ..cells import dimension_of
 from ..markdown import table_blocks
 from ..tables import number, styled_table, whole

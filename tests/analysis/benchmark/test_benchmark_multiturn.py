@@ -57,9 +57,7 @@ def printed() -> pd.DataFrame:
     found = [published(judgments("published"), labels("raw"), rules=rules).frame for rules in ("v1", "v2")]
     keys = ["task", "metric", "k", "rules"]
     joined = table.merge(
-        pd.concat(found),
-        left_on=["model", "subset", *keys],
-        right_on=["judge", "set", *keys],
+        pd.concat(found), left_on=["model", "subset", *keys], right_on=["judge", "set", *keys]
     )
     assert len(joined) == len(table) == 252
     return joined

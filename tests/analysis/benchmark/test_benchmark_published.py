@@ -169,10 +169,7 @@ def test_items_may_tell_the_language() -> None:
 
 @pytest.mark.parametrize(
     ("change", "options", "sentence"),
-    [
-        ({}, {"rules": "v3"}, "rules are 'v3'"),
-        ({"language": pd.NA}, {}, "item 'en1' has no language"),
-    ],
+    [({}, {"rules": "v3"}, "rules are 'v3'"), ({"language": pd.NA}, {}, "item 'en1' has no language")],
 )
 def test_what_cannot_be_scored_is_refused(
     change: dict[str, object], options: dict[str, object], sentence: str

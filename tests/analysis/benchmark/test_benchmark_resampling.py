@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.benchmark import by_label, confusion, score, scores
+from conjury.analysis.benchmark.intervals import Plan, bounds_of, cluster_sums
 from conjury.analysis.benchmark.metrics import cluster_margins, margins_of, metric
-from conjury.analysis.benchmark.units import Plan, bounds_of, cluster_sums
 from conjury.inference.errors import InputError
 
 

@@ -230,16 +230,6 @@ def test_surplus_labels_are_no_judgments_and_have_a_number_of_their_own() -> Non
     assert found.notes == ()
 
 
-def test_same_seed_gives_the_same_numbers_and_another_seed_others() -> None:
-    rng = np.random.default_rng(3)
-    items = [f"j{number}" for number in range(40)]
-    answers = judged(item_id=items, value=rng.choice(["safe", "harmful"], 40))
-    labels = gold(**dict(zip(items, rng.choice(["safe", "harmful"], 40), strict=True)))
-    first, again, other = (scores(score(answers, labels), draws=200, seed=seed).frame for seed in (1, 1, 2))
-    pd.testing.assert_frame_equal(first, again)
-    assert not first["lower"].equals(other["lower"])
-
-
 def test_empty_conditions_of_judgments_are_those_of_the_items() -> None:
     items = pd.DataFrame(
         {"item_id": ["j1", "j1x"], "base_item_id": ["j1", "j1"], "condition": ["none", "drift"]}

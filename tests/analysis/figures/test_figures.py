@@ -10,8 +10,8 @@ from made_up_results import ATTRIBUTES, amce_frame, difference_frame, engines_su
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 
+from conjury.analysis.audit import compare_moderation
 from conjury.analysis.figures import (
-    beside_published,
     coefficient_alt,
     coefficient_plot,
     engines_alt,
@@ -198,7 +198,7 @@ def test_every_figure_refuses_repeated_rows_in_the_same_words() -> None:
     for draw in (
         lambda: proportions_plot(shares),
         lambda: frequencies_plot(pd.concat([counts, counts])),
-        lambda: published_plot(printed, pd.concat([ours, ours])),
+        lambda: published_plot(compare_moderation(printed, pd.concat([ours, ours]))),
     ):
         with pytest.raises(InputError, match=r"occurs more than once; (keep one row|name the column)"):
             draw()
@@ -257,17 +257,19 @@ def test_ours_minus_printed_is_the_difference_in_both_joins() -> None:
     ours = amce_frame({"model_x": ["baseline"]})
     printed = ours[ours["std_error"].notna()].assign(estimate=lambda frame: frame["estimate"] - 0.01)
     other = ours.assign(variant="as_published", estimate=ours["estimate"] - 0.01)
-    both = beside_published(printed, pd.concat([ours, other], ignore_index=True))
+    both = compare_moderation(printed, pd.concat([ours, other], ignore_index=True))
     gaps = both.groupby("source")["difference"].agg(lambda values: np.abs(values).max())
     assert gaps.to_dict() == pytest.approx({"": 0.01, "as_published": 0.0, "printed": 0.0})
-    told = published_alt(printed.query("level == 'curse'"), ours, labels={("curse", "curse"): "Swearing"})
+    told = published_alt(
+        compare_moderation(printed.query("level == 'curse'"), ours), labels={("curse", "curse"): "Swearing"}
+    )
     assert told.endswith("1.00 percentage points from print, at Curse: Swearing.")
 
 
 def test_the_published_figure_shows_differences_in_percentage_points() -> None:
     ours = amce_frame({"model_x": ["baseline"]})
     printed = ours[ours["std_error"].notna()].assign(estimate=lambda frame: frame["estimate"] - 0.01)
-    right = published_plot(printed, ours).axes[1]
+    right = published_plot(compare_moderation(printed, ours)).axes[1]
     drawn = np.concatenate([line.get_xdata() for line in right.lines if line.get_linestyle() == "None"])
     assert drawn == pytest.approx(np.ones(len(printed)))
 
@@ -275,7 +277,7 @@ def test_the_published_figure_shows_differences_in_percentage_points() -> None:
 def test_published_judges_that_were_not_estimated_are_refused() -> None:
     ours = amce_frame({"model_x": ["baseline"]})
     with pytest.raises(InputError, match="share no judge and level"):
-        published_plot(ours.assign(judge="someone_else"), ours)
+        compare_moderation(ours.assign(judge="someone_else"), ours)
 
 
 def test_engines_stand_at_their_disagreement_and_missing_ones_are_named() -> None:

@@ -16,6 +16,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from conjury.analysis.audit import compare_moderation
 from conjury.analysis.conjoint import power
 from conjury.analysis.figures import (
     coefficient_plot,
@@ -142,7 +143,7 @@ KINDS: dict[str, Callable[[Given, str], Figure]] = {
     "eight errors": lambda labels, theme: errors_plot(errors(8), labels=labels, theme=theme),
     "detectable": lambda labels, theme: detectable_plot(detectable(), labels=labels, theme=theme),
     "proportions": lambda labels, theme: proportions_plot(proportions(), labels=labels, theme=theme),
-    "published": lambda labels, theme: published_plot(EFFECTS, HUMAN, labels=labels, theme=theme),
+    "published": lambda labels, theme: published_plot(compare_moderation(EFFECTS, HUMAN), labels=labels, theme=theme),
     "reliability": reliability,
     "power": lambda labels, theme: power_plot(
         power({"slur": 4, "identity": 3, "curse": 2}, pairs=30000, power=[0.8, 0.9]),

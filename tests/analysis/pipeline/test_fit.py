@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from golden import golden_frame
 
+from conjury.analysis.audit import compare_moderation
 from conjury.analysis.conjoint import amce, bootstrap
-from conjury.analysis.figures import beside_published
 from conjury.analysis.pipeline.conjoint import Options, answers, fit_group, fit_study, groups
 from conjury.analysis.pipeline.manifest import record_analysis
 from conjury.analysis.report.methods import describe_analysis
@@ -269,7 +269,7 @@ def test_gemini_flash_equals_the_reference_and_under_the_printed_join_the_printe
         np.testing.assert_allclose(ours[column], expected[column], rtol=1e-8, atol=1e-12)
     assert ours["boot_lower"].notna().sum() == 18
     printed = pd.read_csv(PUBLISHED / "moderation.csv")
-    both = beside_published(printed, table)
+    both = compare_moderation(printed, table)
     furthest = both["difference"].abs().groupby(both["source"]).max()
     assert 0.003 < furthest[""] < 0.006
     assert furthest["as_published"] < PRINTED_DIGITS

@@ -11,12 +11,12 @@ import pingouin
 import pytest
 from statsmodels.stats import inter_rater
 
+from conjury.analysis.numerics.panel import panel_from
 from conjury.analysis.raters import agreement
 from conjury.analysis.raters.agreement import chance_corrected as corrected
 from conjury.analysis.raters.agreement import icc, pairs
 from conjury.analysis.raters.agreement.chance_corrected import krippendorff, weight_matrix
 from conjury.analysis.raters.agreement.icc import restricted
-from conjury.analysis.raters.agreement.panel import panel_from
 
 LEVELS = {"nominal": "nominal", "ordinal": None, "interval": "quadratic", "ratio": "ratio"}
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from conjury.analysis.numerics.bootstrap import clustered_errors
+from conjury.analysis.numerics.panel import Panel, panel_from
 from conjury.analysis.raters.agreement import chance_corrected as corrected
 from conjury.analysis.raters.agreement import icc, pairs
 from conjury.analysis.raters.agreement.chance_corrected import (
@@ -20,7 +21,6 @@ from conjury.analysis.raters.agreement.chance_corrected import (
     weight_matrix,
 )
 from conjury.analysis.raters.agreement.icc import kendall_w, restricted
-from conjury.analysis.raters.agreement.panel import Panel, panel_from
 
 KINDS = ["fleiss", "gwet", "brennan_prediger", "conger"]
 SCALE = range(4)

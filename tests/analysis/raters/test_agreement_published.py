@@ -10,6 +10,7 @@ import pytest
 
 from conjury.analysis.numerics import restricted_likelihood as likelihood
 from conjury.analysis.numerics.bootstrap import clustered_errors
+from conjury.analysis.numerics.panel import Panel, panel_from
 from conjury.analysis.raters.agreement import chance_corrected as corrected
 from conjury.analysis.raters.agreement import icc, pairs
 from conjury.analysis.raters.agreement.chance_corrected import (
@@ -18,7 +19,6 @@ from conjury.analysis.raters.agreement.chance_corrected import (
     weight_matrix,
 )
 from conjury.analysis.raters.agreement.icc import kendall_w, restricted
-from conjury.analysis.raters.agreement.panel import Panel, panel_from
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "raters"
 M = np.nan

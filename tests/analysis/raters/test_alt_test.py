@@ -360,20 +360,6 @@ def test_options_that_cannot_be_are_refused(options: dict[str, Any], sentence: s
         alt_test(ragged(1), **options)
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"epsilon": "0.1"}, "epsilon is '0.1'; give a number"),
-        ({"q_fdr": None}, "q_fdr is None; give a number"),
-        ({"min_humans": "two"}, "min_humans is 'two'; give a whole number"),
-        ({"min_instances": 3.5}, "min_instances is 3.5; give a whole number"),
-    ],
-)
-def test_text_instead_of_numbers_is_refused_in_words(options: dict[str, object], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        alt_test(pd.DataFrame(), **options)  # type: ignore[arg-type]
-
-
 def test_what_is_no_table_of_judgments_is_refused() -> None:
     with pytest.raises(InputError, match="judgments: this is a list; give a DataFrame"):
         alt_test([1, 2])  # type: ignore[arg-type]

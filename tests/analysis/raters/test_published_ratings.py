@@ -61,7 +61,7 @@ def test_results_without_printed_numbers_are_refused() -> None:
         published_means(distributions(judgments, items))
     with pytest.raises(InputError, match="has no column 'response_type'"):
         published_means(means(judgments, items, by=("modality",), draws=5))
-    with pytest.raises(InputError, match="No row of this result has a printed number"):
+    with pytest.raises(InputError, match="no published number"):
         published_means(means(judgments.assign(dimension="wit"), items, by="response_type", draws=5))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from conjury.analysis.raters import read_ratings
-from conjury.analysis.raters.scale_hints import other_scale
+from conjury.analysis.raters.scales import other_scale
 from conjury.inference.errors import InputError
 
 

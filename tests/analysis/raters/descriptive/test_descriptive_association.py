@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from conjury.analysis.numerics.bootstrap import Draws, cluster_weights, intervals
-from conjury.analysis.raters.descriptive.association import COEFFICIENTS, cells_of, correlation, t_test
+from conjury.analysis.raters.descriptive.correlations import cells_of, correlation, t_test
+from conjury.analysis.vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 

@@ -21,8 +21,6 @@ OPTIONS = {
     "unrelated": ("response_type", "unrelated"),
     "set_aside": {"response_type": ["serious"]},
 }
-
-
 UNRELIABLE: dict[str, object] = {
     "dimensions": ["wit"],
     "models": ["gpt"],

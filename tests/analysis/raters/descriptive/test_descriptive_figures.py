@@ -73,8 +73,6 @@ KINDS = [
     "biases",
     "tier_accuracy",
 ]
-
-
 QUICK = ["correlations", "dimension_correlations", "tier_accuracy"]
 
 

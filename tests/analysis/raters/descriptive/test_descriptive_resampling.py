@@ -43,20 +43,6 @@ def test_fewer_than_twenty_clusters_are_told(tables: Tables) -> None:
     assert not any("clusters" in note for note in means(judgments, few, cluster="batch", draws=0).notes)
 
 
-@pytest.mark.parametrize("analysis", EVERY)
-@pytest.mark.parametrize("cluster", [None, "topic_id"])
-def test_the_order_of_rows_changes_no_number(analysis: Analysis, cluster: str | None, tables: Tables) -> None:
-    judgments, items = tables
-    mixed = judgments.sample(frac=1.0, random_state=5)
-    dimensions = ["novelty", "empathy", "funniness"]
-    frames = []
-    for table in (judgments, mixed):
-        frame = analysis(table, items, dimensions=dimensions, cluster=cluster, draws=20).frame
-        keys = [name for name in frame if isinstance(frame[name].dtype, pd.CategoricalDtype)]
-        frames.append(frame.astype(dict.fromkeys(keys, str)).set_index(keys).sort_index())
-    pd.testing.assert_frame_equal(*frames)
-
-
 def test_the_strongest_correlate_is_the_one_of_largest_absolute_value() -> None:
     rng = np.random.default_rng(1)
     fun = rng.normal(size=60)

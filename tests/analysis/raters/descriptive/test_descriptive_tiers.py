@@ -108,22 +108,6 @@ def test_samples_that_count_from_zero_are_scored(tables: Tables) -> None:
     pd.testing.assert_frame_equal(zero, tier_accuracy(judgments, items, draws=5, **options).frame)
 
 
-def test_numbers_do_not_depend_on_the_order_of_rows(tables: Tables) -> None:
-    judgments, items = tables
-    mixed = judgments.sample(frac=1.0, random_state=3)
-    options = {"levels": TIERS, "column": "response_type", "within": "topic_id", "dimension": "novelty"}
-    keys = ["judge", "quantity", "ties"]
-    made, again = (
-        tier_accuracy(table, items, draws=5, **options)
-        .frame.astype(dict.fromkeys(keys, str))
-        .set_index(keys)
-        .sort_index()
-        .drop(columns="dimension")
-        for table in (judgments, mixed)
-    )
-    pd.testing.assert_frame_equal(made, again)
-
-
 def test_topics_without_a_tier_are_left_out_and_told(tables: Tables) -> None:
     judgments, items = tables
     made = tier_accuracy(

@@ -1,4 +1,4 @@
-"""Ratings of one comparison as arrays: what every coefficient is computed from."""
+"""Ratings of items by raters as arrays, with any pattern of missing ratings."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...numerics.types import Codes, Floats
-from ..ratings import Ratings
+from .types import Codes, Floats
 
 
 @dataclass(frozen=True)
@@ -109,24 +108,8 @@ class Panel:
         )
 
 
-def panel_of(ratings: Ratings, cluster: Codes | None = None) -> Panel:
-    """The panel of ratings with one sample a judge; ``cluster`` has one entry an item, by default its own."""
-    return Panel(
-        item=ratings.item,
-        rater=ratings.judge,
-        category=ratings.category,
-        value=ratings.value if ratings.numeric else ratings.category.astype(float),
-        n_items=len(ratings.items),
-        n_raters=len(ratings.judges),
-        categories=ratings.categories,
-        numeric=ratings.numeric,
-        raters=ratings.judges,
-        cluster=np.arange(len(ratings.items)) if cluster is None else cluster,
-    )
-
-
 def panel_from(table: Sequence[Sequence[float]] | Floats, scale: Sequence[float] | None = None) -> Panel:
-    """The panel of a table of numbers with one row an item and one column a rater, NaN where there is none."""
+    """The panel of a table of numbers with one row per item and one column per rater, NaN for no rating."""
     values = np.asarray(table, dtype=float)
     item, rater = np.nonzero(~np.isnan(values))
     rated = values[item, rater]

@@ -1,4 +1,4 @@
-"""Agreement of people among themselves, of models, and of people with each model, from a judgments table."""
+"""TODO."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import did_you_mean, listed
+from conjury.inference.tables.columns import as_text, did_you_mean, listed
 
 from ...results import Result
-from ..coverage import dimension_names
-from ..items import clusters_of, names_of, with_items
-from ..ratings import Ratings, read_ratings
+from ..items import names_of
+from ..ratings import Judgments, Ratings, read_dimensions
 from .chance_corrected import OWN, canonical, own_weights, weight_matrix
 from .comparisons import comparisons_of
 from .families import CATEGORICAL, Weighting
-from .request import Request, Weights, coefficients_named
-from .rows import Gathered, compare, pair_tables, prefix_of
+from .rows import Gathered, Request, Weights, coefficients_named, compare, pair_tables, prefix_of
 
 
 def agreement(
-    judgments: pd.DataFrame,
+    judgments: Judgments,
     coefficients: str | Sequence[str] | None = None,
     *,
     dimension: str | Sequence[str] | None = None,
@@ -131,38 +129,35 @@ def agreement(
     strata = tuple(names_of(by))
     chosen = coefficients_named(coefficients)
     request = Request(chosen, weights, groups, between, judges, strata, cluster, draws, seed, alpha)
-    table = with_items(judgments, items, [*strata, *names_of(cluster)])
     gathered = Gathered()
-    for name in dimension_names(table, dimension):
-        allowed = scale.get(name or "") if isinstance(scale, Mapping) else scale
-        ratings = read_ratings(table, dimension=name, scale=allowed)
-        _refuse_unknown(ratings, table, request)
-        prefix = f"{name}: " if name else ""
-        gathered.notes += [prefix + note for note in ratings.notes]
+    columns = [*strata, *names_of(cluster)]
+    coded = read_dimensions(judgments, dimension, items=items, columns=columns, scale=scale)
+    _refuse_unknown(coded, request)
+    for ratings in coded:
+        gathered.notes += [ratings.note(note) for note in ratings.notes]
         if len(ratings.judges) == 1:
-            gathered.notes.append(f"{prefix}there is one judge, {ratings.judges[0]}.")
+            gathered.notes.append(ratings.note(f"there is one judge, {ratings.judges[0]}."))
         for stratum, part in _strata(ratings, request.by):
-            _gather(part, {**stratum, "dimension": name or ""}, request, gathered)
+            _gather(part, {**stratum, "dimension": ratings.dimension}, request, gathered)
     return _result(gathered, request)
 
 
-def _refuse_unknown(ratings: Ratings, table: pd.DataFrame, request: Request) -> None:
+def _refuse_unknown(coded: Sequence[Ratings], request: Request) -> None:
     """Refuse judges and groups that are nowhere, and coefficients of numbers where there are labels."""
-    known = {*ratings.judges, *table["judge_id"].astype("string").dropna()}
+    known = {name for one in coded for name in (*one.judges, *as_text(one.frame["judge_id"]), *one.unused)}
     named = [judge for judges in (request.groups or {}).values() for judge in judges]
     sides = [side for pair in request.between or () for side in pair]
-    groups = {*(request.groups or {}), *ratings.groups, "model"}
+    groups = {*(request.groups or {}), *(group for one in coded for group in one.groups), "model"}
     for judge in [*(request.judges or ()), *named, *(side for side in sides if side not in groups)]:
         if judge not in known:
+            present = listed(dict.fromkeys(name for one in coded for name in one.judges))
+            raise InputError(f"There is no judge '{judge}'{did_you_mean(judge, known)}; there are {present}.")
+    for ratings in coded:
+        if not ratings.numeric and not set(request.coefficients) & set(CATEGORICAL):
             raise InputError(
-                f"There is no judge '{judge}'{did_you_mean(judge, known)}; there are "
-                f"{listed(ratings.judges)}."
+                f"{listed(request.coefficients)} need numbers, these judgments are labels "
+                f"({listed(ratings.categories)}); ask for one of {listed(CATEGORICAL)}."
             )
-    if not ratings.numeric and not set(request.coefficients) & set(CATEGORICAL):
-        raise InputError(
-            f"{listed(request.coefficients)} need numbers, these judgments are labels "
-            f"({listed(ratings.categories)}); ask for one of {listed(CATEGORICAL)}."
-        )
 
 
 def _strata(ratings: Ratings, by: Sequence[str]) -> Iterator[tuple[dict[str, str], Ratings]]:
@@ -184,7 +179,7 @@ def _gather(ratings: Ratings, keys: dict[str, str], request: Request, into: Gath
             into.notes.append(prefix_of(keys) + f"{len(present)} of the judges asked for rated here.")
             return
         ratings = ratings.of(present)
-    cluster = clusters_of(ratings, request.cluster)
+    cluster = ratings.clusters(request.cluster)
     weightings = _weightings(request.weights, ratings)
     compared, notes = comparisons_of(ratings, request.groups, request.between, cluster)
     into.notes += [prefix_of(keys) + note for note in notes]

@@ -1,19 +1,60 @@
-"""Signs in ratings without a stated scale that raters did not share one."""
+"""The scale of ratings: the values allowed, and signs that raters did not share one."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.tables.columns import listed
+from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import listed, where
 
-from ..numerics.types import Floats
+from ..numerics.types import Codes, Floats
 
+SOURCE = "judgments"
 FEW = 10  # ratings below which a value that stands alone, or a narrow range, is no surprise
 WIDER = 3.0  # how many times as wide a range is on another scale
 STEPS = 3  # values of which a scale has more than a rater who hardly varies gives
 ADVICE = "they may have used different scales; bring all to one, or state the scale"
+
+
+def in_table(row: Codes, bad: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Flag the rows of the table where ``bad`` is true; ``row`` holds their numbers."""
+    flagged = np.zeros(int(row.max()) + 1, dtype=bool)
+    flagged[row[bad]] = True
+    return flagged
+
+
+def scale_of(frame: pd.DataFrame, scale: Sequence[float] | None, row: Codes) -> tuple[float, ...]:
+    """The ratings of the scale, rising; where none is stated, those that occur."""
+    values = frame["value"].to_numpy(dtype=float)
+    if scale is None:
+        other = other_scale(frame)
+        if other is not None:
+            raise InputError(f"{SOURCE}: {other}; bring all to one scale, or state the scale.")
+        return tuple(float(value) for value in np.unique(values))
+    allowed = _allowed(scale)
+    outside = ~np.isin(values, allowed)
+    if outside.any():
+        at = int(outside.argmax())
+        raise InputError(
+            f"{SOURCE}: {where('value', in_table(row, outside))} holds {values[at]:g}, which is not on the "
+            f"scale ({listed(f'{value:g}' for value in allowed)}); correct it."
+        )
+    return tuple(float(value) for value in allowed)
+
+
+def _allowed(scale: Sequence[float]) -> Floats:
+    """The ratings of a scale, rising; InputError for what is no list of numbers."""
+    try:
+        allowed: Floats = np.unique(np.array(list(scale), dtype=np.float64))
+    except (TypeError, ValueError):
+        allowed = np.zeros(0)
+    if not len(allowed) or not np.isfinite(allowed).all():
+        raise InputError(f"scale is {scale!r}; give the ratings that are allowed, such as range(5).")
+    return allowed
 
 
 def scale_hints(frame: pd.DataFrame) -> list[str]:
@@ -22,19 +63,17 @@ def scale_hints(frame: pd.DataFrame) -> list[str]:
 
 
 def other_scale(frame: pd.DataFrame) -> str | None:
-    """Say who rated the same items as others on a scale of another width; None where nobody is known to.
-
-    Ranges say little where there are few ratings, so that both sides need ten or more of the same items. The
-    narrow side must give three values or more, and three quarters of the wide side's ratings must lie farther
-    from its range than it is wide. So no table on a scale of up to seven whole numbers is told.
-    """
+    """Say who rated the same items as others on a scale of another width; None where nobody is known to."""
+    # Ranges say little where there are few ratings: both sides need ten or more of the same items, the narrow
+    # side three values or more, and three quarters of the wide side's ratings must lie farther from its range
+    # than it is wide. So no table on a scale of up to seven whole numbers is refused.
     value = frame["value"].to_numpy(dtype=float)
     judge, names = pd.factorize(frame["judge"])
     item, items = pd.factorize(frame["item"])
     for number, name in enumerate(names):
         mine = judge == number
-        others = ~mine & _among(item[mine], len(items))[item]
-        shared = mine & _among(item[others], len(items))[item]
+        others = ~mine & _flags(item[mine], len(items))[item]
+        shared = mine & _flags(item[others], len(items))[item]
         if min(shared.sum(), others.sum()) < FEW:
             continue
         own, theirs = value[shared], value[others]
@@ -72,7 +111,7 @@ def _apart(frame: pd.DataFrame) -> list[str]:
     return []
 
 
-def _among(codes: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
+def _flags(codes: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
     """Which of so many items are among the codes."""
     flags = np.zeros(size, dtype=bool)
     flags[codes] = True

@@ -1,0 +1,66 @@
+"""Published effects of the moderation study and ours, under the published join and under the right one."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ..figures.labels import one_prompt, refuse_repeats
+
+KEYS = ["judge", "feature", "level"]
+PRINTED = "printed"  # source of published estimates
+
+
+def compare_moderation(
+    published: pd.DataFrame, estimates: pd.DataFrame, *, prompt: str | None = None
+) -> pd.DataFrame:
+    """Put printed and recomputed estimates under each other, with the difference from print.
+
+    Parameters
+    ----------
+    published : DataFrame
+        ``judge, feature, level, estimate, lower, upper``, as printed.
+    estimates : DataFrame
+        AMCEs with ``judge`` and ``variant`` (``""`` or ``"as_published"``), and ``prompt``.
+    prompt : str, optional
+        Which prompt to compare; by default ``baseline`` where there is one, else each judge's first.
+
+    Returns
+    -------
+    DataFrame
+        ``judge, feature, level, source, estimate, lower, upper, difference``, with ``source``
+        ``"printed"`` or the variant, for judges and levels that occur in both tables.
+
+    Raises
+    ------
+    InputError
+        When no judge and level occurs in both.
+
+    Examples
+    --------
+    >>> printed = pd.DataFrame({"judge": ["m"], "feature": ["curse"], "level": ["curse"],
+    ...     "estimate": [0.02], "lower": [0.01], "upper": [0.03]})
+    >>> both = compare_moderation(printed, printed.assign(variant="", prompt="", estimate=0.025))
+    >>> both["difference"].round(3).tolist()
+    [0.0, 0.005]
+    """
+    ours = one_prompt(estimates, prompt)
+    levels = pd.MultiIndex.from_frame(ours[KEYS].astype("string")).drop_duplicates()
+    printed = published.assign(source=PRINTED, **{key: published[key].astype("string") for key in KEYS})
+    printed = printed[pd.MultiIndex.from_frame(printed[KEYS]).isin(levels)]
+    if printed.empty:
+        raise InputError("The published table and the estimates share no judge and level to compare.")
+    kept = pd.MultiIndex.from_frame(printed[KEYS])
+    ours = ours.assign(source=ours["variant"].fillna(""), **{key: ours[key].astype("string") for key in KEYS})
+    order = list(levels[levels.isin(kept)])
+    ours = ours[pd.MultiIndex.from_frame(ours[KEYS]).isin(kept)]
+    columns = [*KEYS, "source", "estimate", "lower", "upper"]
+    both = pd.concat([printed[columns], ours[columns]], ignore_index=True)
+    place = {key: position for position, key in enumerate(order)}
+    both["_place"] = [place[tuple(key)] for key in both[KEYS].itertuples(index=False)]
+    both = both.sort_values("_place", kind="stable").drop(columns="_place").reset_index(drop=True)
+    refuse_repeats(both[[*KEYS, "source"]], "keep one row for each judge, level and variant")
+    at_print = printed.set_index(KEYS)["estimate"].astype(float)
+    expected = at_print.reindex(pd.MultiIndex.from_frame(both[KEYS])).to_numpy()
+    return both.assign(difference=both["estimate"].astype(float).to_numpy() - expected)
