@@ -72,7 +72,7 @@ class Result:
     frame : DataFrame
         One row a number: key columns first, then ``estimate, std_error, lower, upper`` as far as they exist.
     kind : str
-        Which analysis, and so which figure: a key of ``figures.raters.DRAWN``.
+        Which analysis, and so which figure: as ``figures.draw`` finds it.
     notes : tuple of str
         What was left out, assumed or found, one sentence each.
     settings : dict
@@ -88,10 +88,10 @@ class Result:
     extra: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
     def plot(self, **options: Any) -> Figure:
-        """Draw the figure that fits; ``theme``, ``labels`` and ``title`` as everywhere."""
-        from .figures.benchmark import figure_of
+        """Draw the figure that fits; options as in `conjury.analysis.figures.draw`."""
+        from .figures import draw
 
-        return figure_of(self, **options)
+        return draw(self, **options)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.kind})\n{self.frame.to_string()}"

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ..numerics.intervals import inference
 from ..results import Result
+from ..vocabulary import FEWEST_GOLD as FEWEST_GOLD
 from .adjusting import pooled_notes, with_adjusted
 from .metrics import Codes, class_f1, class_precision, class_recall
 from .parse_status import NO_ANSWER
@@ -19,7 +20,6 @@ from .units import Bounds, Plan, bounds_of, cluster_codes, n_distinct
 
 NONE_GIVEN, OTHER_LABEL = "no answer", "other label"
 SHARES = ("precision", "recall")
-FEWEST_GOLD = 10  # units with a label in gold, for it to be said that it is given too often or too rarely
 
 
 def confusion(scored: Scored, *, by: Sequence[str] = ()) -> Result:

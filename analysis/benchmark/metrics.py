@@ -18,6 +18,11 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
 from conjury.inference.errors import InputError
+
+from ..vocabulary import BASELINE as BASELINE
+from ..vocabulary import MAJORITY as MAJORITY
+from ..vocabulary import MAJORITY_BY_STRATUM as MAJORITY_BY_STRATUM
+from ..vocabulary import RANDOM as RANDOM
 from conjury.inference.tables.columns import did_you_mean, listed
 
 from ..numerics.types import Codes, Floats
@@ -256,9 +261,6 @@ def _ratio(part: Floats, whole: Floats, undefined: float = 0.0) -> Floats:
         return np.where(whole > 0, part / whole, undefined)
 
 
-MAJORITY, RANDOM = "majority class", "random"
-MAJORITY_BY_STRATUM = "majority class by stratum"
-BASELINE = "baseline"  # judge_kind of all
 REACH = 14.5  # counts beyond sqrt(n REACH) of their mean have a probability below 1e-12
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -62,11 +62,32 @@ class Estimates:
     provenance: Provenance
     fitted: Fitted | None = field(default=None, repr=False, kw_only=True)
 
-    def plot(self, **options: Any) -> Figure:
-        """Draw the figure that fits the estimates; options as in ``figures.figure_of``."""
-        from .figures.conjoint.choose import figure_of
+    @property
+    def kind(self) -> str:
+        """Verb of the estimates, and so their figure."""
+        return self.provenance.verb
 
-        return figure_of(self, **options)
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about what was excluded or assumed: none."""
+        return ()
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What was run, as figures need it."""
+        made = self.provenance
+        return {"alpha": made.alpha, "interval": made.interval, "null": made.null, "by": list(made.by)}
+
+    @property
+    def extra(self) -> Mapping[str, pd.DataFrame]:
+        """Further tables: none."""
+        return {}
+
+    def plot(self, **options: Any) -> Figure:
+        """Draw the figure that fits the estimates; options as in ``figures.draw``."""
+        from ..figures import draw
+
+        return draw(self, **options)
 
     def __repr__(self) -> str:
         made = self.provenance

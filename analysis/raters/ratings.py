@@ -21,9 +21,9 @@ from conjury.inference.tables.columns import as_text, did_you_mean, listed, refu
 from conjury.inference.tables.schema import JUDGE_KINDS, require_columns
 
 from ..numerics.types import Codes, Floats
+from ..vocabulary import HUMAN as HUMAN
 from .scale_hints import other_scale, scale_hints
 
-HUMAN = "human"
 EXCLUDED = "excluded"  # column of importers: why a row is left out, missing where it is not; or a flag
 REQUIRED = ["judge_id", "judge_kind", "item_id", "value"]
 

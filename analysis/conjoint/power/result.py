@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -50,6 +51,9 @@ class Power:
     table: pd.DataFrame
     levels: Levels
     design_notes: tuple[str, ...] = ()
+    kind: ClassVar[str] = "power"
+    settings: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    extra: ClassVar[Mapping[str, pd.DataFrame]] = MappingProxyType({})
 
     def at(self, *, effect: Numbers = None, pairs: Numbers = None, power: Numbers = None) -> Power:
         """Answer another question about the same design: give two of the three."""
@@ -57,10 +61,10 @@ class Power:
         return answer(self.table, self.levels, self.setting, given, self.design_notes)
 
     def plot(self, **options: Any) -> Figure:
-        """Draw power or the minimum detectable effect over sample sizes; options as in `power_plot`."""
-        from ...figures.conjoint.power import power_plot
+        """Draw power or the minimum detectable effect over sample sizes; options as in ``figures.draw``."""
+        from ...figures import draw
 
-        return power_plot(self, **options)
+        return draw(self, **options)
 
     def __repr__(self) -> str:
         told = "\n".join(self.notes)

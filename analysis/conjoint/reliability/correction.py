@@ -57,10 +57,11 @@ class Corrected(Estimates):
         return both[["source", *both.columns.drop("source")]]
 
     def plot(self, **options: Any) -> Figure:
-        """Draw corrected beside observed estimates; options as in ``figures.reliability.corrected_plot``."""
-        from ...figures.conjoint.reliability import corrected_plot
+        """Draw corrected beside observed estimates; options as in ``figures.draw``."""
+        from ...figures import draw
+        from ...results import Result
 
-        return corrected_plot(self, **options)
+        return draw(Result(self.beside, "corrected", settings=self.settings), **options)
 
 
 def estimate_corrected(request: Request, data: Data, correct: Correct) -> Corrected:

@@ -58,10 +58,11 @@ class Reliability:
     provenance: Provenance
 
     def plot(self, **options: Any) -> Figure:
-        """Draw agreement and its decomposition; options as in ``figures.reliability.reliability_plot``."""
-        from ...figures.conjoint.reliability import reliability_plot
+        """Draw agreement and its decomposition; options as in ``figures.draw``."""
+        from ...figures import draw
+        from ...results import Result
 
-        return reliability_plot(self.frame, self.position, **options)
+        return draw(Result(self.frame, "reliability", extra={"position": self.position}), **options)
 
     def __repr__(self) -> str:
         return f"Reliability\n{self.frame.to_string()}\n\nPosition\n{self.position.to_string()}"

@@ -50,10 +50,11 @@ class ErrorChoices:
     notes: tuple[str, ...]
 
     def plot(self, **options: Any) -> Figure:
-        """Draw effects and ratios; options as in ``figures.errors.errors_plot``."""
-        from ...figures.conjoint.error_choices import errors_plot
+        """Draw effects and ratios; options as in ``figures.draw``."""
+        from ...figures import draw
+        from ...results import Result
 
-        return errors_plot(self.frame, **options)
+        return draw(Result(self.frame, "error_choices", self.notes), **options)
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...numerics.types import Codes
+from ...vocabulary import AGAIN as AGAIN
 from ..ratings import HUMAN, Ratings
 from .pairs import Sides
 from .panel import Panel, panel_of
 
 MODELS = "model"
-AGAIN = ", again"  # a group whose members rated items twice, each compared with themselves
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,10 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, did_you_mean, listed
 
 from ...numerics.types import Codes, Floats
+from ...vocabulary import OVERALL as OVERALL
 from ..coverage import dimension_names
 from ..items import item_clusters, levels_present, ranks, with_items
 from ..ratings import HUMAN, Ratings, read_ratings
-
-OVERALL = "overall"
 
 
 def levels_of(column: pd.Series[Any]) -> list[str]:

@@ -17,15 +17,15 @@ from ...numerics.intervals import check_alpha, check_draws
 from ...numerics.multiplicity import adjusted
 from ...numerics.types import Codes, Floats
 from ...results import Result
+from ...vocabulary import ONE_PERSON as ONE_PERSON
+from ...vocabulary import TIER_QUANTITIES as QUANTITIES
+from ...vocabulary import TIES as TIES
 from ..items import ranks
 from ..ratings import HUMAN, Ratings
 from .means import columns_of, orders_of, share_limits, shuffled_p
 from .scores import Scores, item_scores, ordered
 
-ONE_PERSON = "one person"
 PICKS = 200
-TIES = ("wrong", "split", "right")
-QUANTITIES = ("complete_order", "ordered_pairs")
 NOTE = (
     "Ties are counted as wrong, split (as if broken at random) or right; chance is what the same ratings "
     "would score if the tiers of a topic were shuffled, and p is how rarely such shuffles score as far off. "
