@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 TEXT = 8.5
 HEADING = 10.5
 LEGEND_ROW = 0.22
+LEGEND_MARGIN = 0.7  # inches that marks and margins of a legend take
 LINE = 1.2  # height of a line, in font sizes
 LONGEST_LABEL = 2.6
 LONGEST_COLUMN = 1.9
@@ -152,10 +153,10 @@ def column_labels(names: Sequence[str], *, upright: bool, slant: int) -> ColumnL
 
 def room_above(title: str | None, width: float, legend: Sequence[str]) -> tuple[str | None, float, int]:
     """The heading in lines, the inches that it and a legend take, and the columns of the legend."""
-    told = heading(title, width)
-    columns = legend_columns(list(legend), width, 5) if legend else 1
-    rows = -(-len(legend) // columns)
-    return told, (0.28 if told else 0) + more_lines(told, HEADING) + LEGEND_ROW * rows, columns
+    lines, names = heading(title, width), [wrap(name, width - LEGEND_MARGIN) for name in legend]
+    columns = legend_columns(names, width, 5) if names else 1
+    deep = LEGEND_ROW * -(-len(names) // columns) + sum(map(more_lines, names))
+    return lines, (0.28 if lines else 0) + more_lines(lines, HEADING) + deep, columns
 
 
 def add_legend(
@@ -163,8 +164,9 @@ def add_legend(
 ) -> None:
     """Put heading and legend above a figure."""
     if handles:
+        room = figure.get_figwidth() - LEGEND_MARGIN
         legend = figure.legend(
-            list(handles), list(names), loc="outside upper left", ncols=columns, frameon=False,
+            list(handles), [wrap(name, room) for name in names], loc="outside upper left", ncols=columns, frameon=False,
             handlelength=1.7, handletextpad=0.5, columnspacing=1.4, labelcolor=look.foreground,
             title=title, alignment="left",
             title_fontproperties={"weight": "bold", "size": HEADING},

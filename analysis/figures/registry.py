@@ -120,7 +120,7 @@ def draw(
     theme: str = "light",
     labels: Mapping[LabelKey, str] | None = None,
     title: str | None = None,
-    part: str = "",
+    part: str | None = None,
     **options: Any,
 ) -> Figure:
     """Draw the figure of a result, found by its kind.
@@ -168,7 +168,7 @@ def draw(
 
 
 def alt(
-    result: Drawable, labels: Mapping[LabelKey, str] | None = None, *, part: str = "", **options: Any
+    result: Drawable, labels: Mapping[LabelKey, str] | None = None, part: str | None = None, **options: Any
 ) -> str:
     """Describe the figure of a result in words, from its numbers.
 
@@ -204,9 +204,9 @@ def parts(result: Drawable) -> list[str]:
     return [part for part, kinds in found.items() if part and any(kind.when(result) for kind in kinds)]
 
 
-def has_figure(kind: str) -> bool:
-    """Tell whether results of a kind have a figure."""
-    return "" in _kinds().get(kind, {})
+def has_figure(result: Drawable) -> bool:
+    """Tell whether results of this kind have a figure."""
+    return "" in _kinds().get(result.kind, {})
 
 
 @cache
@@ -218,8 +218,8 @@ def _kinds() -> Mapping[str, Mapping[str, list[Kind]]]:
     return _KINDS
 
 
-def _found(result: Drawable, part: str) -> Kind:
-    found = _kinds().get(result.kind, {})
+def _found(result: Drawable, asked: str | None) -> Kind:
+    part, found = asked or "", _kinds().get(result.kind, {})
     if "" not in found:
         raise InputError(f"Results of kind {result.kind!r} have no figure; print their table with .frame.")
     if part not in found:

@@ -364,10 +364,10 @@ CONJOINT: dict[str, Callable[[], Example]] = {
     "error_choices, eight": lambda: Example(conjoint(errors(8), "error_choices")),
     "detectable": lambda: Example(conjoint(EFFECTS.assign(effect_design=0.02, effect_found=0.03), "detectable")),
     "cj_props": lambda: Example(conjoint(proportions(), "cj_props")),
-    "published": lambda: Example(Result(HUMAN, "published", extra={"published": EFFECTS})),
+    "published": lambda: Example(Result(HUMAN, "published", extra={"printed": EFFECTS})),
     "reliability": lambda: Example(reliability()),
     "power": lambda: Example(powers()),
-    "plan": lambda: Example(powers(), {"part": "plan", "effect": 0.02, "plan": 30000}),
+    "plan": lambda: Example(powers().at(pairs=30000, power=0.8), {"part": "plan", "effect": 0.02, "plan": 30000}),
     "design_shares": lambda: Example(Result(design(), "design_shares")),
     "engines": lambda: Example(Result(engines_summary(), "engines")),
 }  # fmt: skip

@@ -59,7 +59,7 @@ def _alt(result: Drawable, style: Style) -> str:
     )
 
 
-@figure("error_choices", alt=_alt)
+@figure("error_choices", "standard_errors", alt=_alt)
 def error_choices(result: Drawable, style: Style) -> Figure:
     """Draw intervals of each effect under up to four choices, and below the ratios of errors under all.
 

@@ -269,7 +269,7 @@ def _draw_plan(result: Power, style: Style, effect: float, plan: float) -> Figur
         name: wrap(text.replace("\n", " "), LONGEST_LABEL)
         for name, text in shared_lines(effects, words).items()
     }
-    n_columns = legend_columns(list(lines.values()), TWO_COLUMNS, 6)
+    n_columns = legend_columns(list(lines.values()), TWO_COLUMNS - 0.6, 6)
     n_rows, deepest = -(-len(lines) // n_columns), max(map(lines_high, lines.values()))
     title = heading(style.title, TWO_COLUMNS)
     key = n_rows * (deepest + 0.06) + 0.08

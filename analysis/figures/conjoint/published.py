@@ -80,7 +80,7 @@ def beside_published(
 
 def _alt(result: Drawable, style: Style) -> str:
     """Give the largest difference of our estimates from the published ones."""
-    both = beside_published(result.extra["published"], result.frame)
+    both = beside_published(result.extra["printed"], result.frame)
     texts = []
     for source in (name for name in dict.fromkeys(both["source"]) if name != PRINTED):
         furthest = both.loc[both.loc[both["source"] == source, "difference"].abs().idxmax()]
@@ -97,11 +97,11 @@ def _alt(result: Drawable, style: Style) -> str:
 def published(
     result: Drawable, style: Style, *, judge: str | None = None, prompt: str | None = None
 ) -> Figure:
-    """Published estimates (``extra["published"]``) and ours on the left, ours minus published on the right.
+    """Published estimates (``extra["printed"]``) and ours on the left, ours minus published on the right.
 
     By default the judge with most variants, else the first.
     """
-    both = beside_published(result.extra["published"], result.frame, prompt=prompt)
+    both = beside_published(result.extra["printed"], result.frame, prompt=prompt)
     judge = judge or str(both.groupby("judge", sort=False)["source"].nunique().idxmax())
     shown = both[both["judge"] == judge]
     if shown.empty:

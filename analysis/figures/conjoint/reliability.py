@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,6 @@ from conjury.inference.errors import InputError
 
 from ..drawable import Drawable
 from ..fitting import add_legend, lines_high, room_above, wrap
-from ..labels import LabelKey
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, Theme, new_figure
 
@@ -26,7 +24,7 @@ SHARES = {"same_profile": "Same profile", "always_a": "Always A", "always_b": "A
 
 def _alt(result: Drawable, style: Style) -> str:
     """Give the agreement of each judge."""
-    names = _row_names(result.frame, style.labels)
+    names = _row_names(result.frame, style)
     texts = [
         f"{name}, {SIDES[row['sides']]}: {row['agreement']:.1%} [{row['lower']:.1%}, "
         f"{row['upper']:.1%}] of {row['n_compared']:,} repeats."
@@ -41,8 +39,8 @@ def reliability(result: Drawable, style: Style) -> Figure:
     frame, position, look = result.frame, result.extra["position"], style.look
     if frame.empty:
         raise InputError("There is nothing to draw: the table of agreement has no rows.")
-    rows = _row_names(position, style.labels)
-    frame = frame.assign(row=_row_names(frame, style.labels))
+    rows = _row_names(position, style)
+    frame = frame.assign(row=_row_names(frame, style))
     unanswered = frame[frame["sides"] != "either"].groupby("row")["n_unanswered"].sum()
     shown = [
         wrap(row, 2.0) + (f"\n({lost} unanswered)" if (lost := int(unanswered.get(row, 0))) else "")
@@ -66,14 +64,14 @@ def reliability(result: Drawable, style: Style) -> Figure:
     return drawn
 
 
-def _row_names(table: pd.DataFrame, labels: Mapping[LabelKey, str]) -> list[str]:
+def _row_names(table: pd.DataFrame, style: Style) -> list[str]:
+    """The judge of each row, with the prompt where there are several."""
     numbers = ("sides", "n_repeats", "n_swapped", "agreement", "same_profile")
     first = min(list(table.columns).index(name) for name in numbers if name in table)
     keys = [str(name) for name in table.columns[:first]]
     used = [name for name in keys if name != "prompt" or table[name].nunique() > 1]
-    given = dict(labels)
     return [
-        ", ".join(str(given.get((name, str(row[name])), row[name])) for name in used if str(row[name]))
+        ", ".join(style.series_label(name, str(row[name])) for name in used if str(row[name]))
         for row in table[keys].to_dict("records")
     ]
 

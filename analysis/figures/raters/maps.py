@@ -15,7 +15,7 @@ from conjury.inference.tables.columns import listed
 from ...vocabulary import HUMAN
 from ..dots import stripe, tidy
 from ..drawable import Drawable
-from ..fitting import add_legend, inches, lines_high, room_above, wrap
+from ..fitting import add_legend, inches, legend_columns, lines_high, room_above, wrap
 from ..labels import display_order
 from ..matrices import add_bar, diverging, outline, shade, two_digits, write
 from ..registry import Style, figure
@@ -216,6 +216,9 @@ def dimension_model(
     high = maps.down * (maps.size + maps.head + 0.14) + maps.side
     rows = list(dict.fromkeys(strongest["dimension"]))
     points = len(rows) * (GAP + STEP * strongest["group"].nunique()) + 0.85 if rows else 0.0
+    shown = names.all("group", dict.fromkeys(strongest["group"]))
+    columns = 1 if len(panels) == 1 else legend_columns(shown, TWO_COLUMNS - 2.5, 4)
+    points += 0.2 * (-(-len(shown) // columns) - 1)
     drawn, upper, lower = _parts(high, points, room, maps.side + maps.size + 1.25, len(panels))
     grid = upper.subplots(maps.down, maps.across, squeeze=False, sharex=True, sharey=True)
     for axes in grid.flat[len(panels) :]:
@@ -238,7 +241,7 @@ def dimension_model(
                 )
     add_bar(upper, image, grid, wrap(LEVELS[level], maps.size * 0.9, 8), fraction=0.025, shrink=0.85)
     if lower is not None:
-        _draw_points(lower.subplots(), strongest, rows, groups, str(main), style, beside=len(panels) == 1)
+        _draw_points(lower.subplots(), strongest, rows, groups, str(main), style, columns=columns, beside=len(panels) == 1)
     add_legend(drawn, [], [], 1, title, style.look)
     return drawn
 
@@ -278,7 +281,7 @@ def _strongest(result: Drawable, level: str, main: str | None, groups: Sequence[
 
 
 def _draw_points(axes: Axes, table: pd.DataFrame, rows: Sequence[str], groups: Sequence[str], main: str,
-                 style: Style, *, beside: bool) -> None:  # fmt: skip
+                 style: Style, *, columns: int, beside: bool) -> None:  # fmt: skip
     """Probabilities of being the strongest correlate: a row for each dimension, a colour for each group."""
     names, look = style.names, style.look
     shown = [group for group in groups if group in set(table["group"])]
@@ -298,6 +301,6 @@ def _draw_points(axes: Axes, table: pd.DataFrame, rows: Sequence[str], groups: S
     text = f"Probability of being the strongest correlate of {names.of('dimension', main)} (%)"
     axes.set_xlabel(wrap(text, 1.7 if beside else 6.0))
     tidy(axes)
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=1 if beside else min(4, len(shown)),
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns,
                 frameon=False, handlelength=1.2, handletextpad=0.4, columnspacing=1.4,
                 borderaxespad=0.2)  # fmt: skip

@@ -28,7 +28,7 @@ from conjury.analysis.figures.conjoint.contrasts import (
     significance_alt,
     significance_plot,
 )
-from conjury.analysis.figures.conjoint.equivalence import equivalence_alt, equivalence_plot
+from conjury.analysis.figures.conjoint.contrasts import equivalence_alt, equivalence_plot
 from conjury.analysis.figures.theme import DARK
 from conjury.inference.errors import InputError
 

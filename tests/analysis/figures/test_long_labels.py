@@ -29,7 +29,7 @@ from conjury.analysis.figures import (
 )
 from conjury.analysis.figures.conjoint.contrasts import contrast_plot, significance_plot
 from conjury.analysis.figures.conjoint.detectable import detectable_plot
-from conjury.analysis.figures.conjoint.equivalence import equivalence_plot
+from conjury.analysis.figures.conjoint.contrasts import equivalence_plot
 from conjury.analysis.figures.conjoint.error_choices import errors_plot
 from conjury.analysis.figures.conjoint.power import power_plot
 from conjury.analysis.figures.conjoint.reliability import reliability_plot
