@@ -69,7 +69,7 @@ class Result:
     frame : DataFrame
         One row per number: key columns, then ``estimate, std_error, lower, upper`` as far as they exist.
     kind : str
-        Which analysis it is, and so which figure it has.
+        Which analysis, and so which figure: as ``figures.draw`` finds it.
     notes : tuple of str
         What was excluded, assumed or noticed, one sentence each.
     settings : dict
@@ -85,8 +85,8 @@ class Result:
     extra: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
     def plot(self, **options: Any) -> Figure:
-        """Draw the figure of this kind of result; ``theme``, ``labels`` and ``title`` as everywhere."""
-        from .figures.drawing import draw
+        """Draw the figure that fits; options as in `conjury.analysis.figures.draw`."""
+        from .figures import draw
 
         return draw(self, **options)
 

@@ -1,17 +1,30 @@
-"""Words of result tables that analyses write and figures and reports look for: kinds, groups, quantities."""
+"""Identifiers that analyses write into their tables and that figures, tables and reports read there."""
 
 from __future__ import annotations
 
-HUMAN = "human"  # kind of judge, and the group of all people
-BASELINE = "baseline"  # kind of judge
-MAJORITY, RANDOM = "majority class", "random"  # judges of kind baseline
-MAJORITY_BY_STRATUM = "majority class by stratum"
-ONE_PERSON = "one person"  # judge: single ratings by people
-OVERALL = "overall"  # level of a stratum: all items
-AGAIN = ", again"  # ends the name of a group whose members rated items twice, each compared with themselves
-
+HUMAN = "human"  # kind and group of people
+ONE_PERSON = "one person"  # judge: the ratings of one person at a time
+OVERALL = "overall"  # stratum: all items
+AGAIN = ", again"  # a group whose members rated items twice, each compared with themselves
 CORRELATION_COEFFICIENTS = ("pearson", "spearman", "kendall")
-TIES = ("wrong", "split", "right")  # what ties of tiers count as
+TIES = ("wrong", "split", "right")
 TIER_QUANTITIES = ("complete_order", "ordered_pairs")
-
-FEWEST_GOLD = 10  # gold units of a label, below which its use is not called too frequent or too rare
+MAJORITY, RANDOM = "majority class", "random"
+MAJORITY_BY_STRATUM = "majority class by stratum"
+BASELINE = "baseline"  # judge_kind of judges that always give the same label, or a random one
+FEWEST_GOLD = 10  # units with a label in gold from which the use of the label is compared with gold
+RATER_QUANTITIES = {  # of a model of raters
+    "discrimination": "Discrimination: how strongly ratings follow the consensus, in SDs of the noise",
+    "discrimination_sd": "SD of log discrimination between people",
+    "severity_sd": "SD of severity between people, in SDs of the noise",
+    "severity_points": "Severity: points of the scale below people's average",
+    "own_sd": "SD of own lasting judgments of items, in SDs of the noise",
+    "latent_correlation": "Latent correlation of the lasting judgment with the consensus",
+    "latent_correlation_rating": "Latent correlation of a single rating with the consensus",
+    "latent_correlation_within": "The same within strata",
+    "same_rating": "Probability of the same rating as a random person",
+    "distance": "Expected distance from the consensus, in points of the scale",
+    "correlation": "Correlation of ratings with the consensus",
+    "better_than_human": "Probability of following the consensus more closely than a random person",
+    "closer_than_human": "Probability of lying nearer to it in points, on one item, than a random person",
+}

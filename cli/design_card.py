@@ -88,29 +88,31 @@ def _shown(design: DrawnDesign) -> pd.DataFrame:
 
 def _draw(study: Study, card: DesignCard, groups: Sequence[Judged], folder: Path) -> list[Drawing]:
     from conjury.analysis.conjoint.power.design_card import SMALL
-    from conjury.analysis.figures.conjoint.design_plan import plan_alt, plan_plot
-    from conjury.analysis.figures.conjoint.design_shares import shares_alt, shares_plot
+    from conjury.analysis.figures import alt, draw
+    from conjury.analysis.results import Result
 
     labels: dict[Any, str] = dict(study.feature_labels)
     labels |= {(name, level): text for name, own in study.level_labels.items() for level, text in own.items()}
+    shares = Result(card.levels, "design_shares")
     made = [
         _save(
             LEVELS,
-            shares_plot(card.levels, labels=labels),
+            draw(shares, labels=labels),
             folder / "levels",
-            shares_alt(card.levels, labels=labels),
+            alt(shares, labels),
             "Levels: their shares in the design, and in the pairs drawn.",
         )
     ]
     if groups:
         found, group = card.powers[0], groups[0]
+        options = {"part": "plan", "effect": SMALL, "plan": group.pairs}
         made.append(
             _save(
                 POWER,
-                plan_plot(found, SMALL, plan=group.pairs, labels=labels),
+                draw(found, labels=labels, **options),
                 folder / "plan",
-                plan_alt(found, SMALL, labels=labels),
-                f"{group.label}: what can be found by how many pairs. Each attribute has the line of its "
+                alt(found, labels, **options),
+                f"{group.label}: minimum detectable effects by the number of pairs. Each attribute has the line of its "
                 "hardest level.",
             )
         )

@@ -113,8 +113,8 @@ def summary(checks: Sequence[Check]) -> pd.DataFrame:
 
 def _draw(study: Study, checks: Sequence[Check], results: Path) -> list[str]:
     """Draw every check that has numbers; return why any could not be drawn."""
-    from conjury.analysis.figures.diagnostics.checks import draw
-    from conjury.analysis.figures.theme import save
+    from conjury.analysis.figures import draw, save
+    from conjury.analysis.results import Result
 
     labels: dict[Any, str] = {**study.prompt_labels, **study.judge_labels, **study.feature_labels}
     labels |= {(f, level): word for f, words in study.level_labels.items() for level, word in words.items()}
@@ -125,7 +125,8 @@ def _draw(study: Study, checks: Sequence[Check], results: Path) -> list[str]:
             step(f"Figure: {check.title}")
             try:
                 save(
-                    draw(check.name, check.table, labels=labels), results / "figures" / f"check_{check.name}"
+                    draw(Result(check.table, check.name), labels=labels),
+                    results / "figures" / f"check_{check.name}",
                 )
             except ConjuryError as error:
                 notes.append(f"Figure check_{check.name}: {error} It was not drawn.")

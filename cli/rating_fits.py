@@ -236,21 +236,20 @@ def _alike(held: pd.DataFrame | None, judged: Judged) -> bool:
 
 def draw_figures(folder: Path, results: Mapping[str, Result], manifest: Mapping[str, Any]) -> list[str]:
     """Draw every result that has figures; return why any could not be drawn."""
-    from conjury.analysis.figures.benchmark import figure_of, further_figures, is_drawn
-    from conjury.analysis.figures.theme import save
+    from conjury.analysis.figures import draw, has_figure, parts, save
     from conjury.analysis.report.ratings_report import labels_of
 
     drawn: dict[str, tuple[Result, dict[str, str]]] = {}
     for name, result in results.items():
-        if is_drawn(result):
+        if has_figure(result):
             drawn[name] = (result, {})
-        drawn |= {f"{name}_{part}": (result, {"part": part}) for part in further_figures(result)}
+        drawn |= {f"{name}_{part}": (result, {"part": part}) for part in parts(result)}
     labels, notes = labels_of(manifest), []
     with show_progress(len(drawn)) as step:
         for name, (result, part) in drawn.items():
             step(f"Figure: {name}")
             try:
-                save(figure_of(result, labels=labels, **part), folder / "figures" / name)
+                save(draw(result, labels=labels, **part), folder / "figures" / name)
             except ConjuryError as error:
                 notes.append(f"Figure {name}: {error} It was not drawn.")
     count = len(drawn) - len(notes)

@@ -6,14 +6,19 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from .theme import installed_fonts
+from .theme import Theme, installed_fonts
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TEXT = 8.5
 HEADING = 10.5
+LEGEND_ROW = 0.22
+LEGEND_MARGIN = 0.7  # inches that marks and margins of a legend take
 LINE = 1.2  # height of a line, in font sizes
 LONGEST_LABEL = 2.6
 LONGEST_COLUMN = 1.9
@@ -144,3 +149,28 @@ def column_labels(names: Sequence[str], *, upright: bool, slant: int) -> ColumnL
         return ColumnLabels(list(names), 0 if upright else slant, "center" if upright else "right", 0.0)
     texts = [wrap(name, LONGEST_COLUMN) for name in names]
     return ColumnLabels(texts, 90, "center", max(map(inches, texts)))
+
+
+def room_above(title: str | None, width: float, legend: Sequence[str]) -> tuple[str | None, float, int]:
+    """The heading in lines, the inches that it and a legend take, and the columns of the legend."""
+    lines, names = heading(title, width), [wrap(name, width - LEGEND_MARGIN) for name in legend]
+    columns = legend_columns(names, width, 5) if names else 1
+    deep = LEGEND_ROW * -(-len(names) // columns) + sum(map(more_lines, names))
+    return lines, (0.28 if lines else 0) + more_lines(lines, HEADING) + deep, columns
+
+
+def add_legend(
+    figure: Figure, handles: Sequence[Any], names: Sequence[str], columns: int, title: str | None, look: Theme
+) -> None:
+    """Put heading and legend above a figure."""
+    if handles:
+        room = figure.get_figwidth() - LEGEND_MARGIN
+        legend = figure.legend(
+            list(handles), [wrap(name, room) for name in names], loc="outside upper left", ncols=columns, frameon=False,
+            handlelength=1.7, handletextpad=0.5, columnspacing=1.4, labelcolor=look.foreground,
+            title=title, alignment="left",
+            title_fontproperties={"weight": "bold", "size": HEADING},
+        )  # fmt: skip
+        legend.get_title().set_color(look.foreground)
+    elif title:
+        figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=HEADING)

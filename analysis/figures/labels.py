@@ -1,9 +1,9 @@
-"""Words for the names in the tables: attributes, levels, judges."""
+"""Labels of attributes, levels and judges, their order, and the series of a table."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -55,8 +55,12 @@ def display_order(column: pd.Series[Any]) -> list[str]:
     return present
 
 
-def series_labels(frame: pd.DataFrame, group: str | None = None) -> pd.Series[Any]:
+def series_labels(
+    frame: pd.DataFrame, group: str | None = None, label: Callable[[str, str], str] | None = None
+) -> pd.Series[Any]:
     """Name the series (judge, prompt, engine, ...) of every row of stacked estimates.
+
+    ``label`` turns a column and an identifier into words.
 
     Without ``group``, the known columns that are needed to tell the rows apart take part.
     """
@@ -73,6 +77,11 @@ def series_labels(frame: pd.DataFrame, group: str | None = None) -> pd.Series[An
         if len(frame[[*telling, name]].drop_duplicates()) > before:
             telling.append(name)
     parts = [frame[name].astype("string").fillna("").map(str) for name in telling]
+    if label is not None:
+        parts = [
+            part.map(lambda text, name=name: text and label(name, text))
+            for name, part in zip(telling, parts, strict=True)
+        ]
     joined = [", ".join(filter(None, values)) for values in zip(*parts, strict=True)] if parts else ""
     return pd.Series(joined, index=frame.index, dtype="string")
 

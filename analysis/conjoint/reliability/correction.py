@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...results import row_labels, stack, tidy
+from ...results import Result, row_labels, stack, tidy
 from ..engines.solution import infer
 from ..estimates import Estimates
 from ..plan import Plan
@@ -23,6 +24,10 @@ from .repeats import first_answers
 from .swapping_errors import BY_GROUP, groups_for, repeats_for, swapping_errors, table_of, taus_of
 
 Correct = float | str | Reliability
+
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,10 @@ class Corrected(Estimates):
         tables = {"observed": self.uncorrected.frame, "corrected": self.frame}
         both = stack([frame.assign(source=name) for name, frame in tables.items()])
         return both[["source", *both.columns.drop("source")]]
+
+    def plot(self, **options: Any) -> Figure:
+        """Draw corrected beside observed estimates; options as in ``figures.draw``."""
+        return Result(self.beside, "corrected", settings=self.settings).plot(**options)
 
 
 def estimate_corrected(request: Request, data: Data, correct: Correct) -> Corrected:

@@ -1,9 +1,9 @@
-"""Confusion matrices of judges side by side: gold labels in rows, answers in columns."""
+"""Confusion matrices side by side: gold or estimated labels in rows, answers in columns."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,22 +11,23 @@ import numpy as np
 import pandas as pd
 
 from ..drawable import Drawable
-from ..fitting import ColumnLabels, column_labels, inches, lines_high, wrap
-from ..labels import LabelKey, display_order
-from ..raters.naming import Names, add_legend, room_above
-from ..theme import PAGE_HEIGHT, TWO_COLUMNS, Theme, new_figure, styled, theme_named
-from .panels import judges_in_words, of_judges, of_task
+from ..fitting import ColumnLabels, add_legend, column_labels, inches, lines_high, room_above, wrap
+from ..labels import display_order
+from ..matrices import outline, sequential, shade, write
+from ..raters.naming import chosen
+from ..registry import Style, figure
+from ..theme import PAGE_HEIGHT, TWO_COLUMNS, new_figure
+from .panels import judges_in_words, label_in_words, of_judges, of_task
 from .terms import NO_ANSWER, OTHER_LABEL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
 
 LONGEST = 1.35
 HEAD, TICK = 8.6, 7.4
-LARGEST_CELL = 0.62
 WITH_NUMBER = 0.21  # inches of a cell that has room for a number
+WITH_INTERVAL = 0.56  # inches of a cell that has room for an interval
 GAP = 0.16
 BAR = 0.5
 
@@ -42,58 +43,149 @@ class _Layout:
     under: float
 
 
-def draw(
-    result: Drawable,
-    *,
-    theme: str = "light",
-    labels: Mapping[LabelKey, str] | None = None,
-    title: str | None = None,
-    judges: Sequence[str] | None = None,
-    task: str | None = None,
-) -> Figure:
-    """Draw the shares of `confusion` for one task, by default the first."""
-    look, names = theme_named(theme), Names(labels)
-    frame, name = shown_confusion(result, task)
-    frame = of_judges(frame, judges)
-    frame = frame.assign(_who=judges_in_words(frame, names))
-    shown = list(dict.fromkeys(frame["_who"]))
-    golds, answers = classes_of(frame, result.settings)
-    right = right_answers(result.settings)
-    rows = [wrap(label_in_words(name, gold, names), LONGEST, TICK) for gold in golds]
-    columns = [label_in_words(name, answer, names) for answer in answers]
-    side = max(inches(row, TICK) for row in rows) + 0.4
-    words = max(inches(word, HEAD, bold=True) for who in shown for word in re.split(r"[ -]", who))
-    width, layout = _arrange(len(shown), len(golds), len(answers), columns, side, words)
-    heads = [_head(who, max(layout.cell * len(answers), words)) for who in shown]
-    told, above, _ = room_above(title, width, [])
-    high = layout.cell * len(golds) + max(lines_high(head, HEAD) for head in heads) + 0.2
-    with styled(look):
-        figure = new_figure(width, layout.down * high + layout.under + BAR + 0.3 + above)
-        grid = figure.subplots(layout.down, layout.across, squeeze=False, sharey="row")
+@dataclass(frozen=True)
+class Confusions:
+    """Matrices of several judges with the same rows and columns.
+
+    Attributes
+    ----------
+    values : dict of str to ndarray, shape (n rows, n columns)
+        Shares by the label of the judge.
+    rows, columns : list of str
+        Labels of what is right, and of the answers.
+    right : dict of int to int
+        Column of the right answer of each row that has one.
+    axes_labels : tuple of str
+        What rows and columns are.
+    what : str
+        First sentence of the alternative text.
+    most : float
+        Share of the darkest cell.
+    limits : dict of str to ndarray, shape (n rows, n columns, 2), optional
+        Intervals, written where cells have room.
+    counts : dict of str to ndarray, optional
+        Numbers of answers, which rank mistakes.
+    """
+
+    values: Mapping[str, np.ndarray]
+    rows: list[str]
+    columns: list[str]
+    right: Mapping[int, int]
+    axes_labels: tuple[str, str]
+    what: str
+    most: float = 1.0
+    limits: Mapping[str, np.ndarray] | None = None
+    counts: Mapping[str, np.ndarray] | None = None
+
+    def describe(self) -> str:
+        """Give for each judge how often each label is right, and the most frequent mistake."""
+        texts = [f"{self.what}."]
+        for who, shares in self.values.items():
+            each = [
+                f"{self.rows[i]} {shares[i, j]:.0%}"
+                for i, j in self.right.items()
+                if np.isfinite(shares[i, j])
+            ]
+            texts.append(f"{who}: {', '.join(each)}{self._mistake(who)}.")
+        return " ".join(texts)
+
+    def _mistake(self, who: str) -> str:
+        if self.counts is None:
+            return ""
+        counts = self.counts[who].copy()
+        for i, j in self.right.items():
+            counts[i, j] = 0
+        i, j = np.unravel_index(int(counts.argmax()), counts.shape)
+        return f"; most frequent mistake: {self.rows[i]} called {self.columns[j]}" if counts[i, j] else ""
+
+    def draw(self, style: Style) -> Figure:
+        """Draw the matrices, a heading for each judge."""
+        look, shown = style.look, list(self.values)
+        rows = [wrap(row, LONGEST, TICK) for row in self.rows]
+        side = max(inches(row, TICK) for row in rows) + 0.4
+        word = max(inches(word, HEAD, bold=True) for who in shown for word in re.split(r"[ -]", who))
+        width, layout = self._arrange(side, word)
+        heads = [_head(who, max(layout.cell * len(self.columns), word)) for who in shown]
+        title, above, _ = room_above(style.title, width, [])
+        high = max(layout.cell, max(lines_high(row, TICK) for row in rows)) * len(rows)
+        high += max(lines_high(head, HEAD) for head in heads) + 0.2
+        bar = 0.0 if self.limits is not None else BAR
+        drawn = new_figure(width, layout.down * high + layout.under + bar + 0.3 + above)
+        grid = drawn.subplots(layout.down, layout.across, squeeze=False, sharey="row")
         used = list(grid.flat[: len(shown)])
         for axes in grid.flat[len(shown) :]:
             axes.set_visible(False)
-        most = max(0.1, np.ceil(10 * float(frame["share"].max())) / 10)
+        image: Any = None
         for at, (axes, who, head) in enumerate(zip(used, shown, heads, strict=True)):
-            own = frame[frame["_who"] == who]
-            image = _draw_matrix(axes, own, golds, answers, look, layout.cell, most)
-            for k, gold in enumerate(golds):
-                if right.get(gold, gold) in answers:
-                    _frame(axes, answers.index(right.get(gold, gold)), k, look)
+            image = shade(axes, self.values[who], sequential(look), 0, self.most, look, 0.9)
+            axes.tick_params(which="both", pad=2)
+            self._write(axes, image, who, layout.cell)
+            for i, j in self.right.items() if self.limits is None else ():
+                outline(axes, i, j, look, 0.8, 0.5)
             axes.set_title(head, fontsize=HEAD, fontweight="bold", loc="left", pad=4)
-            axes.set_yticks(range(len(golds)), rows, fontsize=TICK)
-            axes.set_xticks(range(len(answers)), [])
+            axes.set_yticks(range(len(rows)), rows, fontsize=TICK)
+            axes.set_xticks(range(len(self.columns)), [])
             if at + layout.across >= len(shown):
                 _name_columns(axes, layout.below, in_layout=at // layout.across == layout.down - 1)
-        figure.supylabel("Gold label", fontsize=8.5)
-        bar = figure.colorbar(
-            image, ax=used, location="bottom", fraction=0.03, pad=0.02, aspect=45, shrink=0.6
-        )
-        bar.set_label("Columns: answer. Colour: share of the gold label's units that got it", fontsize=8.5)
-        bar.outline.set_visible(False)
-        bar.ax.tick_params(labelsize=7.5)
-        add_legend(figure, [], [], 1, told, look)
-    return figure
+        drawn.supylabel(self.axes_labels[0], fontsize=8.5)
+        if bar:
+            legend = drawn.colorbar(
+                image, ax=used, location="bottom", fraction=0.03, pad=0.02, aspect=45, shrink=0.6
+            )
+            legend.set_label(self.axes_labels[1], fontsize=8.5)
+            legend.outline.set_visible(False)  # type: ignore[operator]
+            legend.ax.tick_params(labelsize=7.5)
+        else:
+            drawn.supxlabel(self.axes_labels[1], fontsize=8.5)
+        add_legend(drawn, [], [], 1, title, look)
+        return drawn
+
+    def _write(self, axes: Axes, image: Any, who: str, cell: float) -> None:
+        values = self.values[who]
+        if self.limits is None:
+            if cell >= WITH_NUMBER:
+                told = lambda i, j: f"{100 * values[i, j]:.0f}" if values[i, j] >= 0.005 else ""  # noqa: E731
+                write(axes, image, told, min(8.4, 26 * cell))
+            return
+        limits, has_room = self.limits[who], cell >= WITH_INTERVAL
+        write(axes, image, lambda i, j: _share(values[i, j]), min(8.6, 17 * cell), -0.1 if has_room else 0.0)
+        if has_room:
+            ends = lambda i, j: "\N{EN DASH}".join(_share(end) for end in limits[i, j])  # noqa: E731
+            write(axes, image, ends, 6.4, 0.22)
+
+    def _arrange(self, side: float, head: float) -> tuple[float, _Layout]:
+        """Width of the figure, and the widest cells with which it fits on a page; ``head``: inches of a word."""
+        panels, answers, largest = len(self.values), len(self.columns), 0.62 if self.limits is None else 0.72
+        found: list[tuple[float, _Layout]] = []
+        for across in range(1, panels + 1):
+            down = -(-panels // across)
+            cell = min(largest, ((TWO_COLUMNS - side) / across - GAP) / answers)
+            longest = max(inches(name, TICK) for name in self.columns)
+            below = column_labels(self.columns, upright=longest < cell - 0.06, slant=35)
+            if below.rotation and cell < 0.3:
+                below = ColumnLabels(
+                    [wrap(name, LONGEST, TICK) for name in self.columns], 90, "center", longest
+                )
+            reach = max(inches(text, TICK) for text in below.texts)
+            under = {0: 0.2, 90: reach + 0.05}.get(below.rotation, 0.6 * reach + 0.1)
+            high = down * (cell * len(self.rows) + 0.35) + under + BAR + 0.3
+            layout = _Layout(across, down, cell, below, under)
+            if found and head > (TWO_COLUMNS - side) / across - GAP:
+                break
+            width = min(max(3.6, side + across * (max(cell * answers, head) + GAP)), TWO_COLUMNS)
+            if high <= PAGE_HEIGHT * (1 if self.limits is None else 0.5):
+                return width, layout
+            found.append((width, layout))
+        return found[-1]
+
+
+def _share(value: float) -> str:
+    """A probability in two digits; what is not 0 or 1 does not become it."""
+    if 0 < value < 0.005:
+        return "<.01"
+    if 0.995 <= value < 1:
+        return ">.99"
+    return f"{value:.2f}".removeprefix("0") if value < 1 else "1"
 
 
 def _head(who: str, width: float) -> str:
@@ -105,19 +197,55 @@ def _head(who: str, width: float) -> str:
 
 def _name_columns(axes: Axes, below: ColumnLabels, *, in_layout: bool) -> None:
     """Write the names of answers below a matrix; outside of the layout where the place below is free."""
+    turned: Any = "anchor" if below.rotation == 35 else "default"
     if in_layout:
         axes.set_xticks(
             range(len(below.texts)), below.texts, rotation=below.rotation, ha=below.align, fontsize=TICK,
-            rotation_mode="anchor" if below.rotation == 35 else "default",
+            rotation_mode=turned,
         )  # fmt: skip
         return
     for at, text in enumerate(below.texts):
         label = axes.annotate(
             text, (at, 0), (0, -4), xycoords=("data", "axes fraction"), textcoords="offset points",
             rotation=below.rotation, ha=below.align, va="top", fontsize=TICK, annotation_clip=False,
-            rotation_mode="anchor" if below.rotation == 35 else "default",
+            rotation_mode=turned,
         )  # fmt: skip
         label.set_in_layout(False)
+
+
+def _cells(frame: pd.DataFrame, keys: tuple[str, str], value: str, rows: Sequence[str],
+           columns: Sequence[str], empty: float) -> np.ndarray:  # fmt: skip
+    """Values of a table with one row per cell, by position."""
+    made = np.full((len(rows), len(columns)), empty)
+    for row, column, number in zip(*(frame[key].astype(str) for key in keys), frame[value], strict=True):
+        if row in rows and column in columns:
+            made[rows.index(row), columns.index(column)] = number
+    return made
+
+
+@figure("confusion")
+def confusion(
+    result: Drawable, style: Style, *, judges: Sequence[str] | None = None, task: str | None = None
+) -> Confusions:
+    """Shares of the answers to the units of each gold label, in one task: a matrix for each judge."""
+    names = style.names
+    frame, name = shown_confusion(result, task)
+    frame = of_judges(frame, judges)
+    frame = frame.assign(_who=judges_in_words(frame, names))
+    golds, answers = _classes(frame, result.settings)
+    right = _right_answers(result.settings)
+    parts = {str(who): part for who, part in frame.groupby("_who", sort=False)}
+    make: Callable[[str], dict[str, np.ndarray]] = lambda value: {  # noqa: E731
+        who: _cells(part, ("gold", "predicted"), value, golds, answers, 0.0) for who, part in parts.items()
+    }
+    return Confusions(
+        make("share"), [label_in_words(name, gold, names) for gold in golds],
+        [label_in_words(name, answer, names) for answer in answers],
+        {k: answers.index(right.get(gold, gold)) for k, gold in enumerate(golds) if right.get(gold, gold) in answers},
+        ("Gold label", "Columns: answer. Colour: share of the units with the gold label"),
+        "Share of each gold label that is answered correctly",
+        most=max(0.1, np.ceil(10 * float(frame["share"].max())) / 10), counts=make("n"),
+    )  # fmt: skip
 
 
 def shown_confusion(result: Drawable, task: str | None) -> tuple[pd.DataFrame, str]:
@@ -129,7 +257,7 @@ def shown_confusion(result: Drawable, task: str | None) -> tuple[pd.DataFrame, s
     return counts.assign(share=counts["n"] / total).dropna(subset="share"), name
 
 
-def right_answers(settings: Mapping[str, Any]) -> dict[str, str]:
+def _right_answers(settings: Mapping[str, Any]) -> dict[str, str]:
     """The answer that is right for gold labels of another name."""
     covers: Mapping[str, Sequence[str]] = settings.get("covers") or {}
     return {str(label): str(name) for name, labels in covers.items() for label in labels}
@@ -137,14 +265,14 @@ def right_answers(settings: Mapping[str, Any]) -> dict[str, str]:
 
 def is_right(frame: pd.DataFrame, settings: Mapping[str, Any]) -> pd.Series[bool]:
     """Whether the answer of each row is right for its gold label."""
-    right = right_answers(settings)
+    right = _right_answers(settings)
     answer = frame["gold"].astype(str).map(lambda label: right.get(label, label))
     return answer == frame["predicted"].astype(str)
 
 
-def classes_of(frame: pd.DataFrame, settings: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+def _classes(frame: pd.DataFrame, settings: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """Gold labels, and answers in the same order with other labels and no answer at the end."""
-    golds, right = display_order(frame["gold"]), right_answers(settings)
+    golds, right = display_order(frame["gold"]), _right_answers(settings)
     used = frame[(frame["n"] > 0) | ~frame["predicted"].isin([OTHER_LABEL, NO_ANSWER])]
     given = display_order(used["predicted"])
     last = [name for name in (OTHER_LABEL, NO_ANSWER) if name in given]
@@ -152,88 +280,21 @@ def classes_of(frame: pd.DataFrame, settings: Mapping[str, Any]) -> tuple[list[s
     return golds, [*shared, *(name for name in given if name not in (*shared, *last)), *last]
 
 
-def label_in_words(task: str, label: str, names: Names) -> str:
-    """A label of a task in words."""
-    if label in (NO_ANSWER, OTHER_LABEL):
-        return label.capitalize()
-    return names.of(task, label)
-
-
-def _arrange(
-    panels: int, golds: int, answers: int, columns: Sequence[str], side: float, head: float
-) -> tuple[float, _Layout]:
-    """Width of the figure, and the widest cells with which it fits on a page; ``head``: inches of a word."""
-    found: list[tuple[float, _Layout]] = []
-    for across in range(1, panels + 1):
-        down = -(-panels // across)
-        cell = min(LARGEST_CELL, ((TWO_COLUMNS - side) / across - GAP) / answers)
-        longest = max(inches(name, TICK) for name in columns)
-        below = column_labels(list(columns), upright=longest < cell - 0.06, slant=35)
-        if below.rotation and cell < 0.3:
-            below = ColumnLabels([wrap(name, LONGEST, TICK) for name in columns], 90, "center", longest)
-        reach = max(inches(text, TICK) for text in below.texts)
-        under = {0: 0.2, 90: reach + 0.05}.get(below.rotation, 0.6 * reach + 0.1)
-        high = down * (cell * golds + 0.35) + under + BAR + 0.3
-        layout = _Layout(across, down, cell, below, under)
-        if found and head > (TWO_COLUMNS - side) / across - GAP:
-            break
-        slot = max(cell * answers, head) + GAP
-        width = max(3.6, side + across * slot)
-        if high <= PAGE_HEIGHT:
-            return min(width, TWO_COLUMNS), layout
-        found.append((min(width, TWO_COLUMNS), layout))
-    return found[-1]
-
-
-def _draw_matrix(
-    axes: Axes, own: pd.DataFrame, golds: Sequence[str], answers: Sequence[str], look: Theme, cell: float,
-    most: float,
-) -> AxesImage:  # fmt: skip
-    from matplotlib.colors import LinearSegmentedColormap
-
-    values = np.zeros((len(golds), len(answers)))
-    colors = LinearSegmentedColormap.from_list("share", [look.band, look.color(0)])
-    for row in own[own["predicted"].isin(list(answers))].to_dict("records"):
-        i, j = golds.index(str(row["gold"])), answers.index(str(row["predicted"]))
-        values[i, j] = row["share"]
-        if cell >= WITH_NUMBER and values[i, j] >= 0.005:
-            ink = look.background if values[i, j] > 0.55 * most else look.foreground
-            axes.text(j, i, f"{100 * values[i, j]:.0f}", ha="center", va="center", color=ink,
-                      fontsize=min(8.4, 26 * cell))  # fmt: skip
-    image = axes.imshow(values, cmap=colors, vmin=0, vmax=most, aspect="equal")
-    axes.set_xticks(np.arange(len(answers) - 1) + 0.5, minor=True)
-    axes.set_yticks(np.arange(len(golds) - 1) + 0.5, minor=True)
-    axes.grid(which="minor", color=look.background, linewidth=0.9)
-    axes.tick_params(which="both", length=0, pad=2)
-    axes.spines[:].set_visible(False)
-    return image
-
-
-def _frame(axes: Axes, x: int, y: int, look: Theme) -> None:
-    """Frame the cell of right answers."""
-    from matplotlib.patches import Rectangle
-
-    axes.add_patch(
-        Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor=look.foreground, linewidth=0.8, zorder=4)
-    )
-
-
-def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say for each judge how often each gold label is answered, and the most frequent mistake."""
-    names = Names(labels)
-    frame, task = shown_confusion(result, None)
-    frame = frame.assign(_who=judges_in_words(frame, names))
-    told = ["How often each gold label got its own name."]
-    for who, own in frame.groupby("_who", sort=False):
-        right = is_right(own, result.settings)
-        each = [f"{label_in_words(task, str(row['gold']), names)} {row['share']:.0%}"
-                for row in own[right].to_dict("records")]  # fmt: skip
-        wrong = own[~right].sort_values("n", ascending=False)
-        mistake = ""
-        if len(wrong) and wrong["n"].iloc[0]:
-            gold, given = (
-                label_in_words(task, str(wrong[key].iloc[0]), names) for key in ("gold", "predicted")
-            )
-            mistake = f"; most frequent mistake: {gold} called {given}"
-        told.append(f"{who}: {', '.join(each)}{mistake}.")
-    return " ".join(told)
+@figure("label_model")
+def label_model(result: Drawable, style: Style, *, groups: Sequence[str] | None = None) -> Confusions:
+    """Confusion matrices of people and models from the model of labels, with their intervals."""
+    names, frame = style.names, result.extra["confusion"]
+    classes = display_order(frame["truth"])
+    labels, keys = names.all("label", classes), ("truth", "label")
+    values, limits = {}, {}
+    for group in chosen(frame["group"], groups, "group"):
+        own = frame[frame["group"].astype(str) == group]
+        who = names.of("group", group)
+        values[who] = _cells(own, keys, "estimate", classes, classes, np.nan)
+        limits[who] = np.stack(
+            [_cells(own, keys, end, classes, classes, np.nan) for end in ("lower", "upper")], axis=-1
+        )
+    return Confusions(
+        values, labels, labels, {k: k for k in range(len(classes))}, ("True class", "Label given"),
+        "Share of each class that is labelled correctly", limits=limits,
+    )  # fmt: skip

@@ -1,18 +1,26 @@
-"""Lines with bands of intervals in a grid of panels: scores over k, scores over the length of items."""
+"""Scores over the number of answers and over the length of items: lines with bands of intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from ..fitting import more_lines, wrap
-from ..raters.forest import DASHES
-from ..raters.naming import Names, add_legend, dash, room_above
-from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
+from conjury.inference.errors import InputError
+
+from ..dots import DASHES, tidy
+from ..drawable import Drawable
+from ..fitting import add_legend, more_lines, room_above, wrap
+from ..labels import display_order
+from ..raters.naming import chosen, dash
+from ..registry import Style, figure
+from ..theme import TWO_COLUMNS, Theme, new_figure
+from .panels import level_of, placed, places_of
+from .scores import policy_of
+from .terms import BASELINES, metric_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,11 +29,12 @@ if TYPE_CHECKING:
 HIGH = 1.55
 SIZE = 8.0
 MOST_TICKS = 8
+USUAL = ("pass_at_k", "majority_of_k", "pass_all_k")
 
 
 @dataclass(frozen=True)
 class Curves:
-    """What is drawn.
+    """Lines of judges in a grid of panels, a row for each metric.
 
     Attributes
     ----------
@@ -33,12 +42,13 @@ class Curves:
         ``down, across, series`` (labels), ``x, estimate, lower, upper``.
     down, across, series : list of str
         In display order: rows and columns of panels, and lines.
-    xlabel : str
-    whole : bool
-        Whether x counts something; else it is drawn on a logarithmic scale.
+    xlabel, what, unit : str
+        Label of the axis, first sentence of the alternative text, and what x counts there.
+    is_count : bool
+        Whether x is a small count; otherwise it is drawn on a logarithmic scale.
     plain : list of str
         Further series, drawn as bare lines with a dash of their own.
-    places : dict
+    places : dict of str to int
         Number of the colour and marker of each series.
     """
 
@@ -47,101 +57,129 @@ class Curves:
     across: list[str]
     series: list[str]
     xlabel: str
-    whole: bool = True
+    what: str
+    unit: str
+    is_count: bool = True
     plain: list[str] = field(default_factory=list)
-    places: dict[str, int] = field(default_factory=dict)
+    places: Mapping[str, int] = field(default_factory=dict)
 
     def place(self, series: str) -> int:
         """Number of the colour and marker of a series."""
         return self.places.get(series, self.series.index(series))
 
-    def at(self, down: str, across: str) -> pd.DataFrame:
-        """Points of one panel."""
-        return self.table[(self.table["down"] == down) & (self.table["across"] == across)]
+    def describe(self) -> str:
+        """Give the first metric of each judge at both ends of its line."""
+        here = self.table[(self.table["down"] == self.down[0]) & self.table["series"].isin(self.series)]
+        texts = [f"{self.what}. {self.down[0]}:"]
+        for across in self.across:
+            each = []
+            for who, own in here[here["across"] == across].groupby("series", sort=False):
+                ends = own.sort_values("x").iloc[[0, -1]].to_dict("records")
+                values = [f"{end['estimate']:.2f} ({self.unit} {end['x']:.0f})" for end in ends]
+                each.append(f"{who} {' to '.join(values)}")
+            texts.append(f"{across + ': ' if across else ''}{'; '.join(each)}.")
+        return " ".join(texts)
 
+    def draw(self, style: Style) -> Figure:
+        """Draw the panels with one legend above."""
+        from matplotlib.lines import Line2D
 
-def places_of(frame: pd.DataFrame, names: Names) -> dict[str, int]:
-    """Colours of the judges of a table (``judge``, in words ``_who``); none where one has several lines."""
-    pairs = frame[["judge", "_who"]].astype(str).drop_duplicates()
-    if pairs["judge"].duplicated().any():
-        return {}
-    judges = list(pairs["judge"])
-    return {who: names.place(judge, judges) for judge, who in pairs.itertuples(index=False)}
-
-
-def draw_curves(curves: Curves, *, theme: str, title: str | None) -> Figure:
-    """Draw the panels with one legend above."""
-    look = theme_named(theme)
-    n_across = len(curves.across)
-    width = min(TWO_COLUMNS, 1.0 + 2.4 * n_across) if n_across > 1 else 4.6
-    room = (width - 0.6) / n_across - 0.15
-    heads = [wrap(name, room, SIZE, bold=True) for name in curves.across]
-    legend = [*(curves.series if len(curves.series) > 1 else []), *curves.plain]
-    told, above, columns = room_above(title, width, legend)
-    below = wrap(curves.xlabel, width - 0.2)
-    with styled(look):
-        high = HIGH * len(curves.down) + above + 0.45 + max(map(more_lines, heads)) + more_lines(below)
-        figure = new_figure(width, high)
-        grid = figure.subplots(len(curves.down), n_across, squeeze=False, sharex="col", sharey="row")
-        for i, down in enumerate(curves.down):
-            for j, across in enumerate(curves.across):
-                _draw_lines(grid[i, j], curves, curves.at(down, across), look)
-            here = curves.table.loc[curves.table["down"] == down, ["estimate", "upper"]]
-            grid[i, 0].set_ylim(0, 1.05 * float(np.nanmax([*here.to_numpy(float).ravel(), 0.05])))
-            grid[i, 0].set_ylabel(wrap(down, HIGH - 0.2, SIZE), fontsize=SIZE)
+        look, n_across = style.look, len(self.across)
+        width = min(TWO_COLUMNS, 1.0 + 2.4 * n_across) if n_across > 1 else 4.6
+        heads = [wrap(name, (width - 0.6) / n_across - 0.15, SIZE, bold=True) for name in self.across]
+        lines = self.series if len(self.series) > 1 else []
+        title, above, columns = room_above(style.title, width, [*lines, *self.plain])
+        below = wrap(self.xlabel, width - 0.2)
+        high = HIGH * len(self.down) + above + 0.45 + max(map(more_lines, heads)) + more_lines(below)
+        drawn = new_figure(width, high)
+        grid = drawn.subplots(len(self.down), n_across, squeeze=False, sharex="col", sharey="row")
+        for axes_row, down in zip(grid, self.down, strict=True):
+            row = self.table[self.table["down"] == down]
+            for axes, across in zip(axes_row, self.across, strict=True):
+                self._draw_lines(axes, row[row["across"] == across], look)
+            top = float(np.nanmax([*row[["estimate", "upper"]].to_numpy(float).ravel(), 0.05]))
+            axes_row[0].set_ylim(0, 1.05 * top)
+            axes_row[0].set_ylabel(wrap(down, HIGH - 0.2, SIZE), fontsize=SIZE)
         for axes, head in zip(grid[0], heads, strict=True):
             axes.set_title(head, fontsize=SIZE, fontweight="bold", loc="left", pad=4)
-        figure.supxlabel(below, fontsize=8.5)
-        handles = [_handle(curves.place(name), look) for name in legend[: len(legend) - len(curves.plain)]]
-        handles += [_plain_handle(k, look) for k in range(len(curves.plain))]
-        add_legend(figure, handles, legend, columns, told, look)
-    return figure
+        drawn.supxlabel(below, fontsize=8.5)
+        handles = [
+            Line2D([], [], color=look.color(place), marker=look.marker(place), markersize=4.2, linewidth=1.2,
+                   linestyle=dash(place, look))
+            for place in map(self.place, lines)
+        ]  # fmt: skip
+        handles += [
+            Line2D([], [], color=look.foreground, linewidth=1.1, linestyle=DASHES[k % len(DASHES)])
+            for k in range(len(self.plain))
+        ]
+        add_legend(drawn, handles, [*lines, *self.plain], columns, title, look)
+        return drawn
 
-
-def _handle(place: int, look: Theme) -> object:
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], color=look.color(place), marker=look.marker(place), markersize=4.2, linewidth=1.2,
-                  linestyle=dash(place, look))  # fmt: skip
-
-
-def _plain_handle(place: int, look: Theme) -> object:
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], color=look.foreground, linewidth=1.1, linestyle=DASHES[place % len(DASHES)])
-
-
-def _draw_lines(axes: Axes, curves: Curves, here: pd.DataFrame, look: Theme) -> None:
-    for name in curves.series:
-        place, one = curves.place(name), here[here["series"] == name].sort_values("x")
-        if one.empty:
-            continue
-        x, color = one["x"].to_numpy(float), look.color(place)
-        axes.fill_between(
-            x, one["lower"].to_numpy(float), one["upper"].to_numpy(float), color=color, alpha=0.13,
-            linewidth=0, zorder=2,
-        )  # fmt: skip
-        axes.plot(x, one["estimate"], color=color, marker=look.marker(place), markersize=3.4, linewidth=1.2,
-                  linestyle=dash(place, look), zorder=3)  # fmt: skip
-    for place, name in enumerate(curves.plain):
-        one = here[here["series"] == name].sort_values("x")
-        dashed = DASHES[place % len(DASHES)]
-        axes.plot(one["x"], one["estimate"], color=look.foreground, linewidth=1.0, linestyle=dashed, zorder=2)
-    if curves.whole:
-        ticks = sorted(set(here["x"].astype(int)))
-        axes.set_xticks(ticks if len(ticks) <= MOST_TICKS else ticks[:: -(-len(ticks) // 6)])
-    else:
-        axes.set_xscale("log")
+    def _draw_lines(self, axes: Axes, here: pd.DataFrame, look: Theme) -> None:
+        for name in self.series:
+            place, one = self.place(name), here[here["series"] == name].sort_values("x")
+            x, line, lower, upper = (one[key].to_numpy(float) for key in ("x", "estimate", "lower", "upper"))
+            color = look.color(place)
+            axes.fill_between(x, lower, upper, color=color, alpha=0.13, linewidth=0, zorder=2)
+            axes.plot(x, line, color=color, marker=look.marker(place), markersize=3.4, linewidth=1.2,
+                      linestyle=dash(place, look), zorder=3)  # fmt: skip
+        for place, name in enumerate(self.plain):
+            one = here[here["series"] == name].sort_values("x")
+            axes.plot(one["x"], one["estimate"], color=look.foreground, linewidth=1.0, zorder=2,
+                      linestyle=DASHES[place % len(DASHES)])  # fmt: skip
         ticks = sorted(set(here["x"].round().astype(int)))
-        axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-        axes.set_xticks([], minor=True)
-    axes.locator_params(axis="y", nbins=4)
-    axes.tick_params(labelsize=7.5)
-    axes.grid(zorder=0)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right", "left"]].set_visible(False)
+        if self.is_count:
+            axes.set_xticks(ticks if len(ticks) <= MOST_TICKS else ticks[:: -(-len(ticks) // 6)])
+        else:
+            axes.set_xscale("log")
+            axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+            axes.set_xticks([], minor=True)
+        axes.locator_params(axis="y", nbins=4)
+        axes.tick_params(labelsize=7.5)
+        tidy(axes, "both")
 
 
-def level_of(settings: Mapping[str, object]) -> str:
-    """Level of the intervals of a result."""
-    return f"{100 * (1 - float(str(settings.get('alpha', 0.05)))):g}%"
+def _table(frame: pd.DataFrame, x: str) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "down": [metric_in_words(kind) for kind in frame["metric"]],
+            "across": frame["_where"],
+            "series": frame["_who"],
+            "x": frame[x],
+            **{name: frame[name].astype(float) for name in ("estimate", "lower", "upper")},
+        }
+    )
+
+
+@figure("passes")
+def passes(result: Drawable, style: Style, *, metrics: Sequence[str] | None = None) -> Curves:
+    """Scores over the number of answers k: a row of panels for each metric; baselines are bare lines."""
+    names = style.names
+    there = chosen(result.frame["metric"], metrics, "metric")
+    kinds = there if metrics else [kind for kind in USUAL if kind in there] or there[:1]
+    frame = result.frame[result.frame["metric"].isin(kinds) & result.frame["estimate"].notna()]
+    if "missing" in frame:
+        frame = frame[frame["missing"].astype(str) == policy_of(frame, None)]
+    if frame.empty:
+        raise InputError("There is nothing to draw: no score of several answers has a value.")
+    frame, across = placed(frame, result.settings, names)
+    trivial = frame["judge"].astype(str).isin(list(BASELINES))
+    return Curves(
+        _table(frame, "k"), [metric_in_words(kind) for kind in kinds], across,
+        list(dict.fromkeys(frame.loc[~trivial, "_who"])),
+        f"k, number of answers (bands: {level_of(result.settings)} intervals)", "Scores over the number of answers k",
+        "k =", plain=list(dict.fromkeys(frame.loc[trivial, "_who"])), places=places_of(frame[~trivial], names),
+    )  # fmt: skip
+
+
+@figure("errors")
+def errors(result: Drawable, style: Style) -> Curves:
+    """Scores and missing answers over the length of items: a row of panels for each metric."""
+    names = style.names
+    frame, across = placed(result.frame[result.frame["estimate"].notna()], result.settings, names)
+    return Curves(
+        _table(frame, "length"), [metric_in_words(kind) for kind in display_order(frame["metric"])], across,
+        list(dict.fromkeys(frame["_who"])),
+        f"Characters of the item, mean of its group (bands: {level_of(result.settings)} intervals)",
+        "Scores over the length of items", "characters", is_count=False, places=places_of(frame, names),
+    )  # fmt: skip

@@ -1,66 +1,64 @@
-"""Paired differences between judges, or between what they were shown, with intervals."""
+"""Paired differences between judges, or between conditions, with intervals; of many judges as matrices."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from ..dots import Forest, forest
 from ..drawable import Drawable
-from ..labels import LabelKey
-from ..raters.forest import Forest, draw_forest
-from ..raters.naming import Names
-from .curves import level_of
-from .matrix import MOST_JUDGES, draw_matrices, matrix_of
-from .panels import in_order, intervals_of, names_of_judges, panels_in_words, strata_of
-from .robustness import shown_metric
+from ..fitting import add_legend, inches, lines_high, room_above, wrap
+from ..matrices import diverging, shade
+from ..registry import Style, figure
+from ..theme import TWO_COLUMNS, new_figure
+from .panels import JUDGES, level_of, names_of_judges, pairs_in_words, pairs_placed
+from .scores import shown_metric
 from .terms import metric_in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-HOLDS, OPEN = "Differs, adjusted p below alpha", "No difference shown"
-JUDGES = "judge"
+DIFFERS, OPEN = "Differs, adjusted p below alpha", "No difference shown"
+MOST_JUDGES = 8  # more are drawn as matrices
+TICK, HEAD = 7.4, 8.6
+SMALLEST_CELL, LARGEST_CELL = 0.13, 0.22
+GAP = 0.1
+ABOVE = 0.34  # inches above a matrix, beside its heading
+BAR = 0.85  # inches below all
+LEGEND = "row minus column, same items. Dot: adjusted p below alpha"
 
 
-def draw(
-    result: Drawable,
-    *,
-    theme: str = "light",
-    labels: Mapping[LabelKey, str] | None = None,
-    title: str | None = None,
-    metric: str | None = None,
-) -> Figure:
-    """Draw `differences`: a panel for each task and stratum, a row for each pair.
-
-    More than eight judges are drawn as matrices of judges by judges.
-    """
-    names = Names(labels)
+@figure("differences")
+def differences(result: Drawable, style: Style, *, metric: str | None = None) -> Forest | Matrices:
+    """Paired differences: a panel for each task and stratum, a row for each pair, or matrices of many judges."""
+    names = style.names
     frame, kind = shown_metric(result, metric)
-    frame = one_test(frame)
-    frame, panels = pairs_placed(frame, result.settings, names)
+    frame, panels = pairs_placed(one_test(frame), result.settings, names)
+    p = frame["p_adjusted"] if "p_adjusted" in frame else frame["p"]
+    frame = frame.assign(_differs=p < float(result.settings.get("alpha", 0.05)))
+    what = metric_in_words(kind)
     if of_many_judges(frame, result.settings):
-        holds = [state == HOLDS for state in _states(frame, result.settings)]
-        what = metric_in_words(kind)
-        return draw_matrices(frame, holds, panels, names, what, theme=theme, title=title)
-    told = pd.DataFrame(
-        {
-            "panel": frame["_where"],
-            "row": pairs_in_words(frame, result.settings, names),
-            "series": _states(frame, result.settings),
-            **intervals_of(frame),
-        }
-    )
-    series = [name for name in (HOLDS, OPEN) if name in set(told["series"])]
-    level = level_of(result.settings)
-    colors = [(HOLDS, OPEN).index(name) for name in series]
-    forest = Forest(
-        told, panels, list(dict.fromkeys(told["row"])), series, colors,
-        f"{metric_in_words(kind)}: the first minus the second, same items ({level} intervals)",
-        dict.fromkeys(panels, 0.0), dodged=False,
+        labels = dict(
+            zip(
+                [*frame["left"], *frame["right"]],
+                names_of_judges(pd.concat([frame["left"], frame["right"]]), names),
+                strict=True,
+            )
+        )
+        return Matrices(frame, panels, {str(judge): label for judge, label in labels.items()}, what)
+    states = frame["_differs"].map({True: DIFFERS, False: OPEN})
+    series = [name for name in (DIFFERS, OPEN) if name in set(states)]
+    return forest(
+        frame, panel=frame["_where"], row=pairs_in_words(frame, result.settings, names), series=states,
+        panels=panels, order=series, places=[(DIFFERS, OPEN).index(name) for name in series],
+        xlabel=f"{what}: the first minus the second, same items ({level_of(result.settings)} intervals)",
+        what=f"Paired differences in {what.lower()}", baseline=0.0, dodged=False,
     )  # fmt: skip
-    return draw_forest(forest, theme=theme, title=title)
 
 
 def of_many_judges(frame: pd.DataFrame, settings: Mapping[str, Any]) -> bool:
@@ -70,7 +68,7 @@ def of_many_judges(frame: pd.DataFrame, settings: Mapping[str, Any]) -> bool:
     return between == JUDGES and len(judges) > MOST_JUDGES
 
 
-def beside_the_best(frame: pd.DataFrame) -> pd.DataFrame:
+def with_the_best(frame: pd.DataFrame) -> pd.DataFrame:
     """Of pairs in places (``_where``), those of the judge with the highest mean, who comes first."""
     kept = []
     for _, own in frame.groupby("_where", sort=False):
@@ -93,59 +91,111 @@ def one_test(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["test"] == first]
 
 
-def pairs_placed(
-    frame: pd.DataFrame, settings: Mapping[str, Any], names: Names
-) -> tuple[pd.DataFrame, list[str]]:
-    """Add to each row its task, stratum and, of several, prompt in words (``_where``); and all places."""
-    where = ["task", *strata_of(settings, frame)]
-    if "prompt" in frame and (frame.groupby(where, observed=True)["prompt"].nunique() > 1).any():
-        where = ["prompt", *where]
-    told = frame.rename(columns={"prompt": "prompts"})
-    where = ["prompts" if name == "prompt" else name for name in where]
-    told = told.assign(_where=panels_in_words(told, where, names))
-    return told, in_order(told["_where"], told, where)
+@dataclass(frozen=True)
+class Matrix:
+    """Differences of n judges.
+
+    Attributes
+    ----------
+    judges : tuple of str
+        From the one with the highest mean difference from the others to the lowest.
+    values : ndarray, shape (n, n)
+        Row minus column; NaN where two were not compared.
+    differs : ndarray of bool, shape (n, n)
+        Whether the difference stands out.
+    """
+
+    judges: tuple[str, ...]
+    values: NDArray[np.float64]
+    differs: NDArray[np.bool_]
 
 
-def pairs_in_words(
-    frame: pd.DataFrame, settings: Mapping[str, Any], names: Names, sign: str = " \N{MINUS SIGN} "
-) -> list[str]:
-    """What is compared in each row: two judges, or one judge under two conditions."""
-    between = str(settings.get("between", JUDGES))
-    if between == JUDGES:
-        left, right = (names_of_judges(frame[side], names) for side in ("left", "right"))
-    else:
-        left, right = (frame[side].map(lambda name: names.of(between, name)) for side in ("left", "right"))
-    pairs = [f"{one}{sign}{two}" for one, two in zip(left, right, strict=True)]
-    if between == JUDGES or "judge" not in frame:
-        return pairs
-    return [
-        f"{judge}: {pair}" for judge, pair in zip(names_of_judges(frame["judge"], names), pairs, strict=True)
-    ]
+def matrix_of(frame: pd.DataFrame, differs: Sequence[bool] | NDArray[np.bool_]) -> Matrix:
+    """Arrange pairs, one per row of ``frame`` with ``left, right, estimate``, as a matrix."""
+    left, right = frame["left"].astype(str), frame["right"].astype(str)
+    names = list(dict.fromkeys([*left, *right]))
+    values = np.full((len(names), len(names)), np.nan)
+    marked = np.zeros(values.shape, dtype=bool)
+    i, j = (np.array([names.index(name) for name in side], dtype=int) for side in (left, right))
+    estimate = frame["estimate"].to_numpy(dtype=float)
+    values[i, j], values[j, i] = estimate, -estimate
+    marked[i, j] = marked[j, i] = np.asarray(differs, dtype=bool)
+    order = np.argsort(-np.nan_to_num(values).sum(axis=1), kind="stable")
+    at = np.ix_(order, order)
+    return Matrix(tuple(names[k] for k in order), values[at], marked[at])
 
 
-def _states(frame: pd.DataFrame, settings: Mapping[str, Any]) -> list[str]:
-    alpha = float(settings.get("alpha", 0.05))
-    p = frame["p_adjusted"] if "p_adjusted" in frame else frame["p"]
-    return [HOLDS if value < alpha else OPEN for value in p]
+@dataclass(frozen=True)
+class Matrices:
+    """A matrix of judges by judges for each place, the best judge first; dots mark what stands out.
 
+    ``frame`` has pairs with ``_where`` and ``_differs``; ``labels`` are those of the judges.
+    """
 
-def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say how many pairs differ, and the largest difference, by task and stratum."""
-    names = Names(labels)
-    frame, kind = shown_metric(result, None)
-    frame = one_test(frame)
-    frame, places = pairs_placed(frame, result.settings, names)
-    frame = frame.assign(
-        _pair=pairs_in_words(frame, result.settings, names),
-        _holds=[state == HOLDS for state in _states(frame, result.settings)],
-    )
-    told = [f"Paired differences in {metric_in_words(kind).lower()}."]
-    for place in places:
-        own = frame[frame["_where"] == place]
-        row = own.iloc[int(own["estimate"].abs().to_numpy(float).argmax())]
-        told.append(
-            (f"{place}: " if place else "")
-            + f"{int(own['_holds'].sum())} of {len(own)} pairs differ; largest: {row['_pair']} "
-            f"{row['estimate']:+.2f} [{row['lower']:.2f}, {row['upper']:.2f}]."
-        )
-    return " ".join(told)
+    frame: pd.DataFrame
+    places: Sequence[str]
+    labels: Mapping[str, str]
+    what: str
+
+    def describe(self) -> str:
+        """Count the pairs that differ, and give the largest difference, by place."""
+        texts = [f"Paired differences in {self.what.lower()}."]
+        for place in self.places:
+            own = self.frame[self.frame["_where"] == place]
+            row = own.iloc[int(own["estimate"].abs().to_numpy(float).argmax())]
+            pair = " \N{MINUS SIGN} ".join(self.labels[str(row[side])] for side in ("left", "right"))
+            texts.append(
+                f"{place + ': ' if place else ''}{int(own['_differs'].sum())} of {len(own)} pairs differ; largest: "
+                f"{pair} {row['estimate']:+.2f} [{row['lower']:.2f}, {row['upper']:.2f}]."
+            )
+        return " ".join(texts)
+
+    def draw(self, style: Style) -> Figure:
+        """Draw a matrix for each place; places are known in inches, so that no layout is needed."""
+        parts = {place: self.frame[self.frame["_where"] == place] for place in self.places}
+        made = {place: matrix_of(own, own["_differs"].to_numpy(bool)) for place, own in parts.items()}
+        most = max(len(each.judges) for each in made.values())
+        side = max(inches(f"{text} 00", TICK) for text in self.labels.values()) + 0.12
+        across = min(len(made), 3, max(1, int(TWO_COLUMNS / (side + SMALLEST_CELL * most))))
+        cell = min(LARGEST_CELL, (TWO_COLUMNS / across - side - GAP) / most)
+        width = max(across * (side + cell * most + GAP), 4.4)
+        title, above, _ = room_above(style.title, width, [])
+        rows = [self.places[k : k + across] for k in range(0, len(self.places), across)]
+        heads = {place: wrap(place, cell * len(made[place].judges), HEAD, bold=True) for place in self.places}
+        rooms = [ABOVE + max(lines_high(heads[place], HEAD) for place in row) for row in rows]
+        heights = [
+            room + cell * max(len(made[place].judges) for place in row)
+            for room, row in zip(rooms, rows, strict=True)
+        ]
+        height = above + sum(heights) + BAR
+        reach = float(np.nanmax(np.abs(self.frame["estimate"].to_numpy(dtype=float)))) or 1.0
+        drawn = new_figure(width, height)
+        drawn.set_layout_engine("none")
+        image: Any = None
+        for k, place in enumerate(self.places):
+            size = cell * len(made[place].judges)
+            left = (k % across) * (side + cell * most + GAP) + side
+            top = above + sum(heights[: k // across]) + rooms[k // across]
+            axes = drawn.add_axes((left / width, 1 - (top + size) / height, size / width, size / height))
+            image = self._draw_matrix(axes, made[place], reach, style, cell)
+            axes.set_title(heads[place], fontsize=HEAD, fontweight="bold", loc="left", pad=4)
+        long = min(3.6, 0.8 * width)
+        ends = ((1 - long / width) / 2, (BAR - 0.2) / height, long / width, 0.09 / height)
+        bar = drawn.colorbar(image, cax=drawn.add_axes(ends), orientation="horizontal")
+        bar.set_label(wrap(f"{self.what}: {LEGEND}", width - 0.3), fontsize=8.5)
+        bar.outline.set_visible(False)  # type: ignore[operator]
+        bar.ax.tick_params(labelsize=7.5)
+        add_legend(drawn, [], [], 1, title, style.look)
+        return drawn
+
+    def _draw_matrix(self, axes: Any, made: Matrix, reach: float, style: Style, cell: float) -> Any:
+        look, n = style.look, len(made.judges)
+        image = shade(axes, made.values, diverging(look), -reach, reach, look, 0.8)
+        y, x = np.nonzero(made.differs)
+        axes.plot(x, y, "o", color=look.foreground, markersize=min(3.2, 13 * cell), linestyle="none")
+        labels = [f"{self.labels[judge]} {k}" for k, judge in enumerate(made.judges, 1)]
+        axes.set_yticks(range(n), labels, fontsize=TICK)
+        axes.set_xticks(range(n), [str(k) for k in range(1, n + 1)], fontsize=min(TICK, 34 * cell))
+        axes.xaxis.tick_top()
+        axes.tick_params(which="both", length=0, pad=2)
+        return image

@@ -9,10 +9,9 @@ import pandas as pd
 
 from ..labels import display_order
 from ..raters.naming import Names, chosen
-from .terms import BASELINES
+from .terms import BASELINES, NO_ANSWER, OTHER_LABEL
 
-BASELINE = "baseline"
-OVERALL = "overall"
+JUDGES = "judge"
 
 
 def strata_of(settings: Mapping[str, Any], frame: pd.DataFrame) -> list[str]:
@@ -29,11 +28,6 @@ def of_task(frame: pd.DataFrame, task: str | None) -> tuple[pd.DataFrame, str]:
 def of_judges(frame: pd.DataFrame, judges: Sequence[str] | None) -> pd.DataFrame:
     """Rows of the judges that are asked for, by default of all; InputError for one that is not there."""
     return frame[frame["judge"].astype(str).isin(chosen(frame["judge"], judges, "judge"))]
-
-
-def intervals_of(frame: pd.DataFrame) -> dict[str, pd.Series[float]]:
-    """Columns of a drawing that hold estimates and the ends of their intervals."""
-    return {name: frame[name].astype(float) for name in ("estimate", "lower", "upper")}
 
 
 def panels_in_words(frame: pd.DataFrame, columns: Sequence[str], names: Names) -> pd.Series[Any]:
@@ -83,3 +77,54 @@ def placed(frame: pd.DataFrame, settings: Mapping[str, Any], names: Names) -> tu
         _where=panels_in_words(frame, where, names), _who=judges_in_words(frame, names, where)
     )
     return told, in_order(told["_where"], told, where)
+
+
+def pairs_placed(
+    frame: pd.DataFrame, settings: Mapping[str, Any], names: Names
+) -> tuple[pd.DataFrame, list[str]]:
+    """Add to each row its task, stratum and, of several, prompt in words (``_where``); and all places."""
+    where = ["task", *strata_of(settings, frame)]
+    if "prompt" in frame and (frame.groupby(where, observed=True)["prompt"].nunique() > 1).any():
+        where = ["prompt", *where]
+    told = frame.rename(columns={"prompt": "prompts"})
+    where = ["prompts" if name == "prompt" else name for name in where]
+    told = told.assign(_where=panels_in_words(told, where, names))
+    return told, in_order(told["_where"], told, where)
+
+
+def pairs_in_words(
+    frame: pd.DataFrame, settings: Mapping[str, Any], names: Names, sign: str = " \N{MINUS SIGN} "
+) -> list[str]:
+    """What is compared in each row: two judges, or one judge under two conditions."""
+    between = str(settings.get("between", JUDGES))
+    if between == JUDGES:
+        left, right = (names_of_judges(frame[side], names) for side in ("left", "right"))
+    else:
+        left, right = (frame[side].map(lambda name: names.of(between, name)) for side in ("left", "right"))
+    pairs = [f"{one}{sign}{two}" for one, two in zip(left, right, strict=True)]
+    if between == JUDGES or "judge" not in frame:
+        return pairs
+    return [
+        f"{judge}: {pair}" for judge, pair in zip(names_of_judges(frame["judge"], names), pairs, strict=True)
+    ]
+
+
+def label_in_words(task: str, label: str, names: Names) -> str:
+    """A label of a task in words."""
+    if label in (NO_ANSWER, OTHER_LABEL):
+        return label.capitalize()
+    return names.of(task, label)
+
+
+def level_of(settings: Mapping[str, object]) -> str:
+    """Level of the intervals of a result."""
+    return f"{100 * (1 - float(str(settings.get('alpha', 0.05)))):g}%"
+
+
+def places_of(frame: pd.DataFrame, names: Names) -> dict[str, int]:
+    """Colours of the judges of a table (``judge``, in words ``_who``); none where one has several lines."""
+    pairs = frame[["judge", "_who"]].astype(str).drop_duplicates()
+    if pairs["judge"].duplicated().any():
+        return {}
+    judges = list(pairs["judge"])
+    return {who: names.place(judge, judges) for judge, who in pairs.itertuples(index=False)}

@@ -1,76 +1,79 @@
-"""Scores with intervals by judge, task and stratum, beside what trivial judges reach."""
+"""Scores and what depends on them: rules for missing answers, gold labels, perturbations, odds, agreement."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...vocabulary import MAJORITY, MAJORITY_BY_STRATUM
+from ...vocabulary import BASELINE, FEWEST_GOLD, MAJORITY, MAJORITY_BY_STRATUM
+from ..dots import Forest, forest
 from ..drawable import Drawable
-from ..labels import LabelKey
-from ..raters.forest import Forest, draw_forest
+from ..labels import display_order
 from ..raters.naming import Names, chosen
-from .curves import level_of
-from .panels import BASELINE, intervals_of, placed
-from .terms import BASELINES, MISSING, metric_in_words
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from ..raters.terms import COEFFICIENTS
+from ..registry import Style, figure
+from .panels import (
+    judges_in_words,
+    label_in_words,
+    level_of,
+    of_judges,
+    of_task,
+    pairs_in_words,
+    pairs_placed,
+    placed,
+    strata_of,
+)
+from .terms import BASELINES, MISSING, metric_in_words, policy_in_words
 
 USUAL = ("accuracy", "macro_f1")
 OTHERS = ("auc",)
 MOST_ACROSS = 6
+PREFIX = "recall_"
+VERSUS = "_vs_"
+FARTHEST = 4.0  # in powers of two; ratios beyond are drawn there
+RATIOS = {-4: "1/16", -2: "1/4", 0: "1", 2: "4", 4: "16"}
+ODDS = (1 / 256, 1 / 64, 1 / 16, 1 / 4, 1, 4, 16, 64, 256)
+FEWER_ODDS = (1 / 256, 1 / 16, 1, 16, 256)
 
 
-def draw(
-    result: Drawable,
-    *,
-    theme: str = "light",
-    labels: Mapping[LabelKey, str] | None = None,
-    title: str | None = None,
-    metrics: Sequence[str] | None = None,
-    missing: str | None = None,
-) -> Figure:
-    """Draw `scores`: a panel for each metric, task and stratum, a row for each judge.
+@figure("scores", "probabilities")
+def scores(
+    result: Drawable, style: Style, *, metrics: Sequence[str] | None = None, missing: str | None = None
+) -> Forest:
+    """Scores: a panel for each metric, task and stratum, a row for each judge; lines are baselines.
 
-    Lines are baselines; where the most frequent label of each stratum is one, that of all is not drawn.
+    Where the most frequent label of each stratum is a baseline, that of all is not drawn.
     """
-    names = Names(labels)
     frame, kinds = shown_scores(result, metrics)
     policy = policy_of(frame, missing)
-    frame = frame[frame["missing"].astype(str) == policy]
-    frame, places = placed(frame, result.settings, names)
-    frame = frame.assign(_metric=[metric_in_words(name) for name in frame["metric"]])
-    real, trivial = frame[frame["judge_kind"] != BASELINE], frame[frame["judge_kind"] == BASELINE]
-    told = pd.DataFrame(
-        {
-            "panel": _panel(real),
-            "row": real["_who"],
-            "series": "",
-            **intervals_of(real),
-        }
+    frame, places = placed(frame[frame["missing"].astype(str) == policy], result.settings, style.names)
+    metric = [metric_in_words(name) for name in frame["metric"]]
+    panel = pd.Series(
+        [_joined(*pair) for pair in zip(metric, frame["_where"], strict=True)], index=frame.index
     )
-    panels = [_joined(metric_in_words(kind), place) for kind in kinds for place in places]
-    panels = [name for name in panels if name in set(told["panel"])]
-    trivial = trivial.assign(_panel=_panel(trivial)).dropna(subset="estimate")
+    is_baseline = frame["judge_kind"] == BASELINE
+    real, trivial = frame[~is_baseline], frame[is_baseline].dropna(subset="estimate")
     if (trivial["judge"] == MAJORITY_BY_STRATUM).any():
         trivial = trivial[trivial["judge"] != MAJORITY]
-    lines = {
-        str(panel): {BASELINES.get(str(row["judge"]), str(row["judge"])): float(row["estimate"])
-                     for row in part.to_dict("records")}
-        for panel, part in trivial.groupby("_panel", sort=False)
-    }  # fmt: skip
+    lines: dict[str, dict[str, float]] = {}
+    for name, row in zip(panel[trivial.index], trivial.to_dict("records"), strict=True):
+        lines.setdefault(name, {})[BASELINES.get(str(row["judge"]), str(row["judge"]))] = float(
+            row["estimate"]
+        )
+    shown = set(panel[real.index])
+    rows = -(-max(len(places), 1) // MOST_ACROSS)
     subject = metric_in_words(kinds[0]) if len(kinds) == 1 else "Score"
-    forest = Forest(
-        told, panels, list(dict.fromkeys(told["row"])), [""], [0],
-        f"{subject} ({level_of(result.settings)} intervals; {MISSING.get(policy, policy)})",
-        lines=lines, across=_across(len(places)),
+    missing_as = MISSING.get(policy, policy)
+    return forest(
+        real, panel=panel[real.index], row=real["_who"], lines=lines, across=-(-len(places) // rows) or 1,
+        panels=[name for kind in kinds for place in places if (name := _joined(metric_in_words(kind), place)) in shown],
+        xlabel=f"{subject} ({level_of(result.settings)} intervals; {missing_as})", what=f"{subject}, {missing_as}",
     )  # fmt: skip
-    return draw_forest(forest, theme=theme, title=title)
 
 
 def shown_scores(result: Drawable, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, list[str]]:
@@ -90,33 +93,180 @@ def policy_of(frame: pd.DataFrame, asked: str | None) -> str:
     return asked or next((name for name in ("wrong", "study") if name in there), there[0])
 
 
-def _across(places: int) -> int:
-    """Panels in a row: all places of a metric, or as equal parts of them as can be."""
-    return -(-places // -(-max(places, 1) // MOST_ACROSS)) or 1
-
-
-def _panel(frame: pd.DataFrame) -> list[str]:
-    return [_joined(*pair) for pair in zip(frame["_metric"], frame["_where"], strict=True)]
-
-
 def _joined(metric: str, place: str) -> str:
     return f"{metric}: {place}" if place else metric
 
 
-def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the score of each judge by task and stratum, and what trivial judges reach."""
-    names = Names(labels)
+def _rules_differ(result: Drawable) -> bool:
+    """Whether rules for missing answers differ in any score."""
+    frame = result.frame[result.frame["judge_kind"] != BASELINE]
+    keys = ["judge", "prompt", "task", "metric", *strata_of(result.settings, frame)]
+    values = frame.groupby([name for name in keys if name in frame], observed=True)["estimate"]
+    return bool((values.max() - values.min() > 1e-9).any())
+
+
+@figure("scores", part="policies", when=_rules_differ)
+def policies(result: Drawable, style: Style) -> Forest:
+    """The first score under every rule for missing answers: a colour for each rule."""
     frame, kinds = shown_scores(result, None)
-    policy = policy_of(frame, None)
-    frame = frame[(frame["missing"].astype(str) == policy) & (frame["metric"] == kinds[0])]
-    frame, places = placed(frame, result.settings, names)
-    told = []
-    for place in places:
-        each = [
-            f"{row['_who']} {row['estimate']:.2f}"
-            + (f" [{row['lower']:.2f}, {row['upper']:.2f}]" if row["judge_kind"] != BASELINE else "")
-            for row in frame[frame["_where"] == place].to_dict("records")
-        ]
-        told.append(f"{place}: {'; '.join(each)}." if place else f"{'; '.join(each)}.")
-    head = f"{metric_in_words(kinds[0])}, {MISSING.get(policy, policy)}"
-    return f"{head}: {' '.join(told)}" if told else f"{head}."
+    frame = frame[(frame["judge_kind"] != BASELINE) & (frame["metric"] == kinds[0])]
+    frame, panels = placed(frame, result.settings, style.names)
+    rules = policies_apart(frame)
+    frame = frame[frame["missing"].astype(str).isin(rules)]
+    metric = metric_in_words(kinds[0])
+    return forest(
+        frame, panel=frame["_where"], row=frame["_who"], panels=panels,
+        series=[policy_in_words(name) for name in frame["missing"].astype(str)],
+        order=[policy_in_words(name) for name in rules],
+        xlabel=f"{metric} ({level_of(result.settings)} intervals)", what=f"{metric} under every rule for missing answers",
+    )  # fmt: skip
+
+
+def policies_apart(frame: pd.DataFrame) -> list[str]:
+    """Rules for missing answers, without those that give the same scores as an earlier one."""
+    found: dict[str, list[float]] = {}
+    for name in display_order(frame["missing"]):
+        values = frame.loc[frame["missing"].astype(str) == name, "estimate"].fillna(-1).round(9).tolist()
+        if values not in found.values():
+            found[name] = values
+    return list(found)
+
+
+def _has_recalls(result: Drawable) -> bool:
+    metric = result.frame["metric"].astype(str)
+    return metric[metric.str.startswith(PREFIX)].nunique() > 1
+
+
+@figure("scores", part="recalls", when=_has_recalls)
+def recalls(result: Drawable, style: Style, *, missing: str | None = None) -> Forest:
+    """The share of each kind of gold label that judges detect: a colour for each kind."""
+    names, metric = style.names, result.frame["metric"].astype(str)
+    frame = result.frame[metric.str.startswith(PREFIX) & (result.frame["judge_kind"] != BASELINE)]
+    policy = policy_of(frame, missing)
+    frame = frame[(frame["missing"].astype(str) == policy) & frame["estimate"].notna()]
+    frame, panels = placed(frame, result.settings, names)
+    level = frame["metric"].astype(str).str.removeprefix(PREFIX)
+    what = "Share of units that are detected, by kind of gold label"
+    return forest(
+        frame, panel=frame["_where"], row=frame["_who"], series=names.all("gold", level), panels=panels, across=4,
+        xlabel=f"{what} ({level_of(result.settings)} intervals; {MISSING.get(policy, policy)})", what=what,
+    )  # fmt: skip
+
+
+@figure("robustness")
+def robustness(result: Drawable, style: Style, *, metric: str | None = None) -> Forest:
+    """What perturbations of the items change: paired differences in a score, a colour for each kind."""
+    names = style.names
+    frame, kind = shown_metric(result, metric)
+    frame, panels = placed(frame, result.settings, names)
+    what = f"{metric_in_words(kind)} of perturbed items minus that of the same items unperturbed"
+    return forest(
+        frame, panel=frame["_where"], row=frame["_who"], series=names.all("condition", frame["condition"]),
+        panels=panels, order=names.all("condition", display_order(frame["condition"])),
+        xlabel=f"{what} ({level_of(result.settings)} intervals)", what=what, baseline=0.0,
+    )  # fmt: skip
+
+
+def shown_metric(result: Drawable, metric: str | None) -> tuple[pd.DataFrame, str]:
+    """Rows of one metric, by default the first, and its name."""
+    kind = chosen(result.frame["metric"], [metric] if metric else None, "metric")[0]
+    kind = metric or kind
+    return result.frame[(result.frame["metric"] == kind) & result.frame["estimate"].notna()], kind
+
+
+@figure("by_label")
+def by_label(
+    result: Drawable, style: Style, *, judges: Sequence[str] | None = None, task: str | None = None
+) -> Forest:
+    """How often each label is given relative to gold, in one task: a panel for each judge."""
+    names = style.names
+    frame, name = shown_labels(result, task)
+    often = frame[frame["n_gold"] >= FEWEST_GOLD]
+    frame = of_judges(often if len(often) else frame, judges)
+    with np.errstate(divide="ignore"):
+        powers = np.log2(frame[["ratio", "ratio_lower", "ratio_upper"]].astype(float))
+    powers = powers.clip(-FARTHEST, FARTHEST).set_axis(["estimate", "lower", "upper"], axis=1)
+
+    def ticks(axes: Any) -> None:
+        axes.set_xlim(-FARTHEST - 0.4, FARTHEST + 0.4)
+        axes.set_xticks(list(RATIOS), list(RATIOS.values()))
+
+    made = forest(
+        powers, panel=judges_in_words(frame, names), baseline=0.0, across=4, ticks=ticks,
+        row=[label_in_words(name, str(label), names) for label in frame["label"]],
+        xlabel=f"Times a label is given for every time it is gold ({level_of(result.settings)} intervals, not "
+        "adjusted; 1/16 also stands for less, 16 for more); labels that are gold in at least "
+        f"{FEWEST_GOLD} units",
+        what="Times a label is given for every time it is gold, in powers of two",
+    )  # fmt: skip
+    return made
+
+
+def shown_labels(result: Drawable, task: str | None) -> tuple[pd.DataFrame, str]:
+    """Rows of one task, by default the first, and its name."""
+    frame, name = of_task(result.frame, task)
+    return frame[frame["ratio"].notna()], name
+
+
+@figure("mixed", when=lambda result: "left" in result.frame)
+def mixed(result: Drawable, style: Style) -> Forest:
+    """Odds of a right answer by pair of judges, where every item has an intercept of its own."""
+    names = style.names
+    frame = result.frame[result.frame["estimate"].notna()]
+    if frame.empty:
+        raise InputError("There is nothing to draw: no odds are finite.")
+    frame, panels = pairs_placed(frame, result.settings, names)
+
+    def ticks(axes: Any) -> None:
+        low, high = axes.get_xlim()
+        inside = [tick for tick in ODDS if low <= np.log(tick) <= high]
+        inside = inside if len(inside) < 5 else [tick for tick in inside if tick in FEWER_ODDS]
+        axes.set_xticks(np.log(inside), [f"{tick:g}" if tick >= 1 else f"1/{1 / tick:g}" for tick in inside])
+
+    return forest(
+        frame, panel=frame["_where"], row=pairs_in_words(frame, result.settings, names, " by "), panels=panels,
+        xlabel=f"Odds of a right answer, first by second ({level_of(result.settings)} intervals)",
+        what="Logarithm of the odds of a right answer, first by second", baseline=0.0, ticks=ticks,
+    )  # fmt: skip
+
+
+@figure("annotators")
+def annotators(result: Drawable, style: Style) -> Forest:
+    """Agreement of the people behind the gold labels: a panel for each distinction that gold makes."""
+    frame, names = shown_agreement(result), style.names
+    what = "Agreement of people among themselves"
+    return forest(
+        frame, panel=[distinction_in_words(name, names) for name in frame["dimension"]],
+        row=rows_in_words(frame, result, names),
+        series=[COEFFICIENTS.get(kind, kind) for kind in frame["coefficient"].astype(str)],
+        order=[COEFFICIENTS.get(kind, kind) for kind in display_order(frame["coefficient"])],
+        xlabel=f"{what} ({level_of(result.settings)} intervals)", what=what, across=3,
+    )  # fmt: skip
+
+
+def shown_agreement(result: Drawable) -> pd.DataFrame:
+    """Rows with a value; bootstrap intervals take the place of others where there are any."""
+    frame = result.frame[result.frame["estimate"].notna()]
+    if frame.empty:
+        raise InputError("There is nothing to draw: no coefficient has a value.")
+    boot = frame["boot_lower"].notna().to_numpy(dtype=bool)
+    return frame.assign(
+        lower=frame["boot_lower"].where(boot, frame["lower"]),
+        upper=frame["boot_upper"].where(boot, frame["upper"]),
+    )
+
+
+def rows_in_words(frame: pd.DataFrame, result: Drawable, names: Names) -> list[str]:
+    """Stratum of each row."""
+    by = strata_of(result.settings, frame)
+    parts = [names.all(name, frame[name].astype("string").fillna("")) for name in by]
+    return [", ".join(row) for row in zip(*parts, strict=True)] if by else ["All items"] * len(frame)
+
+
+def distinction_in_words(name: object, names: Names) -> str:
+    """The levels of gold that a dimension distinguishes."""
+    text = str(name)
+    if VERSUS not in text:
+        return names.of("dimension", text)
+    first, *others = (names.of("gold", level) for level in text.split(VERSUS))
+    return " or ".join([first, *(level[:1].lower() + level[1:] for level in others)])

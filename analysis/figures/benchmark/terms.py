@@ -20,12 +20,12 @@ PASSES = {
     "pass_at_k": "At least one of k right (pass@k)",
     "pass_all_k": "All k right (pass^k)",
     "majority_of_k": "Most frequent of k right",
-    "best_of_k": "Best of the first k, as printed",
+    "best_of_k": "Best of the first k, as published",
 }
 MISSING = {
     "wrong": "no answer counts as wrong",
-    "missing": "no answer is left out",
-    "study": "no answer counts as the study says",
+    "missing": "no answer is excluded",
+    "study": "no answer counts as in the study",
 }
 STATUSES = {
     "ok": "Answered",
@@ -33,16 +33,16 @@ STATUSES = {
     "refused": "Refused",
     "empty": "Empty",
     "truncated": "Cut off",
-    "unparsed": "Not readable",
+    "unparsed": "Not parsed",
     "error": "Failed",
     "missing": "Never asked",
 }
 READINGS = {
-    "agree": "Both rules read the same",
-    "different": "The rules read different labels",
-    "only_lenient": "Only the lenient rule reads a label",
-    "only_strict": "Only the strict rule reads a label",
-    "neither": "Neither reads a label",
+    "agree": "Same label by both rules",
+    "different": "Different labels by the two rules",
+    "only_lenient": "Label by the lenient rule only",
+    "only_strict": "Label by the strict rule only",
+    "neither": "No label by either rule",
 }
 RULES = {"published": "as published", "published_v1": "as published (v1)"}
 BASELINES = {

@@ -11,9 +11,10 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..arrange import arrange, set_panel_title
+from ..drawable import Drawable
 from ..fitting import HEADING, heading, inches, legend_columns, lines_high, more_lines, wrap
-from ..labels import LabelKey, Labels
-from ..theme import Theme, new_figure, styled, theme_named
+from ..registry import Style, figure
+from ..theme import Theme, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,23 +30,31 @@ KEY = 0.2  # inches of a row of the key
 IN_DESIGN, BEFORE, IN_PAIRS = "Share in the design", "Before restrictions", "In the pairs drawn"
 
 
-def shares_plot(
-    levels: pd.DataFrame,
-    *,
-    labels: Mapping[LabelKey, str] | None = None,
-    theme: str = "light",
-    title: str | None = None,
-) -> Figure:
+def _alt(result: Drawable, style: Style) -> str:
+    """Describe the figure of shares in words."""
+    words, levels = style.words, result.frame
+    kept = levels[~levels["derived"].astype(bool)].reset_index(drop=True)
+    rarest = kept.iloc[int(kept["probability"].argmin())]
+    what = words.both(rarest["feature"], rarest["level"])
+    return (
+        f"Bar chart of the share of profiles with each of {len(kept)} levels. The rarest is {what} "
+        f"({100 * rarest['probability']:.1f}%, shown {rarest['shown']:,} times)."
+    )
+
+
+@figure("design_shares", alt=_alt)
+def design_shares(result: Drawable, style: Style) -> Figure:
     """Draw the share of profiles with each level as bars, and the share in the pairs drawn as points.
 
     Beside them stand the share in the design, and the number of profiles in the pairs drawn.
     """
+    look, words = style.look, style.words
+    levels = result.frame
     levels = levels[~levels["derived"].astype(bool)].reset_index(drop=True)
     if levels.empty:
         raise InputError("There is nothing to draw: the design has no levels.")
     total = levels.groupby("feature", sort=False)["shown"].transform("sum")
     levels = levels.assign(found=levels["shown"] / total.where(total > 0))
-    look, words = theme_named(theme), Labels(labels)
     panels = {name: levels[levels["feature"] == name] for name in dict.fromkeys(levels["feature"])}
     names = {
         name: {
@@ -61,7 +70,7 @@ def shares_plot(
         furniture=FURNITURE,
         width=ONE_COLUMN,
     )
-    title = heading(title, layout.width)
+    title = heading(style.title, layout.width)
     restricted = not np.allclose(levels["drawn"], levels["probability"])
     keys = [IN_DESIGN, *([BEFORE] if restricted else []), IN_PAIRS]
     n_columns = legend_columns(keys, layout.width, len(keys))
@@ -71,35 +80,23 @@ def shares_plot(
     label = max(inches(text) for texts in layout.texts.values() for text in texts.values()) + 0.17
     room = layout.width / len(layout.columns)
     widest = float(np.nanmax(levels[["probability", "drawn", "found"]].to_numpy(float)))
-    with styled(look):
-        high = layout.body + above + 0.06
-        figure = new_figure(layout.width, high)
-        figure.set_layout_engine(None)  # all panels share one scale, which a layout of their own would break
-        for place, column in enumerate(layout.columns):
-            top = above
-            for index in column:
-                name, rows = list(panels)[index], layout.rows[index]
-                top += layout.heights[index] - rows
-                box = (place * room + label, high - top - rows, room - label - NUMBERS, rows)
-                axes = figure.add_axes(_share_of(box, layout.width, high))
-                _draw_shares(axes, panels[name], layout.texts[name], look, widest)
-                set_panel_title(axes, wrap(words.feature(name), room - label), 0.0, pad=2)
-                if index == column[0]:
-                    _write_beside(axes, -0.09, ("design", "drawn"), look)
-                top += rows
-        _add_key(figure, look, keys, n_columns, title)
-    return figure
-
-
-def shares_alt(levels: pd.DataFrame, *, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Describe the figure of shares in words."""
-    words, kept = Labels(labels), levels[~levels["derived"].astype(bool)].reset_index(drop=True)
-    rarest = kept.iloc[int(kept["probability"].argmin())]
-    what = words.both(rarest["feature"], rarest["level"])
-    return (
-        f"Bar chart of the share of profiles with each of {len(kept)} levels. The rarest is {what} "
-        f"({100 * rarest['probability']:.1f}%, shown {rarest['shown']:,} times)."
-    )
+    high = layout.body + above + 0.06
+    drawn = new_figure(layout.width, high)
+    drawn.set_layout_engine(None)  # all panels share one scale, which a layout of their own would break
+    for place, column in enumerate(layout.columns):
+        top = above
+        for index in column:
+            name, rows = list(panels)[index], layout.rows[index]
+            top += layout.heights[index] - rows
+            box = (place * room + label, high - top - rows, room - label - NUMBERS, rows)
+            axes = drawn.add_axes(_share_of(box, layout.width, high))
+            _draw_shares(axes, panels[name], layout.texts[name], look, widest)
+            set_panel_title(axes, wrap(words.feature(name), room - label), 0.0, pad=2)
+            if index == column[0]:
+                _write_beside(axes, -0.09, ("design", "drawn"), look)
+            top += rows
+    _add_key(drawn, look, keys, n_columns, title)
+    return drawn
 
 
 def _row_height(text: str) -> float:
@@ -157,7 +154,7 @@ def _point(look: Theme) -> dict[str, Any]:
     }
 
 
-def _add_key(figure: Figure, look: Theme, names: Sequence[str], n_columns: int, title: str | None) -> None:
+def _add_key(drawn: Figure, look: Theme, names: Sequence[str], n_columns: int, title: str | None) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -166,7 +163,7 @@ def _add_key(figure: Figure, look: Theme, names: Sequence[str], n_columns: int, 
         BEFORE: Patch(facecolor="none", edgecolor=look.foreground, linewidth=0.7),
         IN_PAIRS: Line2D([], [], linestyle="none", marker="o", **_point(look)),
     }
-    legend = figure.legend(
+    legend = drawn.legend(
         [marks[name] for name in names], names, loc="upper left", ncols=n_columns, frameon=False,
         handlelength=1.4, columnspacing=1.6, labelcolor=look.foreground, title=title, alignment="left",
         borderpad=0, bbox_to_anchor=(0.01, 0.995),

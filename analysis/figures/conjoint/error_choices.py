@@ -12,9 +12,11 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..arrange import Layout, arrange, set_panel_title
-from ..fitting import HEADING, heading, inches, lines_high, more_lines, wrap
-from ..labels import LabelKey, Labels, display_order, refuse_repeats
-from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
+from ..drawable import Drawable
+from ..fitting import add_legend, inches, lines_high, more_lines, room_above, wrap
+from ..labels import Labels, display_order, refuse_repeats
+from ..registry import Style, figure
+from ..theme import TWO_COLUMNS, Theme, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,25 +42,39 @@ class _Style:
     marker: str
 
 
-def errors_plot(
-    frame: pd.DataFrame,
-    *,
-    labels: Mapping[LabelKey, str] | None = None,
-    theme: str = "light",
-    title: str | None = None,
-) -> Figure:
+def _alt(result: Drawable, style: Style) -> str:
+    """Describe the figure in words, with the largest standard errors of each feature."""
+    frame, words = result.frame, style.words
+    known = frame[frame["ratio"].notna()]
+    n_effects, n_choices = len(frame[["feature", "level"]].drop_duplicates()), frame["choice"].nunique()
+    some = f"{MOST_DRAWN} of " if n_choices > MOST_DRAWN else ""
+    told = []
+    for feature in display_order(known["feature"]):
+        here = known[_is(known, feature)].reset_index(drop=True)
+        worst = here.iloc[int(here["ratio"].to_numpy(float).argmax())]
+        told.append(f"{words.feature(feature)} {worst['ratio']:.1f}, {worst['choice']}")
+    return (
+        f"Intervals of {n_effects} effect{'s' * (n_effects != 1)} under {some}{n_choices} choices of errors. "
+        f"Largest standard error over that of rows: {'; '.join(told)}."
+    )
+
+
+@figure("error_choices", "errors_under_choices", "standard_errors", alt=_alt)
+def error_choices(result: Drawable, style: Style) -> Figure:
     """Draw intervals of each effect under up to four choices, and below the ratios of errors under all.
 
     Intervals are drawn around the estimate of the first choice, whose value stands behind the level, so
     that effects of very different size can be read alike; a short upright line marks zero where it is near.
     """
+    frame, look, words = result.frame, style.look, style.words
     if frame.empty:
         raise InputError("There is nothing to draw: the table of errors has no rows.")
     refuse_repeats(
         frame[["feature", "level", "choice"]].astype("string"), "draw one judge and prompt at a time"
     )
-    look, words = theme_named(theme), Labels(labels)
     styles = _styles(frame, look)
+    from matplotlib.lines import Line2D
+
     choices = list(styles)
     features = display_order(frame["feature"])
     layout = arrange(
@@ -69,18 +85,22 @@ def errors_plot(
         width=TWO_COLUMNS,
     )
     body = layout.body + (0.12 * max(map(len, layout.columns)) if layout.is_wrapped else 0.0)
-    ratios, title = ratio_ranges(frame), heading(title, TWO_COLUMNS)
+    ratios = ratio_ranges(frame)
+    title, above, _ = room_above(style.title, TWO_COLUMNS, [])
     cell = (TWO_COLUMNS - 0.3 - max(map(inches, ratios.index), default=0.0)) / len(features)
     under = [wrap(words.feature(name), cell - 0.04) for name in features]
     below = 0.55 + CELL * len(ratios) + max(map(more_lines, under))
-    legend = 0.17 * -(-len(choices) // 3) + more_lines(title, HEADING)
-    with styled(look):
-        figure = new_figure(TWO_COLUMNS, body + below + legend + (0.5 if title else 0.25))
-        grid = figure.add_gridspec(2, 1, height_ratios=[body, below])
-        _draw_effects(figure, grid[0], frame, layout, words, styles, look)
-        _draw_ratios(figure.add_subplot(grid[1]), ratios, under, look)
-        _add_legend(figure, styles, look, title)
-    return figure
+    legend = 0.17 * -(-len(choices) // 3) + above
+    drawn = new_figure(TWO_COLUMNS, body + below + legend + 0.25)
+    grid = drawn.add_gridspec(2, 1, height_ratios=[body, below])
+    _draw_effects(drawn, grid[0], frame, layout, words, styles, look)
+    _draw_ratios(drawn.add_subplot(grid[1]), ratios, under, look)
+    handles = [
+        Line2D([], [], color=own.color, marker=own.marker, markersize=4.6, linewidth=1.4)
+        for own in styles.values()
+    ]
+    add_legend(drawn, handles, choices, 3, title, look)
+    return drawn
 
 
 def ratio_ranges(frame: pd.DataFrame) -> pd.DataFrame:
@@ -94,22 +114,6 @@ def ratio_ranges(frame: pd.DataFrame) -> pd.DataFrame:
         [found.get((choice, name), {}).get(edge, np.nan) for name, edge in columns] for choice in present
     ]
     return pd.DataFrame(cells, index=present, columns=pd.MultiIndex.from_tuples(columns), dtype=float)
-
-
-def errors_alt(frame: pd.DataFrame, *, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Describe the figure in words, with the largest standard errors of each feature."""
-    words, known = Labels(labels), frame[frame["ratio"].notna()]
-    n_effects, n_choices = len(frame[["feature", "level"]].drop_duplicates()), frame["choice"].nunique()
-    some = f"{MOST_DRAWN} of " if n_choices > MOST_DRAWN else ""
-    told = []
-    for feature in display_order(known["feature"]):
-        here = known[_is(known, feature)].reset_index(drop=True)
-        worst = here.iloc[int(here["ratio"].to_numpy(float).argmax())]
-        told.append(f"{words.feature(feature)} {worst['ratio']:.1f}, {worst['choice']}")
-    return (
-        f"Intervals of {n_effects} effect{'s' * (n_effects != 1)} under {some}{n_choices} choices of errors. "
-        f"Largest standard error over that of rows: {'; '.join(told)}."
-    )
 
 
 def _is(frame: pd.DataFrame, feature: str) -> np.ndarray:
@@ -135,7 +139,7 @@ def _centers(here: pd.DataFrame) -> pd.Series[float]:
     return here.drop_duplicates("level").set_index("level")["estimate"].rename(str).astype(float)
 
 
-def drawn_choices(frame: pd.DataFrame) -> list[str]:
+def chosen_to_draw(frame: pd.DataFrame) -> list[str]:
     """The choices whose intervals are drawn: all of up to four, else one of each kind.
 
     These are independent rows, the unit of the judge, all stimuli crossed (of one stimulus CR2), and the
@@ -163,12 +167,12 @@ def _styles(frame: pd.DataFrame, look: Theme) -> dict[str, _Style]:
     others = (_Style(look.color(k), MARKS[1 + k]) for k in range(MOST_DRAWN))
     return {
         name: _Style(look.color(6), MARKS[0]) if name in rows else next(others)
-        for name in drawn_choices(frame)
+        for name in chosen_to_draw(frame)
     }
 
 
 def _draw_effects(
-    figure: Figure,
+    drawn: Figure,
     place: SubplotSpec,
     frame: pd.DataFrame,
     layout: Layout,
@@ -182,7 +186,7 @@ def _draw_effects(
     for position, column in enumerate(layout.columns):
         inner = outer[position].subgridspec(len(column), 1, height_ratios=[heights[k] for k in column])
         for row, index in enumerate(column):
-            axes = figure.add_subplot(inner[row])
+            axes = drawn.add_subplot(inner[row])
             panel = words.feature(features[index])
             _draw_panel(axes, frame[_is(frame, features[index])], layout.texts[panel], styles, look)
             set_panel_title(axes, layout.titles[panel], layout.outdent[position])
@@ -257,18 +261,3 @@ def _draw_ratios(axes: Axes, ratios: pd.DataFrame, names: Sequence[str], look: T
     axes.tick_params(length=0, labeltop=False)
     axes.spines[:].set_visible(False)
     axes.set_title("Standard errors over those of independent rows", loc="left", fontweight="bold", pad=4)
-
-
-def _add_legend(figure: Figure, styles: dict[str, _Style], look: Theme, title: str | None) -> None:
-    from matplotlib.lines import Line2D
-
-    handles = [
-        Line2D([], [], color=style.color, marker=style.marker, markersize=4.6, linewidth=1.4)
-        for style in styles.values()
-    ]
-    legend = figure.legend(
-        handles, list(styles), loc="outside upper left", ncols=3, frameon=False, handlelength=1.8,
-        columnspacing=1.4, labelcolor=look.foreground, title=title, alignment="left",
-        title_fontproperties={"weight": "bold", "size": 10.5},
-    )  # fmt: skip
-    legend.get_title().set_color(look.foreground)

@@ -1,8 +1,7 @@
-"""Frequencies: how often each level was shown, beside the share that equal frequencies would give."""
+"""Frequencies of levels, with the share that equal frequencies would give, and of pairs of levels."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,196 +9,124 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..fitting import HEADING, LONGEST_LABEL, column_labels, heading, inches, lines_high, more_lines, wrap
-from ..labels import LabelKey, Labels, display_order, refuse_repeats, series_labels
-from ..panels import Points, draw_panels
-from ..theme import TWO_COLUMNS, new_figure, styled, theme_named
+from ..dots import Levels, levels, table_of
+from ..drawable import Drawable
+from ..fitting import (
+    LONGEST_LABEL,
+    add_legend,
+    column_labels,
+    inches,
+    lines_high,
+    more_lines,
+    room_above,
+    wrap,
+)
+from ..labels import Labels, display_order, refuse_repeats, series_labels
+from ..matrices import sequential
+from ..registry import Style, figure
+from ..theme import TWO_COLUMNS, Theme, new_figure
+from .effects import SERIES, judge_places, series_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..theme import Theme
+NUMBERS = ("proportion", "estimate", "std_error", "z", "p", "lower", "upper")
+LONGEST_UPRIGHT = 70
 
 
-def frequencies_plot(
-    frame: pd.DataFrame,
-    *,
-    labels: Mapping[LabelKey, str] | None = None,
-    group: str | None = None,
-    theme: str = "light",
-    title: str | None = None,
-) -> Figure:
-    """Draw the share of profiles that showed each level; a line marks equal shares.
+@figure("cj_freqs", "frequencies")
+def frequencies(result: Drawable, style: Style, *, group: str | None = None) -> Levels:
+    """The share of profiles that showed each level; a line marks equal shares.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        ``feature, level, estimate`` with counts as estimates, of one judge or stacked, and
-        ``lower, upper`` where the counts were bootstrapped.
-    labels, group, theme, title
-        As in ``coefficient_plot``. With one series the counts stand behind the levels.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    InputError
-        When columns are missing, the table is empty, or rows repeat within a group.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"feature": "reply", "level": ["no_reply", "agree"], "estimate": [40, 60]})
-    >>> [label.get_text() for label in frequencies_plot(frame).axes[0].get_yticklabels()]
-    ['No reply (n = 40)', 'Agree (n = 60)']
+    With one series the counts stand behind the levels.
     """
-    points, equal = frequency_points(frame, Labels(labels), group)
-    xlabel = "Share of the profiles shown, in percent (vertical line: equal shares)"
-    return draw_panels(points, theme=theme, xlabel=xlabel, baseline=equal, title=title, hold=[0.0])
-
-
-def frequency_points(
-    frame: pd.DataFrame, labels: Labels, group: str | None = None
-) -> tuple[Points, dict[str, float]]:
-    """Lay counts out as percentages, with the equal share of each panel."""
+    frame, words = result.frame, style.words
+    groups = [name for name in result.settings.get("by") or () if name in frame]
+    if groups and group is None:
+        frame, group = frame.assign(**{SERIES: series_in_words(frame, groups, words)}), SERIES
     absent = next((name for name in ("feature", "level", "estimate") if name not in frame), None)
     if absent is not None:
         raise InputError(f"A figure needs the column {absent!r}, which the table of frequencies lacks.")
     if frame.empty:
         raise InputError("There is nothing to draw: the table of frequencies has no rows.")
-    keys = frame[["feature", "level"]].astype("string").assign(series=series_labels(frame, group))
+    keys = (
+        frame[["feature", "level"]]
+        .astype("string")
+        .assign(series=series_labels(frame, group, style.series_label))
+    )
     refuse_repeats(keys)
     counts = frame["estimate"].astype(float)
-    total = counts.groupby([keys["feature"], keys["series"]]).transform("sum").to_numpy()
+    total = counts.groupby([keys["feature"], keys["series"]]).transform("sum")
+    numbers = [name for name in ("estimate", "lower", "upper") if name in frame]
+    shares = 100 * frame[numbers].astype(float).div(total.where(total > 0), axis=0)
     single = keys["series"].nunique() == 1
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shares = {
-            name: 100 * frame[name].to_numpy(float) / total if name in frame else np.full(len(frame), np.nan)
-            for name in ("estimate", "lower", "upper")
-        }
     names = {
-        (feature, level): labels.level(feature, level) + (f" (n = {count:,.0f})" if single else "")
+        (feature, level): words.level(feature, level) + (f" (n = {count:,.0f})" if single else "")
         for feature, level, count in zip(keys["feature"], keys["level"], counts, strict=True)
     }
-    table = pd.DataFrame(
-        {
-            "panel": [labels.feature(feature) for feature in keys["feature"]],
-            "row": [names[pair] for pair in zip(keys["feature"], keys["level"], strict=True)],
-            "series": keys["series"].to_numpy(str),
-            **shares,
-            "reference": False,
-        }
-    )
     rows = {
-        labels.feature(feature): [
+        words.feature(feature): [
             names[feature, level] for level in display_order(frame.loc[keys["feature"] == feature, "level"])
         ]
         for feature in display_order(frame["feature"])
     }
-    equal = {panel: 100 / len(levels) for panel, levels in rows.items()}
-    return Points(table, list(rows), rows, list(dict.fromkeys(table["series"]))), equal
+    row = [names[pair] for pair in zip(keys["feature"], keys["level"], strict=True)]
+    table = table_of(shares, [words.feature(feature) for feature in keys["feature"]], row, keys["series"])
+    return levels(
+        table, rows=rows, baseline={panel: 100 / len(each) for panel, each in rows.items()}, hold=[0.0], digits=1,
+        xlabel="Share of the profiles shown, in percent (vertical line: equal shares)",
+        what=f"Dot plot of the percentage of profiles with each of {len(set(row))} levels",
+        places=judge_places(frame, keys["series"], style.names),
+    )  # fmt: skip
 
 
-def frequencies_alt(
-    frame: pd.DataFrame, *, labels: Mapping[LabelKey, str] | None = None, group: str | None = None
-) -> str:
-    """Describe a plot of frequencies in words, with the level that is furthest from an equal share.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"feature": "reply", "level": ["no_reply", "agree"], "estimate": [40, 60]})
-    >>> frequencies_alt(frame).split(". ")[1]
-    'Furthest from an equal share: Reply: No reply (40.0%, equal 50.0%).'
-    """
-    points, equal = frequency_points(frame.reset_index(drop=True), Labels(labels), group)
-    shares = points.table["estimate"].to_numpy(float)
-    expected = points.table["panel"].map(equal).to_numpy(float)
-    n_levels = len(frame[["feature", "level"]].drop_duplicates())
-    opening = f"Dot plot of how often each of {n_levels} levels was shown."
-    if not np.isfinite(shares).any():
-        return f"{opening} No level was shown."
-    furthest = int(np.nanargmax(np.abs(shares - expected)))
-    what = Labels(labels).both(frame["feature"].iloc[furthest], frame["level"].iloc[furthest])
-    return (
-        f"{opening} Furthest from an equal share: {what} "
-        f"({shares[furthest]:.1f}%, equal {expected[furthest]:.1f}%)."
-    )
+def _proportions_alt(result: Drawable, style: Style) -> str:
+    """Give the most and the least frequent combination."""
+    share, words = two_way(result.frame), style.words
+    cells = share.stack()
+    texts = []
+    for value, (row, column) in ((cells.max(), cells.idxmax()), (cells.min(), cells.idxmin())):
+        pair = f"{words.level(share.index.name, row)} with {words.level(share.columns.name, column)}"
+        texts.append(f"{100 * value:.1f}% ({pair})")
+    return f"Heat map of the joint proportions of {cells.size} combinations, from {texts[1]} to {texts[0]}."
 
 
-NUMBERS = ("proportion", "estimate", "std_error", "z", "p", "lower", "upper")
-LONGEST_UPRIGHT = 70
-
-
-def proportions_plot(
-    frame: pd.DataFrame,
-    *,
-    labels: Mapping[LabelKey, str] | None = None,
-    theme: str = "light",
-    title: str | None = None,
-) -> Figure:
-    """Draw joint proportions of two features in percent; empty combinations are hatched.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        One column a feature, and ``proportion`` (``estimate`` where it was bootstrapped).
-    labels, theme, title
-        As in ``coefficient_plot``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    InputError
-        When the table does not hold exactly two features.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"a": ["x", "y", "x", "y"], "b": list("uuvv"), "proportion": [0.5, 0.2, 0.3, 0]})
-    >>> [text.get_text() for text in proportions_plot(frame).axes[0].texts]
-    ['50', '30', '20', '0']
-    """
-    from matplotlib.colors import LinearSegmentedColormap
-
-    share = two_way(frame)
-    look, named = theme_named(theme), Labels(labels)
+@figure("cj_props", alt=_proportions_alt)
+def proportions(result: Drawable, style: Style) -> Figure:
+    """Joint proportions of two features in percent; empty combinations are hatched."""
+    share = two_way(result.frame)
+    look, named = style.look, style.words
     columns = [named.level(share.columns.name, value) for value in share.columns]
     rows = [wrap(named.level(share.index.name, value), LONGEST_LABEL) for value in share.index]
     below = column_labels(columns, upright=sum(map(len, columns)) <= LONGEST_UPRIGHT, slant=30)
     body = len(share) * max(0.3, 0.08 + max(map(lines_high, rows)))
     side = wrap(named.feature(share.index.name), max(body, 1.2), bold=True)
     under = wrap(named.feature(share.columns.name), TWO_COLUMNS - max(map(inches, rows)) - 0.8, bold=True)
-    title = heading(title, TWO_COLUMNS)
+    title, above, _ = room_above(style.title, TWO_COLUMNS, [])
     turned = below.depth or (0.6 if below.rotation else 0)
-    height = 0.85 + body + (0.28 if title else 0) + turned + more_lines(title, HEADING) + more_lines(under)
-    with styled(look):
-        figure = new_figure(TWO_COLUMNS, height)
-        axes = figure.add_subplot()
-        percent = 100 * share.to_numpy(float)
-        colors = LinearSegmentedColormap.from_list("share", [look.band, look.color(0)])
-        top = np.nanmax(percent, initial=0.0) or 1.0
-        axes.pcolormesh(percent, cmap=colors, vmin=0, vmax=top, edgecolors=look.background, linewidth=1)
-        _write_shares(axes, percent, top, look)
-        axes.set_xticks(
-            np.arange(len(columns)) + 0.5,
-            below.texts,
-            rotation=below.rotation,
-            ha=below.align,
-        )
-        axes.set_yticks(np.arange(len(share)) + 0.5, rows)
-        axes.set_ylim(len(share), 0)
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
-        axes.set_ylabel(side, fontweight="bold")
-        axes.set_xlabel(under, fontweight="bold")
-        figure.supxlabel(wrap(_of_what(share, named), TWO_COLUMNS - 0.2), fontsize=8.5)
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
-    return figure
+    height = 0.85 + body + above + turned + more_lines(under)
+    drawn = new_figure(TWO_COLUMNS, height)
+    axes = drawn.add_subplot()
+    percent = 100 * share.to_numpy(float)
+    top = np.nanmax(percent, initial=0.0) or 1.0
+    axes.pcolormesh(percent, cmap=sequential(look), vmin=0, vmax=top, edgecolors=look.background, linewidth=1)
+    _write_shares(axes, percent, top, look)
+    axes.set_xticks(
+        np.arange(len(columns)) + 0.5,
+        below.texts,
+        rotation=below.rotation,
+        ha=below.align,
+    )
+    axes.set_yticks(np.arange(len(share)) + 0.5, rows)
+    axes.set_ylim(len(share), 0)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_ylabel(side, fontweight="bold")
+    axes.set_xlabel(under, fontweight="bold")
+    drawn.supxlabel(wrap(_of_what(share, named), TWO_COLUMNS - 0.2), fontsize=8.5)
+    add_legend(drawn, [], [], 1, title, look)
+    return drawn
 
 
 def two_way(frame: pd.DataFrame) -> pd.DataFrame:

@@ -1,30 +1,53 @@
-"""Curves of power and of detectable effects, one for all attributes that share it, and their axes."""
+"""Power and minimum detectable effects over the number of pairs, and with the size of a plan marked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..fitting import LONGEST_LABEL, heading, lines_high, wrap
-from ..labels import LabelKey, Labels
-from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
+from ..drawable import Drawable
+from ..fitting import (
+    HEADING,
+    LONGEST_LABEL,
+    add_legend,
+    heading,
+    legend_columns,
+    lines_high,
+    more_lines,
+    room_above,
+    wrap,
+)
+from ..labels import Labels
+from ..registry import Picture, Style, figure
+from ..theme import TWO_COLUMNS, Theme, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ...conjoint.power.result import Power
-
-
 Show = Literal["power", "effect"]
+EFFECTS = {"amce": "AMCE", "amce_difference": "difference in AMCEs", "interaction": "interaction"}
+LEFT, RIGHT = 0.52, 0.28  # inches beside a panel: tick labels, and half of the last label below it
+BODY, BELOW = 2.1, 0.5  # inches of a panel, and of tick labels and name below it
 POINTS = 61
 USUAL_POWER = 0.8
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 2)), (0, (8, 2)))
+
+
+class Power(Drawable, Protocol):
+    """Power of a design, which answers the same question for other sizes and effects."""
+
+    @property
+    def solved(self) -> str:
+        """What was solved for: power, pairs or effect."""
+
+    def at(self, *, effect: Any = None, pairs: Any = None, power: Any = None) -> Power:
+        """Answer for other sizes and effects."""
 
 
 def hardest_curves(
@@ -108,56 +131,9 @@ def dress_axes(ax: Axes, shown: Show, look: Theme, usual: float) -> None:
     ax.yaxis.set_minor_locator(NullLocator())
 
 
-EFFECTS = {"amce": "AMCE", "amce_difference": "difference in AMCEs", "interaction": "interaction"}
-
-
-def power_plot(
-    result: Power,
-    *,
-    show: Show | None = None,
-    sizes: Sequence[float] | None = None,
-    power: float | None = None,
-    labels: Mapping[LabelKey, str] | None = None,
-    theme: str = "light",
-    title: str | None = None,
-) -> Figure:
-    """Draw power, or the minimum detectable effect, over the number of pairs.
-
-    Each attribute has a line, that of its hardest level; attributes with the same line share it.
-    Points mark the sizes of the result itself.
-    """
-    look, words = theme_named(theme), Labels(labels)
-    shown = show or ("effect" if result.solved == "effect" else "power")
-    if shown not in ("power", "effect"):
-        raise InputError(f"show is {shown!r}; use power or effect.")
-    curves = hardest_curves(result, shown, sizes, power)
-    panel = "effect" if shown == "power" else "wanted"
-    panels = list(dict.fromkeys(curves[panel]))
-    lines = shared_lines(curves, words)
-    title, legend = heading(title, TWO_COLUMNS), sum(lines_high(label) + 0.06 for label in lines.values())
-    with styled(look):
-        figure = new_figure(TWO_COLUMNS, max(3.1, legend + 0.3))
-        axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-        for ax, value in zip(axes, panels, strict=True):
-            draw_curves(ax, curves[curves[panel] == value], lines, shown, look)
-            _mark(ax, result, shown, value, look)
-            dress_axes(ax, shown, look, USUAL_POWER if power is None else power)
-            if len(panels) > 1:
-                named = f"Effect {value:g}" if shown == "power" else f"Power {value:g}"
-                ax.set_title(named, loc="left", color=look.foreground)
-        axes[0].set_ylabel(_ylabel(result, shown, panels))
-        figure.supxlabel("Pairs judged (logarithmic)", fontsize=8.5, color=look.foreground)
-        if len(lines) > 1:
-            handles, names = axes[0].get_legend_handles_labels()
-            figure.legend(handles, names, loc="outside right upper", frameon=False)
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", color=look.foreground)
-    return figure
-
-
-def power_alt(result: Power, *, labels: Mapping[LabelKey, str] | None = None) -> str:
+def _power_alt(result: Power, style: Style) -> str:
     """Describe a figure of power in words: what is drawn, and the extremes of the result."""
-    words, shown = Labels(labels), "effect" if result.solved == "effect" else "power"
+    words, shown = style.words, "effect" if result.solved == "effect" else "power"
     opening = {
         "effect": "Minimum detectable effects over the number of pairs.",
         "power": "Power curves over the number of pairs.",
@@ -168,12 +144,54 @@ def power_alt(result: Power, *, labels: Mapping[LabelKey, str] | None = None) ->
         return f"{opening} None can be reached."
     form = {"power": ".2f", "pairs": ",.0f", "effect": ".4f"}[column]
 
-    def told(row: int) -> str:
+    def extreme(row: int) -> str:
         return f"{values[column][row]:{form}} ({words.feature(values['feature'][row])})"
 
     low, high = int(values[column].argmin()), int(values[column].argmax())
     what = {"power": "Powers run", "pairs": "Pairs needed run", "effect": "They run"}[column]
-    return f"{opening} {what} from {told(low)} to {told(high)}."
+    return f"{opening} {what} from {extreme(low)} to {extreme(high)}."
+
+
+@figure("power", alt=_power_alt)
+def power_curves(
+    result: Power,
+    style: Style,
+    *,
+    show: Show | None = None,
+    sizes: Sequence[float] | None = None,
+    power: float | None = None,
+) -> Figure:
+    """Draw power, or the minimum detectable effect, over the number of pairs.
+
+    Each attribute has a line, that of its hardest level; attributes with the same line share it.
+    Points mark the sizes of the result itself.
+    """
+    look, words = style.look, style.words
+    shown = show or ("effect" if result.solved == "effect" else "power")
+    if shown not in ("power", "effect"):
+        raise InputError(f"show is {shown!r}; use power or effect.")
+    curves = hardest_curves(result, shown, sizes, power)
+    panel = "effect" if shown == "power" else "wanted"
+    panels = list(dict.fromkeys(curves[panel]))
+    lines = shared_lines(curves, words)
+    legend = sum(lines_high(label) + 0.06 for label in lines.values())
+    title, above, _ = room_above(style.title, TWO_COLUMNS, [])
+    drawn = new_figure(TWO_COLUMNS, max(3.1, legend + 0.3) + above)
+    axes = drawn.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for ax, value in zip(axes, panels, strict=True):
+        draw_curves(ax, curves[curves[panel] == value], lines, shown, look)
+        _mark(ax, result, shown, value, look)
+        dress_axes(ax, shown, look, USUAL_POWER if power is None else power)
+        if len(panels) > 1:
+            named = f"Effect {value:g}" if shown == "power" else f"Power {value:g}"
+            ax.set_title(named, loc="left", color=look.foreground)
+    axes[0].set_ylabel(_ylabel(result, shown, panels))
+    drawn.supxlabel("Pairs judged (logarithmic)", fontsize=8.5, color=look.foreground)
+    if len(lines) > 1:
+        handles, names = axes[0].get_legend_handles_labels()
+        drawn.legend(handles, names, loc="outside right upper", frameon=False)
+    add_legend(drawn, [], [], 1, title, look)
+    return drawn
 
 
 def _mark(ax: Axes, result: Power, shown: Show, value: float, look: Theme) -> None:
@@ -209,3 +227,92 @@ def _ylabel(result: Power, shown: Show, panels: Sequence[float]) -> str:
         return f"Power for {article} {what}{of}"
     at = f" at power {panels[0]:g}" if len(panels) == 1 else ""
     return f"Minimum detectable {what}{at}"
+
+
+def _plan_alt(result: Power, style: Style, effect: float) -> str:
+    """Describe the figure of the plan in words: extremes of detectable effects and of power."""
+    words = style.words
+    pairs = float(result.frame["pairs"].iloc[0])
+    small = result.at(effect=effect, pairs=pairs).frame
+    detectable = result.frame.assign(power_small=small["power"].to_numpy())
+    finite = detectable[np.isfinite(detectable["effect"])]
+    planned = f"Curves over the number of pairs. The {pairs:,.0f} planned detect"
+    if finite.empty:
+        return f"{planned} no effect with power {USUAL_POWER:g}."
+    best, worst = finite.loc[finite["effect"].idxmin()], finite.loc[finite["effect"].idxmax()]
+    ends = [f"{row['effect']:.4f} ({words.feature(row['feature'])})" for row in (best, worst)]
+    powers = [f"{row['power_small']:.2f} ({words.feature(row['feature'])})" for row in (best, worst)]
+    return (
+        f"{planned} effects from {ends[0]} to {ends[1]} with power {USUAL_POWER:g}; the power for an effect "
+        f"of {effect:g} is {powers[0]} to {powers[1]}."
+    )
+
+
+@figure("power", part="plan", when=lambda result: False)
+def plan_curves(result: Power, style: Style, *, effect: float, plan: float) -> Picture:
+    """Minimum detectable effects, and the power for one effect, over the number of pairs, with the plan marked."""
+    return Picture(
+        lambda style: _draw_plan(result, style, effect, plan), lambda: _plan_alt(result, style, effect)
+    )
+
+
+def _draw_plan(result: Power, style: Style, effect: float, plan: float) -> Figure:
+    """Draw detectable effects, and the power for one effect, over the number of pairs; mark the plan.
+
+    Each attribute has a line, that of its hardest level; attributes with the same line share it.
+    """
+    look, words = style.look, style.words
+    sizes = (max(plan / 30, 10.0), max(plan * 6, 1000.0))
+    effects = hardest_curves(result, "effect", sizes, USUAL_POWER)
+    powers = hardest_curves(result.at(effect=effect, pairs=plan), "power", sizes, None)
+    lines = {
+        name: wrap(text.replace("\n", " "), LONGEST_LABEL)
+        for name, text in shared_lines(effects, words).items()
+    }
+    n_columns = legend_columns(list(lines.values()), TWO_COLUMNS - 0.6, 6)
+    n_rows, deepest = -(-len(lines) // n_columns), max(map(lines_high, lines.values()))
+    title = heading(style.title, TWO_COLUMNS)
+    key = n_rows * (deepest + 0.06) + 0.08
+    above = 0.28 + (0.28 if title else 0) + more_lines(title, HEADING)
+    high = above + BODY + BELOW + key
+    drawn = new_figure(TWO_COLUMNS, high)
+    drawn.set_layout_engine(None)  # tick labels have a known width; a layout would draw everything twice
+    wide = TWO_COLUMNS / 2 - LEFT - RIGHT
+    left, right = (
+        drawn.add_axes((start / TWO_COLUMNS, (BELOW + key) / high, wide / TWO_COLUMNS, BODY / high))
+        for start in (LEFT, TWO_COLUMNS / 2 + LEFT)
+    )
+    draw_curves(left, effects, lines, "effect", look)
+    draw_curves(right, powers, lines, "power", look)
+    dress_axes(left, "effect", look, USUAL_POWER)
+    dress_axes(right, "power", look, USUAL_POWER)
+    left.set_title(
+        f"Minimum detectable effect at power {USUAL_POWER:g}", loc="left", fontweight="bold", pad=5
+    )
+    right.set_title(f"Power for an effect of {effect:g}", loc="left", fontweight="bold", pad=5)
+    early = plan < np.sqrt(sizes[0] * sizes[1])
+    for axes, side, foot in (
+        (left, "right" if early else "left", 0.03),
+        (right, "right", 0.6 if early else 0.03),
+    ):
+        axes.set_xlim(min(sizes[0], plan * 0.8), sizes[1])
+        axes.set_xlabel("Pairs judged (logarithmic)")
+        _mark_plan(axes, plan, look, side, foot)
+    handles, texts = left.get_legend_handles_labels()
+    drawn.legend(
+        handles, texts, loc="lower left", bbox_to_anchor=(0.01, 0.0), ncols=n_columns, frameon=False,
+        handlelength=2.6, columnspacing=1.6, borderpad=0.2,
+    )  # fmt: skip
+    if title:
+        drawn.text(0.01, 1 - 0.06 / high, title, va="top", fontweight="bold", fontsize=HEADING)
+    return drawn
+
+
+def _mark_plan(axes: Axes, plan: float, look: Theme, side: str, foot: float) -> None:
+    """Draw a line at the planned size, and its number where curves leave room."""
+    axes.axvline(plan, color=look.foreground, linewidth=0.9, zorder=2)
+    axes.annotate(
+        f"{plan:,.0f}\npairs planned", (plan, foot), (-5 if side == "left" else 5, 0),
+        xycoords=axes.get_xaxis_transform(), textcoords="offset points", va="bottom", fontsize=7.5,
+        ha="right" if side == "left" else "left", color=look.foreground, zorder=5,
+    )  # fmt: skip

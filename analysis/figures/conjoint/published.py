@@ -1,8 +1,7 @@
-"""Printed estimates beside ours, under the published join and under the right one."""
+"""Published estimates and ours, under the published join and under the right one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,136 +9,77 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..fitting import HEADING, LONGEST_LABEL, heading, lines_high, more_lines, wrap
-from ..labels import LabelKey, Labels, words
-from ..theme import TWO_COLUMNS, Theme, new_figure, styled, theme_named
+from ..dots import draw_dots, handles_of, stripe, table_of, tidy
+from ..drawable import Drawable
+from ..fitting import LONGEST_LABEL, add_legend, lines_high, room_above, wrap
+from ..labels import words
+from ..registry import Style, figure
+from ..theme import TWO_COLUMNS, new_figure
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 PRINTED = "printed"
-SOURCE_NAMES = {PRINTED: "Printed", "": "Ours, right join", "as_published": "Ours, published join"}
+SOURCE_NAMES = {PRINTED: "Published", "": "Ours, right join", "as_published": "Ours, published join"}
 
 
-def published_plot(
-    compared: pd.DataFrame,
-    *,
-    judge: str | None = None,
-    labels: Mapping[LabelKey, str] | None = None,
-    theme: str = "light",
-    title: str | None = None,
-) -> Figure:
-    """Draw printed estimates beside ours (left), and ours minus printed in percentage points (right).
+def _alt(result: Drawable, style: Style) -> str:
+    """Give the largest difference of our estimates from the published ones."""
+    both = result.frame
+    texts = []
+    for source in (name for name in dict.fromkeys(both["source"]) if name != PRINTED):
+        furthest = both.loc[both.loc[both["source"] == source, "difference"].abs().idxmax()]
+        texts.append(
+            f"{SOURCE_NAMES.get(source, words(source))}: at most "
+            f"{abs(100 * furthest['difference']):.2f} percentage points from the published estimate, at "
+            f"{style.words.both(furthest['feature'], furthest['level'])}"
+        )
+    n_levels = len(both[["feature", "level"]].drop_duplicates())
+    return f"Published estimates and ours for {n_levels} levels. {'; '.join(texts)}."
 
-    Parameters
-    ----------
-    compared : DataFrame
-        ``judge, feature, level, source, estimate, lower, upper, difference``, as
-        `conjury.analysis.audit.compare_moderation` makes it.
-    judge : str, optional
-        Which judge; by default the one with most variants, else the first.
-    labels, theme, title
-        As in ``coefficient_plot``.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
+@figure("published", alt=_alt)
+def published(result: Drawable, style: Style, *, judge: str | None = None) -> Figure:
+    """Published estimates and ours on the left, ours minus published on the right.
+
+    By default the judge with most variants, else the first.
     """
-    judge = judge or str(compared.groupby("judge", sort=False)["source"].nunique().idxmax())
-    shown = compared[compared["judge"] == judge]
+    both = result.frame
+    judge = judge or str(both.groupby("judge", sort=False)["source"].nunique().idxmax())
+    shown = both[both["judge"] == judge]
     if shown.empty:
         raise InputError(f"The published table and the estimates share no level of judge {judge!r}.")
-    look, named = theme_named(theme), Labels(labels)
+    look = style.look
     rows = list(dict.fromkeys(zip(shown["feature"], shown["level"], strict=True)))
     sources = [name for name in SOURCE_NAMES if name in set(shown["source"])]
     sources += [name for name in dict.fromkeys(shown["source"]) if name not in SOURCE_NAMES]
-    texts = [wrap(named.both(f, v), LONGEST_LABEL) for f, v in rows]
-    row = max(0.34, 0.06 + max(map(lines_high, texts)))
-    title = heading(title, TWO_COLUMNS)
-    above = (0.28 if title else 0) + more_lines(title, HEADING)
-    with styled(look):
-        figure = new_figure(TWO_COLUMNS, 1.1 + row * len(rows) + above)
-        left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.25, 1])
-        for position, source in enumerate(sources):
-            one = shown[shown["source"] == source].set_index(["feature", "level"]).reindex(rows)
-            y = np.arange(len(rows)) + (position - (len(sources) - 1) / 2) * 0.25
-            _draw_source(left, one, y, look, position, SOURCE_NAMES.get(source, words(source)))
-            if source != PRINTED:
-                _draw_differences(right, one, y, look, position)
-        _dress(left, right, texts, look)
-        legend = figure.legend(
-            *left.get_legend_handles_labels(), loc="outside upper left", ncols=3, frameon=False,
-            title=title, alignment="left", labelcolor=look.foreground,
-            title_fontproperties={"weight": "bold", "size": 10.5},
-        )  # fmt: skip
-        legend.get_title().set_color(look.foreground)
-    return figure
-
-
-def _draw_source(
-    axes: Axes, one: pd.DataFrame, y: np.ndarray, look: Theme, position: int, label: str
-) -> None:
-    estimate, lower, upper = (one[name].to_numpy(float) for name in ("estimate", "lower", "upper"))
-    color = look.color(position)
-    axes.hlines(y, lower, upper, color=color, linewidth=1.2, zorder=3)
-    axes.plot(
-        estimate,
-        y,
-        look.marker(position),
-        color=color,
-        markersize=4.2,
-        linestyle="none",
-        zorder=4,
-        label=label,
-    )
-
-
-def _draw_differences(axes: Axes, one: pd.DataFrame, y: np.ndarray, look: Theme, position: int) -> None:
-    points = 100 * one["difference"].to_numpy(float)
-    axes.hlines(y, 0, points, color=look.color(position), linewidth=1.6, zorder=3)
-    axes.plot(
-        points,
-        y,
-        look.marker(position),
-        color=look.color(position),
-        markersize=4.2,
-        linestyle="none",
-        zorder=4,
-    )
-
-
-def _dress(left: Axes, right: Axes, rows: list[str], look: Theme) -> None:
-    left.set_yticks(range(len(rows)), rows)
+    texts = [wrap(style.words.both(f, v), LONGEST_LABEL) for f, v in rows]
+    legend = [SOURCE_NAMES.get(source, words(source)) for source in sources]
+    title, above, columns = room_above(style.title, TWO_COLUMNS, legend)
+    high = max(0.34, 0.06 + max(map(lines_high, texts)))
+    drawn = new_figure(TWO_COLUMNS, 0.88 + high * len(rows) + above)
+    left, right = drawn.subplots(1, 2, sharey=True, width_ratios=[1.25, 1])
+    for position, source in enumerate(sources):
+        one = shown[shown["source"] == source].set_index(["feature", "level"]).reindex(rows)
+        y = np.arange(len(rows)) + (position - (len(sources) - 1) / 2) * 0.25
+        draw_dots(left, one, y, look, position, size=4.2, line=1.2)
+        if source != PRINTED:
+            points = 100 * one["difference"].to_numpy(float)
+            bars = table_of(pd.DataFrame({"estimate": points, "lower": 0.0 * points, "upper": points}))
+            draw_dots(right, bars, y, look, position, size=4.2, line=1.6)
+    left.set_yticks(range(len(rows)), texts)
     left.set_ylim(len(rows) - 0.5, -0.5)
-    left.set_title("Estimates", loc="left", fontweight="bold")
-    left.set_xlabel("Average marginal component effect")
-    right.set_title("Ours minus printed", loc="left", fontweight="bold")
-    right.set_xlabel("Percentage points")
     right.tick_params(axis="y", labelleft=False)
-    for axes in (left, right):
-        for position in range(0, len(rows), 2):
-            axes.axhspan(position - 0.5, position + 0.5, color=look.band, linewidth=0, zorder=0)
+    headings = (
+        ("Estimates", "Average marginal component effect"),
+        ("Ours minus published", "Percentage points"),
+    )
+    for axes, (head, xlabel) in zip((left, right), headings, strict=True):
+        axes.set_title(head, loc="left", fontweight="bold")
+        axes.set_xlabel(xlabel)
+        stripe(axes, rows, look)
         axes.axvline(0, color=look.muted, linewidth=0.9, zorder=1)
         axes.locator_params(axis="x", nbins=5)
-        axes.grid(axis="x")
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right", "left"]].set_visible(False)
-
-
-def published_alt(
-    compared: pd.DataFrame,
-    *,
-    labels: Mapping[LabelKey, str] | None = None,
-) -> str:
-    """Describe in words how far our estimates lie from the printed ones."""
-    told = []
-    for source in (name for name in dict.fromkeys(compared["source"]) if name != PRINTED):
-        furthest = compared.loc[compared.loc[compared["source"] == source, "difference"].abs().idxmax()]
-        told.append(
-            f"{SOURCE_NAMES.get(source, words(source))}: at most "
-            f"{abs(100 * furthest['difference']):.2f} percentage points from print, at "
-            f"{Labels(labels).both(furthest['feature'], furthest['level'])}"
-        )
-    n_levels = len(compared[["feature", "level"]].drop_duplicates())
-    return f"Printed estimates beside ours for {n_levels} levels. {'; '.join(told)}."
+        tidy(axes)
+    add_legend(drawn, handles_of(range(len(sources)), look), legend, columns, title, look)
+    return drawn

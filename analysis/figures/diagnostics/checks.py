@@ -1,35 +1,23 @@
-"""Figures of the diagnostics: what each check found, against what chance or the design would give."""
+"""Figures of the diagnostics: the result of each check, and what chance or the design would give."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..labels import LabelKey, Labels, display_order
-from ..panels import Points, draw_panels
-from .people import draw_runs, draw_times
+from ..dots import Levels, levels, table_of
+from ..drawable import Drawable
+from ..labels import Labels
+from ..registry import Style, figure
+from .captions import CAPTIONS
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-NUMBERS = ("estimate", "lower", "upper")
+NUMBERS = ["estimate", "lower", "upper"]
 MANY = 4  # judges and prompts whose names share a line in a legend
 TO_ONE = (0.0, 1.0)  # reach of an axis of counts or percentages that may all be zero
-
-
-def draw(
-    name: str, table: pd.DataFrame, *, theme: str = "light", labels: Mapping[LabelKey, str] | None = None
-) -> Figure:
-    """Draw the table of a check."""
-    if name not in _DRAWERS:
-        raise InputError(f"There is no figure of a check {name!r}; the checks are {', '.join(_DRAWERS)}.")
-    if table.empty:
-        raise InputError(f"The check {name!r} has no numbers to draw.")
-    return _DRAWERS[name](table, Labels(labels), theme)
+Draw = Callable[[Drawable, Style], Levels]
 
 
 def only_zeros(name: str, table: pd.DataFrame) -> bool:
@@ -40,185 +28,178 @@ def only_zeros(name: str, table: pd.DataFrame) -> bool:
     return counted is not None and not table[counted].any()
 
 
-def series_of(table: pd.DataFrame, labels: Labels) -> pd.Series:
+def _series(table: pd.DataFrame, labels: Labels) -> pd.Series:
     """Name the judge and prompt of each row, on two lines where they are many."""
     joint = ", " if len(table[["judge", "prompt"]].drop_duplicates()) <= MANY else ",\n"
     pairs = zip(table["judge"].astype("string"), table["prompt"].astype("string").fillna(""), strict=True)
-    return pd.Series(
-        [joint.join(labels.feature(part) for part in pair if part) for pair in pairs],
-        index=table.index,
-        dtype="string",
-    )
+    texts = [joint.join(labels.feature(part) for part in pair if part) for pair in pairs]
+    return pd.Series(texts, index=table.index, dtype="string")
 
 
-def once(table: pd.DataFrame) -> pd.DataFrame:
-    """Keep one of the judges whose numbers are the same, since they saw the same pairs, and say how many."""
+def _once(table: pd.DataFrame) -> pd.DataFrame:
+    """Keep one of the judges whose numbers are the same, since they saw the same pairs, and count the others."""
     numbers = [name for name in table.columns if name not in ("judge", "prompt")]
-    groups = table.groupby(["judge", "prompt"], sort=False, dropna=False)
     kept: dict[int, list[pd.DataFrame]] = {}
-    for _, rows in groups:
+    for _, rows in table.groupby(["judge", "prompt"], sort=False, dropna=False):
         key = int(pd.util.hash_pandas_object(rows[numbers], index=False).to_numpy().sum())
         kept.setdefault(key, []).append(rows)
-    frames = []
-    for same in kept.values():
-        more = f" and {len(same) - 1} more" if len(same) > 1 else ""
-        frames.append(same[0].assign(more=more))
-    return pd.concat(frames, ignore_index=True)
-
-
-def _points(table: pd.DataFrame, panel: pd.Series, row: pd.Series, series: pd.Series) -> Points:
-    drawn = pd.DataFrame(
-        {
-            "panel": panel.astype("string"),
-            "row": row.astype("string"),
-            "series": series.astype("string"),
-            "reference": False,
-            **{name: table[name] if name in table else float("nan") for name in NUMBERS},
-        }
+    return pd.concat(
+        [
+            same[0].assign(more=f" and {len(same) - 1} more" if len(same) > 1 else "")
+            for same in kept.values()
+        ],
+        ignore_index=True,
     )
-    panels = display_order(drawn["panel"])
-    rows = {name: display_order(drawn.loc[drawn["panel"] == name, "row"]) for name in panels}
-    return Points(drawn, panels, rows, display_order(drawn["series"]))
 
 
-def _levels(
-    xlabel: str, baseline: float | None = 0.0, by: str | None = None, percent: bool = False
-) -> Callable[[pd.DataFrame, Labels, str], Figure]:
+def _named_levels(table: pd.DataFrame, labels: Labels) -> list[str]:
+    return [labels.level(f, v) for f, v in zip(table["feature"], table["level"], strict=True)]
+
+
+def _percent(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(**{name: 100 * table[name] for name in NUMBERS if name in table})
+
+
+def _plot(name: str, table: pd.DataFrame, panel: Sequence[str] | pd.Series | str, row: Sequence[str] | pd.Series,
+          series: Sequence[str] | pd.Series | str, xlabel: str, *, baseline: float | None = 0.0,
+          share_x: bool = False, hold: Sequence[float] = ()) -> Levels:  # fmt: skip
+    """Dots and intervals of a check."""
+    if table.empty:
+        raise InputError(f"The check {name!r} has no numbers to draw.")
+    what = CAPTIONS[name].partition("; bars:")[0].removesuffix(".")
+    return levels(table_of(table, panel, row, series), xlabel=xlabel, what=what, baseline=baseline,
+                  share_x=share_x, hold=hold)  # fmt: skip
+
+
+def _of_levels(
+    name: str, xlabel: str, baseline: float | None = 0.0, by: str | None = None, percent: bool = False
+) -> None:
     """Dots and intervals of levels, a panel for each attribute."""
 
-    def drawer(table: pd.DataFrame, labels: Labels, theme: str) -> Figure:
+    def drawer(result: Drawable, style: Style) -> Levels:
+        words, table = style.words, result.frame
+        if table.empty:
+            raise InputError(f"The check {name!r} has no numbers to draw.")
         if "feature" not in table:
-            return _by_judge("Pairs without a choice (%)", 0.0, hold=TO_ONE)(
-                table.assign(estimate=100 * table["share_missing"]), labels, theme
-            )
-        table = once(table)
-        if percent:
-            table = table.assign(**{name: 100 * table[name] for name in NUMBERS})
-        series = series_of(table, labels) + table["more"]
+            shares = table.assign(estimate=100 * table["share_missing"])
+            return _of_judges(name, shares, words, "Pairs without a choice (%)", hold=TO_ONE)
+        table = _once(_percent(table) if percent else table)
+        series = _series(table, words) + table["more"]
         if by is not None:
-            several = series.nunique() > 1
-            named = table[by].map(labels.feature).astype("string")
-            series = named + ", " + series if several else named
-        features = table["feature"].map(labels.feature)
-        levels = pd.Series(
-            [labels.level(f, v) for f, v in zip(table["feature"], table["level"], strict=True)],
-            index=table.index,
-        )
-        points = _points(table, features, levels, series)
-        return draw_panels(points, theme=theme, xlabel=xlabel, baseline=baseline)
+            named = table[by].map(words.feature).astype("string")
+            series = named + ", " + series if series.nunique() > 1 else named
+        panel = table["feature"].map(words.feature)
+        return _plot(name, table, panel, _named_levels(table, words), series, xlabel, baseline=baseline)
 
-    return drawer
+    figure(name)(drawer)
 
 
-def _range_of_levels(
-    xlabel: str, series: str | None, baseline: float | None, value: str = "estimate"
-) -> Callable[[pd.DataFrame, Labels, str], Figure]:
+def _range_of_levels(name: str, xlabel: str, by: str | None, baseline: float | None) -> None:
     """Medians and ranges over judges and prompts of a number that every level has."""
 
-    def drawer(table: pd.DataFrame, labels: Labels, theme: str) -> Figure:
-        table = table[table[value].notna()]
-        keys = ["feature", "level", *([series] if series else [])]
-        found = table.groupby(keys, sort=False)[value].agg(["median", "min", "max"]).reset_index()
+    def drawer(result: Drawable, style: Style) -> Levels:
+        words, table = style.words, result.frame[result.frame["estimate"].notna()]
+        keys = ["feature", "level", *([by] if by else [])]
+        found = (
+            table.groupby(keys, sort=False, observed=True)["estimate"]
+            .agg(["median", "min", "max"])
+            .reset_index()
+        )
         several = len(table[["judge", "prompt"]].drop_duplicates()) > 1
-        drawn = found.rename(columns={"median": "estimate", "min": "lower", "max": "upper"})
-        which = drawn[series].map(labels.feature) if series else pd.Series("all", index=drawn.index)
-        levels = pd.Series(
-            [labels.level(f, v) for f, v in zip(drawn["feature"], drawn["level"], strict=True)],
-            index=drawn.index,
-        )
-        points = _points(drawn, drawn["feature"].map(labels.feature), levels, which)
-        told = (
-            f"{xlabel}\nDots: median over judges and prompts; bars: lowest to highest" if several else xlabel
-        )
-        hold = [0.0] if baseline is None else []
-        return draw_panels(points, theme=theme, xlabel=told, baseline=baseline, share_x=True, hold=hold)
+        found = found.rename(columns={"median": "estimate", "min": "lower", "max": "upper"})
+        legend = "\nDots: median over judges and prompts; bars: lowest to highest" if several else ""
+        return _plot(
+            name, found, found["feature"].map(words.feature), _named_levels(found, words),
+            found[by].map(words.feature) if by else "", xlabel + legend, baseline=baseline, share_x=True,
+            hold=[0.0] if baseline is None else [],
+        )  # fmt: skip
 
-    return drawer
+    figure(name)(drawer)
 
 
-def _by_judge(
-    xlabel: str, baseline: float | None, percent: bool = False, hold: Sequence[float] = ()
-) -> Callable[[pd.DataFrame, Labels, str], Figure]:
+def _of_judges(name: str, table: pd.DataFrame, words: Labels, xlabel: str, baseline: float | None = 0.0,
+               hold: Sequence[float] = ()) -> Levels:  # fmt: skip
     """One row for each judge and prompt."""
-
-    def drawer(table: pd.DataFrame, labels: Labels, theme: str) -> Figure:
-        if percent:
-            table = table.assign(**{name: 100 * table[name] for name in NUMBERS})
-        everywhere = pd.Series("Judges and prompts", index=table.index)
-        points = _points(table, everywhere, series_of(table, labels).str.replace("\n", " "), everywhere)
-        return draw_panels(points, theme=theme, xlabel=xlabel, baseline=baseline, hold=hold)
-
-    return drawer
+    rows = _series(table, words).str.replace("\n", " ")
+    return _plot(name, table, "Judges and prompts", rows, "", xlabel, baseline=baseline, hold=hold)
 
 
-def _respondents(table: pd.DataFrame, labels: Labels, theme: str) -> Figure:
-    everywhere = pd.Series("Attributes", index=table.index)
-    points = _points(table, everywhere, table["feature"].map(labels.feature), series_of(table, labels))
+_range_of_levels("design_card", "Effective rows of the contrast with the reference", None, None)
+_of_levels("position_balance", "Standardised difference of shares, A minus B")
+_of_levels("design_probabilities", "Share observed minus share designed (percentage points)", percent=True)
+_of_levels("profile_order", "AMCE in position B minus AMCE in position A")
+_of_levels("task_order", "Change of the AMCE", by="test")
+_of_levels("attention_filters", "AMCE of those who passed minus AMCE of those who failed", by="filter")
+_of_levels("missing_choices", "Share without a choice minus that expected (percentage points)", percent=True)
+_range_of_levels(
+    "stimuli", "Standard error clustered by stimulus over that clustered by unit", "stimulus", 1.0
+)
+_range_of_levels("clusters", "Effective number of clusters", "unit", None)
+
+
+@figure("position_share")
+def position_share(result: Drawable, style: Style) -> Levels:
+    """Pairs in which position A was chosen."""
+    table, xlabel = _percent(result.frame), "Pairs in which position A was chosen (%)"
+    return _of_judges(result.kind, table, style.words, xlabel, 50.0)
+
+
+@figure("repeat_agreement")
+def repeat_agreement(result: Drawable, style: Style) -> Levels:
+    """Repeated pairs with the same choice."""
+    table, xlabel = _percent(result.frame), "Repeated pairs with the same choice (%)"
+    return _of_judges(result.kind, table, style.words, xlabel, 50.0)
+
+
+@figure("respondent_balance")
+def respondent_balance(result: Drawable, style: Style) -> Levels:
+    """Variation of levels between respondents over that expected of random assignment."""
+    words, table = style.words, result.frame
     label = "Variation between respondents over that expected (bars: 95% of random assignments)"
-    return draw_panels(points, theme=theme, xlabel=label, baseline=1.0)
+    rows = table["feature"].map(words.feature)
+    return _plot(result.kind, table, "Attributes", rows, _series(table, words), label, baseline=1.0)
 
 
-def _independence(table: pd.DataFrame, labels: Labels, theme: str) -> Figure:
-    table = once(table)
-    points = _points(
-        table,
-        table["feature"].map(labels.feature),
-        "with " + table["partner"].map(labels.feature).astype("string"),
-        series_of(table, labels) + table["more"],
-    )
-    label = "Dependence over that expected (bars: 95% of random designs)"
-    return draw_panels(points, theme=theme, xlabel=label, baseline=1.0, share_x=True, hold=[0.0])
+@figure("attribute_independence")
+def attribute_independence(result: Drawable, style: Style) -> Levels:
+    """Dependence of pairs of attributes over that expected of independent ones."""
+    words, table = style.words, _once(result.frame)
+    return _plot(
+        result.kind, table, table["feature"].map(words.feature),
+        "with " + table["partner"].map(words.feature).astype("string"), _series(table, words) + table["more"],
+        "Dependence over that expected (bars: 95% of random designs)", baseline=1.0, share_x=True, hold=[0.0],
+    )  # fmt: skip
 
 
-def _carry(table: pd.DataFrame, labels: Labels, theme: str) -> Figure:
-    panel = table["test"].astype("string").str.capitalize()
-    points = _points(table, panel, table["feature"].map(labels.feature), series_of(table, labels))
-    return draw_panels(points, theme=theme, xlabel="Change in the probability of being chosen", share_x=True)
+@figure("carry_over")
+def carry_over(result: Drawable, style: Style) -> Levels:
+    """Change in the probability of being chosen with the task before."""
+    words, table = style.words, result.frame
+    panel, row = table["test"].astype("string").str.capitalize(), table["feature"].map(words.feature)
+    label = "Change in the probability of being chosen"
+    return _plot(result.kind, table, panel, row, _series(table, words), label, share_x=True)
 
 
-def _answers(table: pd.DataFrame, labels: Labels, theme: str) -> Figure:
-    series = series_of(table, labels).str.replace("\n", " ")
-    wide = table.assign(row=series).pivot_table(index="row", columns="answer", values="share", sort=False)
+@figure("answers")
+def answers(result: Drawable, style: Style) -> Levels:
+    """Pairs without a single choice, by what was answered."""
+    table = result.frame
+    if table.empty:
+        raise InputError("The check 'answers' has no numbers to draw.")
+    rows = _series(table, style.words).str.replace("\n", " ")
+    wide = table.assign(row=rows).pivot_table(index="row", columns="answer", values="share", sort=False)
     lost = wide.drop(columns="ok", errors="ignore").fillna(0.0)
     if lost.empty or not len(lost.columns):
         lost = pd.DataFrame({"no single choice": 0.0}, index=wide.index)
-    drawn = (100 * lost).rename_axis(index="row").reset_index()
-    drawn = drawn.melt("row", var_name="answer", value_name="estimate")
-    everywhere = pd.Series("Judges and prompts", index=drawn.index)
-    points = _points(drawn, everywhere, drawn["row"], drawn["answer"].map(labels.feature))
-    return draw_panels(
-        points, theme=theme, xlabel="Pairs without a single choice (%)", baseline=0.0, hold=TO_ONE
-    )
+    long = (100 * lost).rename_axis(index="row").reset_index()
+    long = long.melt("row", var_name="answer", value_name="estimate")
+    return _plot(result.kind, long, "Judges and prompts", long["row"], long["answer"].map(style.words.feature),
+                 "Pairs without a single choice (%)", hold=TO_ONE)  # fmt: skip
 
 
-def _impossible(table: pd.DataFrame, labels: Labels, theme: str) -> Figure:
-    table = once(table).rename(columns={"n": "estimate"})
-    everywhere = pd.Series("Rules of the design", index=table.index)
-    points = _points(
-        table, everywhere, table["rule"].map(labels.feature), series_of(table, labels) + table["more"]
-    )
-    return draw_panels(
-        points, theme=theme, xlabel="Profiles or pairs that break the rule", baseline=0.0, hold=TO_ONE
-    )
-
-
-_DRAWERS: dict[str, Callable[[pd.DataFrame, Labels, str], Figure]] = {
-    "design_card": _range_of_levels("Effective rows of the contrast with the reference", None, None),
-    "position_balance": _levels("Standardised difference of shares, A less B"),
-    "respondent_balance": _respondents,
-    "design_probabilities": _levels("Share observed less share designed (percentage points)", percent=True),
-    "attribute_independence": _independence,
-    "impossible_profiles": _impossible,
-    "position_share": _by_judge("Pairs in which position A was chosen (%)", 50.0, percent=True),
-    "profile_order": _levels("AMCE in position B less AMCE in position A"),
-    "task_order": _levels("Change of the AMCE", by="test"),
-    "carry_over": _carry,
-    "attention_filters": _levels("AMCE of those who passed less AMCE of those who failed", by="filter"),
-    "repeat_agreement": _by_judge("Repeated pairs with the same choice (%)", 50.0, percent=True),
-    "straight_lining": draw_runs,
-    "response_times": draw_times,
-    "answers": _answers,
-    "missing_choices": _levels("Share without a choice less that expected (percentage points)", percent=True),
-    "stimuli": _range_of_levels("Error clustered by stimulus over error clustered by unit", "stimulus", 1.0),
-    "clusters": _range_of_levels("Effective number of clusters", "unit", None),
-}
+@figure("impossible_profiles")
+def impossible_profiles(result: Drawable, style: Style) -> Levels:
+    """Profiles or pairs that break a rule of the design."""
+    words, table = style.words, _once(result.frame).rename(columns={"n": "estimate"})
+    return _plot(result.kind, table, "Rules of the design", table["rule"].map(words.feature),
+                 _series(table, words) + table["more"], "Profiles or pairs that break the rule", hold=TO_ONE)  # fmt: skip

@@ -1,18 +1,23 @@
-"""Agreement coefficients with intervals by who is compared; dimensions in panels."""
+"""Agreement coefficients with intervals by who is compared, and of every pair of raters as a matrix."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...vocabulary import AGAIN
+from ...vocabulary import AGAIN, HUMAN
+from ..dots import Forest, forest
 from ..drawable import Drawable
-from ..labels import LabelKey, display_order
-from .forest import Forest, draw_forest
+from ..fitting import inches, lines_high, room_above, wrap
+from ..labels import display_order
+from ..matrices import add_bar, diverging, shade, two_digits, write
+from ..registry import Style, figure
+from ..theme import TWO_COLUMNS, new_figure
 from .naming import Names, chosen
 from .terms import COEFFICIENTS, WEIGHTS
 
@@ -22,47 +27,39 @@ if TYPE_CHECKING:
 USUAL = ("krippendorff", "gwet")
 USUAL_WEIGHTS = ("ordinal", "quadratic", "linear", "ratio", "own", "nominal")
 MODELS = "model"
+FEW = 12  # raters up to which cells contain numbers and all dimensions are drawn
+LONGEST = 1.3
+LARGEST_CELL = 0.42
+SHARED = 10  # items that a pair must share to be drawn
+BAR = 1.0  # inches of the colour bar and its labels
 
 
-def draw(
+@figure("agreement")
+def agreement(
     result: Drawable,
+    style: Style,
     *,
-    theme: str = "light",
-    labels: Mapping[LabelKey, str] | None = None,
-    title: str | None = None,
     coefficients: Sequence[str] | None = None,
     weights: str | None = None,
     dimensions: Sequence[str] | None = None,
-) -> Figure:
-    """Draw coefficients of `agreement`, with bootstrap intervals where there are any."""
-    names = Names(labels)
-    frame, kinds, weighting = _shown(result, coefficients, weights)
-    wanted = chosen(frame["dimension"], dimensions, "dimension")
-    frame = frame[frame["dimension"].isin(wanted)]
-    low, high, what = _interval(frame, result.settings)
-    told = pd.DataFrame(
-        {
-            "panel": panels_in_words(frame, names),
-            "row": compared_in_words(frame, names),
-            "series": frame["coefficient"].map(COEFFICIENTS),
-            "estimate": frame["estimate"].astype(float),
-            "lower": low,
-            "upper": high,
-        }
-    )
-    some = WEIGHTS.get(weighting or "", "")
-    one = len(kinds) == 1
-    subject = COEFFICIENTS[kinds[0]] if one else "Agreement"
-    xlabel = ", ".join(filter(None, [subject, some])) + what
-    panels = list(dict.fromkeys(told["panel"]))
-    forest = Forest(
-        told, panels, list(dict.fromkeys(told["row"])), [COEFFICIENTS[kind] for kind in kinds],
-        list(range(len(kinds))), xlabel, dict.fromkeys(panels, 0.0) if _reaches_zero(told) else {}, across=3,
+) -> Forest:
+    """Coefficients of agreement by who is compared, with bootstrap intervals where there are any."""
+    names = style.names
+    frame, kinds, weighting = _coefficients(result, coefficients, weights)
+    frame = frame[frame["dimension"].isin(chosen(frame["dimension"], dimensions, "dimension"))]
+    ends, what = _interval(frame, result.settings)
+    subject = COEFFICIENTS[kinds[0]] if len(kinds) == 1 else "Agreement"
+    xlabel = ", ".join(filter(None, [subject, WEIGHTS.get(weighting or "", "")]))
+    near_zero = bool(frame[["estimate", ends[0]]].astype(float).min().min() < 0.15)
+    return forest(
+        frame, panel=panels_in_words(frame, names), row=compared_in_words(frame, names),
+        series=frame["coefficient"].map(COEFFICIENTS), order=[COEFFICIENTS[kind] for kind in kinds],
+        numbers=["estimate", *ends], xlabel=xlabel + what, what=xlabel, baseline=0.0 if near_zero else None,
+        across=3,
     )  # fmt: skip
-    return draw_forest(forest, theme=theme, title=title)
 
 
-def _shown(
+def _coefficients(
     result: Drawable, coefficients: Sequence[str] | None, weights: str | None
 ) -> tuple[pd.DataFrame, list[str], str | None]:
     """Rows to draw, their coefficients, and the weights of those that have any."""
@@ -74,72 +71,176 @@ def _shown(
     chosen(frame["weights"], [weights] if weights else None, "weighting")
     weighting = weights or next((name for name in USUAL_WEIGHTS if name in used), None)
     plain = frame["weights"].isna() | (frame["weights"].astype("string").fillna("") == "")
-    frame = frame[plain | (frame["weights"] == weighting)]
-    frame = frame[frame["estimate"].notna()]
+    frame = frame[(plain | (frame["weights"] == weighting)) & frame["estimate"].notna()]
     if frame.empty:
         raise InputError("There is nothing to draw: no such coefficient has a value.")
-    found = set(frame["coefficient"])
-    return frame, [kind for kind in kinds if kind in found], weighting
+    return frame, [kind for kind in kinds if kind in set(frame["coefficient"])], weighting
 
 
-def _interval(frame: pd.DataFrame, settings: Mapping[str, Any]) -> tuple[pd.Series[Any], pd.Series[Any], str]:
+def _interval(frame: pd.DataFrame, settings: Mapping[str, Any]) -> tuple[list[str], str]:
+    """Columns of the ends of intervals, and what the intervals are."""
     level = f"{1 - float(settings.get('alpha', 0.05)):.0%}"
-    boot = [frame[name].astype(float) for name in ("boot_lower", "boot_upper")]
-    own = [frame[name].astype(float) for name in ("lower", "upper")]
-    if not boot[0].notna().any():
-        return own[0], own[1], f" ({level} intervals)" if own[0].notna().any() else ""
+    if not frame["boot_lower"].notna().any():
+        return ["lower", "upper"], f" ({level} intervals)" if frame["lower"].notna().any() else ""
     cluster = settings.get("cluster")
     clusters = f" by {str(cluster).removesuffix('_id').replace('_', ' ')}" if cluster else ""
-    return boot[0], boot[1], f" ({level} bootstrap intervals{clusters})"
-
-
-def _reaches_zero(told: pd.DataFrame) -> bool:
-    return bool(told[["estimate", "lower"]].min().min() < 0.15)
+    return ["boot_lower", "boot_upper"], f" ({level} bootstrap intervals{clusters})"
 
 
 def panels_in_words(frame: pd.DataFrame, names: Names) -> list[str]:
     """Dimension and stratum of each row, empty where there is one dimension without a name."""
     before = list(frame.columns)[: list(frame.columns).index("dimension")]
-    keys = ["dimension", *map(str, before)]
-    parts = [names.all(key, frame[key].astype("string").fillna("")) for key in keys]
+    parts = [names.all(str(key), frame[key].astype("string").fillna("")) for key in ["dimension", *before]]
     return [", ".join(filter(None, row)) for row in zip(*parts, strict=True)]
 
 
 def compared_in_words(frame: pd.DataFrame, names: Names) -> list[str]:
     """Who is compared in each row of a table of `agreement`."""
-    told = []
+    texts = []
     for among, against in zip(frame["among"], frame["against"], strict=True):
         if str(among).endswith(AGAIN):
-            told.append(f"{names.of('group', str(among).removesuffix(AGAIN))}, each with themselves")
+            texts.append(f"{names.of('group', str(among).removesuffix(AGAIN))}, each with themselves")
             continue
         one = "Models" if among == MODELS else names.of("group", among)
         if pd.isna(against) or not against:
-            told.append(f"{one} among themselves" if among != one else f"{one}, repeated")
+            texts.append(f"{one} among themselves" if among != one else f"{one}, repeated")
         else:
-            told.append(f"{one} with {names.of('group', against)}")
-    return told
+            texts.append(f"{one} with {names.of('group', against)}")
+    return texts
 
 
-def alt(result: Drawable, labels: Mapping[LabelKey, str] | None = None) -> str:
-    """Say the first coefficient that is drawn, by dimension and who is compared."""
-    names = Names(labels)
-    frame, kinds, weighting = _shown(result, None, None)
-    frame = frame[frame["coefficient"] == kinds[0]]
-    low, high, _ = _interval(frame, result.settings)
-    told: dict[str, list[str]] = {}
-    rows = zip(
-        panels_in_words(frame, names),
-        compared_in_words(frame, names),
-        frame["estimate"],
-        low,
-        high,
-        strict=True,
-    )
-    for panel, row, estimate, lower, upper in rows:
-        bounds = f" [{lower:.2f}, {upper:.2f}]" if pd.notna(lower) else ""
-        told.setdefault(panel, []).append(f"{row} {estimate:.2f}{bounds}")
-    head = COEFFICIENTS[kinds[0]] + (f" ({WEIGHTS[weighting]})" if weighting else "")
-    parts = [
-        f"{panel}: {'; '.join(each)}." if panel else f"{'; '.join(each)}." for panel, each in told.items()
-    ]
-    return " ".join([f"{head}.", *parts])
+def _has_pairs(result: Drawable) -> bool:
+    pairs = result.extra.get("pairs")
+    if pairs is None or pairs.empty:
+        return False
+    return bool((pairs["estimate"].notna() & (pairs["n_items"] >= SHARED)).any())
+
+
+def _pairs_alt(result: Drawable, style: Style) -> str:
+    """Give the range of the pairs that share enough items, by dimension."""
+    names = style.names
+    frame, kind, weighting = _pairs(result, None, None)
+    frame = frame.assign(panel=panels_in_words(frame, names))
+    frame = frame[frame["estimate"].notna() & (frame["n_items"] >= SHARED)]
+    texts = [f"{COEFFICIENTS[kind]} ({WEIGHTS.get(weighting, weighting)}) of pairs of raters."]
+    for name, own in frame.groupby("panel", sort=False):
+        ends = [
+            f"{row['estimate']:.2f} ({names.of('judge', row['judge'])} and {names.of('judge', row['other'])})"
+            for row in own.sort_values("estimate").iloc[[0, -1]].to_dict("records")
+        ]
+        texts.append(f"{name!s}: from {ends[0]} to {ends[1]}." if name else f"From {ends[0]} to {ends[1]}.")
+    return " ".join(texts)
+
+
+@figure("agreement_pairs", alt=_pairs_alt)
+@figure("agreement", part="pairs", alt=_pairs_alt, when=_has_pairs)
+def pairs(
+    result: Drawable,
+    style: Style,
+    *,
+    coefficient: str | None = None,
+    weights: str | None = None,
+    dimensions: Sequence[str] | None = None,
+    least: int = SHARED,
+) -> Figure:
+    """Agreement of every pair of raters, people before models: of many raters one dimension, of few all.
+
+    Pairs that share fewer than ``least`` items are grey.
+    """
+    look, names = style.look, style.names
+    frame, kind, weighting = _pairs(result, coefficient, weights)
+    raters, n_people = _raters(frame)
+    n = len(raters)
+    frame = frame[frame["dimension"].isin(chosen(frame["dimension"], dimensions, "dimension"))]
+    known = frame["estimate"].where(frame["n_items"] >= least)
+    if known.isna().all():
+        raise InputError(f"There is nothing to draw: no pair of raters shares {least} items.")
+    frame = frame.assign(panel=panels_in_words(frame, names), estimate=known)
+    shown = list(dict.fromkeys(frame["panel"]))
+    if dimensions is None and n > FEW:
+        shown = shown[:1]
+    size = 7.6 if n <= FEW else 6.6
+    texts = [_short(names.of("judge", rater), size, one_line=n > FEW) for rater in raters]
+    side = max(inches(text, size) for text in texts) + 0.12
+    across = 1 if n > FEW else min(3, len(shown))
+    down = -(-len(shown) // across)
+    cell = min(LARGEST_CELL, (TWO_COLUMNS - side - BAR) / across / n - 0.01)
+    cell = max(cell, max(lines_high(text, size) for text in texts))
+    width = max(4.0, min(TWO_COLUMNS, side + across * (cell * n + 0.15) + BAR))
+    title, above, _ = room_above(style.title, width, [])
+    heads = [wrap(name, cell * n, 8.2, bold=True) for name in shown]
+    high = cell * n + side + max(lines_high(head, 8.2) for head in heads) + 0.15
+    lowest = min(0.0, float(np.floor(frame["estimate"].min() * 10) / 10))
+    drawn = new_figure(width, high * down + above + 0.25)
+    grid = drawn.subplots(down, across, squeeze=False, sharey=True)
+    for axes in grid.flat[len(shown) :]:
+        axes.set_visible(False)
+    image: Any = None
+    for axes, name, head in zip(grid.flat, shown, heads, strict=False):
+        values = _matrix(frame[frame["panel"] == name], raters)
+        image = shade(axes, values, diverging(look, lowest), lowest, 1, look, 1.0 if n <= FEW else 0.6)
+        if n <= FEW:
+            write(axes, image, lambda i, j, cells=values: two_digits(cells[i, j]), min(7.2, 17 * cell))  # type: ignore[misc]
+        axes.set_xticks(range(n), texts, rotation=90, fontsize=size)
+        axes.set_yticks(range(n), texts, fontsize=size)
+        if 0 < n_people < n:
+            axes.axhline(n_people - 0.5, color=look.foreground, linewidth=1.1)
+            axes.axvline(n_people - 0.5, color=look.foreground, linewidth=1.1)
+        axes.set_title(head, fontsize=8.2, fontweight="bold", loc="left", pad=5)
+    measure = ", ".join(filter(None, [COEFFICIENTS[kind], WEIGHTS.get(weighting, "")]))
+    add_bar(drawn, image, grid, measure, aspect=28)
+    if _has_gaps(frame[frame["panel"].isin(shown)], n):
+        drawn.supxlabel(f"Grey: fewer than {least} shared items, or no value", fontsize=7.6)
+    if title:
+        drawn.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
+    return drawn
+
+
+def _pairs(result: Drawable, coefficient: str | None, weights: str | None) -> tuple[pd.DataFrame, str, str]:
+    """Rows to draw, their coefficient and weights."""
+    frame = result.extra.get("pairs") if result.kind == "agreement" else result.frame
+    if frame is None or frame.empty:
+        raise InputError(
+            "There is no table of pairs of raters; ask `agreement` for the coefficient cohen or percent."
+        )
+    frame = frame.assign(dimension=frame["dimension"].astype("string").fillna(""))
+    kinds = chosen(frame["coefficient"], [coefficient] if coefficient else None, "coefficient")
+    kind = coefficient or ("cohen" if "cohen" in kinds else kinds[0])
+    used = chosen(frame["weights"], [weights] if weights else None, "weighting")
+    weighting = next(name for name in (*USUAL_WEIGHTS, *used) if name in used)
+    return frame[(frame["coefficient"] == kind) & (frame["weights"] == weighting)], kind, weighting
+
+
+def _has_gaps(frame: pd.DataFrame, n: int) -> bool:
+    """Whether some pair of ``n`` raters has no value."""
+    known = frame[frame["estimate"].notna()].groupby("panel").size()
+    return len(known) < frame["panel"].nunique() or bool((known < n * (n - 1) // 2).any())
+
+
+def _raters(frame: pd.DataFrame) -> tuple[list[str], int]:
+    """Raters, people first, and the number of people."""
+    kinds = dict(zip(frame["judge"], frame["judge_kind"], strict=True))
+    kinds |= dict(zip(frame["other"], frame["other_kind"], strict=True))
+    order = list(dict.fromkeys([*display_order(frame["judge"]), *display_order(frame["other"])]))
+    people = [name for name in order if kinds[name] == HUMAN]
+    return [*people, *(name for name in order if kinds[name] != HUMAN)], len(people)
+
+
+def _matrix(frame: pd.DataFrame, raters: Sequence[str]) -> np.ndarray:
+    at = {name: place for place, name in enumerate(raters)}
+    values = np.full((len(raters), len(raters)), np.nan)
+    first = frame["judge"].map(at).to_numpy(dtype=int)
+    second = frame["other"].map(at).to_numpy(dtype=int)
+    values[first, second] = values[second, first] = frame["estimate"].to_numpy(dtype=float)
+    return values
+
+
+def _short(text: str, size: float, *, one_line: bool) -> str:
+    """A label in the room it has: in lines, or cut where lines are as close as the cells."""
+    if not one_line:
+        return wrap(text, LONGEST, size)
+    if inches(text, size) <= LONGEST:
+        return text
+    while inches(text + "\N{HORIZONTAL ELLIPSIS}", size) > LONGEST:
+        text = text[:-1]
+    return text.rstrip() + "\N{HORIZONTAL ELLIPSIS}"

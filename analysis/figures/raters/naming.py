@@ -1,9 +1,9 @@
-"""Words for raters, dimensions and strata, the colours of raters, and headings, the same in every figure."""
+"""Words for raters, dimensions and strata, the colours of raters."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -11,16 +11,11 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean, listed
 
 from ...vocabulary import HUMAN, ONE_PERSON, OVERALL
-from ..fitting import HEADING, heading, legend_columns, more_lines
 from ..labels import LabelKey, Labels, display_order
 from ..theme import Theme
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 KNOWN = {HUMAN: "People", ONE_PERSON: "Single ratings", OVERALL: "All items"}
 RATERS = ("judges", "judge", "group")
-LEGEND_ROW = 0.22
 DASHES = ("solid", (0, (4, 1.5)), (0, (1.2, 1.2)))
 
 
@@ -88,27 +83,3 @@ def strata_columns(frame: pd.DataFrame, before: str) -> list[str]:
     keys = ("dimension", "other", "judge", "group", "bias", "quantity", "coefficient", "ties")
     columns = [str(name) for name in frame.columns]
     return [name for name in columns[: columns.index(before)] if name not in keys]
-
-
-def room_above(title: str | None, width: float, legend: Sequence[str]) -> tuple[str | None, float, int]:
-    """The heading in lines, the inches that it and a legend take, and the columns of the legend."""
-    told = heading(title, width)
-    columns = legend_columns(list(legend), width, 5) if legend else 1
-    rows = -(-len(legend) // columns)
-    return told, (0.28 if told else 0) + more_lines(told, HEADING) + LEGEND_ROW * rows, columns
-
-
-def add_legend(
-    figure: Figure, handles: Sequence[Any], names: Sequence[str], columns: int, title: str | None, look: Theme
-) -> None:
-    """Put heading and legend above a figure."""
-    if handles:
-        legend = figure.legend(
-            list(handles), list(names), loc="outside upper left", ncols=columns, frameon=False,
-            handlelength=1.6, handletextpad=0.5, columnspacing=1.4, labelcolor=look.foreground,
-            title=title, alignment="left",
-            title_fontproperties={"weight": "bold", "size": HEADING},
-        )  # fmt: skip
-        legend.get_title().set_color(look.foreground)
-    elif title:
-        figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=HEADING)

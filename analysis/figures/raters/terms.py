@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...raters.models.ordinal.summary import QUANTITIES
+from ...vocabulary import RATER_QUANTITIES
 
 KAPPA, ALPHA = "\N{GREEK SMALL LETTER KAPPA}", "\N{GREEK SMALL LETTER ALPHA}"
 COEFFICIENTS = {
@@ -42,14 +42,14 @@ BIASES = {
     "sd_ratio": "Spread over items, by the people's mean",
     "sd_ratio_one_person": "Spread of ratings, by one person's",
     "scale_used": "Share of the scale used",
-    "own": "What it wrote itself, at equal human rating",
-    "other_models": "What other models wrote, at equal human rating",
-    "own_minus_other": "Itself minus other models",
+    "own": "Its texts, at equal human rating",
+    "other_models": "Texts of other models, at equal human rating",
+    "own_minus_other": "Its texts minus those of other models",
     "unrelated": "Unrelated items: higher than people",
     "unrelated_net": "Unrelated items: higher than people, beyond the rest",
     "drop_ratio": "Unrelated items: marked down, by as much as people do",
 }
-OF_RATERS = QUANTITIES
+OF_RATERS = RATER_QUANTITIES
 TRUTHS = {
     "expected_rating": "Mean rating",
     "positivity": "Higher than people",

@@ -14,8 +14,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, did_you_mean, listed
 
 from ...numerics.bootstrap import cluster_weights
-from ...numerics.intervals import Interval
-from ...numerics.intervals import check_alpha, check_draws
+from ...numerics.intervals import Interval, check_alpha, check_draws
 from ...numerics.types import Codes, Floats
 from ...vocabulary import HUMAN, OVERALL
 from ..items import item_clusters, levels_present, names_of, ranks

@@ -10,10 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.figures import figure_of, save
-from conjury.analysis.figures import figure_of as raters_figure
-from conjury.analysis.figures.benchmark import DRAWN, alt_of, further_figures, is_drawn
-from conjury.analysis.figures.benchmark.differences import beside_the_best
+from conjury.analysis.figures import alt as alt_of
+from conjury.analysis.figures import draw as figure_of
+from conjury.analysis.figures import draw as raters_figure
+from conjury.analysis.figures import has_figure as is_drawn
+from conjury.analysis.figures import parts as further_figures
+from conjury.analysis.figures import save
+from conjury.analysis.figures.benchmark import DRAWN
+from conjury.analysis.figures.benchmark.differences import with_the_best as beside_the_best
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.figures.theme import LIGHT
 from conjury.analysis.raters import Result

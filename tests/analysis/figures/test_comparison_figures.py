@@ -25,10 +25,11 @@ from conjury.analysis.figures import interaction_plot, save, target_alt, target_
 from conjury.analysis.figures.conjoint.contrasts import (
     contrast_alt,
     contrast_plot,
+    equivalence_alt,
+    equivalence_plot,
     significance_alt,
     significance_plot,
 )
-from conjury.analysis.figures.conjoint.equivalence import equivalence_alt, equivalence_plot
 from conjury.analysis.figures.theme import DARK
 from conjury.inference.errors import InputError
 

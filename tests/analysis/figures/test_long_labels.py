@@ -28,9 +28,8 @@ from conjury.analysis.figures import (
     target_plot,
     truth_plot,
 )
-from conjury.analysis.figures.conjoint.contrasts import contrast_plot, significance_plot
+from conjury.analysis.figures.conjoint.contrasts import contrast_plot, equivalence_plot, significance_plot
 from conjury.analysis.figures.conjoint.detectable import detectable_plot
-from conjury.analysis.figures.conjoint.equivalence import equivalence_plot
 from conjury.analysis.figures.conjoint.error_choices import errors_plot
 from conjury.analysis.figures.conjoint.power import power_plot
 from conjury.analysis.figures.conjoint.reliability import reliability_plot

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from conjury.analysis.figures import alt as alt_of
 from conjury.analysis.figures import save
-from conjury.analysis.figures.raters import agreement_pairs, alt_of
+from conjury.analysis.figures.raters import agreement_pairs
 from conjury.analysis.figures.raters.agreement import compared_in_words
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.raters import Result, agreement

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from conjury.analysis.figures import alt as alt_of
 from conjury.analysis.figures.labels import words
-from conjury.analysis.figures.raters import alt_of
 from conjury.analysis.raters import AltTest, alt_test, alt_test_power, epsilon_curve
 from conjury.inference.errors import InputError
 

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.figures import figure_of
-from conjury.analysis.figures.raters import alt_of
-from conjury.analysis.figures.raters.rater_model import MOST_PEOPLE
+from conjury.analysis.figures import alt as alt_of
+from conjury.analysis.figures import draw as figure_of
+from conjury.analysis.figures.raters.models import MOST_PEOPLE
 from conjury.analysis.raters import Result
 from conjury.inference.errors import InputError
 

@@ -14,21 +14,6 @@ from .agreement import Agreement
 from .data import OrdinalData
 from .draws import Draws
 
-QUANTITIES = {
-    "discrimination": "Discrimination: how strongly ratings follow the consensus, in SDs of the noise",
-    "discrimination_sd": "SD of log discrimination between people",
-    "severity_sd": "SD of severity between people, in SDs of the noise",
-    "severity_points": "Severity: points of the scale below people's average",
-    "own_sd": "SD of own lasting judgments of items, in SDs of the noise",
-    "latent_correlation": "Latent correlation of the lasting judgment with the consensus",
-    "latent_correlation_rating": "Latent correlation of a single rating with the consensus",
-    "latent_correlation_within": "The same within strata",
-    "same_rating": "Probability of the same rating as a random person",
-    "distance": "Expected distance from the consensus, in points of the scale",
-    "correlation": "Correlation of ratings with the consensus",
-    "better_than_human": "Probability of following the consensus more closely than a random person",
-    "closer_than_human": "Probability of lying nearer to it in points, on one item, than a random person",
-}
 FAR_BELOW = 1 / 2  # of a typical person's discrimination, under which a person does not follow the panel
 AT_END = 0.8  # share of one extreme rating from which on latent correlations are not identified
 ITEMS_IN_STATISTICS = 2  # ratings by people that an item needs for their spread

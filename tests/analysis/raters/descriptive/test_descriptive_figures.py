@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from conjury.analysis.figures import figure_of
-from conjury.analysis.figures.raters import DRAWN, alt_of, dimension_maps, radar
+from conjury.analysis.figures import alt as alt_of
+from conjury.analysis.figures import draw as figure_of
+from conjury.analysis.figures.raters import DRAWN, dimension_maps, radar
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.figures.theme import LIGHT, THEMES
 from conjury.analysis.raters import (

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from conjury.analysis.figures.raters import alt_of
-from conjury.analysis.figures.raters.predictive import predicted_shares
+from conjury.analysis.figures import alt as alt_of
+from conjury.analysis.figures.raters.models import predicted_shares
 from conjury.analysis.raters import ModelFit, correlations, dimension_model
 from conjury.analysis.raters.models.dimensions.checks import simulate_ratings_of
 from conjury.analysis.raters.models.dimensions.data import GroupRatings, dimension_data

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.figures.raters import alt_of
+from conjury.analysis.figures import alt as alt_of
 from conjury.analysis.raters import Result
 
 LONG = "cannot be decided from this text alone"

@@ -1,0 +1,312 @@
+"""Effects, marginal means and interactions of conjoints with intervals, attributes in panels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+from conjury.inference.tables.schema import PROBABILITY
+
+from ..dots import Levels, levels, table_of
+from ..drawable import Drawable
+from ..labels import LabelKey, Labels, display_order, refuse_repeats, series_labels
+from ..raters.naming import Names
+from ..registry import Style, figure
+
+Interval = Literal["normal", "bootstrap"]
+AXIS_LABELS = {
+    "amce": "Average marginal component effect",
+    "amce_difference": "Difference in average marginal component effects",
+    "amce_minus_people": "Average marginal component effect, model minus people",
+    "mm": "Marginal mean",
+    "mm_minus_people": "Marginal mean, model minus people",
+    "mm_difference": "Difference in marginal means",
+    "mm_contrast": "Difference between marginal means",
+    "pamce": "Population average marginal component effect",
+    "pamce_difference": "Change in the effect with the distribution of attributes",
+    "pmm": "Population marginal mean",
+    "acie": "Average component interaction effect",
+    "amie": "Average marginal interaction effect",
+}
+SERIES = "series_in_words"
+HALF = 0.5
+DETECTABLE = {
+    "effect_design": "Detectable by the plan",
+    "effect_found": "Detectable with these standard errors",
+    "estimate": "Estimate (without sign)",
+}
+
+
+def of_levels(
+    frame: pd.DataFrame,
+    style: Style,
+    *,
+    group: str | None = None,
+    interval: Interval = "normal",
+    bounds: str = "",
+    label: str | None = None,
+    what: str | None = None,
+    words: Labels | None = None,
+    columns: tuple[str, str] = ("feature", "level"),
+    **options: Any,
+) -> Levels:
+    """Lay tidy estimates out: ``columns`` name those that spread them over panels and rows."""
+    panel, row = columns
+    ends = ["boot_lower", "boot_upper"] if interval == "bootstrap" else ["lower", "upper"]
+    missing = next(
+        (name for name in ("feature", "level", panel, row, "estimate", *ends) if name not in frame), None
+    )
+    if missing is not None:
+        raise InputError(f"A figure needs the column {missing!r}, which the table of estimates lacks.")
+    if frame.empty:
+        raise InputError("There is nothing to draw: the table of estimates has no rows.")
+    words = words or style.words
+    keys, series = frame[[panel, row]].astype("string"), series_labels(frame, group, style.series_label)
+    refuse_repeats(pd.concat([keys, series.rename("series")], axis=1))
+
+    def named(column: str, owner: str, value: str) -> str:
+        return words.feature(value) if column == "feature" else words.level(owner, value)
+
+    table = table_of(
+        frame, [named(panel, a, a) for a in keys[panel]],
+        [named(row, a, b) for a, b in zip(keys[panel], keys[row], strict=True)], series, ["estimate", *ends],
+    ).assign(reference=is_reference(frame))  # fmt: skip
+    rows = {
+        named(panel, a, a): [named(row, a, b) for b in display_order(frame.loc[keys[panel] == a, row])]
+        for a in display_order(frame[panel])
+    }
+    label = label if label is not None else axis_label(frame)
+    return levels(
+        table, xlabel=with_bounds(label, bounds), what=what or label, rows=rows,
+        places=judge_places(frame, series, style.names), **options,
+    )  # fmt: skip
+
+
+def judge_places(frame: pd.DataFrame, series: pd.Series[Any], names: Names) -> list[int]:
+    """Colours of the series: those of the judges where each judge has one series, else in order."""
+    shown = list(dict.fromkeys(series))
+    if "judge" not in frame:
+        return list(range(len(shown)))
+    pairs = pd.DataFrame(
+        {"judge": frame["judge"].astype(str), "series": series.astype(str)}
+    ).drop_duplicates()
+    if pairs["judge"].duplicated().any() or pairs["series"].duplicated().any():
+        return list(range(len(shown)))
+    judges = list(pairs["judge"])
+    found = dict(zip(pairs["series"], (names.place(judge, judges) for judge in judges), strict=True))
+    return [found[name] for name in shown]
+
+
+def axis_label(frame: pd.DataFrame) -> str:
+    """Name the quantity on the x axis from the ``statistic`` column."""
+    found = [str(value) for value in frame["statistic"].dropna().unique()] if "statistic" in frame else []
+    label = AXIS_LABELS.get(found[0], found[0]) if len(found) == 1 else "Estimate"
+    return label + of_probability(frame, "of" if "mean" in label.lower() else "on")
+
+
+def of_probability(frame: pd.DataFrame, preposition: str) -> str:
+    """Add to a quantity that it is about the probability of a choice, where ``outcome`` is that."""
+    outcomes = set(frame["outcome"].dropna().astype(str)) if "outcome" in frame else set()
+    return f" {preposition} the probability of being chosen" if outcomes == {PROBABILITY} else ""
+
+
+def with_bounds(label: str, bounds: str) -> str:
+    """Add to an axis label what the lines are."""
+    return f"{label} (lines: {bounds})" if bounds else label
+
+
+def interval_words(settings: Mapping[str, Any]) -> str:
+    """What the lines of a figure are: ``95% percentile bootstrap intervals``."""
+    if "interval" not in settings:
+        return ""
+    name = str(settings["interval"])
+    kind = name if name in ("normal", "t", "posterior") else f"{name} bootstrap"
+    return f"{100 * (1 - float(settings.get('alpha', 0.05))):g}% {kind} intervals"
+
+
+def is_reference(frame: pd.DataFrame) -> pd.Series[bool]:
+    """Mark reference levels: an estimate of exactly zero without a standard error or interval."""
+    errors = [name for name in ("std_error", "lower", "upper") if name in frame]
+    return (frame["estimate"] == 0) & frame[errors].isna().all(axis=1)
+
+
+def series_in_words(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) -> list[str]:
+    """Name the group of each row; the name of a difference also says from which group it is taken."""
+    texts = []
+    for row in frame[[*(["by"] if "by" in frame else []), *groups]].astype(str).to_dict("records"):
+        text = ", ".join(labels.level(name, row[name]) for name in groups)
+        own = "***".join(row[name] for name in groups)
+        other = row.get("by", own).removeprefix(own).removeprefix(" - ")
+        if other:
+            base = labels.level(groups[0], other)
+            text += f" minus {base[:1].lower() + base[1:] if base == Labels().level('', other) else base}"
+        texts.append(text)
+    return texts
+
+
+def by_reference(frame: pd.DataFrame, style: Style, bounds: str, share_x: bool | None) -> Levels:
+    """The attribute whose reference changes: a panel for each reference."""
+    words = style.words
+    turned = frame["level"].astype("string") == frame["reference"].astype("string")
+    own = frame[turned & is_reference(frame)]
+    feature = str(own.groupby(own["feature"].astype("string"))["reference"].nunique().idxmax())
+    shown = frame[frame["feature"].astype("string") == feature]
+    panels = [f"Reference: {words.level(feature, value)}" for value in shown["reference"]]
+    given: dict[LabelKey, str] = {
+        (panel, value): words.level(feature, value)
+        for panel in dict.fromkeys(panels)
+        for value in display_order(shown["level"])
+    }
+    return of_levels(
+        shown.assign(reference=panels), style, bounds=bounds, label=f"{axis_label(frame)}: {words.feature(feature).lower()}",
+        words=Labels(given), columns=("reference", "level"), share_x=True if share_x is None else share_x,
+    )  # fmt: skip
+
+
+def interaction(frame: pd.DataFrame, style: Style, feature: str, by: str, panels: str, group: str | None,
+                 interval: Interval, bounds: str) -> Levels:  # fmt: skip
+    """Differences in the effects of ``feature`` between the levels of ``by``."""
+    for name in ("feature", by):
+        if name not in frame.columns:
+            raise InputError(f"The table of differences has no column {name!r}.")
+    shown = frame[(frame["feature"].astype("string") == feature) & frame["estimate"].notna()]
+    if shown.empty:
+        raise InputError(f"The table of differences has no estimate for {feature!r}.")
+    plain, given = style.words, dict(style.labels)
+    values = {  # labels that know the levels of both attributes, whichever spans the panels
+        str(value): plain.level(owner, value)
+        for owner, column in ((feature, "level"), (by, by))
+        for value in shown[column].dropna().unique()
+    }
+    given |= {(owner, value): label for owner in values for value, label in values.items()}
+    one, other = plain.feature(feature).lower(), plain.feature(by).lower()
+    if "statistic" in shown and set(shown["statistic"].astype(str)) == {"amie"}:
+        label = f"Interaction of {one} and {other}, beyond both effects"
+    else:
+        label = f"Difference in {quantity(shown)} of {one}{of_probability(shown, 'on')}"
+    return of_levels(
+        shown, style, group=group, interval=interval, bounds=bounds, label=label,
+        what=f"Differences in {quantity(shown)} of {one} by {other}", words=Labels(given),
+        columns=("level", by) if panels == "feature" else (by, "level"), share_x=True,
+    )  # fmt: skip
+
+
+def quantity(frame: pd.DataFrame) -> str:
+    """Name what differs between the groups: effects, or marginal means."""
+    is_mean = "statistic" in frame and set(frame["statistic"].astype(str)) == {"mm_difference"}
+    return "the marginal mean" if is_mean else "the effect"
+
+
+@figure("corrected")
+def corrected(result: Drawable, style: Style, **options: Any) -> Levels:
+    """Observed estimates and those corrected for unreliable answers (column ``source``) side by side."""
+    frame = result.frame
+    series = frame["source"].map({"observed": "As observed", "corrected": "Corrected"})
+    groups = [name for name in result.settings.get("by") or () if name in frame]
+    if groups:
+        series = series + ", " + pd.Series(series_in_words(frame, groups, style.words), index=frame.index)
+    is_mean = (frame["statistic"] == "mm").all()
+    bounds = f"{1 - float(result.settings.get('alpha', 0.05)):.0%} intervals"
+    return of_levels(
+        frame.assign(**{SERIES: series}),
+        style,
+        group=SERIES,
+        baseline=HALF if is_mean else 0.0,
+        bounds=bounds,
+        **options,
+    )
+
+
+@figure("target")
+def target(result: Drawable, style: Style, *, bounds: str | None = None, **options: Any) -> Levels:
+    """Effects under a target distribution of attributes, and those of the design (``extra["design"]``)."""
+    tables = {"Target": result.frame, "Design": result.extra["design"]}
+    both = pd.concat([table.assign(distribution=name) for name, table in tables.items()], ignore_index=True)
+    means = set(both["statistic"].astype(str)) <= {"mm", "pmm"}
+    ordered = {name: [table[name].dtype for table in tables.values()] for name in ("feature", "level")}
+    for name, dtypes in ordered.items():
+        if isinstance(dtypes[0], pd.CategoricalDtype):
+            known = dict.fromkeys(value for dtype in dtypes for value in getattr(dtype, "categories", []))
+            both[name] = pd.Categorical(both[name], categories=list(known))
+    return of_levels(
+        both, style, group="distribution", label=AXIS_LABELS["mm" if means else "amce"],
+        bounds=interval_words(result.settings) if bounds is None else bounds, **options,
+    )  # fmt: skip
+
+
+def _truth_alt(result: Drawable, style: Style) -> str:
+    """Count the intervals that contain the true value, and give the largest error."""
+    frame = result.frame
+    error = (frame["estimate"] - frame["true"]).to_numpy(float)
+    inside = int((frame["lower"].le(frame["true"]) & frame["upper"].ge(frame["true"])).sum())
+    opening = "Dot plot of estimates minus true values."
+    if not np.isfinite(error).any():
+        return f"{opening} No estimate has a true value."
+    worst = int(np.nanargmax(np.abs(error)))
+    series = series_labels(frame)
+    who = f"{series.iloc[worst]}, " if series.nunique() > 1 else ""
+    what = style.words.both(frame["feature"].iloc[worst], frame["level"].iloc[worst])
+    return (
+        f"{opening} {inside} of {len(frame)} intervals contain the true value. "
+        f"Largest error: {error[worst]:.3f} ({who}{what})."
+    )
+
+
+@figure("truth", alt=_truth_alt)
+def truth(result: Drawable, style: Style, *, bounds: str | None = None, **options: Any) -> Any:
+    """Estimates minus true values (column ``true``): an interval that contains 0 contains the truth."""
+    frame = result.frame
+    if "true" not in frame:
+        raise InputError("A figure of errors needs the column 'true', which the table of estimates lacks.")
+    moved = {
+        name: frame[name].astype(float) - frame["true"].astype(float)
+        for name in ("estimate", "lower", "upper", "boot_lower", "boot_upper")
+        if name in frame
+    }
+    bounds = interval_words(result.settings) if bounds is None else bounds
+    made = of_levels(
+        frame.assign(**moved), style, label="Estimate minus true value", bounds=bounds, **options
+    )
+    return made.draw(style)
+
+
+def _detectable_alt(result: Drawable, style: Style) -> str:
+    """Count the estimates that are smaller than the minimum detectable effect."""
+    frame, words = result.frame, style.words
+    small = frame[frame["estimate"].abs() < frame["effect_found"]]
+    which = ", ".join(words.both(f, v) for f, v in zip(small["feature"], small["level"], strict=True))
+    verb = "is" if len(small) == 1 else "are"
+    return (
+        f"Dot plot. {len(small)} of {len(frame)} estimates {verb} smaller than the minimum detectable effect"
+        f"{f' ({which})' if which else ''}."
+    )
+
+
+@figure("detectable", alt=_detectable_alt)
+def detectable(result: Drawable, style: Style) -> Any:
+    """The size of each effect and the minimum detectable one, by design and with the standard errors found."""
+    frame, words = result.frame, style.words
+    if frame.empty:
+        raise InputError("There is nothing to draw: the table of detectable effects has no rows.")
+    refuse_repeats(frame[["feature", "level"]].astype("string"), "draw one judge and prompt at a time")
+    labels = [words.level(f, v) for f, v in zip(frame["feature"], frame["level"], strict=True)]
+    panel = [words.feature(name) for name in frame["feature"]]
+    parts = [
+        table_of(pd.DataFrame({"estimate": frame[column].astype(float).abs()}), panel, labels, series)
+        for column, series in DETECTABLE.items()
+    ]
+    rows = {
+        words.feature(name): [
+            words.level(name, level) for level in display_order(frame.loc[frame["feature"] == name, "level"])
+        ]
+        for name in display_order(frame["feature"])
+    }
+    table = pd.concat(parts, ignore_index=True)
+    made = levels(
+        table, xlabel="Effect without its sign", what="Effects and minimum detectable effects", rows=rows
+    )
+    return made.draw(style)

@@ -1,0 +1,479 @@
+"""Estimates with intervals as dots and lines, in panels side by side or one below the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from .arrange import arrange, set_panel_title
+from .fitting import (
+    LONGEST_LABEL,
+    add_legend,
+    inches,
+    legend_columns,
+    lines_high,
+    more_lines,
+    room_above,
+    wrap,
+)
+from .labels import display_order
+from .theme import TWO_COLUMNS, Theme, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from .registry import Style
+
+NUMBERS = ["estimate", "lower", "upper"]
+MOST_LISTED = 24  # estimates that an alternative text lists one by one
+DASHES: tuple[Any, ...] = ((0, (5, 2)), (0, (1.2, 1.6)), (0, (5, 1.5, 1, 1.5)))
+Texts = Sequence[str] | pd.Series
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dots:
+    """Estimates with intervals by panel, row and series.
+
+    Attributes
+    ----------
+    table : DataFrame
+        ``panel, row, series`` (labels), ``estimate, lower, upper`` (NaN where there is no interval) and
+        ``reference`` (True for reference levels).
+    panels, series : list of str
+        In display order.
+    xlabel : str
+    what : str
+        First sentence of the alternative text, without its full stop.
+    places : list of int
+        Number of the colour and marker of each series.
+    baseline : dict of str to float
+        Line of no difference of each panel that has one.
+    share_x : bool
+        Whether all panels have the same axis.
+    digits : int
+        Digits of numbers in the alternative text.
+    """
+
+    table: pd.DataFrame
+    panels: list[str]
+    series: list[str]
+    xlabel: str
+    what: str
+    places: list[int]
+    baseline: Mapping[str, float] = field(default_factory=dict)
+    share_x: bool = True
+    digits: int = 2
+
+    def describe(self) -> str:
+        """List the estimates, or of many the extremes, and count the intervals that exclude no difference."""
+        known = self.table[np.isfinite(self.table["estimate"]) & ~self.table["reference"]]
+        if known.empty:
+            return f"{self.what}. No estimate is available."
+        if len(known) <= MOST_LISTED:
+            listed = [
+                f"{name + ': ' if name else ''}"
+                f"{'; '.join(self._told(row, panel=False) for row in known[known['panel'] == name].to_dict('records'))}."
+                for name in self.panels
+                if (known["panel"] == name).any()
+            ]
+        else:
+            ordered = known.sort_values("estimate", kind="stable")
+            ends = [self._told(ordered.iloc[k].to_dict(), panel=True) for k in (0, -1)]
+            listed = [f"{len(known):,} estimates, from {ends[0]} to {ends[1]}."]
+        return " ".join([f"{self.what}.", *listed, *self._excluding(known)])
+
+    def _told(self, row: Mapping[Any, Any], *, panel: bool) -> str:
+        """An estimate with its row, its series where there are several, and its interval."""
+        keys = [row["panel"]] * panel + [row["row"]] + [row["series"]] * (len(self.series) > 1)
+        bounds = f" [{row['lower']:.{self.digits}f}, {row['upper']:.{self.digits}f}]"
+        number = f"{row['estimate']:.{self.digits}f}{bounds if np.isfinite(row['lower']) else ''}"
+        return " ".join(f"{', '.join(filter(None, keys))} {number}".split())
+
+    def _excluding(self, known: pd.DataFrame) -> list[str]:
+        at = known["panel"].map(dict(self.baseline)).astype(float)
+        tested = np.isfinite(at) & np.isfinite(known["lower"])
+        if not tested.any():
+            return []
+        excluding = int((tested & ((known["lower"] > at) | (known["upper"] < at))).sum())
+        lines = at[tested].unique()
+        where = f"{lines[0]:g}" if len(lines) == 1 else "the reference line of their panel"
+        return [f"{excluding} of {int(tested.sum())} intervals exclude {where}."]
+
+    def _limits(
+        self, panels: Sequence[str], hold: Sequence[float] = (), least: float = 0.01
+    ) -> tuple[float, float]:
+        """Ends of the axis that panels share: all estimates, intervals and lines, with a margin."""
+        table = self.table[self.table["panel"].isin(panels)]
+        edges = np.array([*table[NUMBERS].to_numpy(float).ravel(), *hold])
+        edges = np.append(edges, [self.baseline[name] for name in panels if name in self.baseline])
+        edges = edges[np.isfinite(edges)]
+        if not len(edges):
+            return -least, least
+        low, high = float(edges.min()), float(edges.max())
+        margin = 0.06 * (high - low) or least
+        return low - margin, high + margin
+
+
+def table_of(
+    frame: pd.DataFrame,
+    panel: Texts | str = "",
+    row: Texts | str = "",
+    series: Texts | str = "",
+    numbers: Sequence[str] = NUMBERS,
+) -> pd.DataFrame:
+    """Lay labels and numbers out as `Dots` draw them."""
+    table = pd.DataFrame(index=frame.index)
+    for name, texts in {"panel": panel, "row": row, "series": series}.items():
+        table[name] = texts if isinstance(texts, str) else np.asarray(texts, dtype=object)
+    for name, column in zip(NUMBERS, numbers, strict=True):
+        table[name] = frame[column].astype(float) if column in frame else np.nan
+    return table.assign(reference=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forest(Dots):
+    """Narrow panels side by side that share their rows.
+
+    Where panels lack many rows, those with the same rows stand side by side.
+
+    Attributes
+    ----------
+    rows : list of str
+        In display order.
+    across : int
+        Panels side by side, at most.
+    first_row : bool
+        Whether the first row contains all items, and is set apart.
+    lines : dict of str to dict of str to float
+        Further lines of a panel by name, the same names in every panel; each name has a dash of its own.
+    dodged : bool
+        Whether the series of a row stand one below the other.
+    ticks : callable, optional
+        Sets the ticks of an axis whose numbers are transformed.
+    """
+
+    rows: list[str]
+    across: int = 6
+    first_row: bool = False
+    lines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    dodged: bool = True
+    ticks: Any = None
+
+    PANEL_TITLE = 8.0
+    LONGEST_ROW = 1.7
+    NARROWEST = 0.95
+    STEP = 0.075
+    MOST_MISSING = 2 / 3  # share of the rows below which panels get rows of their own
+
+    @property
+    def line_names(self) -> list[str]:
+        """Names of the further lines, in order of appearance."""
+        return list(dict.fromkeys(name for lines in self.lines.values() for name in lines))
+
+    def describe(self) -> str:
+        """Describe the dots, and name the further lines."""
+        found = {name: [own[name] for own in self.lines.values() if name in own] for name in self.line_names}
+        told = [
+            f"{name}: {min(at):.2f}{f' to {max(at):.2f}' if max(at) - min(at) >= 0.005 else ''}"
+            for name, at in found.items()
+        ]
+        return " ".join([super().describe(), *([f"Lines: {'; '.join(told)}."] if told else [])])
+
+    def draw(self, style: Style) -> Figure:
+        """Draw the panels with one legend above."""
+        from matplotlib.lines import Line2D
+
+        look = style.look
+        rows = [wrap(row, self.LONGEST_ROW) for row in self.rows]
+        left = max(map(inches, rows)) + 0.15
+        fits = max(1, int((TWO_COLUMNS - left) / self.NARROWEST))
+        bands = self._bands(min(fits, self.across))
+        across = max(len(band.panels) for band in bands)
+        width = min(TWO_COLUMNS, max(4.2, left + across * 2.6))
+        heads = {
+            name: wrap(name, (width - left) / across - 0.08, self.PANEL_TITLE, bold=True)
+            for name in self.panels
+        }
+        deep = self.STEP * (len(self.series) if self.dodged else 1)
+        high = max(0.2, 0.07 + deep, max(map(lines_high, rows)) + 0.04)
+        legend = self.series if len(self.series) > 1 else []
+        title, above, columns = room_above(style.title, width, [*legend, *self.line_names])
+        around = 0.42 + max(map(more_lines, heads.values())) + (0 if self.share_x else 0.1)
+        heights = [high * len(band.rows) + around for band in bands]
+        figure = new_figure(width, sum(heights) + above + 0.25)
+        grid = figure.subplots(len(bands), across, squeeze=False, sharey="row", height_ratios=heights)
+        for row, band in zip(grid, bands, strict=True):
+            for axes in row[len(band.panels) :]:
+                axes.set_visible(False)
+            for axes, panel in zip(row, band.panels, strict=False):
+                band._draw_panel(axes, panel, look)
+                every = self.panels if self.share_x else [panel]
+                further = [at for name in every for at in self.lines.get(name, {}).values()]
+                axes.set_xlim(*self._limits(every, further, least=0.5))
+                axes.locator_params(axis="x", nbins=4)
+                if self.ticks is not None:
+                    self.ticks(axes)
+                axes.set_title(heads[panel], fontsize=self.PANEL_TITLE, fontweight="bold", loc="left", pad=4)
+            row[0].set_yticks(range(len(band.rows)), [wrap(name, self.LONGEST_ROW) for name in band.rows])
+            row[0].set_ylim(len(band.rows) - 0.5, -0.5)
+        figure.supxlabel(wrap(self.xlabel, width - 0.2), fontsize=8.5)
+        handles = handles_of(self.places if legend else [], look)
+        handles += [
+            Line2D([], [], color=look.foreground, linewidth=1.1, linestyle=DASHES[k % len(DASHES)])
+            for k in range(len(self.line_names))
+        ]
+        add_legend(figure, handles, [*legend, *self.line_names], columns, title, look)
+        return figure
+
+    def _bands(self, across: int) -> list[Forest]:
+        """Panels that stand side by side, as forests with rows of their own.
+
+        Where a panel lacks more than a third of the rows, as judges have who were not asked, bands are made of
+        panels with the same rows, and show these only.
+        """
+        known = self.table.dropna(subset="estimate")
+        rows_of = {name: set(known.loc[known["panel"] == name, "row"]) for name in self.panels}
+        sparse = any(len(rows) < self.MOST_MISSING * len(self.rows) for rows in rows_of.values())
+        groups: dict[frozenset[str], list[str]] = {}
+        for name in self.panels:
+            own = rows_of[name] if sparse and not self.first_row else self.rows
+            groups.setdefault(frozenset(own), []).append(name)
+        bands = []
+        for rows, panels in groups.items():
+            side = -(-len(panels) // -(-len(panels) // across))
+            kept = [row for row in self.rows if row in rows] or self.rows
+            bands += [
+                replace(self, panels=panels[k : k + side], rows=kept) for k in range(0, len(panels), side)
+            ]
+        return bands
+
+    def _draw_panel(self, axes: Axes, panel: str, look: Theme) -> None:
+        here = self.table[(self.table["panel"] == panel) & self.table["row"].isin(self.rows)]
+        stripe(axes, range(len(self.rows)), look)
+        if self.first_row and len(self.rows) > 1:
+            axes.axhline(0.5, color=look.muted, linewidth=0.6, zorder=1)
+        if panel in self.baseline:
+            axes.axvline(
+                self.baseline[panel], color=look.muted, linewidth=0.9, linestyle=(0, (3, 2)), zorder=1
+            )
+        for name, at in self.lines.get(panel, {}).items():
+            dash = DASHES[self.line_names.index(name) % len(DASHES)]
+            axes.axvline(at, color=look.foreground, linewidth=1.0, linestyle=dash, zorder=2)
+        size = 3.4 if len(self.series) <= 5 else 2.6
+        spread = min(0.8, self.STEP * len(self.series) / 0.4) if self.dodged else 0.0
+        for number, (name, place) in enumerate(zip(self.series, self.places, strict=True)):
+            one = here[here["series"] == name]
+            at = (number - (len(self.series) - 1) / 2) * spread / max(len(self.series), 1)
+            y = one["row"].map(self.rows.index).to_numpy(float) + at
+            draw_dots(axes, one, y, look, place, size=size, line=1.1)
+        axes.tick_params(axis="x", labelsize=7.5)
+        tidy(axes)
+
+
+def forest(
+    frame: pd.DataFrame,
+    *,
+    panel: Texts | str = "",
+    row: Texts | str,
+    series: Texts | str = "",
+    xlabel: str,
+    what: str,
+    panels: Sequence[str] | None = None,
+    rows: Sequence[str] | None = None,
+    order: Sequence[str] | None = None,
+    places: Sequence[int] | None = None,
+    baseline: float | Mapping[str, float] | None = None,
+    numbers: Sequence[str] = NUMBERS,
+    **options: Any,
+) -> Forest:
+    """Lay a frame out as a forest; panels, rows and series (``order``) in the order of their first row."""
+    table = table_of(frame, panel, row, series, numbers)
+    if table["estimate"].notna().sum() == 0:
+        raise InputError("There is nothing to draw: the table has no estimates.")
+    panels = list(panels if panels is not None else dict.fromkeys(table["panel"]))
+    order = list(order if order is not None else dict.fromkeys(table["series"]))
+    lines = {} if baseline is None else baseline
+    return Forest(
+        table=table, panels=panels, rows=list(rows if rows is not None else dict.fromkeys(table["row"])), series=order,
+        places=list(places if places is not None else range(len(order))), xlabel=xlabel, what=what,
+        baseline=lines if isinstance(lines, Mapping) else dict.fromkeys(panels, float(lines)), **options,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Levels(Dots):
+    """Panels one below the other, each with rows of its own: attributes with their levels.
+
+    Attributes
+    ----------
+    rows : dict of str to list of str
+        Rows of each panel from top to bottom.
+    hold : sequence of float
+        Numbers that every axis contains.
+    """
+
+    rows: Mapping[str, Sequence[str]]
+    hold: Sequence[float] = ()
+    share_x: bool = False
+    digits: int = 3
+
+    FURNITURE = 0.52
+    SINGLE_ROW = 0.23
+    ONE_SERIES = 5.6
+
+    @property
+    def step(self) -> float:
+        """Inches between neighbouring points of the series of one row."""
+        n = len(self.series)
+        return 0.15 if n <= 2 else 0.11 if n <= 4 else 0.085 if n <= 7 else 0.042
+
+    def draw(self, style: Style) -> Figure:
+        """Draw one panel for each attribute, with heights proportional to the number of levels."""
+        look = style.look
+        layout = arrange(
+            self.panels,
+            {panel: self._ticks(panel) for panel in self.panels},
+            lambda panel, texts: float(self._heights(panel, texts).sum()),
+            furniture=self.FURNITURE,
+            width=TWO_COLUMNS if len(self.series) > 1 else self.ONE_SERIES,
+        )
+        series = [wrap(name, LONGEST_LABEL) for name in self.series] if len(self.series) > 1 else []
+        most = 4 if max(map(len, series), default=0) < 24 else 3
+        title, above, _ = room_above(style.title, layout.width, [])
+        columns = legend_columns(series, layout.width, most) if series else 1
+        below = wrap(self.xlabel, layout.width - 0.2)
+        deepest = max(map(more_lines, series), default=0.0) - max(map(more_lines, self.series), default=0.0)
+        above += (
+            (0.22 + deepest) * -(-len(series) // columns) + 0.25 + more_lines(below) - more_lines(self.xlabel)
+        )
+        figure = new_figure(layout.width, layout.body + above)
+        outer = figure.add_gridspec(1, len(layout.columns))
+        for position, column in enumerate(layout.columns):
+            ratios = [
+                layout.rows[i] if layout.is_wrapped else layout.heights[i] - self.FURNITURE * 0.6
+                for i in column
+            ]
+            inner = outer[position].subgridspec(len(column), 1, height_ratios=ratios)
+            for place, index in enumerate(column):
+                axes = figure.add_subplot(inner[place])
+                panel = self.panels[index]
+                self._draw_panel(axes, panel, look, layout.texts[panel])
+                set_panel_title(axes, layout.titles[panel], layout.outdent[position])
+                axes.set_xlim(*self._limits(self.panels if self.share_x else [panel], self.hold))
+                axes.locator_params(axis="x", nbins=4 if len(layout.columns) == 2 else 6)
+        figure.supxlabel(below, fontsize=8.5)
+        add_legend(figure, handles_of(self.places, look) if series else [], series, columns, title, look)
+        return figure
+
+    def _ticks(self, panel: str) -> dict[str, str]:
+        """Tick label of each row: reference levels are called so."""
+        here = self.table[self.table["panel"] == panel]
+        references = set(here.loc[here["reference"], "row"])
+        return {row: f"{row} (reference)" if row in references else row for row in self.rows[panel]}
+
+    def _heights(self, panel: str, texts: Mapping[str, str]) -> np.ndarray:
+        """Inches that each row of a panel takes; a reference row holds a single point and stays low."""
+        here = self.table[self.table["panel"] == panel]
+        single = here.groupby("row", sort=False)["reference"].all()
+        full = max(self.SINGLE_ROW, 0.1 + self.step * len(self.series))
+        return np.array(
+            [
+                max(self.SINGLE_ROW if single.get(row, False) else full, 0.06 + lines_high(texts[row]))
+                for row in self.rows[panel]
+            ]
+        )
+
+    def _draw_panel(self, axes: Axes, panel: str, look: Theme, texts: Mapping[str, str]) -> None:
+        rows, n_series = self.rows[panel], len(self.series)
+        here, baseline = self.table[self.table["panel"] == panel], self.baseline.get(panel)
+        edges = np.concatenate([[0.0], np.cumsum(self._heights(panel, texts))])
+        y_of_row = dict(zip(rows, (edges[:-1] + edges[1:]) / 2, strict=True))
+        for position, (name, number) in enumerate(zip(self.series, self.places, strict=True)):
+            one = here[(here["series"] == name) & ~here["reference"]]
+            y = one["row"].map(y_of_row).to_numpy(float) + (position - (n_series - 1) / 2) * self.step
+            small = n_series > 7
+            draw_dots(axes, one, y, look, number, size=2.8 if small else 4.6, line=0.8 if small else 1.3)
+        for top, bottom in zip(edges[:-1:2], edges[1::2], strict=False):
+            axes.axhspan(top, bottom, color=look.band, linewidth=0, zorder=0)
+        for row in set(rows) - set(here.loc[np.isfinite(here["estimate"].to_numpy(float)), "row"]):
+            axes.annotate(
+                "no estimate", (baseline or 0.0, y_of_row[row]), (4, 0), textcoords="offset points",
+                va="center", fontsize=7.5, style="italic", color=look.muted,
+            )  # fmt: skip
+        if baseline is not None:
+            axes.axvline(baseline, color=look.muted, linewidth=0.9, zorder=1)
+        references = [row for row in rows if here.loc[here["row"] == row, "reference"].any()]
+        hollow = look.color(self.places[0]) if n_series == 1 else look.foreground
+        axes.plot(
+            [0.0] * len(references), [y_of_row[row] for row in references], "o", markersize=4.6, zorder=4,
+            markerfacecolor=look.background, markeredgecolor=hollow, markeredgewidth=0.9,
+        )  # fmt: skip
+        axes.set_yticks(list(y_of_row.values()), [texts[row] for row in rows])
+        axes.set_ylim(float(edges[-1]), 0)
+        tidy(axes)
+
+
+def levels(
+    table: pd.DataFrame,
+    *,
+    xlabel: str,
+    what: str,
+    rows: Mapping[str, Sequence[str]] | None = None,
+    places: Sequence[int] | None = None,
+    baseline: float | Mapping[str, float] | None = 0.0,
+    **options: Any,
+) -> Levels:
+    """Lay a table of `table_of` out as levels; panels, rows and series in display order."""
+    if table.empty:
+        raise InputError("There is nothing to draw: the table of estimates has no rows.")
+    if rows is None:
+        panels = display_order(table["panel"])
+        rows = {name: display_order(table.loc[table["panel"] == name, "row"]) for name in panels}
+    series = display_order(table["series"])
+    lines = {} if baseline is None else baseline
+    return Levels(
+        table=table, panels=list(rows), rows=rows, series=series, xlabel=xlabel, what=what,
+        places=list(places if places is not None else range(len(series))),
+        baseline=lines if isinstance(lines, Mapping) else dict.fromkeys(rows, float(lines)), **options,
+    )  # fmt: skip
+
+
+def draw_dots(
+    axes: Axes, one: pd.DataFrame, y: np.ndarray, look: Theme, place: int, *, size: float, line: float
+) -> None:
+    """Draw the estimates of one series, with lines for their intervals."""
+    color = look.color(place)
+    estimate, lower, upper = (one[name].to_numpy(float) for name in NUMBERS)
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    axes.hlines(y[bounded], lower[bounded], upper[bounded], color=color, linewidth=line, zorder=3)
+    axes.plot(estimate, y, look.marker(place), color=color, markersize=size, linestyle="none", zorder=4)
+
+
+def stripe(axes: Axes, rows: Sequence[Any], look: Theme) -> None:
+    """Shade every other row of a panel."""
+    for k in range(0, len(rows), 2):
+        axes.axhspan(k - 0.5, k + 0.5, color=look.band, linewidth=0, zorder=0)
+
+
+def tidy(axes: Axes, grid: str = "x", open_sides: Sequence[str] = ("top", "right", "left")) -> None:
+    """Draw a grid below the data, and no frame at the open sides."""
+    axes.grid(axis=grid, zorder=0)  # type: ignore[arg-type]
+    axes.set_axisbelow(True)
+    axes.spines[list(open_sides)].set_visible(False)
+
+
+def handles_of(places: Sequence[int], look: Theme) -> list[Any]:
+    """Entries of a legend of dots with intervals."""
+    from matplotlib.lines import Line2D
+
+    return [
+        Line2D([], [], color=look.color(k), marker=look.marker(k), markersize=4.5, linewidth=1.2)
+        for k in places
+    ]

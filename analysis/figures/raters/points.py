@@ -1,0 +1,356 @@
+"""Points and bars of ratings: models by people, estimates by true values, distributions, orders of tiers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from ...vocabulary import TIER_QUANTITIES, TIES
+from ..dots import draw_dots, handles_of, stripe, table_of, tidy
+from ..drawable import Drawable
+from ..fitting import add_legend, inches, lines_high, more_lines, room_above, wrap
+from ..labels import display_order, words
+from ..registry import Style, figure
+from ..theme import TWO_COLUMNS, Theme, new_figure
+from .descriptions import joined
+from .naming import chosen, dash, strata_columns
+from .terms import TIERS, TRUTHS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MANY = 400
+MOST_JUDGES = 8
+TIE_NAMES = {"wrong": "Ties wrong", "split": "Ties split", "right": "Ties right"}
+CHANCE = "Chance, the same ratings shuffled"
+TIE_STEP = 0.15
+BAR_ROW, BAR_TEXT = 0.82, 8.0
+
+
+def _lines_alt(result: Drawable, style: Style) -> str:
+    """Give the slope of each line of the last dimension."""
+    names = style.names
+    scale = display_order(result.frame["dimension"])[-1]
+    frame = result.frame[result.frame["dimension"] == scale]
+    by = strata_columns(frame, "estimate")
+    texts = [f"Ratings by models by the mean rating of people, {names.of('dimension', scale)}; slopes:"]
+    for judge, one in frame.groupby("judge", sort=False, observed=True):
+        strata = joined(one, by, names) if by else ["All items"] * len(one)
+        slopes = [
+            f"{text} {row['estimate']:.2f} [{row['lower']:.2f}, {row['upper']:.2f}]"
+            for text, row in zip(strata, one.to_dict("records"), strict=True)
+        ]
+        texts.append(f"{names.of('judge', judge)}: {'; '.join(slopes)}.")
+    return " ".join(texts)
+
+
+@figure("rating_lines", alt=_lines_alt)
+def rating_lines(
+    result: Drawable,
+    style: Style,
+    *,
+    dimension: str | None = None,
+    judges: Sequence[str] | None = None,
+    strata: Sequence[str] | None = None,
+    jitter: float = 0.13,
+) -> Figure:
+    """The rating of a model by the mean of people, item by item, with the line and band of each stratum.
+
+    Points of one dimension, by default the last, are moved at random by up to ``jitter`` so that equal ratings
+    do not hide each other. The dashed line is where a model rates as people do.
+    """
+    from matplotlib.lines import Line2D
+
+    look, names = style.look, style.names
+    points, bands = result.extra["points"], result.extra["bands"]
+    scale = chosen(points["dimension"], [dimension] if dimension else None, "dimension")[-1]
+    models = chosen(points["judge"], judges, "judge")
+    by = strata_columns(points, "item")
+    tables = [table[table["dimension"] == scale] for table in (points, bands)]
+    points, bands = (table.assign(series=joined(table, by, names) if by else "All items") for table in tables)
+    kept = names.all(by[0], strata) if strata and len(by) == 1 else None
+    series = [name for name in dict.fromkeys(points["series"]) if kept is None or name in kept]
+    across = min(3, len(models))
+    down = -(-len(models) // across)
+    width = TWO_COLUMNS if across > 1 else 4.4
+    legend = series if len(series) > 1 else []
+    title, above, columns = room_above(style.title, width, [*legend, "As people rate"])
+    high = (width - 0.5) / across + 0.25
+    heads = [wrap(names.of("judge", judge), high - 0.3, bold=True) for judge in models]
+    high += max(map(more_lines, heads))
+    random = np.random.default_rng(0)
+    drawn = new_figure(width, high * down + above + 0.35)
+    grid = drawn.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+    for axes in grid.flat[len(models) :]:
+        axes.set_visible(False)
+    values = points[["human", "model"]].to_numpy(float)
+    low, top = float(values.min()), float(values.max())
+    ticks = np.arange(np.ceil(low), top + 0.01, 1.0 if top - low <= 10 else float(np.ceil((top - low) / 5)))
+    for axes, judge, head in zip(grid.flat, models, heads, strict=False):
+        own, lines = (table[table["judge"] == judge] for table in (points, bands))
+        _draw_lines(axes, own, lines, series, look, jitter, random)
+        axes.plot([low, top], [low, top], color=look.foreground, linewidth=1, linestyle=(0, (4, 2)), zorder=6)
+        axes.set_title(head, fontsize=8.5, fontweight="bold", loc="left", pad=4)
+        axes.set_xlim(low - 0.2, top + 0.2)
+        axes.set_ylim(low - 0.2, top + 0.2)
+        axes.set_aspect("equal")
+        axes.set_xticks(ticks)
+        axes.set_yticks(ticks)
+        tidy(axes, "both", ("top", "right"))
+    drawn.supxlabel(wrap(f"{names.of('dimension', scale)}, mean of the people", width - 0.3), fontsize=8.5)
+    drawn.supylabel("Rating by the model", fontsize=8.5)
+    handles = [
+        Line2D([], [], color=look.color(k), marker=look.marker(k), markersize=4, linewidth=1.5,
+               linestyle=dash(k, look))
+        for k in range(len(legend))
+    ]  # fmt: skip
+    handles.append(Line2D([], [], color=look.foreground, linewidth=1, linestyle=(0, (4, 2))))
+    add_legend(drawn, handles, [*legend, "As people rate"], columns, title, look)
+    return drawn
+
+
+def _draw_lines(axes: Axes, points: pd.DataFrame, bands: pd.DataFrame, series: Sequence[str], look: Theme,
+                jitter: float, random: np.random.Generator) -> None:  # fmt: skip
+    many = len(points) > MANY
+    for place, name in enumerate(series):
+        here, band = points[points["series"] == name], bands[bands["series"] == name]
+        color = look.color(place)
+        x, y = (
+            here[side].to_numpy(float) + random.uniform(-jitter, jitter, len(here))
+            for side in ("human", "model")
+        )
+        axes.scatter(x, y, s=3.2 if many else 9, color=color, alpha=0.4 if many else 0.6, linewidths=0,
+                     zorder=2, marker=look.marker(place), rasterized=many)  # fmt: skip
+        at, line, lower, upper = (band[key].to_numpy(float) for key in ("x", "estimate", "lower", "upper"))
+        axes.fill_between(at, lower, upper, color=color, alpha=0.25, linewidth=0, zorder=4)
+        axes.plot(at, line, color=look.background, linewidth=2.6, zorder=5)
+        axes.plot(at, line, color=color, linewidth=1.5, zorder=5.5, linestyle=dash(place, look),
+                  marker=look.marker(place), markevery=[0, -1] if len(at) else None, markersize=3.4)  # fmt: skip
+
+
+def _recovery_alt(result: Drawable, style: Style) -> str:
+    """Count for each kind the intervals that contain the true value, and give the largest error."""
+    texts = ["Estimates by true values."]
+    for kind, part in result.frame.groupby("quantity", sort=False):
+        bounded = part["inside"].notna()
+        inside = int(part.loc[bounded, "inside"].astype(bool).sum())
+        error = (part["estimate"] - part["truth"]).abs().max()
+        texts.append(
+            f"{TRUTHS.get(str(kind), words(kind))}: {inside} of {int(bounded.sum())} intervals contain the true "
+            f"value, largest error {error:.2f}."
+        )
+    return " ".join(texts)
+
+
+@figure("recovery", alt=_recovery_alt)
+def recovery(result: Drawable, style: Style) -> Figure:
+    """Estimates from simulated judgments by the true values, a panel for each kind of quantity.
+
+    On the line both are equal; hollow points have intervals that miss the truth. Of more than eight judges
+    only people and models have colours of their own, since more markers look alike.
+    """
+    from matplotlib.lines import Line2D
+
+    look, names, frame = style.look, style.names, result.frame
+    kinds, judges = ([str(name) for name in dict.fromkeys(frame[key])] for key in ("quantity", "judge"))
+    places = {name: names.place(name, judges) for name in judges}
+    legend = names.all("judge", judges)
+    shown = list(places.values())
+    if len(judges) > MOST_JUDGES:
+        places = {name: int(place > 0) for name, place in places.items()}
+        shown = sorted(set(places.values()))
+        legend = [("People", "Models")[place] for place in shown]
+    n_columns = min(3, len(kinds))
+    n_rows = -(-len(kinds) // n_columns)
+    width = TWO_COLUMNS if n_columns > 1 else 4.2
+    title, above, columns = room_above(style.title, width, legend)
+    drawn = new_figure(width, 2.35 * n_rows + 0.3 + above)
+    grid = drawn.subplots(n_rows, n_columns, squeeze=False)
+    for axes, kind in zip(grid.flat, kinds, strict=False):
+        _draw_truth(axes, frame[frame["quantity"] == kind], places, look)
+        head = wrap(TRUTHS.get(kind, words(kind)), width / n_columns - 0.4, bold=True)
+        axes.set_title(head, loc="left", fontweight="bold", fontsize=8)
+    for axes in grid.flat[len(kinds) :]:
+        axes.remove()
+    drawn.supxlabel("True value", fontsize=8.5)
+    drawn.supylabel("Estimate", fontsize=8.5)
+    handles = [
+        Line2D([], [], linestyle="none", marker=look.marker(place), markersize=4.5, color=look.color(place))
+        for place in shown
+    ]
+    add_legend(drawn, handles, legend, columns, title, look)
+    return drawn
+
+
+def _draw_truth(axes: Axes, frame: pd.DataFrame, places: Mapping[str, int], look: Theme) -> None:
+    diagonal(axes, frame[["truth", "estimate", "lower", "upper"]].to_numpy(dtype=float), look)
+    size = 3.6 if len(frame) < 60 else 2.6
+    for name, place in places.items():
+        one = frame[frame["judge"] == name]
+        color, mark = look.color(place), look.marker(place)
+        truth, estimate = one["truth"].to_numpy(dtype=float), one["estimate"].to_numpy(dtype=float)
+        axes.vlines(truth, one["lower"], one["upper"], color=color, linewidth=0.8, alpha=0.55, zorder=2)
+        missed = ~one["inside"].astype("boolean").fillna(True).to_numpy(dtype=bool)
+        for hollow in (False, True):
+            at = missed == hollow
+            axes.plot(truth[at], estimate[at], mark, color=color, markersize=size, linestyle="none",
+                      markerfacecolor=look.background if hollow else color, markeredgewidth=0.8,
+                      zorder=3)  # fmt: skip
+
+
+def diagonal(axes: Axes, values: np.ndarray, look: Theme, nbins: int = 5) -> None:
+    """Give both axes the same limits, and draw the line on which both numbers are the same."""
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    room = 0.05 * (high - low) or 0.05
+    ends = (low - room, high + room)
+    axes.plot(ends, ends, color=look.muted, linewidth=0.9, linestyle=(0, (3, 2)), zorder=1)
+    axes.set_xlim(ends)
+    axes.set_ylim(ends)
+    axes.set_aspect("equal")
+    axes.locator_params(nbins=nbins)
+    tidy(axes, "both", ("top", "right"))
+
+
+def _distributions_alt(result: Drawable, style: Style) -> str:
+    """Give the most frequent rating of each group on each dimension."""
+    names, frame = style.names, _pooled(result)
+    texts = ["Shares of ratings. Most frequent:"]
+    for group, one in frame.groupby("group", sort=False, observed=True):
+        most = one.loc[one.groupby("dimension", sort=False, observed=True)["estimate"].idxmax()]
+        shares = [
+            f"{names.of('dimension', row['dimension'])} {row['value']:g} ({row['estimate']:.0%})"
+            for row in most.to_dict("records")
+        ]
+        texts.append(f"{names.of('group', group)}: {', '.join(shares)}.")
+    return " ".join(texts)
+
+
+@figure("distributions", alt=_distributions_alt)
+def distributions(
+    result: Drawable,
+    style: Style,
+    *,
+    dimensions: Sequence[str] | None = None,
+    groups: Sequence[str] | None = None,
+) -> Figure:
+    """How often each rating was given: a column for each dimension, a row for each group; a line marks the mean."""
+    look, names, frame = style.look, style.names, _pooled(result)
+    scales = chosen(frame["dimension"], dimensions, "dimension")
+    raters = chosen(frame["group"], groups, "rater")
+    everyone = display_order(frame["group"])
+    rows = [wrap(name, 1.2, bold=True) for name in names.all("group", raters)]
+    left = max(inches(row, BAR_TEXT, bold=True) for row in rows) + 0.5
+    width = min(TWO_COLUMNS, max(3.4, left + 1.4 * len(scales)))
+    room = (width - left) / len(scales) - 0.06
+    heads = [wrap(name, room, BAR_TEXT, bold=True) for name in names.all("dimension", scales)]
+    title, above, _ = room_above(style.title, width, [])
+    below = wrap("Rating (bars: share in percent; line: mean)", width - 0.2)
+    most = float(frame["estimate"].max())
+    drawn = new_figure(width, BAR_ROW * len(raters) + above + 0.5 + max(map(more_lines, [below, *heads])))
+    grid = drawn.subplots(len(raters), len(scales), squeeze=False, sharex="col", sharey=True)
+    for i, rater in enumerate(raters):
+        color = look.color(names.place(rater, everyone))
+        for j, scale in enumerate(scales):
+            here = frame[(frame["group"] == rater) & (frame["dimension"] == scale)]
+            _draw_shares(grid[i, j], here, color, look, most)
+        grid[i, 0].set_ylabel(
+            rows[i], rotation=0, ha="right", va="center", fontsize=BAR_TEXT, fontweight="bold"
+        )
+    for axes, head in zip(grid[0], heads, strict=True):
+        axes.set_title(head, fontsize=BAR_TEXT, fontweight="bold", loc="left", pad=4)
+    drawn.supxlabel(below, fontsize=8.5)
+    add_legend(drawn, [], [], 1, title, look)
+    return drawn
+
+
+def _pooled(result: Drawable) -> pd.DataFrame:
+    """Shares of all ratings of a dimension by a group, whatever the strata."""
+    frame = result.frame
+    if not strata_columns(frame, "value"):
+        return frame
+    keys = ["dimension", "group", "value"]
+    counts = frame.groupby(keys, sort=False, observed=True)["n_ratings"].sum().reset_index()
+    total = counts.groupby(keys[:2], observed=True)["n_ratings"].transform("sum")
+    return counts.assign(estimate=counts["n_ratings"] / total)
+
+
+def _draw_shares(axes: Axes, here: pd.DataFrame, color: str, look: Theme, most: float) -> None:
+    value, share = here["value"].to_numpy(float), here["estimate"].to_numpy(float)
+    gaps = np.diff(np.unique(value))
+    axes.bar(value, 100 * share, 0.78 * (float(gaps.min()) if len(gaps) else 1.0), color=color, zorder=3)
+    if len(value):
+        axes.axvline(float((value * share).sum()), color=look.foreground, linewidth=1.1, zorder=4)
+        if len(value) <= 7:
+            axes.set_xticks(value, [f"{tick:g}" for tick in value])
+    axes.set_ylim(0, 105 * most)
+    axes.locator_params(axis="y", nbins=3)
+    axes.tick_params(labelsize=7)
+    tidy(axes, "y")
+
+
+def _tiers_alt(result: Drawable, style: Style) -> str:
+    """Give the accuracy of each judge on the last dimension, ties split, and chance."""
+    names = style.names
+    scale = display_order(result.frame["dimension"])[-1]
+    frame = result.frame[(result.frame["dimension"] == scale) & (result.frame["ties"] == "split")]
+    texts = [f"Order of tiers by {names.of('dimension', scale)}, ties split."]
+    for quantity, one in frame.groupby("quantity", sort=False, observed=True):
+        shares = [
+            f"{names.of('judge', row['judge'])} {row['estimate']:.0%} [{row['lower']:.0%}, {row['upper']:.0%}]"
+            for row in one.to_dict("records")
+        ]
+        texts.append(f"{TIERS[str(quantity)]} (chance {one['chance'].mean():.0%}): {', '.join(shares)}.")
+    return " ".join(texts)
+
+
+@figure("tier_accuracy", alt=_tiers_alt)
+def tier_accuracy(result: Drawable, style: Style, *, dimension: str | None = None) -> Figure:
+    """Complete orders and pairs of tiers in order by one dimension, by default the last, with chance."""
+    from matplotlib.lines import Line2D
+
+    look, names = style.look, style.names
+    scale = chosen(result.frame["dimension"], [dimension] if dimension else None, "dimension")[-1]
+    frame = result.frame[result.frame["dimension"] == scale]
+    judges = display_order(frame["judge"])
+    panels = [name for name in TIER_QUANTITIES if name in set(frame["quantity"])]
+    ties = [name for name in TIES if name in set(frame["ties"])]
+    rows = [wrap(name, 1.7) for name in names.all("judge", judges)]
+    width = TWO_COLUMNS if len(panels) > 1 else 4.6
+    left = max(map(inches, rows)) + 0.15
+    heads = [wrap(TIERS[name], (width - left) / len(panels) - 0.1, 9, bold=True) for name in panels]
+    legend = [*(TIE_NAMES[name] for name in ties), CHANCE]
+    title, above, columns = room_above(style.title, width, legend)
+    high = max(0.16 + TIE_STEP * len(ties), max(map(lines_high, rows)) + 0.08)
+    drawn = new_figure(width, high * len(rows) + above + 0.75)
+    grid = drawn.subplots(1, len(panels), squeeze=False, sharey=True)
+    for axes, panel, head in zip(grid[0], panels, heads, strict=True):
+        _draw_tiers(axes, frame[frame["quantity"] == panel], judges, ties, look, high)
+        axes.set_title(head, fontsize=9, fontweight="bold", loc="left", pad=4)
+    grid[0, 0].set_yticks(range(len(rows)), rows)
+    grid[0, 0].set_ylim(len(rows) - 0.5, -0.5)
+    drawn.supxlabel(wrap(f"Percent, by ratings of {names.of('dimension', scale)}", width - 0.3), fontsize=8.5)
+    handles = handles_of(range(len(ties)), look)
+    handles.append(Line2D([], [], color=look.foreground, marker="|", markersize=8, markeredgewidth=1.4,
+                          linestyle="none"))  # fmt: skip
+    add_legend(drawn, handles, legend, columns, title, look)
+    return drawn
+
+
+def _draw_tiers(axes: Axes, frame: pd.DataFrame, judges: list[str], ties: list[str], look: Theme,
+                high: float) -> None:  # fmt: skip
+    stripe(axes, judges, look)
+    for number, name in enumerate(ties):
+        one = frame[frame["ties"] == name]
+        y = one["judge"].astype(object).map(judges.index).to_numpy(float)
+        y = y + (number - (len(ties) - 1) / 2) * TIE_STEP / high
+        percent = table_of(100 * one[["estimate", "lower", "upper"]].astype(float))
+        draw_dots(axes, percent, y, look, number, size=4.2, line=1.2)
+        axes.plot(100 * one["chance"], y, "|", color=look.foreground, markersize=7, markeredgewidth=1.4,
+                  zorder=5)  # fmt: skip
+    ends = 100 * frame[["lower", "upper", "chance"]].to_numpy(dtype=float)
+    axes.set_xlim(max(-2.0, float(np.nanmin(ends)) - 4), min(102.0, float(np.nanmax(ends)) + 4))
+    tidy(axes)

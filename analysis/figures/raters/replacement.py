@@ -1,0 +1,468 @@
+"""The alternative annotator test: rates of models, annotators one by one, curves over epsilon, and power."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ..dots import Forest, forest, stripe, tidy
+from ..drawable import Drawable
+from ..fitting import LONGEST_LABEL, add_legend, lines_high, room_above, wrap
+from ..labels import words
+from ..registry import Style, figure
+from ..theme import PAGE_HEIGHT, TWO_COLUMNS, Theme, new_figure
+from .naming import Names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+SCORINGS = {
+    "accuracy": "Exact agreement",
+    "neg_rmse": "Root mean squared error",
+    "neg_mae": "Mean absolute error",
+}
+ROW, STEP = 0.16, 0.13  # inches of a row without and for each point
+QUANTITIES = {"winning_rate": "Winning rate", "advantage_probability": "Advantage probability"}
+DASHES: tuple[Any, ...] = ("solid", (0, (4, 2)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (2, 3)))
+WIDTHS = (2.6, 2.1, 1.7, 1.4, 1.2)  # later lines are thinner and broken, so that equal rates show each other
+ANSWERS = {
+    "winning_rate": "Test: winning rate",
+    "advantage_probability": "Test: advantage probability",
+    "closer_than_human": "Model: P(closer on an item)",
+    "better_than_human": "Model: P(follows more closely)",
+    "accuracy_difference": "Model: accuracy less a person's",
+}
+NO_DIFFERENCE = {"winning_rate": 0.5, "closer_than_human": 0.5, "better_than_human": 0.5,
+                 "accuracy_difference": 0.0}  # fmt: skip
+STATED = "as stated"
+SAME = 0.005
+
+
+def _test_alt(result: Drawable, style: Style) -> str:
+    """Name the models that pass, with their rates."""
+    names, frame = style.names, result.frame
+    several, scorings = frame["dimension"].nunique() > 1, frame["scoring"].nunique() > 1
+    epsilon = f"{frame['epsilon'].iloc[0]:g}" if len(frame) else ""
+    texts = [f"Alternative annotator test with epsilon {epsilon}."]
+    for row in frame.to_dict("records"):
+        where = [names.of("dimension", row["dimension"])] * several
+        where += [scoring_name(row["scoring"], names).lower()] * scorings
+        model = names.of("judges", row["model"])
+        name = f"{model} ({', '.join(where)})" if where else model
+        if not np.isfinite(row["winning_rate"]):
+            texts.append(f"{name}: no test.")
+            continue
+        rate, advantage = (f"{row[key]:.2f}{_bounds(row, key)}" for key in QUANTITIES)
+        texts.append(
+            f"{name} {'passes' if row['passes'] else 'does not pass'}: winning rate {rate} of "
+            f"{row['n_annotators']} annotators, advantage probability {advantage}."
+        )
+    return " ".join(texts)
+
+
+def _bounds(row: Mapping[Any, Any], quantity: str) -> str:
+    lower, upper = row[f"{quantity}_lower"], row[f"{quantity}_upper"]
+    return f" [{lower:.2f}, {upper:.2f}]" if np.isfinite(lower) else ""
+
+
+@figure("alt_test", alt=_test_alt)
+def alt_test(
+    result: Drawable,
+    style: Style,
+    *,
+    show: Literal["models", "annotators"] = "models",
+    model: str | None = None,
+) -> Figure:
+    """Winning rates and advantage probabilities of models, or one model against each annotator."""
+    if show == "annotators":
+        return _annotators(result, style, model)
+    if show != "models":
+        raise InputError(f"show is {show!r}; use models or annotators.")
+    look, names = style.look, style.names
+    frame = result.frame if model is None else _of_model(result.frame, model)
+    dimensions, scorings = list(dict.fromkeys(frame["dimension"])), list(dict.fromkeys(frame["scoring"]))
+    means = frame.groupby("model", sort=False)["advantage_probability"].mean()
+    models = list(means.sort_values(ascending=False, kind="stable").index)
+    texts = [wrap(names.of("judges", name), LONGEST_LABEL) for name in models]
+    high = max(ROW + STEP * len(scorings), 0.06 + max(map(lines_high, texts)))
+    handles = _test_handles(scorings, names, look)
+    keys = [str(handle.get_label()) for handle in handles]
+    title, above, columns = room_above(style.title, TWO_COLUMNS, keys)
+    furniture = 0.24 if len(dimensions) > 1 else 0.04
+    drawn = new_figure(TWO_COLUMNS, len(dimensions) * (high * len(models) + furniture) + 0.5 + above)
+    grid = drawn.subplots(len(dimensions), 2, sharex="col", sharey="row", squeeze=False)
+    for pair, dimension in zip(grid, dimensions, strict=True):
+        here = frame[frame["dimension"] == dimension]
+        for axes, quantity in zip(pair, QUANTITIES, strict=True):
+            _draw_quantity(axes, here, quantity, models, scorings, look, high)
+        pair[0].set_yticks(range(len(models)), texts)
+        pair[0].set_ylim(len(models) - 0.5, -0.5)
+        if len(dimensions) > 1:
+            pair[0].set_title(wrap(names.of("dimension", dimension), TWO_COLUMNS / 2, bold=True), loc="left",
+                              fontweight="bold")  # fmt: skip
+    left, right = grid[-1]
+    left.set_xlim(-0.03, 1.03)
+    left.set_xlabel("Winning rate (passes from 0.5)")
+    edges = frame[["advantage_probability", "advantage_probability_lower"]].to_numpy(dtype=float)
+    low = float(np.nanmin(edges)) if np.isfinite(edges).any() else 0.5
+    right.set_xlim(max(-0.02, min(0.5, np.floor(20 * low) / 20) - 0.01), 1.02)
+    right.set_xlabel("Advantage probability")
+    add_legend(drawn, handles, keys, columns, title, look)
+    return drawn
+
+
+def _of_model(table: pd.DataFrame, model: str) -> pd.DataFrame:
+    """Rows of a model; InputError where there are none."""
+    if model not in set(table["model"]):
+        raise InputError(
+            f"There is no model '{model}' in the result; there are {', '.join(table['model'].unique())}."
+        )
+    return table[table["model"] == model]
+
+
+def scoring_name(name: str, names: Names) -> str:
+    """Label of a scoring."""
+    given = names.of("scoring", name)
+    return SCORINGS[name] if name in SCORINGS and given == words(name) else given
+
+
+def _panel_name(dimension: str, scoring: str, names: Names, *, several: bool) -> str:
+    """Name of a panel: its dimension, with the scoring where there are several."""
+    measure = scoring_name(scoring, names)
+    if not dimension:
+        return measure
+    label = names.of("dimension", dimension)
+    return f"{label}, {measure.lower()}" if several else label
+
+
+def _draw_quantity(axes: Axes, frame: pd.DataFrame, quantity: str, models: Sequence[str],
+                   scorings: Sequence[str], look: Theme, high: float) -> None:  # fmt: skip
+    stripe(axes, models, look)
+    for number, scoring in enumerate(scorings):
+        one = frame[frame["scoring"] == scoring].set_index("model").reindex(list(models))
+        y = np.arange(len(models)) + (number - (len(scorings) - 1) / 2) * STEP / high
+        columns = (quantity, f"{quantity}_lower", f"{quantity}_upper")
+        estimate, lower, upper = (one[name].to_numpy(dtype=float) for name in columns)
+        passes = one["passes"].fillna(False).to_numpy(dtype=bool)
+        color, bounded = look.color(number), np.isfinite(lower)
+        axes.hlines(y[bounded], lower[bounded], upper[bounded], color=color, linewidth=1.3, zorder=3)
+        for filled in (True, False):
+            axes.plot(estimate[passes == filled], y[passes == filled], look.marker(number), color=color,
+                      markersize=4.8, zorder=4, linestyle="none",
+                      markerfacecolor=color if filled else look.background)  # fmt: skip
+        for place in y[~np.isfinite(estimate)]:
+            axes.annotate("no test", (0.02, place), xycoords=("axes fraction", "data"), va="center",
+                          fontsize=7.5, style="italic", color=look.muted)  # fmt: skip
+    axes.axvline(0.5, color=look.muted, linewidth=0.9, zorder=1)
+    tidy(axes)
+
+
+def _test_handles(scorings: Sequence[str], names: Names, look: Theme) -> list[Line2D]:
+    from matplotlib.lines import Line2D
+
+    def mark(number: int, label: str, color: str, *, filled: bool) -> Line2D:
+        return Line2D([], [], color=color, marker=look.marker(number), markersize=4.8, linestyle="none",
+                      markerfacecolor=color if filled else look.background, label=label)  # fmt: skip
+
+    several = len(scorings) > 1
+    grey = look.muted if several else look.color(0)
+    handles = [mark(0, "Passes", grey, filled=True), mark(0, "Does not pass", grey, filled=False)]
+    if several:
+        handles += [
+            mark(k, scoring_name(name, names), look.color(k), filled=True) for k, name in enumerate(scorings)
+        ]
+    return handles
+
+
+def _annotators(result: Drawable, style: Style, model: str | None) -> Figure:
+    """The advantage of each annotator over a model, with t intervals; a panel for each dimension."""
+    look, names = style.look, style.names
+    table = result.extra["annotators"]
+    models = list(dict.fromkeys(table["model"]))
+    if model is None and len(models) > 1:
+        raise InputError(f"The result holds {len(models)} models; name one: model='{models[0]}'.")
+    shown = model or str(models[0])
+    table = _of_model(table, shown)
+    parts = [part for _, part in table.groupby(["dimension", "scoring"], sort=False)]
+    several = table["scoring"].nunique() > 1
+    handles = _annotator_handles(float(table["epsilon"].iloc[0]), look)
+    keys = [str(handle.get_label()) for handle in handles]
+    title, above, columns = room_above(style.title, TWO_COLUMNS, keys)
+    texts = {name: wrap(names.of("judges", name), 1.4) for name in table["annotator"].unique()}
+    high = max(0.21, 0.05 + max(map(lines_high, texts.values())))
+    size = high * max(map(len, parts)) + (0.3 if len(parts) > 1 else 0.05)
+    n_columns = 2 if size * len(parts) > PAGE_HEIGHT else 1
+    n_rows = -(-len(parts) // n_columns)
+    below = f"Person's advantage over {names.of('judges', shown)}, difference of probabilities"
+    drawn = new_figure(TWO_COLUMNS, size * n_rows + 0.5 + above)
+    grid = drawn.subplots(n_rows, n_columns, sharex=True, squeeze=False).ravel()
+    for axes, part in zip(grid, parts, strict=False):
+        _draw_annotators(axes, part, texts, look)
+        if len(parts) > 1:
+            first = part.iloc[0]
+            head = _panel_name(first["dimension"], first["scoring"], names, several=several)
+            axes.set_title(
+                wrap(head, TWO_COLUMNS / n_columns - 1.6, bold=True), loc="left", fontweight="bold"
+            )
+    for axes in grid[len(parts) :]:
+        axes.remove()
+    drawn.supxlabel(wrap(below, TWO_COLUMNS - 0.3), fontsize=8.5)
+    add_legend(drawn, handles, keys, columns, title, look)
+    return drawn
+
+
+def _draw_annotators(axes: Axes, part: pd.DataFrame, texts: Mapping[str, str], look: Theme) -> None:
+    part = part.assign(_out=part["left_out"].notna()).sort_values(["_out", "difference"], kind="stable")
+    y = np.arange(len(part))
+    stripe(axes, y, look)  # type: ignore[arg-type]
+    wins, out = part["wins"].fillna(False).to_numpy(dtype=bool), part["_out"].to_numpy(dtype=bool)
+    middle, lower, upper = (part[name].to_numpy(dtype=float) for name in ("difference", "lower", "upper"))
+    for own, color, filled in ((wins & ~out, look.color(0), True), (~wins & ~out, look.color(1), False)):
+        axes.hlines(y[own], lower[own], upper[own], color=color, linewidth=1.3, zorder=3)
+        axes.plot(middle[own], y[own], "o" if filled else "s", color=color, markersize=4.6, zorder=4,
+                  linestyle="none", markerfacecolor=color if filled else look.background)  # fmt: skip
+    for at in y:
+        text, x = (
+            (f"excluded: {part['left_out'].iloc[at]}", 0.01)
+            if out[at]
+            else (f"{part['n_items'].iloc[at]:,} items", 1.01)
+        )
+        axes.annotate(text, (x, at), va="center", fontsize=7.5, xycoords=("axes fraction", "data"),
+                      style="italic" if out[at] else "normal", color=look.muted, annotation_clip=False)  # fmt: skip
+    axes.axvline(0.0, color=look.grid, linewidth=0.9, zorder=1)
+    axes.axvline(float(part["epsilon"].iloc[0]), color=look.muted, linewidth=0.9, linestyle="--", zorder=1)
+    axes.set_yticks(y, [texts[name] for name in part["annotator"]])
+    axes.set_ylim(len(part) - 0.5, -0.5)
+    tidy(axes)
+
+
+def _annotator_handles(epsilon: float, look: Theme) -> list[Line2D]:
+    from matplotlib.lines import Line2D
+
+    kinds = (("o", 0, look.color(0), "Model wins"), ("s", 1, look.background, "Model does not win"))
+    handles = [
+        Line2D([], [], color=look.color(k), marker=marker, markersize=4.6, linewidth=1.3, label=label,
+               markerfacecolor=face)
+        for marker, k, face, label in kinds
+    ]  # fmt: skip
+    dashes = Line2D([], [], color=look.muted, linewidth=0.9, linestyle="--", label=f"Epsilon {epsilon:g}")
+    return [*handles, dashes]
+
+
+def _curve(result: Drawable) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Winning rates over epsilon, and the smallest epsilon with which each model passes."""
+    if result.kind == "epsilon_curve":
+        return result.frame, result.extra["smallest"]
+    if "epsilon" not in result.extra:
+        raise InputError("This test has no curve over epsilon; draw epsilon_curve(result) instead.")
+    return result.extra["epsilon"], result.frame
+
+
+def _epsilon_alt(result: Drawable, style: Style) -> str:
+    """Give the epsilon from which each model passes."""
+    names, table = style.names, _curve(result)[1]
+    several = table["dimension"].nunique() > 1 or table["scoring"].nunique() > 1
+    texts = ["Winning rates over epsilon."]
+    for row in table.to_dict("records"):
+        dimension = names.of("dimension", row["dimension"]) if row["dimension"] else ""
+        where = ", ".join(filter(None, [dimension, scoring_name(row["scoring"], names).lower()]))
+        value = row["smallest_epsilon"]
+        begins = (
+            "never passes" if not np.isfinite(value)
+            else "passes with any epsilon above 0" if value <= 0 else f"passes from epsilon {value:.3f}"
+        )  # fmt: skip
+        texts.append(f"{names.of('judges', row['model'])}{f' ({where})' if several else ''} {begins}.")
+    return " ".join(texts)
+
+
+@figure("epsilon_curve", alt=_epsilon_alt)
+@figure("alt_test", part="epsilon", alt=_epsilon_alt, when=lambda result: "epsilon" in result.extra)
+def epsilon_curve(result: Drawable, style: Style) -> Figure:
+    """Winning rates over epsilon, a line for each model; points mark the smallest epsilon that passes."""
+    from matplotlib.lines import Line2D
+
+    look, names = style.look, style.names
+    frame, smallest = _curve(result)
+    models = list(dict.fromkeys(frame["model"]))
+    legend = names.all("judges", models)
+    places = {model: names.place(str(model), models) for model in models}
+    title, above, columns = room_above(style.title, TWO_COLUMNS, legend)
+    panels = list(frame.groupby(["dimension", "scoring"], sort=False))
+    several = frame["scoring"].nunique() > 1
+    n_columns = min(len(panels), 3 if len(panels) > 4 else 2)
+    n_rows = -(-len(panels) // n_columns)
+    drawn = new_figure(TWO_COLUMNS, 2.2 * n_rows + 0.4 + above)
+    grid = drawn.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
+    for axes, (keys, part) in zip(grid.ravel(), panels, strict=False):
+        own = smallest[(smallest["dimension"] == keys[0]) & (smallest["scoring"] == keys[1])]
+        _draw_epsilon(axes, part, own.set_index("model")["smallest_epsilon"], places, look)
+        if len(panels) > 1:
+            head = _panel_name(str(keys[0]), str(keys[1]), names, several=several)
+            axes.set_title(
+                wrap(head, TWO_COLUMNS / n_columns - 0.5, bold=True), loc="left", fontweight="bold"
+            )
+    for axes in grid.ravel()[len(panels) :]:
+        axes.remove()
+    drawn.supxlabel("Epsilon (allowance for the cost of people)", fontsize=8.5)
+    drawn.supylabel("Winning rate (passes from 0.5)", fontsize=8.5)
+    handles = [
+        Line2D([], [], color=look.color(place), marker=look.marker(place), markersize=4.5,
+               linewidth=WIDTHS[number % len(WIDTHS)], linestyle=DASHES[number % len(DASHES)])
+        for number, place in enumerate(places.values())
+    ]  # fmt: skip
+    add_legend(drawn, handles, legend, columns, title, look)
+    return drawn
+
+
+def _draw_epsilon(axes: Axes, part: pd.DataFrame, smallest: pd.Series[float], places: Mapping[str, int],
+                  look: Theme) -> None:  # fmt: skip
+    low, high = float(part["epsilon"].min()), float(part["epsilon"].max())
+    for number, (model, place) in enumerate(places.items()):
+        one = part[part["model"] == model].sort_values("epsilon")
+        color, style = look.color(place), DASHES[number % len(DASHES)]
+        axes.step(one["epsilon"], one["winning_rate"], where="post", color=color, linestyle=style,
+                  linewidth=WIDTHS[number % len(WIDTHS)], zorder=3)  # fmt: skip
+        first = float(smallest.get(model, np.nan))
+        if low <= first <= high:
+            axes.plot([first], [0.5], look.marker(place), color=color, markersize=5,
+                      markeredgecolor=look.background, markeredgewidth=0.7, zorder=4)  # fmt: skip
+    axes.axhline(0.5, color=look.muted, linewidth=0.9, zorder=1)
+    axes.set_xlim(low - 0.02 * (high - low), high + 0.02 * (high - low))
+    axes.locator_params(axis="x", nbins=4)
+    axes.set_ylim(-0.05, 1.05)
+    tidy(axes, "both", ("top", "right"))
+
+
+@figure("both_answers")
+def both_answers(result: Drawable, style: Style) -> Forest:
+    """The replacement test and the Bayesian model: a panel for each quantity, a row for each model."""
+    names, frame = style.names, result.frame
+    there = [name for name in ANSWERS if name in set(frame["quantity"])]
+    return forest(
+        frame, panel=frame["quantity"].map(ANSWERS), row=row_names(frame, names),
+        panels=[ANSWERS[name] for name in there],
+        xlabel="Estimate with interval: bootstrap of the test, posterior of the model",
+        what="The replacement test and the Bayesian model",
+        baseline={ANSWERS[name]: NO_DIFFERENCE[name] for name in there if name in NO_DIFFERENCE},
+        share_x=False, across=2 if len(there) == 4 else 3,
+    )  # fmt: skip
+
+
+def row_names(frame: pd.DataFrame, names: Names) -> list[str]:
+    """Model, behind its dimension where there are several."""
+    models = names.all("judge", frame["model"])
+    if frame["dimension"].nunique() < 2:
+        return models
+    pairs = zip(names.all("dimension", frame["dimension"]), models, strict=True)
+    return [", ".join(pair) for pair in pairs]
+
+
+def scenario_name(row: Mapping[Any, Any]) -> str:
+    """Which model a row of power is about, by how it agrees with people."""
+    if row["scenario"] != STATED:
+        return "Behind people by epsilon"
+    model, human = float(row["model_agreement"]), float(row["human_agreement"])
+    if abs(model - human) < SAME:
+        return "As good as a person"
+    if model > human**0.5 - 2 * SAME:
+        return "Knows what people agree on"
+    return "Better than a person" if model > human else "Worse than a person"
+
+
+def _power_alt(result: Drawable, style: Style) -> str:
+    """Give the numbers of items needed, and the largest rate of false passing."""
+    target = float(result.settings["target"])
+    texts = ["Power of the alternative annotator test over items rated."]
+    for row in result.extra["needed"].to_dict("records"):
+        found = (
+            f"{row['instances']:,} items for"
+            if pd.notna(row["instances"])
+            else "none of the numbers of items reaches"
+        )
+        texts.append(
+            f"{row['annotators']} annotators, epsilon {row['epsilon']:g}, model agreement "
+            f"{row['model_agreement']:.2f}: {found} {target:.0%}."
+        )
+    margin = result.frame[result.frame["scenario"] != STATED]
+    if len(margin):
+        texts.append(
+            f"A model behind by epsilon passes in at most {margin['pass_rate'].max():.1%} of studies."
+        )
+    return " ".join(texts)
+
+
+@figure("alt_power", alt=_power_alt)
+def alt_power(result: Drawable, style: Style) -> Figure:
+    """Probability of passing over items: a line for each panel size, a panel for each agreement and epsilon.
+
+    Solid lines are the model as stated; dashed ones a model that is behind people by epsilon, which should
+    not pass.
+    """
+    look, frame = style.look, result.frame
+    stated = frame[frame["scenario"] == STATED]
+    worlds = stated[["human_agreement", "model_agreement", "epsilon"]].drop_duplicates()
+    n_columns = min(3, max(worlds["epsilon"].nunique(), min(len(worlds), 2)), len(worlds))
+    n_rows = -(-len(worlds) // n_columns)
+    title, above, _ = room_above(style.title, TWO_COLUMNS, [])
+    width = (TWO_COLUMNS - 1.9) / n_columns - 0.2
+    sizes = sorted(frame["annotators"].unique())
+    drawn = new_figure(TWO_COLUMNS, 2.1 * n_rows + 0.5 + above)
+    grid = drawn.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
+    for axes, world in zip(grid.ravel(), worlds.to_dict("records"), strict=False):
+        same = (frame["epsilon"] == world["epsilon"]) & (frame["human_agreement"] == world["human_agreement"])
+        own = same & ((frame["scenario"] != STATED) | (frame["model_agreement"] == world["model_agreement"]))
+        _draw_power(axes, frame[own], sizes, float(result.settings["target"]), look)
+        head = (
+            f"Epsilon {world['epsilon']:g}\nPeople agree to {world['human_agreement']:g}, "
+            f"the model to {world['model_agreement']:g}"
+        )
+        axes.set_title(wrap(head, width), loc="left", fontsize=8)
+    for axes in grid.ravel()[len(worlds) :]:
+        axes.remove()
+    drawn.supxlabel("Items rated", fontsize=8.5)
+    drawn.supylabel("Probability of passing", fontsize=8.5)
+    drawn.legend(handles=_power_handles(sizes, set(frame["scenario"]), look), loc="outside right upper",
+                 frameon=False, handlelength=2.2, labelcolor=look.foreground)  # fmt: skip
+    add_legend(drawn, [], [], 1, title, look)
+    return drawn
+
+
+def _draw_power(axes: Axes, frame: pd.DataFrame, sizes: Sequence[int], target: float, look: Theme) -> None:
+    for number, size in enumerate(sizes):
+        for is_stated, style in ((True, "-"), (False, "--")):
+            one = frame[(frame["annotators"] == size) & ((frame["scenario"] == STATED) == is_stated)]
+            if one.empty:
+                continue
+            one = one.sort_values("instances")
+            items, color = one["instances"].to_numpy(dtype=float), look.color(number)
+            axes.plot(items, one["pass_rate"], linestyle=style, color=color, linewidth=1.4, zorder=3,
+                      marker=look.marker(number), markersize=3.6)  # fmt: skip
+            if is_stated:
+                ends = (one[name].to_numpy(dtype=float) for name in ("lower", "upper"))
+                axes.fill_between(items, *ends, color=color, alpha=0.15, linewidth=0, zorder=2)
+    axes.axhline(target, color=look.muted, linewidth=0.9, zorder=1)
+    axes.set_ylim(-0.03, 1.03)
+    tidy(axes, "both", ("top", "right"))
+
+
+def _power_handles(sizes: Sequence[int], scenarios: set[str], look: Theme) -> list[Line2D]:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=look.color(k), marker=look.marker(k), markersize=3.6, linewidth=1.4,
+               label=f"{size} annotators")
+        for k, size in enumerate(sizes)
+    ]  # fmt: skip
+    if len(scenarios) > 1:
+        handles += [
+            Line2D([], [], color=look.muted, linewidth=1.4, label="Model as stated"),
+            Line2D([], [], color=look.muted, linewidth=1.4, linestyle="--", label="Model behind\nby epsilon"),
+        ]
+    return handles

@@ -1,0 +1,229 @@
+"""Every kind of figure, found by the kind of a result: a module of this room draws it and registers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pkgutil import walk_packages
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from conjury.inference.errors import InputError
+
+from .labels import LabelKey, Labels
+from .raters.naming import Names
+from .theme import LIGHT, Theme, styled, theme_named
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from .drawable import Drawable
+
+
+@dataclass(frozen=True)
+class Style:
+    """What all figures share: colours, labels of identifiers, and the heading."""
+
+    look: Theme
+    labels: Mapping[LabelKey, str]
+    title: str | None = None
+
+    @property
+    def names(self) -> Names:
+        """Labels of judges, dimensions and strata by the column that contains them."""
+        return Names(self.labels)
+
+    def series_label(self, column: str, name: str) -> str:
+        """Label of a judge or prompt in a series; other identifiers stay as they are."""
+        if name in self.labels:
+            return self.labels[name]
+        kind = column.removesuffix("_id")
+        return (
+            self.names.of({"prompt": "prompts"}.get(kind, kind), name)
+            if kind in ("judge", "prompt")
+            else name
+        )
+
+    @property
+    def words(self) -> Labels:
+        """Labels of attributes and their levels."""
+        return Labels(self.labels)
+
+
+class Plot(Protocol):
+    """What a kind of figure gives: a drawing that describes itself."""
+
+    def draw(self, style: Style) -> Figure:
+        """Draw the figure."""
+
+    def describe(self) -> str:
+        """Give the alternative text."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A plot of a function that draws and a text that describes."""
+
+    function: Callable[[Style], Figure]
+    text: Callable[[], str]
+
+    def draw(self, style: Style) -> Figure:
+        """Draw the figure."""
+        return self.function(style)
+
+    def describe(self) -> str:
+        """Give the alternative text."""
+        return self.text()
+
+
+Function = TypeVar("Function", bound="Callable[..., Figure | Plot]")
+Describe = Callable[["Drawable", Style], str]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A registered figure; ``alt`` where its function draws instead of returning a plot."""
+
+    function: Callable[..., Figure | Plot]
+    alt: Describe | None
+    when: Callable[[Drawable], bool]
+
+
+_KINDS: dict[str, dict[str, list[Kind]]] = {}  # kind of result -> part ("" for the main figure) -> figures
+
+
+def figure(
+    *kinds: str,
+    part: str = "",
+    alt: Describe | None = None,
+    when: Callable[[Drawable], bool] = lambda result: True,
+) -> Callable[[Function], Function]:
+    """Register a function as the figure of kinds of results, or as a further figure (``part``) of them.
+
+    The function takes a result, a `Style` and options of its own, and returns a figure, which ``alt``
+    describes, or a plot that draws and describes itself. ``when`` tells whether a result has the figure; of
+    several figures of a kind the first that the result has is drawn.
+    """
+
+    def register(function: Function) -> Function:
+        for kind in kinds:
+            _KINDS.setdefault(kind, {}).setdefault(part, []).append(Kind(function, alt, when))
+        return function
+
+    return register
+
+
+def draw(
+    result: Drawable,
+    *,
+    theme: str = "light",
+    labels: Mapping[LabelKey, str] | None = None,
+    title: str | None = None,
+    part: str | None = None,
+    **options: Any,
+) -> Figure:
+    """Draw the figure of a result, found by its kind.
+
+    Parameters
+    ----------
+    result : Result
+        What an analysis gave, or a table read back with its kind.
+    theme : {"light", "dark"}
+        Colours.
+    labels : mapping, optional
+        ``feature -> label`` of columns, ``(column, identifier) -> label`` of their values, such as
+        ``("judges", "gpt_4_1")``; identifiers without a label become words.
+    title : str, optional
+        Heading above the figure.
+    part : str
+        A further figure of the result, one of `parts`; by default its main figure.
+    **options
+        Options of the kind, such as ``dimensions``, ``metric`` or ``group``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        When the result has no figure, or the options name what it does not contain.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from conjury.analysis.results import Result
+    >>> frame = pd.DataFrame({
+    ...     "feature": "reply", "level": ["no_reply", "agree"], "estimate": [0.0, 0.1],
+    ...     "lower": [None, 0.05], "upper": [None, 0.15]})
+    >>> len(draw(Result(frame, "amce"), title="Effects").axes)
+    1
+    """
+    style = Style(theme_named(theme), dict(labels or {}), title)
+    kind = _found(result, part)
+    with styled(style.look):
+        made = kind.function(result, style, **options)
+        return made if kind.alt is not None else made.draw(style)  # type: ignore[union-attr, return-value]
+
+
+def alt(
+    result: Drawable, labels: Mapping[LabelKey, str] | None = None, part: str | None = None, **options: Any
+) -> str:
+    """Describe the figure of a result in words, from its numbers.
+
+    Parameters
+    ----------
+    result, labels, part, **options
+        As in `draw`.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from conjury.analysis.results import Result
+    >>> frame = pd.DataFrame({
+    ...     "feature": "reply", "level": ["no_reply", "agree"], "estimate": [0.0, 0.1],
+    ...     "lower": [None, 0.05], "upper": [None, 0.15]})
+    >>> "Agree 0.100 [0.050, 0.150]" in alt(Result(frame, "amce"))
+    True
+    """
+    style = Style(LIGHT, dict(labels or {}))
+    kind = _found(result, part)
+    if kind.alt is not None:
+        return kind.alt(result, style)
+    return kind.function(result, style, **options).describe()  # type: ignore[union-attr]
+
+
+def parts(result: Drawable) -> list[str]:
+    """Name the further figures of a result, for ``part`` of `draw` and `alt`."""
+    found = _kinds().get(result.kind, {})
+    return [part for part, kinds in found.items() if part and any(kind.when(result) for kind in kinds)]
+
+
+def has_figure(result: Drawable) -> bool:
+    """Tell whether results of this kind have a figure."""
+    return "" in _kinds().get(result.kind, {})
+
+
+@cache
+def _kinds() -> Mapping[str, Mapping[str, list[Kind]]]:
+    """All figures: the modules of this room register them when they are imported, without matplotlib."""
+    package = __name__.rpartition(".")[0]
+    for module in walk_packages(import_module(package).__path__, f"{package}."):
+        import_module(module.name)
+    return _KINDS
+
+
+def _found(result: Drawable, asked: str | None) -> Kind:
+    part, found = asked or "", _kinds().get(result.kind, {})
+    if "" not in found:
+        raise InputError(f"Results of kind {result.kind!r} have no figure; print their table with .frame.")
+    if part not in found:
+        known = [name for name in found if name]
+        there = f"its parts are {', '.join(known)}" if known else "it has no parts"
+        raise InputError(f"There is no part {part!r} of the figure of {result.kind!r}; {there}.")
+    return next((kind for kind in found[part] if kind.when(result)), found[part][-1])

@@ -1,0 +1,135 @@
+"""Every kind of figure with short and with long labels: words, room, legends and alternative texts."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from functools import cache
+from itertools import combinations
+
+import pytest
+from made_up_figures import CHECKS, EXAMPLES, example, long_labels
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from conjury.analysis import figures
+from conjury.analysis.figures.theme import DARK
+
+CROWDED = ("contrast, groups", "dimension_model", "means, radar", "dimension_correlations", "design_shares")
+
+
+@cache
+def drawn(name: str, *, is_long: bool) -> Figure:
+    """The figure with long labels in the dark theme and laid out, or with short ones in the light theme."""
+    shown = example(name)
+    labels, theme = (long_labels(), "dark") if is_long else ({}, "light")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = figures.draw(shown.result, labels=labels, theme=theme, title="A heading", **shown.options)
+        if is_long:
+            figure.draw_without_rendering()
+    return figure
+
+
+def ticks(axis: Axis) -> list[Text]:
+    """Tick labels that are drawn: matplotlib keeps others beyond the limits."""
+    low, high = sorted(axis.get_view_interval())
+    inside = [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+    return [label for label in inside if label.get_visible() and label.get_text()]
+
+
+def tick_labels(figure: Figure) -> list[Text]:
+    shown = [axes for axes in figure.axes if axes.get_visible() and axes.name != "polar"]
+    return [label for axes in shown for axis in (axes.xaxis, axes.yaxis) for label in ticks(axis)]
+
+
+def heading_of(axes: Axes) -> Text:
+    return next(text for text in axes.findobj(Text) if text.get_text() == axes.get_title(loc="left"))
+
+
+def written(figure: Figure) -> list[Text]:
+    """Everything written around the axes: tick labels, headings, names of axes, legends."""
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    around = [text for axes in shown for text in (axes.xaxis.label, axes.yaxis.label, heading_of(axes))]
+    legends = [text for legend in figure.legends for text in [*legend.get_texts(), legend.get_title()]]
+    every = [*figure.texts, *legends, *around, *tick_labels(figure)]
+    return [text for text in every if text.get_visible() and text.get_text()]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_kind_is_drawn_without_identifiers_and_with_its_heading(name: str) -> None:
+    figure = drawn(name, is_long=False)
+    texts = {text.get_text() for text in figure.findobj(Text) if text.get_visible()}
+    assert not [text for text in texts if "_" in text]
+    assert "A heading" in texts
+    assert figure.get_size_inches()[0] <= 7.21
+    assert any(axes.has_data() for axes in figure.axes)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_alternative_texts_contain_numbers_and_labels_but_no_identifiers(name: str) -> None:
+    shown = example(name)
+    text = figures.alt(shown.result, **shown.options)
+    assert re.search(r"\d", text)
+    assert not re.search(r"_|\bnan\b|  ", text)
+    assert text.endswith(".")
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_nothing_overlaps_or_leaves_the_figure_with_long_labels(name: str) -> None:
+    figure = drawn(name, is_long=True)
+    assert to_hex(figure.get_facecolor()) == DARK.background
+    page = figure.bbox.padded(3)
+    outside = [
+        text.get_text()
+        for text in written(figure)
+        if not (
+            page.x0 <= (box := text.get_window_extent()).x0
+            and box.x1 <= page.x1
+            and page.y0 <= box.y0
+            and box.y1 <= page.y1
+        )
+    ]
+    assert outside == []
+    boxes = [
+        (label.get_text(), label.get_window_extent().padded(-1))
+        for label in tick_labels(figure)
+        if label.get_rotation() in (0, 90)
+    ]
+    clashes = [(a, b) for (a, one), (b, other) in combinations(boxes, 2) if one.overlaps(other)]
+    assert clashes == []
+    for axes in figure.axes:
+        width, height = (axes.get_window_extent().transformed(figure.dpi_scale_trans.inverted())).size
+        assert min(width, height) > 0.05
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in CROWDED])
+def test_legends_and_headings_stay_apart_from_panels(name: str) -> None:
+    figure = drawn(name, is_long=True)
+    panels = [axes.get_window_extent().padded(-2) for axes in figure.axes if axes.get_visible()]
+    for legend in figure.legends:
+        assert not any(legend.get_window_extent().overlaps(panel) for panel in panels)
+    labels = [label.get_window_extent().padded(-1) for label in tick_labels(figure)]
+    for axes in figure.axes:
+        if axes.get_visible() and axes.get_title(loc="left"):
+            box = heading_of(axes).get_window_extent()
+            assert not any(box.overlaps(label) for label in labels), axes.get_title(loc="left")
+
+
+def test_unknown_kinds_and_parts_are_refused() -> None:
+    scores = example("scores").result
+    assert figures.parts(scores) == ["policies"]
+    assert figures.has_figure(scores)
+    with pytest.raises(figures.registry.InputError, match="no part 'trace' of the figure of 'scores'"):
+        figures.draw(scores, part="trace")
+    with pytest.raises(figures.registry.InputError, match="no figure; print their table"):
+        figures.draw(type(scores)(scores.frame, "cards"))
+
+
+def test_every_check_has_a_figure() -> None:
+    from conjury.analysis.diagnostics.diagnose import NAMES
+
+    assert set(CHECKS) == set(NAMES)

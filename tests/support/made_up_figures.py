@@ -1,0 +1,461 @@
+"""Results with made-up numbers of every kind that has a figure, in the columns that the analyses give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import combinations, product
+from typing import Any
+
+import made_up_benchmark as benchmark
+import numpy as np
+import pandas as pd
+from made_up_results import (
+    ATTRIBUTES,
+    GROUPS,
+    amce_frame,
+    difference_frame,
+    engines_summary,
+    frequencies_frame,
+)
+
+from conjury.analysis.conjoint import power
+from conjury.analysis.results import Result
+
+DIMENSIONS = ("novelty", "empathy", "overall_fun")
+MODELS = ("gpt_4_1", "gemini")
+RATERS = ("human", *MODELS)
+STRATA = ("high", "mid_level", "low")
+FILLER = "neighborhood with a mix of offices, apartments/houses and small shops"
+HUMAN = amce_frame({"human": [""]})
+EFFECTS = HUMAN[HUMAN["std_error"].notna()].reset_index(drop=True)
+JUDGES = amce_frame()
+Labels = Mapping[str | tuple[str, str], str]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A result to draw, and the options of its figure."""
+
+    result: Any
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def long(name: str) -> str:
+    """Name an identifier in sixty letters."""
+    return f"{name.replace('_', ' ').capitalize()} {FILLER}"[:60].strip()
+
+
+def long_labels() -> Labels:
+    """Labels of sixty letters for every identifier of the made-up results."""
+    found: dict[str | tuple[str, str], str] = {}
+    for feature, levels in {**ATTRIBUTES, **GROUPS}.items():
+        found[feature] = long(feature)
+        found |= {(feature, level): long(level) for level in levels}
+    found |= {("by", group): long(group) for group in GROUPS["identity"]}
+    found |= {name: long(name) for name in ("human", "model_x", "text", "baseline", "context")}
+    judges = (*RATERS, *benchmark.JUDGES, *(f"person_{k:03d}" for k in range(8)))
+    found |= {("judges", name): long(name) for name in judges}
+    found |= {("dimension", name): long(name) for name in DIMENSIONS}
+    found |= {("response_type", name): long(name) for name in STRATA}
+    found |= {("label", name): long(name) for name in ("yes", "no")}
+    return found | {("task", name): long(name) for name in benchmark.TASKS}
+
+
+def intervals(keys: Mapping[str, Sequence[Any]], seed: int = 1, low: float = 0.1, high: float = 0.8,
+              wide: float = 0.05, **more: Any) -> pd.DataFrame:  # fmt: skip
+    """One row for each combination of keys, with an estimate between ``low`` and ``high``."""
+    frame = pd.DataFrame(list(product(*keys.values())), columns=list(keys))
+    estimate = np.random.default_rng(seed).uniform(low, high, len(frame))
+    return frame.assign(
+        estimate=estimate, std_error=wide / 2, lower=estimate - wide, upper=estimate + wide, **more
+    )
+
+
+def means() -> Result:
+    frame = intervals({"dimension": DIMENSIONS, "group": RATERS, "response_type": STRATA}, high=4.0)
+    return Result(frame, "means", settings={"by": ["response_type"], "alpha": 0.05})
+
+
+def correlations() -> Result:
+    keys = {"dimension": DIMENSIONS, "judge": MODELS, "response_type": ("overall", *STRATA)}
+    return Result(intervals({**keys, "coefficient": ("pearson", "spearman")}), "correlations")
+
+
+def biases() -> Result:
+    quantities = ("difference", "sd_ratio_one_person", "own", "own_minus_other")
+    frame = intervals({"dimension": DIMENSIONS, "judge": MODELS, "quantity": quantities})
+    return Result(frame, "biases")
+
+
+def distributions() -> Result:
+    frame = pd.DataFrame(list(product(DIMENSIONS, RATERS, range(5))), columns=["dimension", "group", "value"])
+    return Result(
+        frame.assign(estimate=(frame["value"] + 1) / 15, n_ratings=frame["value"] + 1), "distributions"
+    )
+
+
+def dimension_correlations() -> Result:
+    pairs = list(combinations(DIMENSIONS, 2))
+    frame = pd.DataFrame(
+        [(g, *pair) for g in RATERS for pair in pairs], columns=["group", "dimension", "other"]
+    )
+    numbers = np.linspace(-0.4, 0.9, len(frame))
+    settings = {"main": DIMENSIONS[-1], "coefficient": "spearman"}
+    return Result(frame.assign(estimate=numbers), "dimension_correlations", settings=settings)
+
+
+def dimension_model() -> Result:
+    pairs = list(combinations(DIMENSIONS, 2))
+    keys = [(g, *pair) for g in RATERS for pair in pairs]
+    frame = pd.DataFrame(keys, columns=["group", "dimension", "other_dimension"])
+    estimate = np.linspace(-0.4, 0.9, len(frame))
+    frame = frame.assign(quantity="correlation", level="total", estimate=estimate, lower=estimate - 0.1,
+                         upper=estimate + 0.1)  # fmt: skip
+    strongest = intervals({"group": RATERS, "dimension": DIMENSIONS[:2]}, level="total", main=DIMENSIONS[-1])
+    strongest = strongest.assign(probability=strongest["estimate"])
+    return Result(frame, "dimension_model", settings={"main": DIMENSIONS[-1]}, extra={"strongest": strongest})
+
+
+def rating_lines() -> Result:
+    keys = {"dimension": DIMENSIONS[-1:], "judge": MODELS, "response_type": STRATA}
+    random = np.random.default_rng(1)
+    points = intervals({**keys, "item": range(12)})
+    points = points.assign(human=random.uniform(0, 4, len(points)), model=random.integers(0, 5, len(points)))
+    bands = intervals({**keys, "x": (0.0, 2.0, 4.0)}, high=3.0)
+    extra = {"points": points.drop(columns=["estimate", "std_error", "lower", "upper"]), "bands": bands}
+    return Result(intervals(keys), "rating_lines", extra=extra)
+
+
+def tier_accuracy() -> Result:
+    judges = ("one person", *MODELS)
+    keys = {"dimension": DIMENSIONS[-1:], "judge": judges, "quantity": ("complete_order", "ordered_pairs")}
+    return Result(intervals({**keys, "ties": ("wrong", "split", "right")}, chance=0.2), "tier_accuracy")
+
+
+def agreement() -> Result:
+    who = pd.DataFrame({"among": ["human", "model", "human"], "against": [None, None, "gpt_4_1"]})
+    keys = {"dimension": DIMENSIONS[:2], "coefficient": ("krippendorff", "gwet"), "weights": ("ordinal",)}
+    frame = intervals(keys).merge(who, how="cross")[["dimension", "among", "against", "coefficient", "weights",
+                                                     "estimate", "lower", "upper"]]  # fmt: skip
+    frame = frame.assign(boot_lower=frame["lower"] - 0.01, boot_upper=frame["upper"] + 0.01)
+    raters = ["person_000", "person_001", *MODELS]
+    pairs = pd.DataFrame(list(combinations(raters, 2)), columns=["judge", "other"])
+    kinds = {name: "human" if name.startswith("person") else "model" for name in raters}
+    pairs = pairs.assign(dimension=DIMENSIONS[0], judge_kind=pairs["judge"].map(kinds),
+                         other_kind=pairs["other"].map(kinds), coefficient="cohen", weights="ordinal",
+                         estimate=np.linspace(-0.1, 0.8, len(pairs)), n_items=40)  # fmt: skip
+    pairs = pairs[["dimension", *pairs.columns.drop("dimension")]]
+    return Result(frame, "agreement", settings={"cluster": "topic_id", "alpha": 0.05}, extra={"pairs": pairs})
+
+
+def alt_test() -> Result:
+    frame = intervals({"model": MODELS, "dimension": DIMENSIONS[:2], "scoring": ("neg_rmse", "accuracy")})
+    frame = frame.assign(winning_rate=frame["estimate"], winning_rate_lower=frame["lower"],
+                         winning_rate_upper=frame["upper"], advantage_probability=frame["estimate"],
+                         advantage_probability_lower=frame["lower"], advantage_probability_upper=frame["upper"],
+                         passes=frame["estimate"] > 0.5, n_annotators=4, epsilon=0.1)  # fmt: skip
+    people = [f"person_{k:03d}" for k in range(4)]
+    keys = {"model": MODELS, "dimension": DIMENSIONS[:2], "scoring": ("neg_rmse",), "annotator": people}
+    each = intervals(keys, low=-0.2, high=0.3)
+    each = each.assign(difference=each["estimate"], wins=each["estimate"] < 0.1, epsilon=0.1, n_items=60,
+                       left_out=pd.Series([None, "10 items, fewer than 30"] + [None] * (len(each) - 2), dtype="string"))  # fmt: skip
+    return Result(frame.drop(columns=["estimate"]), "alt_test", extra={"annotators": each})
+
+
+def epsilon_curve() -> Result:
+    keys = {"model": MODELS, "dimension": DIMENSIONS[:2], "scoring": ("neg_rmse",)}
+    frame = intervals({**keys, "epsilon": (0.0, 0.1, 0.2, 0.3)})
+    frame = frame.assign(winning_rate=frame["epsilon"] * 3)
+    smallest = intervals(keys).assign(smallest_epsilon=[0.15, 0.2, np.nan, 0.0])
+    return Result(frame, "epsilon_curve", extra={"smallest": smallest})
+
+
+def alt_power() -> Result:
+    keys = {"scenario": ("as stated", "at the margin"), "annotators": (3, 5), "instances": (30, 100, 300),
+            "epsilon": (0.1, 0.2)}  # fmt: skip
+    frame = intervals(keys, human_agreement=0.4, model_agreement=0.4)
+    needed = pd.DataFrame(
+        {"annotators": [3, 5], "epsilon": 0.1, "model_agreement": 0.4, "instances": [np.nan, 300]}
+    )
+    needed = needed.astype({"instances": "Int64"})
+    return Result(frame.assign(pass_rate=frame["estimate"]), "alt_power", settings={"target": 0.8},
+                  extra={"needed": needed})  # fmt: skip
+
+
+def both_answers() -> Result:
+    quantities = ("winning_rate", "advantage_probability", "closer_than_human", "better_than_human")
+    return Result(
+        intervals({"model": MODELS, "dimension": DIMENSIONS[:2], "quantity": quantities}), "both_answers"
+    )
+
+
+def shares(groups: Sequence[str] = RATERS, **keys: Sequence[Any]) -> pd.DataFrame:
+    frame = intervals({"group": groups, **(keys or {"category": [float(k) for k in range(4)]})})
+    return frame.assign(observed=frame["estimate"] + 0.01, expected=frame["estimate"])
+
+
+def rater_model() -> Result:
+    quantities = ("latent_correlation_rating", "correlation", "better_than_human", "closer_than_human")
+    frame = intervals({"group": RATERS, "quantity": quantities})
+    frame = frame.assign(judge_kind=frame["group"].map(lambda name: "human" if name == "human" else "model"))
+    people = [f"person_{k:03d}" for k in range(8)]
+    judges = intervals({"judge": [*people, *MODELS], "quantity": ("severity_points", "discrimination")})
+    judges = judges.assign(group=judges["judge"].where(judges["judge"].isin(MODELS), "human"))
+    return Result(frame, "rater_model", extra={"judges": judges, "frequencies": shares()})
+
+
+def label_model() -> Result:
+    cells = intervals({"group": RATERS, "truth": ("yes", "no"), "label": ("yes", "no")})
+    right = cells["truth"] == cells["label"]
+    estimate = np.where(right, 0.8, 0.2)
+    cells = cells.assign(estimate=estimate, lower=estimate - 0.05, upper=estimate + 0.05)
+    random = np.random.default_rng(1)
+    items = pd.DataFrame({"item_id": np.arange(60), "label": random.choice(["yes", "no"], 60),
+                          "probability": random.uniform(0.5, 1.0, 60), "most_probable": True})  # fmt: skip
+    check = shares(label=("yes", "no"))
+    return Result(pd.DataFrame(), "label_model", extra={"confusion": cells, "items": items, "check": check})
+
+
+def choice_model() -> Result:
+    keys = pd.DataFrame(
+        [(f, v) for f, levels in ATTRIBUTES.items() for v in levels[1:]], columns=["feature", "level"]
+    )
+    worth = keys.assign(quantity="part-worth", estimate=np.linspace(-1, 1, len(keys)))
+    worth = worth.assign(lower=worth["estimate"] - 0.2, upper=worth["estimate"] + 0.2)
+    spread = worth.assign(quantity="SD between raters", estimate=np.linspace(0.1, 0.9, len(keys)))
+    raters = pd.concat(
+        [worth.assign(judge=str(k), estimate=worth["estimate"] + k / 20) for k in range(-9, 10)]
+    )
+    check = keys.assign(judge="human", observed=0.3, expected=0.28, lower=0.2, upper=0.35)
+    return Result(pd.concat([worth, spread], ignore_index=True), "choice_model",
+                  extra={"raters": raters, "check": check})  # fmt: skip
+
+
+def recovery() -> Result:
+    frame = intervals({"quantity": ("expected_rating", "accuracy"), "judge": RATERS})
+    frame = frame.assign(truth=frame["estimate"] + 0.02, inside=True)
+    return Result(frame, "recovery")
+
+
+def annotators() -> Result:
+    keys = {"dimension": ("safe_vs_harmful",), "language": ("en", "es"), "coefficient": ("percent", "fleiss")}
+    frame = intervals(keys, boot_lower=np.nan, boot_upper=np.nan)
+    return Result(frame, "annotators", settings={"by": ["language"]})
+
+
+def lengths() -> Result:
+    keys = {"judge": benchmark.FEW, "task": list(benchmark.TASKS), "metric": ("accuracy", "missing_rate")}
+    frame = intervals({**keys, "length": (120.0, 800.0, 4000.0)})
+    return Result(frame, "errors", settings={"by": []})
+
+
+def mixed() -> Result:
+    frame = benchmark.differences().frame
+    return Result(frame.assign(odds_ratio=np.exp(frame["estimate"])), "mixed", settings={"by": []})
+
+
+def beside_print() -> Result:
+    frame = pd.DataFrame({"metric": ["accuracy", "accuracy", "macro_f1"], "printed": [0.1, 0.4, 0.3]})
+    return Result(frame.assign(recomputed=[0.11, 0.4, 0.32], aligned=[0.12, 0.41, 0.33]), "beside_print")
+
+
+def readings() -> Result:
+    made = benchmark.readings()
+    compared = pd.DataFrame({"judge": benchmark.FEW, "prompt": "joke", "status": ["agree", "different", "neither"],
+                             "n": [10, 4, 3]})  # fmt: skip
+    return Result(made.frame, "readings", extra={"compared": compared})
+
+
+def many_differences() -> Result:
+    return benchmark.differences([f"judge_{k}" for k in range(10)])
+
+
+BENCHMARK: dict[str, Callable[[], Example]] = {
+    "scores": lambda: Example(benchmark.scores()),
+    "scores, policies": lambda: Example(benchmark.harm(), {"part": "policies"}),
+    "scores, recalls": lambda: Example(benchmark.harm(), {"part": "recalls"}),
+    "passes": lambda: Example(benchmark.passes()),
+    "confusion": lambda: Example(benchmark.confusion(benchmark.LABELS[:6], benchmark.FEW)),
+    "by_label": lambda: Example(benchmark.by_label(benchmark.LABELS[:5], benchmark.FEW)),
+    "robustness": lambda: Example(benchmark.robustness()),
+    "differences": lambda: Example(benchmark.differences()),
+    "differences, many judges": lambda: Example(many_differences()),
+    "readings": lambda: Example(readings()),
+    "readings, compared": lambda: Example(readings(), {"part": "compared"}),
+    "annotators": lambda: Example(annotators()),
+    "errors": lambda: Example(lengths()),
+    "mixed": lambda: Example(mixed()),
+    "beside_print": lambda: Example(beside_print()),
+}
+RATINGS: dict[str, Callable[[], Example]] = {
+    "means": lambda: Example(means()),
+    "means, radar": lambda: Example(means(), {"part": "radar"}),
+    "correlations": lambda: Example(correlations()),
+    "biases": lambda: Example(biases()),
+    "distributions": lambda: Example(distributions()),
+    "dimension_correlations": lambda: Example(dimension_correlations()),
+    "dimension_model": lambda: Example(dimension_model()),
+    "rating_lines": lambda: Example(rating_lines()),
+    "tier_accuracy": lambda: Example(tier_accuracy()),
+    "agreement": lambda: Example(agreement()),
+    "agreement, pairs": lambda: Example(agreement(), {"part": "pairs"}),
+    "alt_test": lambda: Example(alt_test()),
+    "alt_test, annotators": lambda: Example(alt_test(), {"show": "annotators", "model": "gpt_4_1"}),
+    "epsilon_curve": lambda: Example(epsilon_curve()),
+    "alt_power": lambda: Example(alt_power()),
+    "both_answers": lambda: Example(both_answers()),
+    "rater_model": lambda: Example(rater_model()),
+    "rater_model, judges": lambda: Example(rater_model(), {"part": "judges"}),
+    "rater_model, check": lambda: Example(rater_model(), {"part": "check"}),
+    "label_model": lambda: Example(label_model()),
+    "label_model, certainty": lambda: Example(label_model(), {"part": "certainty"}),
+    "label_model, check": lambda: Example(label_model(), {"part": "check"}),
+    "choice_model": lambda: Example(choice_model()),
+    "choice_model, check": lambda: Example(choice_model(), {"part": "check"}),
+    "recovery": lambda: Example(recovery()),
+}
+
+
+def conjoint(frame: pd.DataFrame, kind: str, **settings: Any) -> Result:
+    """A table of a conjoint, as the kind that its verb gives it."""
+    return Result(frame, kind, settings={"alpha": 0.05, "interval": "normal", **settings})
+
+
+def contrasts() -> pd.DataFrame:
+    pairs = list(combinations(ATTRIBUTES["slur"], 2))
+    frame = pd.DataFrame(pairs, columns=["reference", "level"])
+    return frame.assign(feature="slur", estimate=np.linspace(-0.2, 0.3, len(frame)), p=0.04, p_adjusted=0.2)
+
+
+def errors(n_choices: int) -> pd.DataFrame:
+    parts = [
+        EFFECTS.assign(choice=f"text {k}", clusters="text", method="CR1", ratio=1.0 + k / 9)
+        for k in range(n_choices)
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def equivalence() -> pd.DataFrame:
+    bounds = {"equivalence_lower": EFFECTS["lower"], "equivalence_upper": EFFECTS["upper"]}
+    return EFFECTS.assign(**bounds, bound_lower=-0.03, bound_upper=0.03, verdict="different")
+
+
+def proportions() -> pd.DataFrame:
+    cells = pd.MultiIndex.from_product(
+        [ATTRIBUTES["slur"], ATTRIBUTES["identity"]], names=["slur", "identity"]
+    )
+    return cells.to_frame(index=False).assign(proportion=1 / len(cells))
+
+
+def reliability() -> Result:
+    frame = pd.DataFrame(
+        {"judge": ["human", "model_x"], "prompt": "", "sides": "swapped", "agreement": 0.885,
+         "lower": 0.871, "upper": 0.898, "n_compared": 2300, "n_unanswered": 12}
+    )  # fmt: skip
+    position = frame[["judge", "prompt"]].assign(same_profile=0.885, always_a=0.06, always_b=0.055)
+    return Result(frame, "reliability", extra={"position": position})
+
+
+def design() -> pd.DataFrame:
+    rows = [(f, v, k == 0, 1 / len(levels)) for f, levels in ATTRIBUTES.items() for k, v in enumerate(levels)]
+    table = pd.DataFrame(rows, columns=["feature", "level", "reference", "probability"])
+    return table.assign(
+        derived=False, drawn=table["probability"], shown=(100 * table["probability"]).astype(int)
+    )
+
+
+@cache
+def powers() -> Any:
+    return power({"slur": 4, "identity": 3, "curse": 2}, pairs=30000, power=[0.8, 0.9])
+
+
+CONJOINT: dict[str, Callable[[], Example]] = {
+    "amce": lambda: Example(conjoint(HUMAN, "amce")),
+    "amce, judges": lambda: Example(conjoint(JUDGES, "amce")),
+    "mm": lambda: Example(conjoint(HUMAN.assign(statistic="mm", estimate=0.5 + HUMAN["estimate"] / 4,
+                                                lower=0.45 + HUMAN["estimate"] / 4, upper=0.55 + HUMAN["estimate"] / 4),
+                                   "mm", null=0.5)),
+    "truth": lambda: Example(conjoint(EFFECTS.assign(true=EFFECTS["estimate"] - 0.01), "truth")),
+    "target": lambda: Example(Result(EFFECTS.assign(statistic="pamce"), "target", extra={"design": EFFECTS})),
+    "frequencies": lambda: Example(conjoint(frequencies_frame().query("judge == 'human'"), "cj_freqs")),
+    "interaction": lambda: Example(conjoint(difference_frame(), "interaction"), {"feature": "slur", "by": "identity"}),
+    "contrast": lambda: Example(conjoint(contrasts(), "contrast")),
+    "contrast, groups": lambda: Example(
+        conjoint(pd.concat([contrasts().assign(by=g) for g in GROUPS["identity"]]), "contrast")),
+    "significance": lambda: Example(conjoint(JUDGES.assign(p_adjusted=JUDGES["p"]), "significance")),
+    "equivalence": lambda: Example(conjoint(equivalence(), "equivalence")),
+    "error_choices": lambda: Example(conjoint(errors(2), "error_choices")),
+    "error_choices, eight": lambda: Example(conjoint(errors(8), "error_choices")),
+    "detectable": lambda: Example(conjoint(EFFECTS.assign(effect_design=0.02, effect_found=0.03), "detectable")),
+    "cj_props": lambda: Example(conjoint(proportions(), "cj_props")),
+    "published": lambda: Example(Result(HUMAN, "published", extra={"printed": EFFECTS})),
+    "reliability": lambda: Example(reliability()),
+    "power": lambda: Example(powers()),
+    "plan": lambda: Example(powers().at(pairs=30000, power=0.8), {"part": "plan", "effect": 0.02, "plan": 30000}),
+    "design_shares": lambda: Example(Result(design(), "design_shares")),
+    "engines": lambda: Example(Result(engines_summary(), "engines")),
+}  # fmt: skip
+
+
+def check(name: str, **columns: Any) -> Callable[[], Example]:
+    table = HUMAN.dropna(subset=["std_error"]).assign(**columns)
+    return lambda: Example(Result(table, name))
+
+
+def _runs() -> Example:
+    table = pd.DataFrame({"judge": "human", "prompt": "", "run": range(1, 7), "respondents": [0, 9, 30, 12, 3, 1],
+                          "expected": [0.1, 10.0, 28.0, 11.0, 4.0, 1.2]})  # fmt: skip
+    return Example(Result(table, "straight_lining"))
+
+
+def _times() -> Example:
+    seconds = np.exp(np.random.default_rng(1).normal(3, 0.4, 80))
+    table = pd.DataFrame(
+        {"judge": "human", "prompt": "", "seconds": seconds, "fast": seconds < 9, "slow": seconds > 45}
+    )
+    return Example(Result(table, "response_times"))
+
+
+def _dependence() -> Example:
+    rows = [("human", "", one, other, 1.0, 0.9, 1.1) for one, other in combinations(ATTRIBUTES, 2)]
+    columns = ["judge", "prompt", "feature", "partner", "estimate", "lower", "upper"]
+    return Example(Result(pd.DataFrame(rows, columns=columns), "attribute_independence"))
+
+
+def _answers() -> Example:
+    rows = [("human", "", "ok", 0.9), ("human", "", "refused", 0.1), ("model_x", "baseline", "ok", 1.0)]
+    return Example(Result(pd.DataFrame(rows, columns=["judge", "prompt", "answer", "share"]), "answers"))
+
+
+CHECKS: dict[str, Callable[[], Example]] = {
+    "design_card": check("design_card"),
+    "position_balance": check("position_balance"),
+    "respondent_balance": check("respondent_balance"),
+    "design_probabilities": check("design_probabilities"),
+    "attribute_independence": _dependence,
+    "impossible_profiles": lambda: Example(
+        Result(pd.DataFrame({"judge": ["human"], "prompt": "", "rule": "both the same", "n": 3}), "impossible_profiles")),
+    "position_share": lambda: Example(Result(
+        intervals({"judge": ["human", "model_x"], "prompt": ["baseline"]}, low=0.4, high=0.6), "position_share")),
+    "profile_order": check("profile_order"),
+    "task_order": check("task_order", test="first half"),
+    "carry_over": check("carry_over", test="same level as in the task before"),
+    "attention_filters": check("attention_filters", filter="attention"),
+    "repeat_agreement": lambda: Example(Result(
+        intervals({"judge": ["human", "model_x"], "prompt": ["baseline"]}, low=0.6, high=0.9), "repeat_agreement")),
+    "straight_lining": _runs,
+    "response_times": _times,
+    "answers": _answers,
+    "missing_choices": check("missing_choices"),
+    "stimuli": check("stimuli", stimulus="text"),
+    "clusters": check("clusters", unit="text"),
+}  # fmt: skip
+EXAMPLES = {**CONJOINT, **CHECKS, **RATINGS, **BENCHMARK}
+
+
+@cache
+def example(name: str) -> Example:
+    """The made-up result called ``name``."""
+    return EXAMPLES[name]()
