@@ -6,7 +6,7 @@ from typing import Any
 
 from conjury.analysis.pipeline.manifest import Recorded, results_of, runs_of
 
-ANALYSIS = {
+ANALYSIS = {"name": "amce", "verb": "amce", "title": "All", "groups": [{"judge": "human"}], "seconds": 0.5}
     "name": "amce",
     "verb": "amce",
     "title": "Effects",
