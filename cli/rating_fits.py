@@ -238,7 +238,7 @@ def draw_figures(folder: Path, results: Mapping[str, Result], manifest: Mapping[
     """Draw every result that has figures; return why any could not be drawn."""
     from conjury.analysis.figures.benchmark import figure_of, further_figures, is_drawn
     from conjury.analysis.figures.theme import save
-    from conjury.analysis.report.ratings_report import labels_of
+    from conjury.analysis.report.data import labels_of
 
     drawn: dict[str, tuple[Result, dict[str, str]]] = {}
     for name, result in results.items():
