@@ -164,7 +164,7 @@ def prompts(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         )
         for position, judge in enumerate(several[several].index, start=1)
     ]
-    return Exhibit("{figure} compares the effects under each prompt." if figures else "", figures)
+    return Exhibit("Effects under each prompt are in {figure}." if figures else "", figures)
 
 
 @dataclass(frozen=True)

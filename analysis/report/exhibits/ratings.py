@@ -137,7 +137,7 @@ def distributions(result: Result, record: Recorded, report: ReportData) -> Exhib
 
 
 def _closest(result: Result, record: Recorded, report: ReportData) -> str:
-    """Which model follows people most closely, in the first correlation over all items."""
+    """The highest correlation of a model with people over all items."""
     frame = result.frame
     by = list(result.settings.get("by") or [])
     overall = frame[(frame[by].astype(str) == OVERALL).all(axis=1)] if by else frame
@@ -146,10 +146,10 @@ def _closest(result: Result, record: Recorded, report: ReportData) -> str:
     row = overall.loc[overall["estimate"].idxmax()]
     name = CORRELATIONS.get(str(row["coefficient"]), words(row["coefficient"]))
     dimension = plain(dimension_of(report.names, row["dimension"]))
+    limits = f" {interval(row.get('lower'), row.get('upper'), 2)}".rstrip()
     return (
-        f"The model that follows people most closely is {plain(report.names.of('judge', row['judge']))}: "
-        f"{name} {number(row['estimate'], 2)} "
-        f"{interval(row.get('lower'), row.get('upper'), 2)} for {dimension}."
+        f"The highest correlation of a model with people is {number(row['estimate'], 2)}{limits} ({name}), of "
+        f"{plain(report.names.of('judge', row['judge']))} for {dimension}."
     )
 
 
@@ -180,7 +180,7 @@ def correlations(result: Result, record: Recorded, report: ReportData) -> Exhibi
 def rating_lines(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Ratings of a model against those of people."""
     lead = (
-        "{figure} plots ratings of each item by a model against people's mean; on the dashed line both agree."
+        "{figure} plots a model's rating of each item against people's mean; on the dashed line both agree."
     )
     lines = "lines: least squares, with {level} bootstrap bands, {drawn}"
     return Exhibit(lead, [Drawn(result, captioned(record, "Points: items", lines))])

@@ -134,7 +134,7 @@ def _of_items(result: Result, report: ReportData) -> Exhibit:
     summary = recovery_summary(found)
     counts = summary.groupby("quantity", sort=False)[["n_inside", "n_intervals"]].sum()
     shares = [
-        f"{TRUTHS.get(str(name), words(name))} {_percent(row['n_inside'], row['n_intervals'])}"
+        f"{TRUTHS.get(str(name), words(name))} {_part(row['n_inside'], row['n_intervals'])}"
         for name, row in counts.iterrows()
         if row["n_intervals"]
     ]
