@@ -23,7 +23,9 @@ def means(types: bool = True) -> Result:
     columns = ["dimension", "group", "response_type", "estimate", "lower", "upper", "sd"]
     by = ["response_type"] if types else ["modality", "response_type"]
     frame = pd.DataFrame(rows, columns=columns).assign(modality="text")
-    return Result(frame[["dimension", "group", *by, *columns[3:]]], "means", settings={"by": by, "alpha": 0.05})
+    return Result(
+        frame[["dimension", "group", *by, *columns[3:]]], "means", settings={"by": by, "alpha": 0.05}
+    )
 
 
 def biases(**settings: Any) -> Result:
@@ -86,7 +88,12 @@ def label_model() -> Result:
     )
     replacement = pd.DataFrame({"model": ["gpt_4_1"], "group": "human", "estimate": 0.1, "lower": 0.0,
                                 "upper": 0.2, "probability_better": 0.97})  # fmt: skip
-    return Result(frame, "label_model", extra={"replacement": replacement})
+    confusion = pd.DataFrame(
+        [(group, truth, label, 0.8 if truth == label else 0.2) for group in ("human", "gpt_4_1")
+         for truth in ("yes", "no") for label in ("yes", "no")],
+        columns=["group", "truth", "label", "estimate"],
+    ).assign(lower=0.1, upper=0.9)  # fmt: skip
+    return Result(frame, "label_model", extra={"replacement": replacement, "confusion": confusion})
 
 
 def alt_test(**more: Any) -> Result:

@@ -222,8 +222,9 @@ def robustness_tables() -> dict[str, pd.DataFrame]:
         upper=[0.9, 0.8], tau=[0.1, 0.2], verdict="Above chance.",
     )  # fmt: skip
     position = judges.assign(
-        same_profile=[0.8, 0.7], always_a=[0.1, 0.2], always_b=0.1, net_bias=[0.0, 0.1], net_lower=[-0.1, 0.0],
-        net_upper=[0.1, 0.2], net_p=[1.0, 0.0004], share_a=[0.5, 0.6], n_compared=58, share_lower=[0.4, 0.5],
+        same_profile=[0.8, 0.7], always_a=[0.1, 0.2], always_b=0.1, net_bias=[0.0, 0.1],
+        net_lower=[-0.1, 0.0], net_upper=[0.1, 0.2], net_p=[1.0, 0.0004], share_a=[0.5, 0.6],
+        n_compared=58, share_lower=[0.4, 0.5],
         share_upper=[0.6, 0.7], same_lower=[0.7, 0.6], same_upper=[0.9, 0.8],
     )  # fmt: skip
     power = keys.assign(
@@ -257,8 +258,8 @@ def write_items(folder: Path, results: Mapping[str, Result], **given: Any) -> Pa
             write_table(frame, folder / "tables" / f"{table}.parquet")
         records.append(record_of(name, name.replace("_", " ").capitalize(), result, 0.1))
     whole = {
-        "study": "jokes", "title": "Jokes", **SOFTWARE, "command": "conjury fit jokes", "data": [], "notes": [],
-        "files": [], "results": records,
+        "study": "jokes", "title": "Jokes", **SOFTWARE, "command": "conjury fit jokes", "data": [],
+        "notes": [], "files": [], "results": records,
         "labels": {"judges": {"gpt_4_1": "GPT-4.1"}, "levels": {"dimension": {"fun": "Overall fun"}}},
         **given,
     }  # fmt: skip

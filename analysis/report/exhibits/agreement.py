@@ -107,10 +107,10 @@ def alt_test(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         )
         for part in further_figures(result)
     ]
-    table = Laid(
-        [curve_table(result, report.names)], f"{ended(plain(record.title))} Over epsilon.", "epsilon"
-    )
-    further.append(Exhibit("{table} gives the winning rate with each epsilon.", tables=[table]))
+    if further:  # the test of each person is known
+        title = f"{ended(plain(record.title))} Over epsilon."
+        table = Laid([curve_table(result, report.names)], title, "epsilon")
+        further.append(Exhibit("{table} gives the winning rate with each epsilon.", tables=[table]))
     return Exhibit(
         lead,
         [Drawn(result, text)],

@@ -71,9 +71,9 @@ def card_markdown(own: pd.DataFrame, names: Names) -> str:
         who = names.of("judge", row["judge"])
         who += f", {names.of('prompts', row['prompt'])}" if several and row["prompt"] else ""
         answer = _labels(str(row["answer"]), task, names) if row["answer"] else _status(row)
-        cells = [shown(who), shown(answer)]
+        cells = [shown_text(who), shown_text(answer)]
         if has_raw:
-            cells.append(shown(str(row["raw"]) if _filled(row["raw"]) else "", LONGEST_ANSWER))
+            cells.append(shown_text(str(row["raw"]) if _filled(row["raw"]) else "", LONGEST_ANSWER))
         body.append(_row([f"<td dir='auto' style='{CELL}'>{cell}</td>" for cell in cells]))
     tables = [_table(rows, PAIR_WIDTHS), _table(body, widths)]
     return "\n\n".join([heading, *(f"```{{=html}}\n{table}\n```" for table in tables)])
@@ -87,7 +87,7 @@ def _table(rows: list[str], widths: Sequence[int]) -> str:
     return f"<div style='{SMALL}'>\n{table}\n</div>"
 
 
-def shown(text: str, longest: int = LONGEST) -> str:
+def shown_text(text: str, longest: int = LONGEST) -> str:
     r"""Text from outside as HTML that shows it and does nothing else.
 
     Markup, shortcodes and code fences become entities, control characters and marks that turn the direction
@@ -131,7 +131,7 @@ def _status(row: dict[Any, Any]) -> str:
 
 def _pair(name: str, value: str) -> str:
     head = f"<th scope='row' style='{CELL}'>{escape(name)}</th>"
-    return _row([head, f"<td dir='auto' style='{CELL}'>{shown(value)}</td>"])
+    return _row([head, f"<td dir='auto' style='{CELL}'>{shown_text(value)}</td>"])
 
 
 def _row(cells: list[str]) -> str:

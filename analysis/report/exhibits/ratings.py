@@ -148,8 +148,8 @@ def _closest(result: Result, record: Recorded, report: ReportData) -> str:
     dimension = plain(dimension_of(report.names, row["dimension"]))
     limits = f" {interval(row.get('lower'), row.get('upper'), 2)}".rstrip()
     return (
-        f"The highest correlation of a model with people is {number(row['estimate'], 2)}{limits} ({name}), of "
-        f"{plain(report.names.of('judge', row['judge']))} for {dimension}."
+        f"The highest correlation of a model with people is {number(row['estimate'], 2)}{limits} ({name}), "
+        f"of {plain(report.names.of('judge', row['judge']))} for {dimension}."
     )
 
 

@@ -33,8 +33,8 @@ NO_STIMULI = (
 )
 STIMULI = """\
 Standard errors clustered by pair or respondent are valid for other answers to the same stimuli. To generalise
-to new stimuli, treat stimuli as random as well. Intervals around each estimate under up to four choices of what
-is random are in {figure} (a vertical line marks zero where it is near); below them are the ratios of the
+to new stimuli, treat stimuli as random as well. Intervals around each estimate under up to four choices of
+what is random are in {figure} (a vertical line marks zero where it is near); below them are the ratios of the
 standard errors of every choice to those of independent rows. {table} has these ratios for all judges."""
 STIMULI_METHODS = """\
 CR1 multiplies clustered variances by G/(G-1); CR2 also corrects for few clusters, with Satterthwaite's
@@ -103,8 +103,8 @@ def corrected(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     frame = report.named(result.frame)
     frame = frame.assign(source=frame["source"].astype("string").map(SOURCES))
     lead = (
-        "Unreliable answers bias all effects towards zero. The observed effects and effects corrected for this "
-        "bias are in {figure}; intervals of corrected effects include the uncertainty of the correction."
+        "Unreliable answers bias all effects towards zero. The observed effects and effects corrected for "
+        "this bias are in {figure}; intervals of corrected effects include the uncertainty of the correction."
     )
     drawn = partial(Result, kind="amce", settings={"group": "source"})
     return Exhibit(

@@ -42,7 +42,14 @@ def real_ratings(folder: Path) -> Path:
 
 
 def items_with_labels(folder: Path) -> Path:
-    line = {"card": 0, "task": "line", "reason": "hard", "item_id": "m01", "media": None, "text": "A <b>man</b>."}
+    line = {
+        "card": 0,
+        "task": "line",
+        "reason": "hard",
+        "item_id": "m01",
+        "media": None,
+        "text": "A <b>man</b>.",
+    }
     card = line | {"gold": "1 setup", "judge": "qwen3_8b", "prompt": "", "status": "ok"}
     card |= {"answer": "1 timing", "raw": "Line 1: timing"}
     results = {
@@ -86,4 +93,6 @@ def test_a_document_prints_what_is_stored_of_it(name: str, tmp_path: Path) -> No
 
 
 def test_every_document_has_a_stored_text() -> None:
-    assert {document for document, _ in DOCUMENTS.values()} == {path.stem for path in QUARTO.glob("[!_]*.qmd")}
+    assert {document for document, _ in DOCUMENTS.values()} == {
+        path.stem for path in QUARTO.glob("[!_]*.qmd")
+    }

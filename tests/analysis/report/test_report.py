@@ -162,7 +162,9 @@ def test_the_mark_of_simulation_is_that_of_the_compared_choices(copy) -> None:
 
 
 def test_the_opening_begins_with_findings(results) -> None:
-    frame = pd.read_parquet(results / "tables" / "amce.parquet").query("variant == '' and prompt != 'context'")
+    frame = pd.read_parquet(results / "tables" / "amce.parquet").query(
+        "variant == '' and prompt != 'context'"
+    )
     largest = frame.loc[frame["estimate"].abs().idxmax(), "estimate"]
     number = f"{largest:.3f}".replace("-", "\N{MINUS SIGN}")
     assert Report(results).opening().startswith(f"The largest effect is {number} (")
@@ -177,7 +179,9 @@ def test_the_first_effects_of_all_levels_are_the_main_ones(tmp_path) -> None:
 
 
 def test_commands_and_files_are_named_without_their_folder_unless_names_repeat() -> None:
-    command = describe_run(["conjury", "fit", "moderation", "--data", "/a/b c/d.csv", "--variant", "x=/a/e.csv"])
+    command = describe_run(
+        ["conjury", "fit", "moderation", "--data", "/a/b c/d.csv", "--variant", "x=/a/e.csv"]
+    )
     assert command["command"] == "conjury fit moderation --data d.csv --variant x=e.csv"
     files = [{"name": "choices", "file": "choices.parquet"}] * 2
     described = told_apart(files, ["runs/gemini/choices.parquet", "runs/people/choices.parquet"])
@@ -201,7 +205,9 @@ def test_markup_of_a_study_is_escaped_in_cells_titles_and_notes(results, capsys)
 def test_tables_are_printed_as_raw_html_blocks_with_label_and_caption(results, capsys) -> None:
     Report(results).show("answers")
     printed = capsys.readouterr().out
-    block = r"::: \{#tbl-answers\}\n+```\{=html\}\n<div id=\"gt-answers\".*</div>\n\n?```\n+Answers by .*\.\n+:::"
+    block = (
+        r"::: \{#tbl-answers\}\n+```\{=html\}\n<div id=\"gt-answers\".*</div>\n\n?```\n+Answers by .*\n+:::"
+    )
     assert re.search(block, printed, re.DOTALL)
     assert "99.50%" in printed
     assert "font-family" not in printed
@@ -247,7 +253,15 @@ def test_all_figures_of_a_run_are_named_by_their_results(results, tmp_path) -> N
     assert names == ["amce", "amce_slur", "amce_by_identity", "mm", "frequencies", "published"]
     diagnosed = write_diagnosed(tmp_path / "results")
     names = [name for name, _ in Report(diagnosed).figures("diagnosed")]
-    assert names == ["corrected_1", "corrected_2", "errors_1", "errors_2", "power_1", "power_2", "reliability"]
+    assert names == [
+        "corrected_1",
+        "corrected_2",
+        "errors_1",
+        "errors_2",
+        "power_1",
+        "power_2",
+        "reliability",
+    ]
 
 
 def test_a_kind_without_an_exhibit_is_shown_as_a_table(tmp_path) -> None:
