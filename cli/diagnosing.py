@@ -148,12 +148,12 @@ def _robustness(study: Study, choices: pd.DataFrame, alpha: float, seed: int) ->
 def _draw_robustness(results: Path) -> list[str]:
     """Draw what the reports show of errors, reliability and power; return why any could not be drawn."""
     from conjury.analysis.figures.theme import save
-    from conjury.analysis.report.exhibits.robustness import RobustnessReport
+    from conjury.analysis.report import Report
 
-    report, notes = RobustnessReport(results), []
-    for name in report.figure_names():
+    notes = []
+    for name, draw in Report(results).figures("diagnosed"):
         try:
-            save(report.robustness_figure(name).figure, results / "figures" / name)
+            save(draw(), results / "figures" / name)
         except ConjuryError as error:
             notes.append(f"Figure {name}: {error} It was not drawn.")
     return notes

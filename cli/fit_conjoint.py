@@ -184,23 +184,17 @@ def _print_notes(notes: Sequence[str], out: Path) -> None:
 def _draw_figures(results: Path) -> list[str]:
     """Draw what the manifest names a figure for; return why any could not be drawn."""
     from conjury.analysis.figures import save
-    from conjury.analysis.report.report import Results
+    from conjury.analysis.report import Report
 
-    found = Results(results)
-    names = [analysis["name"] for analysis in found.manifest["analyses"] if analysis["figure"]]
-    names += [
-        name for name, table in (("published", DIFFERENCE), ("recovery", "recovery")) if found.has(table)
-    ]
-    notes = []
-    for name in names:
+    report, notes, count = Report(results), [], 0
+    for name, draw in report.figures():
         try:
-            save(found.build_figure(name), results / "figures" / name)
+            save(draw(), results / "figures" / name)
+            count += 1
         except ConjuryError as error:
-            notes.append(
-                f"Figure {name}: {str(error).replace(str(found.path), 'the results')} It was not drawn."
-            )
-    drawn = len(names) - len(notes)
-    console.print(f"  {drawn} {'figure' if drawn == 1 else 'figures'} as PNG, SVG and PDF")
+            reason = str(error).replace(str(report.path), "the results")
+            notes.append(f"Figure {name}: {reason} It was not drawn.")
+    console.print(f"  {count} {'figure' if count == 1 else 'figures'} as PNG, SVG and PDF")
     for note in notes:
         console.print(f"  {note}")
     return notes

@@ -13,7 +13,7 @@ from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
-from .fit_conjoint import console, print_place, show_progress
+from .commands import console, print_place, show_progress
 from .rating import Judged, read_judged, read_results
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def fit_judgments(
     options: RatingOptions,
 ) -> None:
     """Run every analysis of a study of items and write the results folder."""
-    from conjury.analysis.audit.oogiri import compare_oogiri
+    from conjury.analysis.audit.oogiri import beside_printed
     from conjury.analysis.pipeline.ratings import fit_ratings, plan_ratings
     from conjury.analysis.pipeline.results_folder import ResultsFolder, describe_run
 
@@ -93,7 +93,7 @@ def fit_judgments(
             "notes": [*source["notes"], *fitted.notes],
         }
         real = real_raters(source, judged.judgments) if source["simulated"] else None
-        tables = fitted.tables | compare_oogiri(study.name, fitted.results, real)
+        tables = fitted.tables | beside_printed(study.name, fitted.results, real)
         if judged.truth is not None:
             types = study.assignment.across if study.assignment is not None else "response_type"
             tables |= {"truth": judged.truth, **beside_truth(fitted.results, judged.truth, types=types)}
@@ -108,7 +108,7 @@ def fit_judgments(
 
 def real_raters(source: Mapping[str, Any], judgments: pd.DataFrame) -> set[str]:
     """Groups of raters whose judgments are not simulated: models by name, and people together."""
-    from conjury.analysis.vocabulary import HUMAN
+    from conjury.analysis.raters.ratings import HUMAN
 
     real = set(map(str, source["real_judges"]))
     people = judgments.loc[as_text(judgments["judge_kind"]).eq(HUMAN), "judge_id"]
@@ -236,20 +236,21 @@ def _alike(held: pd.DataFrame | None, judged: Judged) -> bool:
 
 def draw_figures(folder: Path, results: Mapping[str, Result], manifest: Mapping[str, Any]) -> list[str]:
     """Draw every result that has figures; return why any could not be drawn."""
-    from conjury.analysis.figures import draw, has_figure, parts, save
-    from conjury.analysis.report.ratings_report import labels_of
+    from conjury.analysis.figures.benchmark import figure_of, further_figures, is_drawn
+    from conjury.analysis.figures.theme import save
+    from conjury.analysis.report.data import labels_of
 
     drawn: dict[str, tuple[Result, dict[str, str]]] = {}
     for name, result in results.items():
-        if has_figure(result):
+        if is_drawn(result):
             drawn[name] = (result, {})
-        drawn |= {f"{name}_{part}": (result, {"part": part}) for part in parts(result)}
+        drawn |= {f"{name}_{part}": (result, {"part": part}) for part in further_figures(result)}
     labels, notes = labels_of(manifest), []
     with show_progress(len(drawn)) as step:
         for name, (result, part) in drawn.items():
             step(f"Figure: {name}")
             try:
-                save(draw(result, labels=labels, **part), folder / "figures" / name)
+                save(figure_of(result, labels=labels, **part), folder / "figures" / name)
             except ConjuryError as error:
                 notes.append(f"Figure {name}: {error} It was not drawn.")
     count = len(drawn) - len(notes)

@@ -178,7 +178,7 @@ def in_words(narrowed: Narrowed, results: Path) -> list[str]:
     from conjury.analysis.figures.raters.naming import Names
     from conjury.analysis.figures.raters.terms import COEFFICIENTS
     from conjury.analysis.pipeline.results_folder import ResultsFolder
-    from conjury.analysis.report.ratings_report import labels_of
+    from conjury.analysis.report.data import labels_of
 
     names = Names(labels_of(ResultsFolder(results).manifest))
     told = names.all("dimension", narrowed.dimensions or ())

@@ -17,8 +17,7 @@ from made_up_results import manifest, record, write_results
 
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.pipeline.saved import record_of, tables_of
-from conjury.analysis.report import BenchmarkReport
-from conjury.analysis.report.exhibits.benchmark import section
+from conjury.analysis.report import Report
 from conjury.analysis.report.exhibits.cards import card_markdown
 from conjury.analysis.report.markup import to_html
 from conjury.analysis.report.methods import plain
@@ -204,7 +203,11 @@ BENCHMARKS = {
 @pytest.mark.long
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_sections_of_benchmarks_hold_hostile_labels_as_text(
-    name: str, texts: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    texts: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     result, lines = BENCHMARKS[name](), in_lines(texts)
@@ -228,5 +231,6 @@ def test_sections_of_benchmarks_hold_hostile_labels_as_text(
     told = {"conjury": "0", "study": "x", "title": lines, "labels": labels, "results": records,
             "created": "2026-01-01T00:00:00+00:00", "data": [], "notes": [lines], "files": []}  # fmt: skip
     (tmp_path / "manifest.json").write_text(json.dumps(told), encoding="utf-8")
-    report = BenchmarkReport(tmp_path)
-    check_markdown("\n\n".join([report.opening(), section(report, name)]))
+    report = Report(tmp_path, "items")
+    report.show(result.kind)
+    check_markdown("\n\n".join([report.opening(), report.notes(), capsys.readouterr().out]))

@@ -22,8 +22,8 @@ from interrupts import interruptible_process
 
 from conjury.analysis.conjoint import amce, bootstrap
 from conjury.analysis.pipeline.conjoint import Options
-from conjury.analysis.report import Results
-from conjury.cli.fit_conjoint import fit_choices
+from conjury.analysis.report import report as printing
+from conjury.cli.commands import fit_choices
 from conjury.cli.loading import load_variants
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
@@ -297,10 +297,10 @@ def test_the_choices_of_a_results_folder_are_not_replaced_while_they_are_read(
 def test_a_figure_that_cannot_be_drawn_is_a_note_and_the_rest_is_kept(
     folder: Path, short_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def undrawable(self: Results, name: str, **options: Any) -> None:
+    def undrawable(*_: Any, **options: Any) -> None:
         raise InputError("Too many levels to draw.")
 
-    monkeypatch.setattr(Results, "build_figure", undrawable)
+    monkeypatch.setattr(printing, "draw", undrawable)
     loaded = load_variants(str(short_study), [folder / "choices.parquet"], None, None, None, "gpt4o", None)
     fit_choices(loaded, tmp_path / "out", Options(draws=0))
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
@@ -348,7 +348,7 @@ def test_report_of_the_study_is_one_page(folder: Path, conjury: Run, tmp_path: P
 
 
 @pytest.mark.shared
-def test_real_choices_stand_compare_oogiri_numbers_under_both_joins(
+def test_real_choices_stand_beside_printed_numbers_under_both_joins(
     shared: Path, conjury: Run, short_study: Path, tmp_path: Path
 ) -> None:
     right, printed = (

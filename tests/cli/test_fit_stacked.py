@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from conjury.analysis.report import Results
+from conjury.analysis.report import Report
 from conjury.cli.main import app
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
@@ -97,10 +97,10 @@ def test_only_simulated_judges_are_set_beside_the_truth(folder) -> None:
 
 
 def test_the_report_says_whose_choices_are_simulated(folder, capsys) -> None:
-    report = Results(folder / "results")
-    assert "**The choices of all judges but SmolLM2 135M are simulated:**" in report.opening()
-    report.published()
-    assert "no printed numbers of SmolLM2 135M" in capsys.readouterr().out
+    report = Report(folder / "results")
+    assert "**The data of all judges except SmolLM2 135M are simulated.**" in report.opening()
+    report.show("published")
+    assert "no published numbers of SmolLM2 135M" in capsys.readouterr().out
 
 
 def test_comparing_engines_on_the_judge_of_its_own_calls_nothing_simulated(folder, short_study) -> None:
@@ -124,9 +124,8 @@ def test_probabilities_take_the_place_of_choices(folder) -> None:
     assert found["analyses"][0]["formula"].startswith("probability ~ slur")
     assert "gpt4o baseline, human: left out, there is no answer with a probability." in found["notes"]
     assert set(pd.read_parquet(folder / "likely" / "tables" / "amce.parquet")["judge"]) == {OWN}
-    report = Results(folder / "likely")
+    report = Report(folder / "likely")
     assert "**The outcome is the probability of being chosen**" in report.opening()
-    assert report.outcome == "the probability of being chosen"
 
 
 def test_an_outcome_that_files_lack_is_refused(folder, short_study, tmp_path) -> None:

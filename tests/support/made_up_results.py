@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from conjury.analysis.pipeline.saved import record_of, tables_of
 from conjury.analysis.recovery.conjoint import recovery
+from conjury.analysis.results import Result
+from conjury.inference.tables import write_table
 
 ATTRIBUTES = {
     "slur": ["generic", "sexism", "racism", "none"],
@@ -172,3 +177,91 @@ def manifest(**given: object) -> dict[str, object]:
 
 def write_manifest(folder: Path, **given: object) -> None:
     (folder / "manifest.json").write_text(json.dumps(manifest(**given)), encoding="utf-8")
+
+
+CHECKS = pd.DataFrame(
+    [
+        ("design_card", "Design card", "What was varied?", "pass", "All was varied.", "", False),
+        ("position_share", "Preference for a position", "Is A chosen as often?", "fail",
+         f"Not so {LEVEL_WITH_MARKUP}.", "Show pairs *twice*.", True),
+        ("answers", "Answers' ties", "One chosen?", "look", "Two ties.", "Drop them.", False),
+        ("response_times", "Response times", "Too fast?", "not_applicable", "No times.", "", False),
+    ],
+    columns=["name", "title", "question", "verdict", "finding", "remedy", "figure"],
+)  # fmt: skip
+POSITION_SHARE = pd.DataFrame(
+    {
+        "judge": ["human", "model_x"], "prompt": ["", "context"], "estimate": [0.5, 0.6],
+        "lower": [0.45, 0.55], "upper": [0.55, 0.65],
+    }
+)  # fmt: skip
+DIAGNOSED = {
+    "alpha": 0.01, "seed": 9, "created": "2025-05-06T07:08:09+00:00",
+    "command": "conjury diagnose moderation",
+    "data": [{"name": "choices", "file": "other.csv", "sha256": "0e" * 32, "rows": 123, "variant": ""}],
+    "notes": ["One <note>."], "checks": list(CHECKS["name"]), "simulated": True,
+}  # fmt: skip
+
+
+def robustness_tables() -> dict[str, pd.DataFrame]:
+    """Reliability, standard errors by stimuli and power of two judges, as `conjury diagnose` writes them."""
+    effects = amce_frame().query("feature == 'slur' and std_error.notna() and prompt != 'baseline'")
+    keys = effects[["judge", "prompt", "feature", "level", "estimate"]]
+    choices = {"pair_id (survey)": ("survey", 1.0), "text (CR2)": ("CR2", 1.6), "mixed model": ("mixed", 1.8)}
+    errors = [
+        keys.assign(
+            choice=choice, method=method, ratio=ratio + 0.01 * np.arange(len(keys)), n_clusters=12,
+            clusters="text, text:slur" if method == "mixed" else "text", std_error=0.02 * ratio,
+            lower=keys["estimate"] - 0.04 * ratio, upper=keys["estimate"] + 0.04 * ratio,
+        )
+        for choice, (method, ratio) in choices.items()
+    ]  # fmt: skip
+    judges = pd.DataFrame({"judge": ["human", "model_x"], "prompt": ["", "context"]})
+    reliability = judges.assign(
+        sides="swapped", n_repeats=60, n_compared=58, n_unanswered=2, agreement=[0.8, 0.7], lower=[0.7, 0.6],
+        upper=[0.9, 0.8], tau=[0.1, 0.2], verdict="Above chance.",
+    )  # fmt: skip
+    position = judges.assign(
+        same_profile=[0.8, 0.7], always_a=[0.1, 0.2], always_b=0.1, net_bias=[0.0, 0.1],
+        net_lower=[-0.1, 0.0], net_upper=[0.1, 0.2], net_p=[1.0, 0.0004], share_a=[0.5, 0.6],
+        n_compared=58, share_lower=[0.4, 0.5],
+        share_upper=[0.6, 0.7], same_lower=[0.7, 0.6], same_upper=[0.9, 0.8],
+    )  # fmt: skip
+    power = keys.assign(
+        pairs=2000, alpha=0.05, power=0.8, effect_design=0.06, effect_found=0.1, errors="text", std_error=0.02
+    )
+    return {
+        "errors": pd.concat(errors, ignore_index=True),
+        "reliability": reliability,
+        "position": position,
+        "corrected": pd.concat([effects.assign(source="observed"), effects.assign(source="corrected")]),
+        "power": power,
+    }
+
+
+def write_diagnosed(folder: Path, **given: Any) -> Path:
+    """Results with a diagnosis."""
+    write_results(folder)
+    tables = {"diagnosis": CHECKS, "check_position_share": POSITION_SHARE, **robustness_tables()}
+    for name, table in tables.items():
+        table.to_parquet(folder / "tables" / f"{name}.parquet")
+    robustness = sorted(robustness_tables())
+    write_manifest(folder, diagnosed={**DIAGNOSED, "robustness": robustness, **given})
+    return folder
+
+
+def write_items(folder: Path, results: Mapping[str, Result], **given: Any) -> Path:
+    """A results folder of ratings or labels; titles are those of kinds."""
+    records = []
+    for name, result in results.items():
+        for table, frame in tables_of(name, result).items():
+            write_table(frame, folder / "tables" / f"{table}.parquet")
+        records.append(record_of(name, name.replace("_", " ").capitalize(), result, 0.1))
+    whole = {
+        "study": "jokes", "title": "Jokes", **SOFTWARE, "command": "conjury fit jokes", "data": [],
+        "notes": [], "files": [], "results": records,
+        "labels": {"judges": {"gpt_4_1": "GPT-4.1"}, "levels": {"dimension": {"fun": "Overall fun"}}},
+        **given,
+    }  # fmt: skip
+    (folder / "manifest.json").write_text(json.dumps(whole), encoding="utf-8")
+    return folder

@@ -21,7 +21,7 @@ from conjury.analysis.figures.benchmark.differences import with_the_best as besi
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.figures.theme import LIGHT
 from conjury.analysis.raters import Result
-from conjury.analysis.report.exhibits.benchmark_layouts import lay_out
+from conjury.analysis.report.exhibits.mistakes import confusion_tables, difference_tables
 from conjury.inference.errors import InputError
 
 
@@ -102,7 +102,7 @@ def test_answers_that_cover_a_gold_label_are_right() -> None:
     covers = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
     result = Result(frame, "confusion", settings={"covers": covers})
     assert "Implicit 60%, Safe 100%; most frequent mistake: Implicit called Safe" in alt_of(result)
-    mistakes = lay_out(result, "confusion", {})[0].as_raw_html()
+    mistakes = confusion_tables(result, Names(None), "confusion")[0].as_raw_html()
     assert "40%" in mistakes
     assert "60%" not in mistakes
 
@@ -219,7 +219,7 @@ def test_many_judges_make_a_matrix_with_the_best_first_and_marks_where_differenc
     assert values[0, 9] == pytest.approx(0.9)
     assert np.allclose(values, -values.T)
     assert len(matrix.lines[0].get_xdata()) == 18
-    table = lay_out(result, "differences", {})[0].as_raw_html()
+    table = difference_tables(result, Names(None), "differences")[0].as_raw_html()
     assert table.count("Judge 9 ") == 9
     assert "+0.90" in table
     assert "compared with the judge who is best there" in table
@@ -250,7 +250,7 @@ def test_differences_of_many_judges_are_laid_out_where_the_first_listed_judge_is
         "differences",
         settings=result.settings,
     )
-    [table] = lay_out(ahead, "differences", {})
+    [table] = difference_tables(ahead, Names(None), "differences")
     assert table.as_raw_html().count("judge0 \N{MINUS SIGN} judge") == 9 * 2
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from snapshots import shown
 
 from conjury.analysis.conjoint import amce, amce_diffs, mm, people_diffs
 from conjury.analysis.pipeline.conjoint import Options, fit_study, groups
 from conjury.analysis.pipeline.engines import compare_engines
 from conjury.analysis.pipeline.people import people_analyses
 from conjury.analysis.pipeline.results_folder import ResultsFolder
-from conjury.analysis.report import Results
-from conjury.analysis.report.exhibits.people import people_section
+from conjury.analysis.report import Report
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
-from conjury.inference.study.checks_conjoint import first_problem
+from conjury.inference.study.checks import first_problem
 
 FORMULA = "chosen ~ tone + author"
 LEVELS = {"tone": ["calm", "rude", "sharp"], "author": ["nobody", "woman"]}
@@ -342,13 +342,13 @@ def write(folder, study, fitted):
         "prompts": study.prompt_labels,
     }
     ResultsFolder(folder).write(fitted.tables, {"labels": labels, "analyses": fitted.analyses, "notes": []})
-    return Results(folder)
+    return Report(folder)
 
 
 def test_the_report_opens_the_comparison_with_numbers(tmp_path, monkeypatch, study, fitted) -> None:
     monkeypatch.chdir(tmp_path)
     report = write(tmp_path / "results", study, fitted)
-    told = people_section(report)
+    told = shown(report, "people")
     frame = fitted.tables["amce_people"].query("prompt == 'baseline'")
     count = int((frame["p_adjusted"] < 0.05).sum())
     assert told.startswith(f"GPT-4o differs from people in {count} of 18 AMCEs")
@@ -356,7 +356,7 @@ def test_the_report_opens_the_comparison_with_numbers(tmp_path, monkeypatch, stu
     assert "judged different pairs" in told
     assert told.count("::: {#fig-") == told.count("::: {#tbl-") == 1
     assert "gpt4o" not in told.split("::: {#fig")[0]
-    figure = report.build_figure("amce_people")
+    figure = dict(report.figures())["amce_people"]()
     assert figure.axes[0].get_title(loc="left") == "Insult"
     assert "model minus people" in figure.get_supxlabel()
     assert len({axes.get_xlim() for axes in figure.axes}) == 1
@@ -364,6 +364,13 @@ def test_the_report_opens_the_comparison_with_numbers(tmp_path, monkeypatch, stu
     assert "each model minus all people" in methods
     assert "by `judge_id` for people and by `pair_id` for models." in methods
     assert "Holm" in methods
+
+
+def test_a_report_without_people_has_no_such_section(tmp_path, study, choices, capsys) -> None:
+    models = choices[choices["judge_kind"] == "model"]
+    report = write(tmp_path / "results", study, fit_study(study, {"": models}, Options(draws=0)))
+    report.show("people")
+    assert capsys.readouterr().out.strip() == ""
 
 
 def test_several_models_and_shared_pairs_are_counted_in_words(tmp_path, monkeypatch, study, choices) -> None:
@@ -380,7 +387,7 @@ def test_several_models_and_shared_pairs_are_counted_in_words(tmp_path, monkeypa
         ]
     )
     made = fit_study(study, {"": pd.concat([seen, models, other], ignore_index=True)}, Options(draws=0))
-    told = people_section(write(tmp_path / "results", study, made))
+    told = shown(write(tmp_path / "results", study, made), "people")
     assert "2 of 2 models differ from people in AMCEs" in told
     assert "People judged 400 pairs, 400 of which a model judged as well" in told
     (entry,) = [item for item in made.analyses if item["name"] == "amce_people"]

@@ -31,7 +31,7 @@ from conjury.analysis.conjoint.reliability.correction import Corrected
 from conjury.analysis.diagnostics import diagnose
 from conjury.analysis.pipeline.conjoint import Options, fit_study
 from conjury.analysis.pipeline.robustness import robustness
-from conjury.analysis.report import Results
+from conjury.analysis.report import Report
 from conjury.inference.design.drawn import load_design, save_design
 from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import load_choices
@@ -77,7 +77,7 @@ def report_of(study: Study, choices: pd.DataFrame, folder: Path, capsys: Any, mo
         table.to_parquet(folder / "results" / "tables" / f"{name}.parquet")
     diagnosed = {"robustness": sorted(made.tables), "notes": list(made.notes), "data": [], "alpha": 0.05}
     write_manifest(folder / "results", diagnosed=diagnosed)
-    Results(folder / "results").reliability()
+    Report(folder / "results").show("reliability")
     return str(capsys.readouterr().out)
 
 

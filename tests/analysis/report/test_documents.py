@@ -1,0 +1,98 @@
+"""Every document prints what is stored of it: sections, tables, captions, descriptions of figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import made_up_benchmark as labels
+import made_up_ratings as ratings
+import pandas as pd
+import pytest
+import snapshots
+from made_up_results import write_diagnosed, write_items, write_results, write_simulated_results
+
+from conjury.analysis.raters import agreement, correlations
+from conjury.analysis.results import Result
+from conjury.inference.tables.files import QUARTO
+
+
+def items_of_ratings(folder: Path) -> Path:
+    table = ratings.table()
+    results = {
+        "means": ratings.means(),
+        "correlations": correlations(table, draws=0),
+        "biases": ratings.biases(),
+        "agreement": agreement(table, draws=0),
+        "alt_test": ratings.alt_test(),
+        "rater_model": ratings.rater_model(
+            frequencies=ratings.shares(), prior_frequencies=ratings.shares(wide=0.3)
+        ),
+        "label_model": ratings.label_model(),
+    }
+    write_items(folder, results, study="oogiri", simulated=True, notes=["gpt_4_1 <answered> twice."])
+    ratings.recovered().to_parquet(folder / "tables" / "recovery.parquet")
+    return folder
+
+
+def real_ratings(folder: Path) -> Path:
+    write_items(folder, {"means": ratings.means(types=False)}, study="oogiri")
+    ratings.published().to_parquet(folder / "tables" / "published_means.parquet")
+    return folder
+
+
+def items_with_labels(folder: Path) -> Path:
+    line = {
+        "card": 0,
+        "task": "line",
+        "reason": "hard",
+        "item_id": "m01",
+        "media": None,
+        "text": "A <b>man</b>.",
+    }
+    card = line | {"gold": "1 setup", "judge": "qwen3_8b", "prompt": "", "status": "ok"}
+    card |= {"answer": "1 timing", "raw": "Line 1: timing"}
+    results = {
+        "readings": labels.readings(),
+        "scores": labels.scores(by=()),
+        "scores_language": labels.scores(),
+        "passes": labels.passes(),
+        "confusion": labels.confusion(),
+        "by_label": labels.by_label(),
+        "differences": labels.differences(),
+        "robustness": labels.robustness(),
+        "cards": Result(pd.DataFrame([card]), "cards"),
+    }
+    return write_items(folder, results, study="multiturn", labels={"judges": {"qwen3_8b": "Qwen3-8B"}})
+
+
+def items_in_modalities(folder: Path) -> Path:
+    return write_items(folder, {"scores_modality": labels.harm()}, study="harm_or_humor", simulated=True)
+
+
+DOCUMENTS: dict[str, tuple[str, Callable[[Path], Path]]] = {
+    "moderation": ("moderation", write_results),
+    "conjoint_simulated": ("conjoint", write_simulated_results),
+    "diagnostics": ("diagnostics", write_diagnosed),
+    "estimators": ("estimators", write_results),
+    "oogiri": ("oogiri", real_ratings),
+    "raters_simulated": ("raters", items_of_ratings),
+    "multiturn": ("multiturn", items_with_labels),
+    "harm_or_humor_simulated": ("harm_or_humor", items_in_modalities),
+    "benchmark": ("benchmark", items_with_labels),
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_document_prints_what_is_stored_of_it(name: str, tmp_path: Path) -> None:
+    document, write = DOCUMENTS[name]
+    text = snapshots.document(document, write(tmp_path / "results"))
+    assert "Not shown" not in text
+    assert "<script" not in text.replace("<script>document.title='taken'</script>", "")  # in cells as text
+    snapshots.check(name, text)
+
+
+def test_every_document_has_a_stored_text() -> None:
+    assert {document for document, _ in DOCUMENTS.values()} == {
+        path.stem for path in QUARTO.glob("[!_]*.qmd")
+    }

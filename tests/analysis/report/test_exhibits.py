@@ -1,0 +1,278 @@
+"""Exhibits of conjoints, diagnoses and engines where results are unusual; the usual ones are stored texts."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from made_up_results import (
+    CHECKS,
+    COMPARED,
+    LEVEL_WITH_MARKUP,
+    amce_frame,
+    difference_frame,
+    record,
+    write_diagnosed,
+    write_manifest,
+    write_results,
+    write_simulated_results,
+)
+from snapshots import shown
+
+from conjury.analysis.figures.labels import Labels
+from conjury.analysis.report import Report
+from conjury.analysis.report.exhibits.conjoint import reference_of
+from conjury.analysis.report.exhibits.diagnostics import engines_table
+from conjury.analysis.report.tables import interval, number, p_value, stars
+
+NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory) -> Path:
+    return write_results(tmp_path_factory.mktemp("made_up") / "results")
+
+
+@pytest.fixture(scope="module")
+def diagnosed(tmp_path_factory) -> Path:
+    return write_diagnosed(tmp_path_factory.mktemp("made_up") / "diagnosed")
+
+
+@pytest.fixture
+def copy(results, tmp_path) -> Path:
+    return Path(shutil.copytree(results, tmp_path / "copy"))
+
+
+def change(folder: Path, name: str, frame: pd.DataFrame) -> Report:
+    frame.to_parquet(folder / "tables" / f"{name}.parquet")
+    return Report(folder)
+
+
+def test_table_cells_equal_the_numbers_in_the_file(results) -> None:
+    frame = pd.read_parquet(results / "tables" / "amce.parquet")
+    text = shown(Report(results), "amce")
+    rows = frame[(frame["variant"] == "") & (frame["prompt"] != "context") & frame["std_error"].notna()]
+    assert len(rows) == 12
+    for row in rows.itertuples():
+        cell = f"{number(row.estimate)}{stars(row.p)} {interval(row.lower, row.upper)}".replace(NO_BREAK, " ")
+        assert text.count(cell) == 1
+
+
+def test_the_table_of_one_judge_has_both_kinds_of_inference(copy) -> None:
+    frame = pd.read_parquet(copy / "tables" / "amce.parquet").query("judge == 'human'")
+    text = shown(change(copy, "amce", frame), "amce")
+    row = frame.iloc[1]
+    cells = [
+        number(row["estimate"]),
+        number(row["std_error"], 4),
+        interval(row["lower"], row["upper"]),
+        p_value(row["p"]),
+        number(row["boot_std_error"], 4),
+        interval(row["boot_lower"], row["boot_upper"]),
+        p_value(row["boot_p"]),
+    ]
+    assert "Level | Estimate | Normal approximation | Bootstrap" in text
+    assert " | ".join(cells).replace(NO_BREAK, " ") in text
+
+
+def test_a_note_names_the_largest_difference_between_both_kinds_of_intervals(copy) -> None:
+    frame = pd.read_parquet(copy / "tables" / "amce.parquet")
+    frame.loc[5, "boot_upper"] = frame.loc[5, "upper"] + 0.0123
+    assert "at most 0.0123 (human, Identity: Black male)" in shown(change(copy, "amce", frame), "amce")
+
+
+def test_more_than_six_judges_are_shared_between_labelled_tables(copy) -> None:
+    judges = {f"judge_{k}": [""] for k in range(8)}
+    text = shown(change(copy, "amce", amce_frame(judges)), "amce")
+    assert re.findall(r"^Level \| (.*)$", text, re.MULTILINE) == [
+        " | ".join(list(judges)[:4]),
+        " | ".join(list(judges)[4:]),
+    ]
+    assert "@tbl-amce and @tbl-amce-2" in text
+    assert "Part 2 of 2." in text
+
+
+def test_only_judges_with_several_prompts_have_a_figure_of_prompts(copy) -> None:
+    assert re.findall(r"#fig-prompts-\d", shown(Report(copy), "prompts")) == ["#fig-prompts-1"]
+    one = amce_frame({"human": [""], "model_x": ["baseline"]})
+    assert shown(change(copy, "amce", one), "prompts").strip() == ""
+
+
+def test_differences_are_recognised_by_verb_and_groups_whatever_their_name(copy) -> None:
+    difference_frame("topic").to_parquet(copy / "tables" / "by_author.parquet")
+    differences = record("by_author", "amce_diffs", "Topics", by=["topic"])
+    write_manifest(copy, analyses=[record("amce", "amce", "All"), differences])
+    text = shown(Report(copy), "amce_diffs")
+    assert "::: {#tbl-by-author}" in text
+    assert "Differences in the effect of insult by topic (Sport)" in text
+    assert "compared with *Everyday*" in text
+    assert "these results have none" in text
+
+
+def test_the_reference_is_the_first_level_that_is_not_excluded(results, tmp_path) -> None:
+    write_manifest(tmp_path, analyses=[record("a", "amce_diffs", "A", exclude={"slur": ["generic"]})])
+    for folder, label in ((results, "Generic insult"), (tmp_path, LEVEL_WITH_MARKUP)):
+        report = Report(folder)
+        assert reference_of(report, report.of_kind("amce_diffs")[0], "slur") == label
+
+
+def test_judges_with_few_answers_or_one_position_are_named(copy) -> None:
+    groups = [{"judge": "human", "n_used": 100}, {"judge": "model_x", "n_used": 900}]
+    write_manifest(copy, analyses=[record("amce", "amce", "All", groups=groups)])
+    share = pd.DataFrame({"judge": ["model_x"], "prompt": ["baseline"], "estimate": [0.9]})
+    text = shown(change(copy, "check_position_share", share), "amce")
+    assert "Intervals of human are based on 100 profiles" in text
+    assert "Model X chose position A in 90.0% of pairs" in text
+
+
+def test_intervals_that_miss_the_truth_are_counted(tmp_path) -> None:
+    text = shown(Report(write_simulated_results(tmp_path / "results", error=0.05)), "recovery")
+    assert "0.0% have their true value inside the 95% normal interval and 0.0% inside the bootstrap" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"simulated": True}, "simulated and are not compared with published numbers."),
+        ({"simulated": True, "study": "towns"}, ""),
+        ({"study": "towns"}, ""),
+    ],
+)
+def test_only_real_judges_of_a_published_study_are_compared(copy, given, sentence) -> None:
+    (copy / "tables" / "published.parquet").unlink()
+    write_manifest(copy, **given)
+    text = shown(Report(copy), "published").strip()
+    assert sentence in text if sentence else not text
+
+
+def test_data_that_are_not_simulated_have_no_section_of_true_values(results) -> None:
+    assert not shown(Report(results), "recovery").strip()
+
+
+def test_a_check_whose_table_is_gone_keeps_its_words(diagnosed, tmp_path) -> None:
+    copy = shutil.copytree(diagnosed, tmp_path / "copy")
+    (copy / "tables" / "check_position_share.parquet").unlink()
+    text = shown(Report(copy, "diagnosed"), "checks")
+    assert "The table of its figure is not in the results folder." in text
+    assert "**Fails.**" in text
+
+
+def test_a_check_that_counted_nothing_has_no_figure(diagnosed, tmp_path) -> None:
+    copy = shutil.copytree(diagnosed, tmp_path / "copy")
+    checks = CHECKS[CHECKS["figure"]].assign(name="impossible_profiles")
+    table = pd.DataFrame({"judge": "gpt", "prompt": "", "rule": ["same", "other"], "n": 0, "of": 100})
+    change(copy, "diagnosis", checks)
+    for counts, drawn in (([0, 0], False), ([0, 3], True)):
+        report = change(copy, "check_impossible_profiles", table.assign(n=counts))
+        assert ("fig-checks-impossible-profiles" in shown(report, "checks")) is drawn
+
+
+def test_the_largest_ratio_in_words_is_that_of_the_table(diagnosed, tmp_path) -> None:
+    copy = shutil.copytree(diagnosed, tmp_path / "copy")
+    errors = pd.read_parquet(copy / "tables" / "errors.parquet")
+    wide = errors[errors["method"] == "CR2"].assign(method="pigeonhole", ratio=2.94, choice="pigeonhole")
+    text = shown(change(copy, "errors", pd.concat([errors, wide])), "standard_errors")
+    assert "clustered standard errors the largest ratio is 1.7 (Model X, Context matters, " in text
+    assert "among all standard errors it is 2.9 (human, " in text
+    assert "pigeonhole), which tends to be too wide." in text
+    few = shown(change(copy, "errors", errors[errors["method"].isin(["CR2"])]), "standard_errors")
+    assert "among all" not in few
+
+
+def test_without_stimuli_their_section_is_one_sentence(diagnosed, tmp_path) -> None:
+    copy = shutil.copytree(diagnosed, tmp_path / "copy")
+    errors = pd.read_parquet(copy / "tables" / "errors.parquet")
+    text = shown(change(copy, "errors", errors[errors["method"] == "survey"]), "standard_errors")
+    assert text.startswith("There are no standard errors by stimuli: ")
+    assert text.count(". ") == 0
+
+
+@pytest.mark.parametrize("kind", ["reliability", "standard_errors", "detectable"])
+def test_without_a_diagnosis_one_sentence_says_what_to_run(results, kind: str) -> None:
+    text = shown(Report(results), kind)
+    assert "run `conjury diagnose moderation --results FOLDER`" in text
+    assert len(text.splitlines()) == 1
+
+
+def test_tables_of_an_earlier_diagnosis_are_not_shown(diagnosed, tmp_path) -> None:
+    copy = shutil.copytree(diagnosed, tmp_path / "copy")
+    note = "Reliability is not known: nothing was repeated."
+    write_manifest(copy, diagnosed={"robustness": ["errors"], "notes": [note]})
+    assert shown(Report(copy), "reliability").strip() == note
+    assert "its notes give the reason" in shown(Report(copy), "detectable")
+
+
+@pytest.mark.parametrize(
+    ("given", "command"),
+    [
+        ({}, "`conjury power moderation`."),
+        (
+            {"study": "towns", "study_argument": "my towns.yaml"},
+            "`conjury power 'my towns.yaml'`, run in the folder of that study file.",
+        ),
+        ({"study": "towns"}, "`conjury power STUDY`, run in the folder of that study file."),
+    ],
+)
+def test_the_command_for_planning_names_the_study_as_it_was_given(diagnosed, given, command) -> None:
+    report = Report(diagnosed)
+    report.manifest.update(given)
+    assert command in shown(report, "detectable")
+
+
+def test_a_record_of_engines_that_says_little_is_not_embroidered(copy) -> None:
+    write_manifest(copy, compared={"analysis": "amce"})
+    report = Report(copy, "compared")
+    assert "from the survey engine" in shown(report, "engines")
+    assert not re.search("yardstick|prompt|None|rows?|independent", report.methods())
+
+
+def test_methods_of_a_comparison_name_engines_yardstick_and_data(results) -> None:
+    text = Report(results, "compared").methods()
+    for part in (
+        "`chosen ~ slur + identity`", "choices of Model X under the prompt Context matters", "1,200 rows",
+        "engines survey, native and cregg; survey is the yardstick", "clustered by `pair_id`", "cover 90%",
+    ):  # fmt: skip
+        assert part in text
+    assert Report(results, "compared").notes() == f"- {COMPARED['notes'][0]}".replace("<", "&lt;").replace(
+        ">", "&gt;"
+    )
+
+
+def test_references_and_groups_are_named_in_the_table_of_engines() -> None:
+    missing = float("nan")
+    table = pd.DataFrame(
+        {"feature": "tone", "level": ["kind", "rude"], "estimate_native": [0.0, 0.1],
+         "std_error_native": [missing, 0.02], "estimate_survey": [0.0, 0.1],
+         "std_error_survey": [missing, 0.02]}
+    )  # fmt: skip
+    html = engines_table(table, Labels(None)).as_raw_html()
+    assert html.count(">reference</td>") == 2
+    assert "0.000000" not in html
+    keys = difference_frame()[["by", "feature", "level"]].head(2)
+    frame = keys.assign(estimate_native=0.1, std_error_native=0.01)
+    html = engines_table(frame, Labels({("identity", "anonymous"): "Nobody"}), "identity").as_raw_html()
+    assert "Sexism, Black male minus Nobody" in html
+
+
+def test_an_exhibit_without_a_figure_keeps_its_table(results, monkeypatch) -> None:
+    from conjury.analysis.report import report as printing
+    from conjury.inference.errors import InputError
+
+    def refuse(*_: object, **__: object) -> str:
+        raise InputError("There is nothing to draw.")
+
+    monkeypatch.setattr(printing, "describe", refuse)
+    text = shown(Report(results), "amce")
+    assert text.startswith("There is nothing to draw. The numbers are in @tbl-amce.")
+    assert "{#fig-amce}" not in text
+
+
+@pytest.mark.parametrize(
+    ("p", "text", "mark"),
+    [(0.0004, "<0.001", "***"), (0.001, "0.001", "**"), (0.04, "0.040", "*"), (0.5, "0.500", "")],
+)
+def test_p_values_and_stars_follow_one_rule(p: float, text: str, mark: str) -> None:
+    assert (p_value(p), stars(p)) == (text, mark)

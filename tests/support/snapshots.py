@@ -1,0 +1,82 @@
+"""What reports print, as text: tables as rows of cells, figures as their descriptions; and stored texts.
+
+``CONJURY_SNAPSHOTS=write`` stores the texts anew; look at the difference before you commit it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conjury.analysis.report import Report
+from conjury.analysis.report import report as printing
+from conjury.analysis.report.page import cell_options, read_source
+from conjury.inference.tables.files import QUARTO
+
+FOLDER = Path(__file__).parents[1] / "fixtures" / "snapshots"
+RAW = re.compile(r"```\{=html\}\n(.*?)\n```", re.DOTALL)
+
+
+@contextmanager
+def undrawn() -> Iterator[None]:
+    """Figures are not drawn but described."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(printing, "draw", lambda *_, **__: None)
+        patch.setattr(printing, "picture", lambda _, figure, alt: f"[{alt}]")
+        yield
+
+
+def shown(report: Report, *kinds: str) -> str:
+    """What a report prints of some kinds of results."""
+    with undrawn(), redirect_stdout(printed := io.StringIO()):
+        report.show(*kinds)
+    return in_text(printed.getvalue())
+
+
+def document(name: str, results: Path) -> str:
+    """What a document prints of a results folder, with its prose."""
+    _, notebook = read_source(QUARTO / f"{name}.qmd")
+    names: dict[str, Any] = {}
+    parts = []
+    with undrawn():
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                parts.append(cell.source)
+                continue
+            is_parameters = "parameters" in cell_options(cell.source).get("tags", [])
+            source = f"results = {str(results)!r}" if is_parameters else cell.source
+            with redirect_stdout(printed := io.StringIO()):
+                exec(source, names)
+            parts.append(printed.getvalue())
+    return in_text("\n\n".join(parts).replace(str(results), "RESULTS"))
+
+
+def in_text(markdown: str) -> str:
+    """Markdown with its tables as lines of cells."""
+    text = RAW.sub(lambda found: _rows(found[1]), markdown)
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def _rows(html: str) -> str:
+    rows = re.findall(r"<tr.*?</tr>", re.sub(r"<style.*?</style>", "", html, flags=re.DOTALL), re.DOTALL)
+    cells = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.DOTALL) for row in rows]
+    return "\n".join(
+        " | ".join(" ".join(unescape(re.sub("<[^>]+>", "", cell)).split()) for cell in row) for row in cells
+    )
+
+
+def check(name: str, text: str) -> None:
+    """Compare a text with the stored one of that name."""
+    file = FOLDER / f"{name}.md"
+    if os.environ.get("CONJURY_SNAPSHOTS") == "write":
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    assert text == file.read_text(encoding="utf-8"), f"{file.name} differs; see tests/support/snapshots.py"
