@@ -1,10 +1,11 @@
-"""What the manifest says about an analysis: what was run, on which rows, and how it is drawn."""
+"""The manifest of a results folder: what was run, on which rows, and which results there are."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..conjoint.estimates import Estimates
@@ -24,6 +25,108 @@ FIGURES = {
     "mm_diffs": "interaction",
     "cj_freqs": "frequencies",
 }
+
+
+FIT = "fit"  # the part of a manifest that `conjury fit` writes
+ROBUSTNESS = {  # table of `conjury diagnose` -> kind of result
+    "errors": "standard_errors",
+    "reliability": "reliability",
+    "position": "position",
+    "corrected": "corrected",
+    "power": "detectable",
+}
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A result as the manifest lists it; its tables are in the folder under its name.
+
+    Attributes
+    ----------
+    name, kind, title : str
+        The name of its table, which exhibit and figure it has, and its title.
+    settings : mapping
+        What was run: columns, draws, seed, alpha and the like; of models also ``verdict`` and ``passed``.
+    groups : tuple of mapping
+        Judges and prompts that were estimated apart, with their numbers of rows.
+    notes : tuple of str
+        What was excluded or assumed.
+    extra : tuple of str
+        Names of further tables.
+    seconds : float
+        How long it took.
+    part : str
+        The run that added it: ``"fit"``, ``"diagnosed"``, ``"compared"`` or the name of a later run.
+    """
+
+    name: str
+    kind: str
+    title: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    groups: tuple[Mapping[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+    seconds: float = 0.0
+    part: str = FIT
+
+
+def runs_of(manifest: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Records of the runs of a folder by part, in order of time: command, data, software, notes."""
+    added = [(str(name), part) for name, part in manifest.items() if _is_run(name, part)]
+    in_order = sorted(added, key=lambda run: str(run[1].get("created")))
+    fitted = "analyses" in manifest or "results" in manifest
+    return ({FIT: manifest} if fitted or not added else {}) | dict(in_order)
+
+
+def _is_run(name: str, part: object) -> bool:
+    return isinstance(part, dict) and (name in ("compared", "diagnosed") or "results" in part)
+
+
+def results_of(manifest: Mapping[str, Any]) -> list[Recorded]:
+    """All results that a manifest lists, in order; a later run of the same name takes the earlier's place."""
+    found = [_of_analysis(made) for made in manifest.get("analyses") or []]
+    for part, run in runs_of(manifest).items():
+        found += [_of_result(made, part) for made in run.get("results") or []]
+    if compared := manifest.get("compared"):
+        notes = tuple(compared.get("notes") or ())
+        title = str(compared.get("title") or compared.get("analysis") or "")
+        found.append(
+            Recorded("engines", "engines", title, compared, notes=notes, extra=("summary",), part="compared")
+        )
+    if diagnosed := manifest.get("diagnosed"):
+        settings = {name: diagnosed.get(name) for name in ("alpha", "seed")}
+        found.append(Recorded("diagnosis", "diagnosis", "Checks", settings, part="diagnosed"))
+        found += [
+            Recorded(table, ROBUSTNESS[table], table, settings, part="diagnosed")
+            for table in diagnosed.get("robustness") or []
+            if table in ROBUSTNESS
+        ]
+    return list({made.name: made for made in found}.values())
+
+
+def _of_analysis(made: Mapping[str, Any]) -> Recorded:
+    return Recorded(
+        str(made["name"]),
+        "people" if made.get("figure") == "people" else str(made.get("verb")),
+        str(made.get("title") or ""),
+        made,
+        tuple(made.get("groups") or ()),
+        seconds=float(made.get("seconds") or 0),
+    )
+
+
+def _of_result(made: Mapping[str, Any], part: str) -> Recorded:
+    judged = {name: made[name] for name in ("verdict", "passed") if name in made}
+    return Recorded(
+        str(made["name"]),
+        str(made["kind"]),
+        str(made.get("title") or ""),
+        {**(made.get("settings") or {}), **judged},
+        notes=tuple(made.get("notes") or ()),
+        extra=tuple(made.get("further") or ()),
+        seconds=float(made.get("seconds") or 0),
+        part=part,
+    )
 
 
 @contextmanager
