@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from ..numerics.intervals import inference
 from ..results import Result
+from ..steps import Step, analysis
 from .adjusting import pooled_notes, with_adjusted
+from .answered import task_in_words
 from .metrics import Codes, class_f1, class_precision, class_recall
 from .parse_status import NO_ANSWER
 from .scores import drawn_margins
 from .scoring import Scored
 from .units import Bounds, Plan, bounds_of, cluster_codes, n_distinct
+
+if TYPE_CHECKING:
+    from .answered import Answered
 
 NONE_GIVEN, OTHER_LABEL = "no answer", "other label"
 SHARES = ("precision", "recall")
@@ -166,3 +173,20 @@ def _named(name: str, bounds: Bounds) -> dict[str, Any]:
     """The columns of one number among several of a row."""
     found = {f"{name}_{part}": value for part, value in vars(bounds).items() if part != "estimate"}
     return {name: bounds.estimate, **found}
+
+
+@analysis("benchmark", order=80, when=lambda answered: answered.is_scored)
+def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+    for task in answered.plain_scores.tasks:
+        scored = answered.plain_scores.of(task=task)
+        title = task_in_words(answered.study, task).lower()
+        yield Step(f"confusion_{task}", f"What is called what: {title}", partial(_confusion, scored))
+        call = partial(by_label, scored, **drawn)
+        yield Step(f"by_label_{task}", f"Labels that are given too often: {title}", call)
+
+
+def _confusion(scored: Scored) -> Result:
+    """Confusion matrices, with the gold labels that count as each class among their settings."""
+    result = confusion(scored)
+    covers = {name: list(labels) for name, labels in scored.covers.items()}
+    return replace(result, settings={**result.settings, "covers": covers})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from conjury.inference.tables.columns import did_you_mean, listed
 from ..numerics.cluster_draws import few_clusters
 from ..numerics.intervals import inference
 from ..results import Result
+from ..steps import Step, analysis
 from .adjusting import Multiplicity, check_adjust, with_adjusted
 from .metrics import Floats, Margins, cluster_margins, margins_of, metric
 from .mixed import pair_of
@@ -35,6 +36,9 @@ from .pairing import (
 from .parse_status import WRONG, check_policies
 from .scoring import Scored
 from .units import NONE, Bounds, Plan, bounds_of
+
+if TYPE_CHECKING:
+    from .answered import Answered
 
 BOOTSTRAP = "bootstrap"
 EXACT, MID_P, CLUSTERED = "mcnemar exact", "mcnemar mid-p", "mcnemar clustered"
@@ -334,3 +338,10 @@ def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:
             f"Intervals are percentiles of {plan.draws:,} draws of {plan.cluster}, for both sides together."
         )
     return told
+
+
+@analysis("benchmark", order=40, when=lambda answered: answered.is_scored)
+def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+    scored = answered.plain_scores
+    if scored.frame["judge"].nunique() > 1:
+        yield Step("differences", "Differences between judges", lambda: differences(scored, **drawn))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,11 +18,15 @@ from conjury.inference.tables.schema import require_columns
 
 from ..numerics.intervals import check_alpha, inference
 from ..results import Result
+from ..steps import Step, analysis
 from .adjusting import Multiplicity, check_adjust, with_adjusted
 from .metrics import Floats
 from .pairing import JUDGE, LOG_ODDS, Matched, check_against, comparable, groups, sides_of
 from .parse_status import WRONG, check_policies, outcome
 from .scoring import Cell, Scored
+
+if TYPE_CHECKING:
+    from .answered import Answered
 
 QUADRATURE = 25
 
@@ -457,3 +461,10 @@ def _information(parameters: Floats, data: tuple[Floats, ...]) -> Floats:
         rows.append((up - down) / (2 * step[place]))
     made = np.array(rows)
     return np.asarray((made + made.T) / 2)
+
+
+@analysis("benchmark", order=50, when=lambda answered: answered.is_scored)
+def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+    scored = answered.plain_scores
+    if scored.frame["judge"].nunique() > 1:
+        yield Step("mixed", "Odds of a right answer", lambda: mixed_logit(scored, alpha=drawn["alpha"]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,12 +13,16 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import listed
 
 from ..results import Result
+from ..steps import Step, analysis
 from .adjusting import pooled_notes
 from .metrics import BASELINE, MAJORITY, RANDOM, Codes, Floats
 from .parse_status import MISSING, NO_ANSWER
 from .scores import counts_of, interval_notes
 from .scoring import Cell, Scored
 from .units import NONE, Bounds, Plan, bounds_of, cluster_codes, cluster_sums
+
+if TYPE_CHECKING:
+    from .answered import Answered
 
 LOG_LOSS, AUC = "log_loss", "auc"
 SMALLEST = 1e-15  # probabilities are no smaller than this for the log-loss
@@ -205,3 +209,11 @@ def _baselines(cell: Cell, plan: Plan) -> Iterator[dict[str, Any]]:
     for name, value in {LOG_LOSS: float(np.log(k)), AUC: 0.5}.items():
         bounds = Bounds(value, np.nan, np.nan, np.nan, NONE)
         yield {**keys, "judge": RANDOM, "missing": MISSING, "metric": name, **vars(bounds), **counts}
+
+
+@analysis("benchmark", order=30, when=lambda answered: answered.is_scored)
+def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+    asked = answered.unperturbed
+    if "probability" in asked and asked["probability"].notna().any():
+        scored = answered.plain_scores
+        yield Step("probabilities", "Scores of probabilities", lambda: probabilities(scored, **drawn))

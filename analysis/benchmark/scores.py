@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from conjury.inference.tables.schema import require_columns
 
 from ..numerics.cluster_draws import few_clusters
 from ..results import Result
+from ..steps import Step, analysis
 from .adjusting import pooled_notes
 from .metrics import (
     BASELINE,
@@ -36,6 +38,9 @@ from .metrics import (
 from .parse_status import POLICIES, WRONG, check_policies, outcome
 from .scoring import Cell, Scored
 from .units import BOOTSTRAP, NONE, WILSON, Bounds, Plan, bounds_of, cluster_codes, cluster_sums, n_distinct
+
+if TYPE_CHECKING:
+    from .answered import Answered
 
 ACCURACY = "accuracy"
 
@@ -266,3 +271,15 @@ def interval_notes(frame: pd.DataFrame, plan: Plan) -> list[str]:
     if none:
         told.append(f"No interval where no draw differs from the others: some rows of {listed(none)}.")
     return [*told, *few_clusters(frame["n_clusters"][frame["interval"] == BOOTSTRAP], plan.draws)]
+
+
+@analysis("benchmark", order=20, when=lambda answered: answered.is_scored)
+def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+    scored, strata = answered.plain_scores, answered.strata
+    for name, title, by in answered.splits:
+        rest = [stratum for stratum in strata if stratum not in by]
+        call = partial(scores, scored, by=by, strata=rest, **drawn)
+        if by:
+            yield Step(f"scores_{name}", f"Scores of judges by {title}", call)
+        else:
+            yield Step("scores", "Scores of judges", call)

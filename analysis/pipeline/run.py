@@ -7,13 +7,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pandas as pd
+
 from conjury.inference.errors import InputError
 
 from ..conjoint.engines.solution import ENGINES
 from ..conjoint.request import VCOVS, is_independent
 from ..numerics.bootstrap_intervals import METHODS
 from ..numerics.intervals import check_alpha
+from ..raters.models.fitted import ModelFit
 from ..results import Result
+from ..steps import Step
+
+PART = "__"  # between the name of a result and that of a further table of it
 
 
 @dataclass(frozen=True)
@@ -76,19 +82,6 @@ class FitOptions:
 
 
 @dataclass(frozen=True)
-class Step:
-    """An analysis to be run: its name in the results folder, its title, and the call.
-
-    Nothing is written when a ``required`` step cannot be computed; any other step becomes a note.
-    """
-
-    name: str
-    title: str
-    call: Callable[[], Result]
-    required: bool = False
-
-
-@dataclass(frozen=True)
 class Named:
     """A result with its name in the results folder, its title and the time that it took."""
 
@@ -119,6 +112,11 @@ class Fitted:
         return {named.name: named.result for named in self.results}
 
     @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """All tables, as a results folder names them."""
+        return {name: table for one in self.results for name, table in tables_of(one).items()}
+
+    @property
     def all_notes(self) -> list[str]:
         """All notes, each once: those about no single result come first."""
         return list(dict.fromkeys([*self.notes, *(n for one in self.results for n in one.result.notes)]))
@@ -126,6 +124,26 @@ class Fitted:
     def add(self, name: str, title: str, result: Result) -> None:
         """Add a result that follows from others."""
         self.results.append(Named(name, title, result))
+
+
+def tables_of(named: Named) -> dict[str, pd.DataFrame]:
+    """Tables of a result, as a results folder names them: NAME, and NAME__PART for further ones."""
+    further = {f"{named.name}{PART}{part}": table for part, table in further_tables(named.result).items()}
+    return {named.name: named.result.frame} | further
+
+
+def further_tables(result: Result) -> dict[str, pd.DataFrame]:
+    """Tables of a result after the first; of a model also its diagnostics and priors."""
+    if not isinstance(result, ModelFit):
+        return dict(result.extra)
+    return {**result.extra, "diagnostics": result.diagnostics, "priors": result.prior_table}
+
+
+def fit(plan: Plan, progress: Callable[[str], None] | None = None) -> Fitted:
+    """Run a plan; its notes come first."""
+    fitted = run(plan.steps, progress)
+    fitted.notes = [*plan.notes, *fitted.notes]
+    return fitted
 
 
 def run(steps: Iterable[Step], progress: Callable[[str], None] | None = None) -> Fitted:

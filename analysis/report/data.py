@@ -21,7 +21,7 @@ from conjury.inference.tables.schema import PROBABILITY
 from ..figures.conjoint.choose import SERIES, series_in_words
 from ..figures.labels import LabelKey, Labels, one_prompt, words
 from ..frames.formula import parse
-from ..pipeline.manifest import FIGURES
+from ..pipeline.manifest import FIGURES, as_before
 from ..pipeline.results_folder import ResultsFolder
 from .methods import bounds_name, plain
 
@@ -40,7 +40,7 @@ class ReportData:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser().resolve()
-        self.manifest: dict[str, Any] = ResultsFolder(self.path).manifest
+        self.manifest: dict[str, Any] = as_before(ResultsFolder(self.path).manifest)
         file = self.path / "manifest.json"
         if not isinstance(self.manifest, dict):
             raise InputError(f"{file} holds no mapping; run `conjury fit` again.")

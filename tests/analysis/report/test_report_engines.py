@@ -9,7 +9,7 @@ import pytest
 from made_up_results import COMPARED, difference_frame, write_results
 
 from conjury.analysis.figures.labels import Labels
-from conjury.analysis.pipeline.results_folder import told_apart
+from conjury.analysis.pipeline.results_folder import with_folders
 from conjury.analysis.report import EngineReport
 from conjury.analysis.report.exhibits.conjoint_tables import versions_table
 from conjury.analysis.report.exhibits.engines import engines_table
@@ -72,13 +72,13 @@ def test_references_are_named_in_the_column_of_every_engine() -> None:
     assert "0.000000" not in shown
 
 
-def test_data_files_of_one_name_are_told_apart_by_their_folders() -> None:
+def test_data_files_of_one_name_are_with_folders_by_their_folders() -> None:
     files = [{"name": "choices", "file": "choices.parquet"}] * 2
-    described = told_apart(files, ["runs/gemini/choices.parquet", "runs/people/choices.parquet"])
+    described = with_folders(files, ["runs/gemini/choices.parquet", "runs/people/choices.parquet"])
     shown = versions_table({"data": described}).as_raw_html()
     assert "choices.parquet in gemini" in shown
     assert "choices.parquet in people" in shown
-    assert "folder" not in told_apart(files[:1], ["a/choices.parquet"])[0]
+    assert "folder" not in with_folders(files[:1], ["a/choices.parquet"])[0]
 
 
 def test_methods_notes_and_versions_are_those_of_the_comparison(compared_only, capsys) -> None:
