@@ -181,22 +181,15 @@ def simulated_notes(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     judged = _by_judges(tables)
     kind = next(iter(judged)).partition(".")[0]
     judges = list(dict.fromkeys(name for table in judged.values() for name in judges_by_origin(table)[0]))
-    count, rows = (
-        sum(int(is_simulated(table).sum()) for table in judged.values()),
-        sum(map(len, judged.values())),
-    )
+    count = sum(int(is_simulated(table).sum()) for table in judged.values())
     if not count:
         return []
-    which = (
-        f"These {kind} are simulated"
-        if count == rows
-        else f"{count:,} rows of {listed(judges)} are simulated"
-    )
-    compared = (
-        "they are not compared with published numbers"
-        if kind == CHOICES
-        else ("nothing about published numbers that are compared with them")
-    )
+    which = f"{count:,} rows of {listed(judges)} are simulated"
+    if count == sum(map(len, judged.values())):
+        which = f"These {kind} are simulated"
+    compared = "they are not compared with printed numbers"
+    if kind == JUDGMENTS:
+        compared = "nothing about printed numbers that are compared with them"
     return [
         f"{which}: they say nothing about the people and models that they are named after, and {compared}."
     ]

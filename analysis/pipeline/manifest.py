@@ -202,8 +202,9 @@ def describe_study(study: Study | ItemStudy) -> dict[str, Any]:
     return {**described, "labels": labels}
 
 
-def label_names(study: ItemStudy) -> dict[str, dict[str, str]]:
-    """Labels of the tasks of a study and of their classes, by feature, as those of levels."""
+def describe_labels(study: ItemStudy) -> dict[str, Any]:
+    """As `describe_study`, with what missing labels count as, and labels of tasks and their classes."""
+    described = describe_study(study)
     tasks = {task: task_in_words(study, task) for task in study.label_sets}
     gold = {level.id: level.label for level in study.gold.levels} if study.gold is not None else {}
     classes = {
@@ -211,7 +212,8 @@ def label_names(study: ItemStudy) -> dict[str, dict[str, str]]:
         for task, response in study.label_sets.items()
     }
     of_gold = {name: label for labels in classes.values() for name, label in labels.items()}
-    return {**classes, "task": tasks, "gold": {**of_gold, **gold}}
+    levels = {**described["labels"]["levels"], **classes, "task": tasks, "gold": {**of_gold, **gold}}
+    return {**described, "missing": study.missing, "labels": {**described["labels"], "levels": levels}}
 
 
 def as_before(manifest: Mapping[str, Any]) -> dict[str, Any]:

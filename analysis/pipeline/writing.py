@@ -15,6 +15,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..raters.models.fitted import ModelFit
+from .fitting import Work
 from .loading import CHOICES, JUDGMENTS, Loaded
 from .manifest import FIT, describe_study, entries_of, results_of
 from .results_folder import FORMAT, SAMPLERS, ResultsFolder, describe_run
@@ -44,12 +45,12 @@ def command() -> list[str]:
     return ["conjury", *sys.argv[1:]]
 
 
-def fit_manifest(loaded: Loaded, fitted: Fitted, engine: str) -> dict[str, Any]:
+def fit_manifest(work: Work, fitted: Fitted, engine: str) -> dict[str, Any]:
     """The manifest of a fit: study, software, data, results and notes."""
-    source = loaded.source()
+    source = work.loaded.source()
     return {
         "format": FORMAT,
-        **(describe_study(loaded.study) if loaded.study is not None else {}),
+        **work.described,
         **describe_run(command(), [engine]),
         **source,
         "results": entries_of(fitted.results),
@@ -60,13 +61,12 @@ def fit_manifest(loaded: Loaded, fitted: Fitted, engine: str) -> dict[str, Any]:
 def write_fit(
     draft: ResultsFolder,
     loaded: Loaded,
-    fitted: Fitted,
     tables: Mapping[str, pd.DataFrame],
-    manifest: dict[str, Any],
+    manifest: Mapping[str, Any],
 ) -> None:
     """Write the tables and data of a fit into the draft of a results folder, and its manifest."""
     kept = {name: table for name, table in loaded.tables.items() if name.partition(".")[0] != CHOICES}
-    draft.write({**fitted.tables, **tables}, manifest, loaded.variants, kept)
+    draft.write(tables, manifest, loaded.variants, kept)
 
 
 def add_notes(draft: ResultsFolder, notes: list[str], part: str = FIT) -> None:
