@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .import_options import CompletionOptions, ConjointOptions, RatingOptions
-from .option_groups import grouped
+from .options import grouped
 
 
 @grouped
