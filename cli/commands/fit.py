@@ -110,7 +110,9 @@ def fit(study: StudyName, data: Data, files: Files, fitting: Fitting) -> None:
         _print_tables(work, fitted, further)
         undrawn = draw_results(draft.path, fitted, manifest)
         add_notes(draft, undrawn)
-    print_notes([*dict.fromkeys([*manifest["notes"], *fitted.all_notes]), *undrawn], files.out)
+    # notes on single results of items are many; reports print them with the results
+    notes = [*manifest["notes"], *(fitted.all_notes if work.groups else ()), *undrawn]
+    print_notes(list(dict.fromkeys(notes)), files.out)
     print_place(files.out, before)
 
 
