@@ -1,11 +1,10 @@
-"""Figures of results, drawn from the results that a command has computed."""
+"""Figures of the results that a command has computed, as files in the results folder."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conjury.inference.errors import ConjuryError
 
@@ -14,63 +13,32 @@ from .printing import console, counted, show_steps
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from conjury.analysis.pipeline.run import Fitted
-
 FORMATS: tuple[str, ...] = ("png", "svg", "pdf")
 
 
-def draw_results(folder: Path, fitted: Fitted, manifest: Mapping[str, Any]) -> list[str]:
-    """Draw every result that has a figure; return why any could not be drawn."""
-    from conjury.analysis.figures.benchmark import figure_of, further_figures, is_drawn
-    from conjury.analysis.report.ratings_report import labels_of
+def draw_figures(folder: Path, part: str) -> list[str]:
+    """Draw every result of a run that has a figure; return why any could not be drawn."""
+    from conjury.analysis.report import Report
 
-    labels = labels_of(manifest)
-    drawings: dict[str, Callable[[], Figure]] = {}
-    for name, result in fitted.by_name.items():
-        if "verb" in result.settings:
-            continue
-        if is_drawn(result):
-            drawings[name] = partial(figure_of, result, labels=labels)
-        for part in further_figures(result):
-            drawings[f"{name}_{part}"] = partial(figure_of, result, labels=labels, part=part)
-    return save_figures(folder, drawings | _of_choices(folder, fitted))
+    return save_figures(folder, Report(folder).figures(part)) if FORMATS else []
 
 
-def _of_choices(folder: Path, fitted: Fitted) -> dict[str, Callable[[], Figure]]:
-    """Figures of a conjoint, as the report draws them."""
-    from conjury.analysis.report.data import figure_kind
-
-    names = [
-        name
-        for name, result in fitted.by_name.items()
-        if result.kind == "people" or ("verb" in result.settings and figure_kind(result.settings))
-    ]
-    if not names:
-        return {}
-    from conjury.analysis.report.report import Results
-
-    report = Results(folder)
-    tables = (("published", "published_difference"), ("recovery", "recovery"))
-    names += [name for name, table in tables if report.has(table)]
-    return {name: partial(report.build_figure, name) for name in names}
-
-
-def save_figures(folder: Path, drawings: Mapping[str, Callable[[], Figure]]) -> list[str]:
+def save_figures(folder: Path, drawings: Iterable[tuple[str, Callable[[], Figure]]]) -> list[str]:
     """Draw and save figures by name; return why any could not be drawn."""
     from conjury.analysis.figures.theme import save
 
-    notes = []
-    if not FORMATS:
-        return notes
-    with show_steps(len(drawings)) as step:
-        for name, draw in drawings.items():
+    notes: list[str] = []
+    named = list(drawings) if FORMATS else []
+    with show_steps(len(named)) as step:
+        for name, draw in named:
             step(f"Figure: {name}")
             try:
                 save(draw(), folder / "figures" / name, formats=FORMATS)
             except ConjuryError as error:
-                reason = str(error).replace(str(folder), "the results")
+                reason = str(error).replace(str(folder.resolve()), "the results")
                 notes.append(f"Figure {name}: {reason} It was not drawn.")
-    console.print(f"  {counted(len(drawings) - len(notes), 'figure')} as {_names(FORMATS)}")
+    if named:
+        console.print(f"  {counted(len(named) - len(notes), 'figure')} as {_names(FORMATS)}")
     return notes
 
 

@@ -18,14 +18,6 @@ from .run import Named, further_tables
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
 
-FIGURES = {
-    "amce": "coefficients",
-    "mm": "marginal_means",
-    "amce_diffs": "interaction",
-    "mm_diffs": "interaction",
-    "cj_freqs": "frequencies",
-}
-
 
 FIT = "fit"  # the part of a manifest that `conjury fit` writes
 ROBUSTNESS = {  # table of `conjury diagnose` -> kind of result
@@ -125,7 +117,8 @@ def results_of(manifest: Mapping[str, Any]) -> list[Recorded]:
 
 def _recorded(entry: Mapping[str, Any]) -> Recorded:
     lists = {name: tuple(entry.get(name) or ()) for name in ("groups", "notes", "extra")}
-    return Recorded(**{**entry, **lists})
+    settings = {**entry["settings"], **({"groups": entry["groups"]} if lists["groups"] else {})}
+    return Recorded(**{**entry, **lists, "settings": settings})
 
 
 def _of_analysis(made: Mapping[str, Any]) -> Recorded:
@@ -159,7 +152,7 @@ def entry_of(named: Named, part: str = FIT) -> dict[str, Any]:
     settings = dict(result.settings)
     if isinstance(result, ModelFit):
         settings |= {"verdict": list(result.verdict), "passed": result.passed}
-    groups = settings.pop("groups", ())
+    groups = settings.pop("groups") if isinstance(settings.get("groups"), list) else ()
     return asdict(
         Recorded(
             named.name,
@@ -214,54 +207,3 @@ def describe_labels(study: ItemStudy) -> dict[str, Any]:
     of_gold = {name: label for labels in classes.values() for name, label in labels.items()}
     levels = {**described["labels"]["levels"], **classes, "task": tasks, "gold": {**of_gold, **gold}}
     return {**described, "missing": study.missing, "labels": {**described["labels"], "levels": levels}}
-
-
-def as_before(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """A manifest in the shape that the reports read: analyses of choices apart from other results."""
-    if not _is_current(manifest):
-        return dict(manifest)
-    recorded = results_of(manifest)
-    old: dict[str, Any] = {**manifest, "notes": list(manifest.get("notes") or [])}
-    fitted = [one for one in recorded if one.part == FIT]
-    analyses = [one for one in fitted if "verb" in one.settings]
-    old["notes"] += [note for one in analyses for note in one.notes]
-    old["analyses"] = [
-        {
-            **one.settings,
-            "name": one.name,
-            "title": one.title,
-            "groups": list(one.groups),
-            "seconds": one.seconds,
-            "figure": "people" if one.kind == "people" else FIGURES.get(one.kind),
-        }
-        for one in analyses
-    ]
-    others = [_as_result(one) for one in fitted if one not in analyses]
-    old.pop("results", None)
-    if others or not analyses:
-        old["results"] = others
-    if not analyses:
-        old.pop("analyses")
-    for part, run in (manifest.get("parts") or {}).items():
-        own = [one for one in recorded if one.part == part]
-        if part == "compared":
-            old[part] = {**own[0].settings, "title": own[0].title, **run}
-        elif part == "diagnosed":
-            old[part] = {**run, "robustness": sorted(one.name for one in own if one.name != "diagnosis")}
-        else:
-            old[part] = {**run, "results": [_as_result(one) for one in own]}
-    return old
-
-
-def _as_result(one: Recorded) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "title": one.title,
-        "kind": one.kind,
-        "seconds": one.seconds,
-        "settings": {k: v for k, v in one.settings.items() if k not in ("verdict", "passed")},
-        "further": list(one.extra),
-        "notes": list(one.notes),
-        "verdict": list(one.settings.get("verdict") or ()),
-        "passed": one.settings.get("passed", True),
-    }

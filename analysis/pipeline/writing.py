@@ -21,7 +21,7 @@ from .manifest import FIT, describe_study, entries_of, results_of
 from .results_folder import FORMAT, SAMPLERS, ResultsFolder, describe_run
 from .run import Fitted
 
-Draw = Callable[[Path, Fitted, Mapping[str, Any]], list[str]]  # figures of results; why any were not drawn
+Draw = Callable[[Path, str], list[str]]  # draws the results of a part; returns why any were not drawn
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def add_results(folder: ResultsFolder, added: Addition, draw: Draw) -> None:
         for name, fit in models.items():
             fit.save(draft.path / "models" / f"{name}.nc")
         draft.write({**added.fitted.tables, **added.tables}, manifest, kept=_to_keep(folder, added))
-        add_notes(draft, draw(draft.path, added.fitted, manifest), added.part)
+        add_notes(draft, draw(draft.path, added.part), added.part)
 
 
 def _described(loaded: Loaded) -> dict[str, Any]:

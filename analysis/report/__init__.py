@@ -1,9 +1,5 @@
-"""Reports: what Quarto documents print of a folder of results."""
+"""Reports: what Quarto documents print of a results folder."""
 
-from .exhibits.diagnostics import DiagnosticsReport
-from .exhibits.engines import EngineReport
-from .missing import load
-from .ratings_report import BenchmarkReport, RatingsReport
-from .report import Results
+from .report import Report, load
 
-__all__ = ["BenchmarkReport", "DiagnosticsReport", "EngineReport", "RatingsReport", "Results", "load"]
+__all__ = ["Report", "load"]

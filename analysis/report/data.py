@@ -1,62 +1,101 @@
-"""What a report reads: the manifest and the tables of a results folder, with names in words."""
+"""What a report reads: the manifest and the tables of a results folder."""
 
 from __future__ import annotations
 
-import io
 import shlex
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from conjury.inference.errors import ConjuryError, InputError
+from conjury.inference.errors import InputError
 from conjury.inference.study.models import list_studies
 from conjury.inference.tables.files import read_table
-from conjury.inference.tables.schema import PROBABILITY
 
-from ..figures.conjoint.choose import SERIES, series_in_words
-from ..figures.labels import LabelKey, Labels, one_prompt, words
-from ..frames.formula import parse
-from ..pipeline.manifest import FIGURES, as_before
+from ..figures.labels import LabelKey
+from ..figures.raters.naming import Names
+from ..pipeline.manifest import FIT, Recorded, results_of, runs_of
 from ..pipeline.results_folder import ResultsFolder
-from .methods import bounds_name, plain
+from ..pipeline.run import PART
+from ..results import Result
 
-
-@dataclass(frozen=True)
-class Interaction:
-    """Differences between groups: estimates, the feature they are about, and the column of groups."""
-
-    frame: pd.DataFrame
-    feature: str
-    by: str
+APART = ("compared", "diagnosed")  # runs with documents of their own
+TABLES = ("answers", "published", "published_means", "published_correlations", "recovery")
+CONJOINT = (
+    *("amce", "mm", "amce_diffs", "mm_diffs", "cj_freqs", "cj_props", "cj_anova", "amce_by_reference"),
+    "people",
+)
+FURTHER_EFFECTS = "further_amce"
 
 
 class ReportData:
-    """A folder written by ``conjury fit`` or ``conjury compare``."""
+    """A results folder; ``about`` names the run that a document is about, or ``"items"``."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).expanduser().resolve()
-        self.manifest: dict[str, Any] = as_before(ResultsFolder(self.path).manifest)
-        file = self.path / "manifest.json"
-        if not isinstance(self.manifest, dict):
-            raise InputError(f"{file} holds no mapping; run `conjury fit` again.")
+    def __init__(self, path: str | Path, about: str = FIT) -> None:
+        self.path, self.about = Path(path).expanduser().resolve(), about
+        self.manifest: dict[str, Any] = ResultsFolder(self.path).manifest
         if not self.manifest:
-            raise InputError(f"There is no {file}; write a results folder with `conjury fit` first.")
+            raise InputError(
+                f"There is no {self.path / 'manifest.json'}; write a results folder with `conjury fit` first."
+            )
+        self._refuse_others()
+
+    def _refuse_others(self) -> None:
+        """Raise InputError where the folder has nothing that the document is about."""
+        runs = runs_of(self.manifest)
+        if self.about == "compared" and "compared" not in runs:
+            raise InputError(f"{self.path} has no comparison of engines; run `conjury compare` first.")
+        if self.about == "diagnosed" and "diagnosed" not in runs:
+            run = f"conjury diagnose {self.study_argument} --results FOLDER"
+            raise InputError(f"{self.path} has no diagnosis; run `{run}` first.")
+        if self.about == "items" and not any(
+            record.part not in APART and record.kind not in (*CONJOINT, FURTHER_EFFECTS, *TABLES)
+            for record in self.results
+        ):
+            raise InputError(
+                f"{self.path} has no results on ratings; run `conjury fit` with a study of items, or "
+                "`conjury raters`, `conjury alt-test` or `conjury agreement` first."
+            )
+
+    @cached_property
+    def results(self) -> list[Recorded]:
+        """All results of the folder; only the main effects of a conjoint keep the kind ``"amce"``."""
+        listed = results_of(self.manifest)
+        effects = [record for record in listed if record.kind == "amce"]
+        complete = [record for record in effects if not record.settings.get("exclude")]
+        main = (complete or effects or [None])[0]
+        listed = [
+            replace(record, kind=FURTHER_EFFECTS) if record.kind == "amce" and record is not main else record
+            for record in listed
+        ]
+        names = {record.name for record in listed}
+        return listed + [Recorded(name, name) for name in TABLES if name not in names and self.has(name)]
+
+    @property
+    def runs(self) -> dict[str, Mapping[str, Any]]:
+        """The runs that the document is about, by part, in order of time."""
+        runs = runs_of(self.manifest)
+        if self.about in APART:
+            return {self.about: runs[self.about]}
+        return {part: run for part, run in runs.items() if part not in APART} or {FIT: self.manifest}
+
+    @property
+    def run(self) -> Mapping[str, Any]:
+        """The first of these runs."""
+        return next(iter(self.runs.values()))
 
     @cached_property
     def labels(self) -> dict[LabelKey, str]:
-        """Labels of attributes and levels, from the manifest."""
-        given = self.manifest.get("labels") or {}
-        found: dict[LabelKey, str] = {
-            str(name): str(text) for name, text in given.get("features", {}).items()
-        }
-        for feature, levels in given.get("levels", {}).items():
-            found |= {(str(feature), str(level)): str(text) for level, text in levels.items()}
-        return found
+        """Labels of attributes, levels, judges and prompts, as figures take them."""
+        return labels_of(self.manifest)
+
+    @property
+    def names(self) -> Names:
+        """The same labels by column, with words where there is no label."""
+        return Names(self.labels)
 
     @property
     def study_argument(self) -> str:
@@ -67,43 +106,45 @@ class ReportData:
         study = str(self.manifest.get("study"))
         return study if study in list_studies() else "STUDY"
 
+    @property
+    def simulated(self) -> bool:
+        """Whether data behind the results are marked as simulated."""
+        return bool(self.run.get("simulated", self.manifest.get("simulated")))
+
+    @property
+    def real_judges(self) -> list[str]:
+        """Judges whose answers are real, where those of others are simulated."""
+        judges = self.run.get("real_judges", self.manifest.get("real_judges"))
+        return [str(name) for name in judges or []] if self.simulated else []
+
     def label(self, kind: str, name: object) -> str:
         """Label of a judge or a prompt (``kind`` is ``"judges"`` or ``"prompts"``)."""
-        known = (self.manifest.get("labels") or {}).get(kind, {})
-        return str(known.get(name, name))
+        return self.labels.get((kind, str(name)), str(name))
 
     def has(self, name: str) -> bool:
-        """Whether the folder holds the table ``name``."""
+        """Whether the folder has the table ``name``."""
         return (self.path / "tables" / f"{name}.parquet").is_file()
 
     def table(self, name: str) -> pd.DataFrame:
         """Read a table; raise InputError where it is absent or damaged."""
         folder = self.path / "tables"
         if not self.has(name):
-            held = sorted(path.stem for path in folder.glob("*.parquet"))
-            raise InputError(f"{self.path} has no table {name!r}; it has: {', '.join(held) or 'none'}.")
+            there = sorted(path.stem for path in folder.glob("*.parquet"))
+            raise InputError(f"{self.path} has no table {name!r}; it has: {', '.join(there) or 'none'}.")
         return read_table(folder / f"{name}.parquet")
 
-    def estimates(self, name: str, *, every_prompt: bool = False) -> pd.DataFrame:
-        """Estimates under the study's own join, with judges and prompts named in words.
+    def of_kind(self, *kinds: str) -> list[Recorded]:
+        """The results of some kinds, in order."""
+        return [record for record in self.results if record.kind in kinds]
 
-        Where the analysis has groups that are not differences, each group stands behind its judge's name.
-        """
-        frame = self.table(name)
-        if "variant" in frame.columns:
-            frame = frame[frame["variant"].fillna("").astype(str) == ""]
-        frame = self.named(frame if every_prompt else one_prompt(frame))
-        groups = [column for column in self.by(name) if column in frame.columns]
-        if groups and "by" not in frame.columns:
-            told = series_in_words(frame, groups, Labels(self.labels))
-            judges = frame["judge"] if "judge" in frame else [""] * len(frame)
-            joined = [", ".join(filter(None, pair)) for pair in zip(judges, told, strict=True)]
-            frame = frame.assign(judge=pd.Series(joined, index=frame.index, dtype="string"))
-        return frame
+    def read(self, record: Recorded) -> Result:
+        """Read a result with its further tables."""
+        extra = {part: self.table(_table_of(self, record.name, part)) for part in record.extra}
+        return Result(self.table(record.name), record.kind, record.notes, record.settings, extra)
 
     def named(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Name judges and prompts in words."""
-        named = {
+        """Replace names of judges and prompts by their labels."""
+        columns = {
             column: frame[column]
             .astype("string")
             .fillna("")
@@ -111,108 +152,19 @@ class ReportData:
             for column, kind in (("judge", "judges"), ("prompt", "prompts"))
             if column in frame.columns
         }
-        return frame.assign(**named).reset_index(drop=True)
-
-    @property
-    def simulated(self) -> bool:
-        """Whether choices behind the results are marked as simulated."""
-        return bool(self.manifest.get("simulated"))
-
-    @property
-    def real_judges(self) -> list[str]:
-        """Judges whose choices are their own, where those of others are simulated."""
-        return [str(name) for name in self.manifest.get("real_judges") or []] if self.simulated else []
-
-    def beside_print(self) -> pd.DataFrame:
-        """Main estimates of judges that may be compared with print: those who are not simulated."""
-        ours = self.table(self.main)
-        return ours[ours["judge"].isin(self.real_judges)] if self.simulated else ours
-
-    @property
-    def outcome(self) -> str:
-        """What the estimates are about, in words."""
-        formula = self.analysis(self.main).get("formula")
-        named = parse(str(formula)).outcome if formula else ""
-        return "the probability of being chosen" if named == PROBABILITY else "the choice"
-
-    def analysis(self, name: str) -> dict[str, Any]:
-        """What the manifest says about an analysis; empty where it says nothing."""
-        analyses: list[dict[str, Any]] = self.manifest.get("analyses") or []
-        return next((item for item in analyses if item.get("name") == name), {})
-
-    def analyses(self, kind: str) -> list[dict[str, Any]]:
-        """Analyses whose figure is of a kind, such as ``"interaction"``."""
-        return [item for item in self.manifest.get("analyses") or [] if figure_kind(item) == kind]
-
-    @property
-    def main(self) -> str:
-        """Name of the effects that a report opens with: the first that leave no level out."""
-        found = self.analyses("coefficients")
-        complete = [item for item in found if not item.get("exclude")]
-        return str((complete or found)[0]["name"]) if found else "amce"
-
-    def by(self, name: str) -> list[str]:
-        """Columns of groups of an analysis."""
-        by = self.analysis(name).get("by") or []
-        return [by] if isinstance(by, str) else [str(column) for column in by]
-
-    def interaction(self, name: str) -> Interaction:
-        """Differences between groups, for the first feature of the formula that has any."""
-        frame, groups = self.estimates(name), self.by(name)
-        for column in groups:
-            if column not in frame.columns:
-                raise InputError(f"The table {name!r} has no column {column!r}, by which it should differ.")
-        if not groups:
-            raise InputError(f"The manifest does not say between which groups the table {name!r} differs.")
-        present = set(frame.loc[frame["estimate"].notna(), "feature"].astype(str))
-        analysis = self.analysis(name)
-        named = [str(analysis["feature"])] if analysis.get("feature") else []
-        named += parse(str(analysis["formula"])).features if analysis.get("formula") else []
-        feature = next((candidate for candidate in named if candidate in present), None)
-        if feature is None:
-            raise InputError(f"The table {name!r} has no difference for a feature of its formula.")
-        if len(groups) == 1:
-            return Interaction(frame, feature, groups[0])
-        told = series_in_words(frame, groups, Labels(self.labels))
-        return Interaction(frame.assign(**{SERIES: told}), feature, SERIES)
-
-    def reference(self, name: str, feature: str) -> str:
-        """Label of the reference level of a feature in an analysis; empty where the manifest has none."""
-        levels = ((self.manifest.get("labels") or {}).get("levels") or {}).get(feature) or {}
-        left_out = (self.analysis(name).get("exclude") or {}).get(feature) or []
-        return next((str(text) for level, text in levels.items() if level not in left_out), "")
-
-    def title(self, analysis: Mapping[str, Any]) -> str:
-        """Title of an analysis, from its name where it has none."""
-        return str(analysis.get("title") or words(analysis.get("name", "Analysis")))
-
-    def bounds(self, name: str, kind: str = "normal") -> str:
-        """Name an interval of an analysis: ``95% normal interval``."""
-        return bounds_name(self.analysis(name), kind)
-
-    def lines(self, name: str) -> str:
-        """Name the lines of a figure of an analysis: ``95% normal intervals``."""
-        found = self.bounds(name)
-        return found and f"{found}s"
-
-    @contextmanager
-    def section(self, heading: str) -> Iterator[None]:
-        """Print a heading, with its lead, before what is printed inside; nothing where that is nothing."""
-        printed = io.StringIO()
-        with redirect_stdout(printed):
-            yield
-        if printed.getvalue().strip():
-            print(f"\n{heading.strip()}\n\n{printed.getvalue()}")
-
-    def say(self, made: Callable[[], str]) -> None:
-        """Print Markdown, or a sentence that says why there is none."""
-        try:
-            if shown := made():
-                print(shown)
-        except ConjuryError as error:
-            print(f"\n*Not shown: {plain(str(error).replace(str(self.path), 'the results folder'))}*\n")
+        return frame.assign(**columns).reset_index(drop=True)
 
 
-def figure_kind(analysis: Mapping[str, Any]) -> str:
-    """Kind of figure of an analysis, by its verb where the manifest names none; empty for no figure."""
-    return str(analysis.get("figure") or FIGURES.get(str(analysis.get("verb")), ""))
+def _table_of(report: ReportData, name: str, part: str) -> str:
+    joined = f"{name}{PART}{part}"
+    return joined if report.has(joined) else f"{name}_{part}"
+
+
+def labels_of(manifest: Mapping[str, Any]) -> dict[LabelKey, str]:
+    """Labels of attributes, levels, judges and prompts in a manifest."""
+    given = manifest.get("labels") or {}
+    labels: dict[LabelKey, str] = {str(name): str(text) for name, text in given.get("features", {}).items()}
+    groups = {**given.get("levels", {}), **{kind: given.get(kind, {}) for kind in ("judges", "prompts")}}
+    for feature, levels in groups.items():
+        labels |= {(str(feature), str(level)): str(text) for level, text in levels.items()}
+    return labels

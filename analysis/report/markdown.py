@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..figures import save_variants
-from .tables import raw_block
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -58,7 +58,7 @@ def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def in_attribute(text: str) -> str:
-    """Write text from outside as the value of an attribute of a block, with entities for all that could act."""
+    """Write text from outside as the value of an attribute, with entities for all that could act."""
     return "".join(f"&#{ord(one)};" if one in ACTING else one for one in " ".join(text.split()))
 
 
@@ -80,6 +80,15 @@ def table_references(name: str, n_tables: int) -> str:
     """Refer to the blocks of ``table_blocks``."""
     *others, last = (f"@{label}" for label in _labels(name, n_tables))
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def raw_block(table: GT) -> str:
+    """Write a table as a raw HTML block of a Quarto document, in the font of its page.
+
+    A list of fonts would reach typst as it is, which knows neither ``sans-serif`` nor the fonts of a browser.
+    """
+    markup = re.sub(r"font-family:[^;]*;", "", table.as_raw_html(), count=1).replace("```", "&#96;&#96;&#96;")
+    return f"\n```{{=html}}\n{markup}\n```\n"
 
 
 def slug(name: str) -> str:

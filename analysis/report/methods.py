@@ -197,8 +197,8 @@ def _rows(analysis: Mapping[str, Any]) -> str:
 
 
 def note_list(notes: Sequence[object] | None) -> str:
-    """List notes in Markdown."""
-    return "\n".join(f"- {plain(note)}" for note in notes or []) or "The analysis left no notes."
+    """Notes as a Markdown list; empty without notes."""
+    return "\n".join(f"- {plain(note)}" for note in notes or [])
 
 
 def code(text: object) -> str:

@@ -21,6 +21,8 @@ from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.study.models import list_studies
 from conjury.inference.tables.files import QUARTO
 
+from ..pipeline.manifest import FIT
+
 QUARTO_TIMEOUT = 1800
 ANY_STUDY, ANY_RATINGS, ANY_BENCHMARK = "conjoint", "raters", "benchmark"
 FORMATS = {"html": "html", "pdf": "typst"}
@@ -96,10 +98,11 @@ def render(
 
 def _open(source: Path, results: Path) -> None:
     """Open results as a document does, so that those that do not fit are refused before rendering."""
-    from . import report
+    from .report import Report
 
-    if kind := re.search(r"^report = load\((\w+), results\)$", source.read_text(encoding="utf-8"), re.M):
-        getattr(report, kind[1])(results)
+    loading = r'^report = load\(results(?:, about="(\w+)")?\)$'
+    if opened := re.search(loading, source.read_text(encoding="utf-8"), re.M):
+        Report(results, opened[1] or FIT)
 
 
 def _refuse_another_study(name: str, results: Path, quoted: str) -> None:

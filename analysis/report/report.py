@@ -1,144 +1,349 @@
-"""What a report asks for: tables, figures and sentences from a results folder."""
+"""What a document asks of a results folder: its opening, exhibits by kind, methods, notes and versions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import io
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, redirect_stdout, suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .exhibits import conjoint as sections
-from .exhibits.conjoint_figures import drawers
-from .exhibits.conjoint_tables import VERSIONS, lay_out, versions_table
-from .exhibits.diagnostics import DiagnosticsReport
-from .exhibits.engines import EngineReport
-from .exhibits.people import people_section
-from .exhibits.published import published_section, truth_section
-from .exhibits.robustness import RobustnessReport
-from .markdown import table_blocks
-from .methods import code, describe_analysis, note_list, plain
-from .missing import load
-from .ratings_report import BenchmarkReport, RatingsReport
+import pandas as pd
+
+from conjury.inference.errors import ConjuryError, InputError
+
+from ..pipeline.manifest import FIT, Recorded
+from ..results import Result
+from .data import ReportData
+from .drawing import describe, draw, is_drawn
+from .exhibits import KINDS, Drawn, Exhibit, Kind, Laid
+from .exhibits.conjoint import outcome_of
+from .exhibits.ratings import settings_text
+from .exhibits.registry import EVERY_STUDY, ended
+from .markdown import captioned, picture, slug, table_blocks, table_references
+from .methods import code, note_list, plain
+from .tables import any_table, in_words, styled_table, whole
 
 if TYPE_CHECKING:
     from great_tables import GT
     from matplotlib.figure import Figure
 
-__all__ = ["BenchmarkReport", "DiagnosticsReport", "EngineReport", "RatingsReport", "Results", "load"]
+__all__ = ["Report", "load"]
 
-REFUSALS = {
-    "missing": "An answer without a choice is a missing choice and leaves the estimates.",
-    "not_chosen": "An answer without a choice counts as not chosen for both profiles of the pair.",
-}
+MOST_HEADLINES = 3
+MOST_TITLES = 3  # results that a note names
+SIMULATED = (
+    "**The data {but}are simulated.** They show what the software does, and nothing about the people and "
+    "models whose names they have."
+)
+PROBABLE = (
+    "**The outcome is the probability of being chosen**, computed from the log-probabilities of the answers; "
+    "judges without log-probabilities are excluded."
+)
+VERSIONS = "Data files, software and the command that was run."
+THEN = {"compared": "conjury compare", "diagnosed": "conjury diagnose"}
 
 
-class Results(RobustnessReport):
-    """A folder written by ``conjury fit``, as a report prints it.
+class Report(ReportData):
+    """A results folder as a document prints it.
 
-    What prints is for cells with ``output: asis``; what cannot be shown becomes a sentence that says why.
-    Parameters and errors are those of `ReportData`.
+    Methods that print are for cells with ``output: asis``. What cannot be shown becomes a sentence with the
+    reason.
+
+    Parameters
+    ----------
+    path : str or Path
+        A folder written by ``conjury fit`` or by a command that adds to results.
+    about : {"fit", "items", "compared", "diagnosed"}
+        The run that the document is about; ``"items"`` are ratings and labels.
+
+    Raises
+    ------
+    InputError
+        For a folder without results, or without results of that run.
+
+    Examples
+    --------
+    >>> load("../results/none").opening()[:46]
+    'There are no results in `../results/none` yet;'
     """
 
-    def build_figure(self, name: str, *, theme: str = "light") -> Figure:
-        """Draw the table of an analysis by its name, or ``recovery`` or ``published``."""
-        return drawers(self, name)[0](theme)
-
-    def alt(self, name: str) -> str:
-        """Describe a figure in words, from its numbers."""
-        return drawers(self, name)[1]()
-
-    def great_tables(self, name: str, *, interval: str = "normal") -> list[GT]:
-        """Lay a table out; many judges are shared between tables.
-
-        Parameters
-        ----------
-        name : str
-            An analysis, or ``answers``, ``recovery`` or ``published``.
-        interval : {"normal", "bootstrap"}
-            Where the errors, p values and limits beside estimates come from.
-        """
-        return lay_out(self, name, interval)
-
-    def gt(self, name: str, caption: str, *, interval: str = "normal") -> None:
-        """Print a table, in labelled blocks: ``tbl-NAME``, and ``tbl-NAME-2`` where judges are many."""
-        self.say(lambda: table_blocks(name, self.great_tables(name, interval=interval), caption))
-
-    def effects(self) -> None:
-        """Print the effects of all attributes."""
-        if self.analyses("coefficients"):
-            self.say(lambda: sections.effects(self))
-
-    def people(self) -> None:
-        """Print how models differ from people."""
-        if self.analyses("people"):
-            self.say(lambda: people_section(self))
-
-    def further_effects(self) -> None:
-        """Print the effects of every other analysis of effects."""
-        self._each(
-            [item for item in self.analyses("coefficients") if item["name"] != self.main],
-            sections.further_effects,
-        )
-
-    def differences(self) -> None:
-        """Print the differences between groups."""
-        self._each(self.analyses("interaction"), sections.differences)
-
-    def means(self) -> None:
-        """Print the marginal means."""
-        self._each(self.analyses("marginal_means"), sections.means)
-
-    def frequencies(self) -> None:
-        """Print how often levels were shown."""
-        self._each(self.analyses("frequencies"), sections.frequencies)
-
-    def prompts(self) -> None:
-        """Print one captioned figure for each judge that answered under several prompts, if any did."""
-        self.say(self._prompts)
-
-    def _prompts(self) -> str:
-        frame = self.estimates(self.main, every_prompt=True)
-        several = frame.groupby("judge", sort=False)["prompt"].nunique() > 1
-        judges = enumerate(several[several].index, start=1)
-        shown = [sections.prompts(self, frame, str(judge), position) for position, judge in judges]
-        return "\n".join(shown)
-
-    def truth(self) -> None:
-        """Print the comparison with true values, or a sentence where choices are not marked as simulated."""
-        self.say(lambda: truth_section(self))
-
-    def published(self) -> None:
-        """Print the comparison with printed numbers, or a sentence where there is none."""
-        self.say(lambda: published_section(self))
-
-    def methods(self) -> str:
-        """Tell what was run, one paragraph an analysis, in Markdown."""
-        analyses = self.manifest.get("analyses") or []
-        told = [f"**{plain(self.title(item))}.** {describe_analysis(item)}" for item in analyses]
-        return "\n\n".join(told) or "The manifest lists no analysis."
-
-    def refusal_policy(self) -> str:
-        """Say what an answer without a choice counts as."""
-        policy = self.manifest.get("refusal")
-        if policy is None:
-            return "The manifest does not say what an answer without a choice counts as."
-        return REFUSALS.get(str(policy), f"The study's rule for answers without a choice is {code(policy)}.")
-
-    def notes(self) -> str:
-        """List the notes that the analysis left, in Markdown."""
-        return note_list(self.manifest.get("notes"))
-
-    def data_and_versions(self) -> None:
-        """Print the table of data files with their checksums, and of software with its versions."""
-        print(table_blocks("versions", [versions_table(self.manifest)], VERSIONS))
+    def show(self, *kinds: str) -> None:
+        """Print every result of some kinds; nothing, or why there is none, where there is no result."""
+        for kind in kinds:
+            known = KINDS.get(kind, GENERAL)
+            if known.of == EVERY_STUDY:
+                records = [Recorded(kind, kind)]
+            else:
+                records = self.of_kind(known.of or kind)[: 1 if known.of else None]
+            if not records and known.absent is not None:
+                self._print(partial(known.absent, self))
+            for record in records:
+                name = record.name if known.of is None else kind
+                self._print(partial(self._shown, known, record, name))
 
     def opening(self) -> str:
-        """Say which results these are, and whether their choices are simulated."""
-        told = sections.opened(self.manifest, self.manifest)
-        probable = sections.PROBABLE if self.outcome != "the choice" else ""
-        return " ".join(filter(None, [told, sections.simulated(self, self.manifest), probable]))
+        """What was found, in a few sentences, and which data it rests on."""
+        title = plain(self.manifest.get("title") or self.manifest.get("study") or "untitled study")
+        rows = sum(int(one.get("rows") or 0) for one in self.run.get("data") or [] if not one.get("variant"))
+        counted = f" from {whole(rows)} rows of data" if rows else ""
+        when = f", computed {plain(str(self.run['created'])[:10])}" if self.run.get("created") else ""
+        version = f" with conjury {plain(self.run['conjury'])}" if self.run.get("conjury") else ""
+        made = f"Study: **{title}**. Results{counted}{when}{version}."
+        probable = PROBABLE if outcome_of(self) != "the choice" else ""
+        facts = " ".join(filter(None, [made, self._simulated(), probable]))
+        return "\n\n".join(filter(None, [" ".join(self._headlines()), facts]))
 
-    def _each(
-        self, analyses: Sequence[Mapping[str, Any]], section: Callable[[Results, Mapping[str, Any]], str]
-    ) -> None:
-        for analysis in analyses:
-            self.say(partial(section, self, analysis))
+    def methods(self) -> str:
+        """What was run: a paragraph per result, in Markdown."""
+        parts = [(ended(plain(record.title or record.name)), self._method(record)) for record in self._own()]
+        return "\n\n".join(f"**{title}** {text}" for title, text in parts if text)
+
+    def notes(self) -> str:
+        """All notes in Markdown, each once, with the results that it is about; empty without notes."""
+        about: dict[str, list[str]] = {
+            str(note): [] for run in self.runs.values() for note in run.get("notes") or []
+        }
+        of_runs = set(about)
+        for record in self._own():
+            for note in record.notes:
+                titles = about.setdefault(str(note), [])
+                if note not in of_runs:
+                    titles.append(record.title.rstrip("."))
+        return note_list([self._note(note, titles) for note, titles in about.items()])
+
+    def versions(self) -> None:
+        """Print the tables of data files, software and commands."""
+        runs = list(self.runs.values())
+        files = {
+            (file.get("sha256"), file.get("file"), file.get("variant")): file
+            for run in runs
+            for file in run.get("data") or []
+        }
+        packages: dict[str, str] = {}
+        for run in runs:
+            packages |= run.get("packages") or {}
+        base = {**self.manifest, **runs[0], "data": list(files.values()), "packages": packages}
+        if len(runs) == 1:
+            print(table_blocks("versions", [versions_table(base)], VERSIONS))
+            return
+        base |= {"command": None, "created": None}
+        print(table_blocks("versions", [versions_table(base)], "Data files and software."))
+        rows = [(_when(run.get("created")), str(run.get("command") or "")) for run in runs]
+        table = styled_table(pd.DataFrame(rows, columns=["Finished", "Command"]), name="commands", left=2)
+        print(table_blocks("commands", [table], "Commands that were run, in order (times in UTC)."))
+
+    @contextmanager
+    def section(self, heading: str) -> Iterator[None]:
+        """Print a heading, with its lead, before what is printed inside; nothing where that is nothing."""
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            yield
+        if printed.getvalue().strip():
+            print(f"\n{heading.strip()}\n\n{printed.getvalue()}")
+
+    def figures(self, part: str = FIT) -> Iterator[tuple[str, Callable[[], Figure]]]:
+        """Names of the figures of the results of a run, and functions that draw them."""
+        for record in self.results:
+            if record.part == part and record.kind in KINDS:
+                with suppress(InputError):
+                    shown = KINDS[record.kind].build(self.read(record), record, self)
+                    for drawn in (one for each in (shown, *shown.further) for one in each.figures):
+                        yield _joined(record.name, drawn.key), partial(self._drawn, drawn)
+
+    def _drawn(self, drawn: Drawn) -> Figure:
+        return draw(drawn.result, self.labels, part=drawn.part)
+
+    def _own(self) -> list[Recorded]:
+        """The results of the runs that the document is about."""
+        return [record for record in self.results if record.part in self.runs]
+
+    def _headlines(self) -> list[str]:
+        sentences: dict[str, str] = {}
+        for record in self._own():
+            known = KINDS.get(record.kind)
+            if known is not None and known.headline is not None and record.kind not in sentences:
+                with suppress(ConjuryError):
+                    sentences[record.kind] = known.headline(self.read(record), record, self)
+        return list(filter(None, sentences.values()))[:MOST_HEADLINES]
+
+    def _simulated(self) -> str:
+        """That data are simulated, and whose are not; empty where none are."""
+        if not self.simulated:
+            return ""
+        real = " and ".join(plain(self.label("judges", name)) for name in self.real_judges)
+        return SIMULATED.format(but=f"of all judges except {real} " if real else "")
+
+    def _method(self, record: Recorded) -> str:
+        known = KINDS.get(record.kind)
+        if known is not None and callable(known.method):
+            return known.method(record, self)
+        if known is not None and not known.method:
+            return ""
+        return " ".join(filter(None, [str(known.method) if known else "", settings_text(record.settings)]))
+
+    def _note(self, note: str, titles: Sequence[str]) -> str:
+        text = in_words(note, self.labels)
+        if not titles:
+            return text
+        few = dict.fromkeys(titles if len(titles) <= MOST_TITLES + 1 else titles[:MOST_TITLES])
+        more = f"; and {len(titles) - len(few)} more" if len(titles) > len(few) else ""
+        return f"{text} ({'; '.join(few)}{more})"
+
+    def _print(self, text: Callable[[], str]) -> None:
+        """Print Markdown, or a sentence with the reason why there is none."""
+        try:
+            if markdown := text():
+                print(markdown)
+        except ConjuryError as error:
+            print(f"\n*Not shown: {self._reason(error)}*\n")
+
+    def _reason(self, error: ConjuryError) -> str:
+        return plain(str(error).replace(str(self.path), "the results folder"))
+
+    def _shown(self, known: Kind, record: Recorded, name: str) -> str:
+        empty = Result(pd.DataFrame(), record.kind)
+        result = empty if known.of == EVERY_STUDY else self.read(record)
+        return self._blocks(known.build(result, record, self), name)
+
+    def _blocks(self, shown: Exhibit, name: str) -> str:
+        """An exhibit as Markdown: heading, lead, reading, figures, tables, and further exhibits."""
+        figures, reasons = self._figure_blocks(shown.figures, name)
+        tables = {_joined(name, laid.key): laid for laid in shown.tables}
+        lead = shown.lead
+        if reasons and not figures and "{figure}" in lead:
+            lead = " ".join([*reasons, *(["The numbers are in {table}."] if tables else [])])
+        elif reasons:
+            lead = "\n\n".join([lead, *(f"*The figure is not shown: {reason}*" for reason in reasons)])
+        references = {
+            "{figure}": _listed([f"@fig-{slug(label)}" for label in figures]) or "The figure",
+            "{table}": _listed([table_references(label, len(laid.tables)) for label, laid in tables.items()])
+            or "the folder",
+        }
+        texts = [lead, shown.reading]
+        for placeholder, reference in references.items():
+            texts = [text.replace(placeholder, reference) for text in texts]
+        blocks = [table_blocks(label, list(laid.tables), laid.caption) for label, laid in tables.items()]
+        further = [self._blocks(one, name) for one in shown.further]
+        return "\n\n".join(filter(None, [shown.heading, *texts, *figures.values(), *blocks, *further]))
+
+    def _figure_blocks(self, figures: Sequence[Drawn], name: str) -> tuple[dict[str, str], list[str]]:
+        """Figures by label, and the reasons why any cannot be drawn."""
+        blocks, reasons = {}, []
+        for drawn in figures:
+            label = _joined(name, drawn.key)
+            try:
+                alt = describe(drawn.result, self.labels, part=drawn.part)
+                blocks[label] = captioned(
+                    f"fig-{slug(label)}", picture(label, self._drawn(drawn), alt), drawn.caption
+                )
+            except InputError as error:
+                reasons.append(self._reason(error))
+        return blocks, reasons
+
+
+def _general(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """What is shown of a kind without an exhibit: its figure, if it has one, and its table as it is."""
+    title = ended(plain(record.title or record.name))
+    figures = [Drawn(result, title)] if is_drawn(result) else []
+    lead = "{figure} and {table} show the results." if figures else "The numbers are in {table}."
+    return Exhibit(lead, figures, [Laid(any_table(result.frame, report.names, record.name), title)])
+
+
+GENERAL = Kind(_general)
+
+
+def _joined(name: str, key: str) -> str:
+    return f"{name}_{key}" if key else name
+
+
+def _listed(references: Sequence[str]) -> str:
+    *most, last = references or [""]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _when(created: object) -> str:
+    return str(created or "").replace("T", " ").removesuffix("+00:00")
+
+
+def versions_table(run: Mapping[str, Any]) -> GT:
+    """Data files with checksums, software with versions, and the command of a run."""
+    rows = [("Data", _file_name(item), _fingerprint(item)) for item in run.get("data") or []]
+    software = {"conjury": run.get("conjury"), "commit": run.get("commit"), "Python": run.get("python")}
+    software |= run.get("packages") or {}
+    software |= {f"R: {name}": version for name, version in (run.get("r") or {}).items()}
+    rows += [("Software", name, str(version)) for name, version in software.items() if version]
+    command = {"command": run.get("command"), "finished": run.get("created")}
+    rows += [("Run", name, str(value)) for name, value in command.items() if value]
+    frame = pd.DataFrame(rows, columns=["part", "Item", "Value"])
+    return styled_table(frame, name="versions", groups="part", left=2)
+
+
+def _file_name(item: Mapping[str, Any]) -> str:
+    variant = f" ({item['variant']})" if item.get("variant") else ""
+    return f"{item.get('name', '')}{variant}"
+
+
+def _fingerprint(item: Mapping[str, Any]) -> str:
+    file = str(item.get("file") or "")
+    parts = [f"{file} in {item['folder']}" if item.get("folder") else file]
+    parts.append(f"{whole(item.get('rows'))} rows" if item.get("rows") else "")
+    parts.append(f"SHA-256 {str(item['sha256'])[:16]}" if item.get("sha256") else "")
+    return ", ".join(filter(None, parts))
+
+
+class MissingReport:
+    """A report without results: it opens with the reason, and prints nothing else."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+    def opening(self) -> str:
+        """Why there are no results and how to compute them."""
+        return self.why
+
+    def section(self, heading: str) -> AbstractContextManager[Any]:
+        """Print nothing of a section."""
+        return redirect_stdout(io.StringIO())
+
+    def __getattr__(self, name: str) -> Callable[..., str]:
+        return lambda *args, **kwargs: ""
+
+
+def load(results: str, about: str = FIT) -> Report | MissingReport:
+    """Open the results of a document; without them, the page says how to compute them.
+
+    Parameters
+    ----------
+    results : str
+        The folder of results that the document names.
+    about : {"fit", "items", "compared", "diagnosed"}
+        The run that the document is about, as in `Report`.
+
+    Returns
+    -------
+    Report or MissingReport
+        The latter only where Quarto renders a document by itself; ``conjury report`` opens results first.
+
+    Examples
+    --------
+    >>> print(load("../results/none").methods())
+    <BLANKLINE>
+    """
+    try:
+        return Report(results, about)
+    except InputError as error:
+        return MissingReport(_how_to_compute(results, about, str(error)))
+
+
+def _how_to_compute(results: str, about: str, error: str) -> str:
+    document = os.environ.get("QUARTO_DOCUMENT_FILE") or "FILE.qmd"
+    other = f"To show other results, run {code(f'quarto render {document} -P results:FOLDER')}."
+    if (Path(results).expanduser() / "manifest.json").is_file():
+        return f"{plain(error.replace(str(Path(results).expanduser().resolve()), results))} {other}"
+    commands = [f"conjury fit STUDY --data FILE --out {results}"]
+    commands += [f"{THEN[about]} STUDY --results {results}"] if about in THEN else []
+    run = " and then ".join(code(command) for command in commands)
+    return f"There are no results in {code(results)} yet; compute them with {run}. {other}"

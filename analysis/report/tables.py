@@ -1,17 +1,19 @@
-"""How numbers and tables are shown: the one place for rounding, stars, intervals and table style."""
+"""How numbers and tables are printed: the one place for rounding, stars, intervals, cells and table style."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ..figures.conjoint.coefficients import is_reference
-from ..figures.labels import Labels, display_order, series_labels
+from ..figures.labels import LabelKey, Labels, display_order, series_labels, words
+from ..figures.raters.naming import Names
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -20,11 +22,13 @@ DIGITS = 3
 NO_BREAK = "\N{NO-BREAK SPACE}"
 STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 STAR_RULE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
-BOOTSTRAP = "boot_"
-SECOND = "bootstrap: "
-BOOTSTRAP_STARS = "The p values come from the draws of the bootstrap, as the intervals do."
+SECOND = "bootstrap: "  # begins the names of columns of a second kind of inference
 MOST_SERIES_WITH_INTERVALS = 3
 MOST_SERIES_IN_A_TABLE = 6
+ID = r"(?<![\w./'`\"-])[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?!\w|[/-]|\.\w)"
+
+Row = Mapping[Any, Any]
+Cell = Callable[[Row], str]
 
 
 def number(value: float | None, digits: int = DIGITS) -> str:
@@ -93,17 +97,8 @@ def styled_table(
     return table.tab_source_note(html(note)) if note else table
 
 
-def raw_block(table: GT) -> str:
-    """Write a table as a raw HTML block of a Quarto document, in the font of its page.
-
-    A list of fonts would reach typst as it is, which knows neither ``sans-serif`` nor the fonts of a browser.
-    """
-    markup = re.sub(r"font-family:[^;]*;", "", table.as_raw_html(), count=1).replace("```", "&#96;&#96;&#96;")
-    return f"\n```{{=html}}\n{markup}\n```\n"
-
-
 def batches(frame: pd.DataFrame, most: int = MOST_SERIES_IN_A_TABLE) -> list[pd.DataFrame]:
-    """Share stacked estimates between as few tables as hold at most ``most`` series, about equally many each."""
+    """Split stacked estimates into as few tables as possible, each with at most ``most`` series."""
     series = series_labels(frame).to_numpy(str)
     names = list(dict.fromkeys(series))
     n_tables = max(1, -(-len(names) // most))
@@ -115,96 +110,175 @@ def batches(frame: pd.DataFrame, most: int = MOST_SERIES_IN_A_TABLE) -> list[pd.
 
 @dataclass(frozen=True)
 class Bounds:
-    """Where the errors, p values and limits of a table come from, and what the limits are called.
-
-    Attributes
-    ----------
-    name : str
-        What the limits are called.
-    bootstrap : bool
-        Show standard errors, p values and limits of the bootstrap's draws, not the normal ones.
-    beside : str
-        What the bootstrap's limits are called where a table of one series shows both.
-    """
+    """What the limits of a table are called, and those of the bootstrap where one series has both."""
 
     name: str = "interval"
-    bootstrap: bool = False
     beside: str = ""
 
-    @property
-    def prefix(self) -> str:
-        """What stands before ``std_error, p, lower, upper`` in the names of the columns."""
-        return BOOTSTRAP if self.bootstrap else ""
 
-
-def estimates_table(frame: pd.DataFrame, labels: Labels, *, name: str, bounds: Bounds | None = None) -> GT:
+def estimates_table(
+    frame: pd.DataFrame, labels: Labels, *, name: str, bounds: Bounds | None = None, verbatim: bool = False
+) -> GT:
     """Lay tidy estimates out for reading: attributes as groups, levels as rows, judges as columns.
 
     One series gets estimate, standard error, intervals and p value; up to three get estimates with
-    intervals; more get estimates alone. Stars follow ``STAR_RULE`` with the p value that belongs to the
-    limits shown; marginal means get none.
+    intervals; more get estimates alone. Stars follow ``STAR_RULE``; marginal means get none. Features and
+    levels that are labels already stay as they are where ``verbatim`` is set.
     """
     bounds = bounds or Bounds()
-    told = frame.assign(_series=series_labels(frame).to_numpy(str))
-    starred = "mm" not in set(told.get("statistic", pd.Series(dtype=str)).astype(str))
+    frame = frame.assign(_series=series_labels(frame).to_numpy(str))
+    starred = "mm" not in set(frame.get("statistic", pd.Series(dtype=str)).astype(str))
     reference = is_reference(frame).to_numpy(bool)
-    series = list(dict.fromkeys(told["_series"]))
+    series = list(dict.fromkeys(frame["_series"]))
     cells: dict[tuple[str, str], dict[str, str]] = {}
-    for feature in display_order(told["feature"]):
-        for level in display_order(told.loc[told["feature"].astype("string") == feature, "level"]):
+    for feature in display_order(frame["feature"]):
+        for level in display_order(frame.loc[frame["feature"].astype("string") == feature, "level"]):
             cells[feature, level] = {}
-    for record, is_zero in zip(told.to_dict("records"), reference, strict=True):
+    for record, is_zero in zip(frame.to_dict("records"), reference, strict=True):
         if len(series) == 1:
             columns = _in_columns(record, bool(is_zero), bounds, starred)
         else:
             with_interval = len(series) <= MOST_SERIES_WITH_INTERVALS
-            columns = {record["_series"]: _in_one_cell(record, bool(is_zero), bounds, starred, with_interval)}
+            columns = {record["_series"]: _in_one_cell(record, bool(is_zero), starred, with_interval)}
         cells[str(record["feature"]), str(record["level"])] |= columns
-    shown = pd.DataFrame(
+    rows = pd.DataFrame(
         [
-            {"Attribute": labels.feature(feature), "Level": labels.level(feature, level), **texts}
+            {
+                "Attribute": feature if verbatim else labels.feature(feature),
+                "Level": level if verbatim else labels.level(feature, level),
+                **texts,
+            }
             for (feature, level), texts in cells.items()
         ]
     )
-    notes = []
-    if 1 < len(series) <= MOST_SERIES_WITH_INTERVALS:
-        notes.append(f"In brackets: {bounds.name}s.")
+    notes = [f"In brackets: {bounds.name}s."] if 1 < len(series) <= MOST_SERIES_WITH_INTERVALS else []
     if starred and any("*" in text for texts in cells.values() for text in texts.values()):
-        notes.append(f"{STAR_RULE} {BOOTSTRAP_STARS}" if bounds.bootstrap else STAR_RULE)
-    spans = _spans(shown) if len(series) == 1 and bounds.beside else {}
-    return styled_table(shown, name=name, groups="Attribute", note=" ".join(notes), spans=spans)
+        notes.append(STAR_RULE)
+    spans = _spans(rows) if len(series) == 1 and bounds.beside else {}
+    return styled_table(rows, name=name, groups="Attribute", note=" ".join(notes), spans=spans)
 
 
-def _in_one_cell(
-    record: dict[Any, Any], is_zero: bool, bounds: Bounds, starred: bool, with_interval: bool
-) -> str:
+def _in_one_cell(record: Row, is_zero: bool, starred: bool, with_interval: bool) -> str:
     if is_zero:
         return "reference"
-    mark = stars(record.get(f"{bounds.prefix}p")) if starred else ""
-    limits = _limits(record, bounds.prefix) if with_interval else ""
+    mark = stars(record.get("p")) if starred else ""
+    limits = interval(record.get("lower"), record.get("upper")) if with_interval else ""
     return NO_BREAK.join(filter(None, (number(record["estimate"]) + mark, limits)))
 
 
-def _limits(record: dict[Any, Any], prefix: str) -> str:
-    return interval(record.get(f"{prefix}lower"), record.get(f"{prefix}upper"))
-
-
-def _in_columns(record: dict[Any, Any], is_zero: bool, bounds: Bounds, starred: bool) -> dict[str, str]:
-    """Texts of one estimate, by column; without stars where two p values stand beside it."""
+def _in_columns(record: Row, is_zero: bool, bounds: Bounds, starred: bool) -> dict[str, str]:
+    """Texts of one estimate, by column; without stars where there are two p values."""
     marked = starred and not bounds.beside
-    shown = {"Estimate": _in_one_cell(record, is_zero, bounds, marked, with_interval=False)}
-    sources = [(bounds.prefix, bounds.name)] + ([(BOOTSTRAP, bounds.beside)] if bounds.beside else [])
-    for position, (prefix, name) in enumerate(sources):
-        own = SECOND * position
-        shown[f"{own}Std. error"] = number(record.get(f"{prefix}std_error"), 4)
-        shown[f"{own}{name}"] = _limits(record, prefix)
+    columns = {"Estimate": _in_one_cell(record, is_zero, marked, with_interval=False)}
+    sources = [("", "", bounds.name)] + ([(SECOND, "boot_", bounds.beside)] if bounds.beside else [])
+    for heading, prefix, name in sources:
+        columns[f"{heading}Std. error"] = number(record.get(f"{prefix}std_error"), 4)
+        columns[f"{heading}{name}"] = interval(record.get(f"{prefix}lower"), record.get(f"{prefix}upper"))
         if starred:
-            shown[f"{own}p"] = p_value(record.get(f"{prefix}p"))
-    return shown
+            columns[f"{heading}p"] = p_value(record.get(f"{prefix}p"))
+    return columns
 
 
-def _spans(shown: pd.DataFrame) -> dict[str, list[str]]:
+def _spans(rows: pd.DataFrame) -> dict[str, list[str]]:
     """Headings over the columns of the two kinds of inference."""
-    told = [str(name) for name in shown.columns if name not in ("Attribute", "Level", "Estimate")]
-    second = [name for name in told if name.startswith(SECOND)]
-    return {"Normal approximation": [name for name in told if name not in second], "Bootstrap": second}
+    names = [str(name) for name in rows.columns if name not in ("Attribute", "Level", "Estimate")]
+    second = [name for name in names if name.startswith(SECOND)]
+    return {"Normal approximation": [name for name in names if name not in second], "Bootstrap": second}
+
+
+def dimension_of(names: Names, name: object) -> str:
+    """A dimension in words; judgments that name none have one called "Rating"."""
+    text = "" if name is None or pd.isna(name) else str(name)  # type: ignore[call-overload]
+    return names.of("dimension", text) or "Rating"
+
+
+def spread(
+    frame: pd.DataFrame, rows: Mapping[str, pd.Series[Any]], columns: pd.Series[Any], cell: Cell
+) -> pd.DataFrame:
+    """Lay long numbers out as text: ``rows`` become rows, and each value of ``columns`` a column.
+
+    All orders are those of appearance.
+    """
+    keys = {name: values.astype(str).to_numpy() for name, values in rows.items()}
+    long = pd.DataFrame(keys)
+    long["_column"] = columns.astype(str).to_numpy()
+    long["_text"] = [cell(row) for row in frame.to_dict("records")]
+    order = list(dict.fromkeys(long["_column"]))
+    wide = long.pivot_table(index=list(keys), columns="_column", values="_text", aggfunc="first", sort=False)
+    return wide[order].reset_index().rename_axis(columns=None)
+
+
+def estimate_cell(row: Row) -> str:
+    """An estimate with its interval."""
+    return NO_BREAK.join(
+        filter(None, (number(row["estimate"], 2), interval(row.get("lower"), row.get("upper"), 2)))
+    )
+
+
+def resampled(settings: Mapping[str, Any]) -> str:
+    """What was drawn for bootstrap intervals: whole topics, say, or items."""
+    cluster = settings.get("cluster")
+    if cluster in (None, "", "item", "item_id"):
+        return "items"
+    return f"whole {str(cluster).removesuffix('_id').replace('_', ' ')}s"
+
+
+def intervals(settings: Mapping[str, Any]) -> str:
+    """Name bootstrap intervals by their level and by what was resampled."""
+    return f"{100 * (1 - float(settings['alpha'])):g}% intervals, {resampled(settings)} resampled"
+
+
+def in_words(text: object, labels: Mapping[LabelKey, str]) -> str:
+    """Put the labels of judges and levels where a text names them by id; other ids become words.
+
+    Names in quotes and of files stay as they are.
+    """
+    result = str(text)
+    for key, label in labels.items():
+        if isinstance(key, tuple) and "_" in key[1]:
+            result = re.sub(rf"\b{re.escape(key[1])}\b", label, result)
+    return re.sub(ID, lambda match: match[0].replace("_", " "), result)
+
+
+def in_brackets(what: str, shown: pd.DataFrame) -> str:
+    """Say what stands in brackets, where a table has any; else that there is none of it."""
+    there = shown.astype(str).apply(lambda column: column.str.contains("[", regex=False)).to_numpy().any()
+    return f"In brackets: {what}" if there else "Without intervals"
+
+
+def with_gaps(note: str, shown: pd.DataFrame, why: str) -> str:
+    """Add to a note why cells are empty, where there are any."""
+    return (
+        f"{note} Empty cells: {why}."
+        if shown.isna().to_numpy().any() or (shown.to_numpy() == "").any()
+        else note
+    )
+
+
+def any_table(frame: pd.DataFrame, names: Names, name: str) -> list[GT]:
+    """Any table of keys and numbers, as it is, with names in words."""
+    shown = pd.DataFrame(index=frame.index)
+    keys = 0
+    for column in frame.columns:
+        values = frame[column]
+        if pd.api.types.is_bool_dtype(values.dtype):
+            shown[words(column)] = values.map({True: "yes", False: "no"})
+        elif pd.api.types.is_integer_dtype(values.dtype):
+            shown[words(column)] = values.map(whole)
+        elif pd.api.types.is_numeric_dtype(values.dtype):
+            shown[words(column)] = values.map(p_value if column.startswith("p_") or column == "p" else number)
+        else:
+            shown[words(column)] = values.map(partial(_named, names, str(column)))
+            keys += 1
+    filled = [column for column in shown if not (shown[column].astype(str) == "").all()]
+    return [styled_table(shown[filled].astype(str), name=name, left=max(keys, 1))]
+
+
+def _named(names: Names, column: str, value: object) -> str:
+    if value is None or pd.isna(value):  # type: ignore[call-overload]
+        return ""
+    if column in ("judge", "model", "group", "rater"):
+        return names.of("judge", value)
+    if column in ("dimension", "other", "main"):
+        return dimension_of(names, value)
+    return names.of(column, value)

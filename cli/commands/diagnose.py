@@ -14,6 +14,7 @@ import typer
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import did_you_mean
 
+from ..figures import draw_figures, save_figures
 from ..options import LevelsFile, Renames, ResultsPath, StudyName, grouped
 from ..printing import console, show_steps
 from .compare import Choices, load_choices_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from conjury.analysis.diagnostics.check import Check
     from conjury.analysis.pipeline.loading import Loaded
     from conjury.analysis.pipeline.run import Fitted
+    from conjury.inference.study.models import Study
 
 VERDICTS = {"pass": "passes", "look": "LOOK", "fail": "FAILS", "not_applicable": "-"}
 COUNTED = {
@@ -119,9 +121,9 @@ def _robustness(loaded: Loaded, checking: Checking) -> Fitted:
     from conjury.analysis.pipeline.robustness import robustness
     from conjury.analysis.pipeline.run import Fitted
     from conjury.inference.readers.prepare import judge_of
-    from conjury.inference.study.models import Study
+    from conjury.inference.study.models import Study as Conjoint
 
-    assert isinstance(loaded.study, Study)
+    assert isinstance(loaded.study, Conjoint)
     choices = loaded.variants[""]
     with show_steps(judge_of(choices).nunique() + 1) as step:
         try:
@@ -144,26 +146,18 @@ def _add_summary(fitted: Fitted, checks: Sequence[Check], settings: Mapping[str,
     fitted.add("diagnosis", "Checks", Result(frame, "diagnosis", (), settings))
 
 
-def _draw(
-    study: Any, checks: Sequence[Check], folder: Path, fitted: Fitted, manifest: Mapping[str, Any]
-) -> list[str]:
-    """Draw every check that has numbers, and the results on errors, reliability and power."""
+def _draw(study: Study, checks: Sequence[Check], folder: Path, part: str) -> list[str]:
+    """Draw every check that has numbers, and the results on standard errors, reliability and power."""
     from conjury.analysis.figures.diagnostics.checks import draw
-    from conjury.analysis.report.exhibits.robustness import RobustnessReport
-
-    from ..figures import save_figures
 
     labels: dict[Any, str] = {**study.prompt_labels, **study.judge_labels, **study.feature_labels}
     labels |= {(f, level): text for f, texts in study.level_labels.items() for level, text in texts.items()}
-    drawings: dict[str, Any] = {
-        f"check_{check.name}": partial(draw, check.name, check.table, labels=labels)
+    drawings = [
+        (f"check_{check.name}", partial(draw, check.name, check.table, labels=labels))
         for check in checks
         if check.figure
-    }
-    report = RobustnessReport(folder)
-    for name in report.figure_names():
-        drawings[name] = lambda name=name: report.robustness_figure(name).figure
-    return save_figures(folder, drawings)
+    ]
+    return [*save_figures(folder, drawings), *draw_figures(folder, part)]
 
 
 def _print(checks: Sequence[Check]) -> None:

@@ -88,7 +88,7 @@ def fit(study: StudyName, data: Data, files: Files, fitting: Fitting) -> None:
     from conjury.analysis.pipeline.writing import add_notes, fit_manifest, write_fit
     from conjury.inference.study.models import load_any_study
 
-    from ..figures import draw_results
+    from ..figures import draw_figures
 
     known = load_any_study(study)
     _refuse_stray(known, files, fitting)
@@ -108,7 +108,7 @@ def fit(study: StudyName, data: Data, files: Files, fitting: Fitting) -> None:
         manifest = fit_manifest(work, fitted, options.engine)
         write_fit(draft, work.loaded, fitted.tables | further, manifest)
         _print_tables(work, fitted, further)
-        undrawn = draw_results(draft.path, fitted, manifest)
+        undrawn = draw_figures(draft.path, "fit")
         add_notes(draft, undrawn)
     # notes on single results of items are many; reports print them with the results
     notes = [*manifest["notes"], *(fitted.all_notes if work.groups else ()), *undrawn]

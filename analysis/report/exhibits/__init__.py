@@ -1,1 +1,40 @@
-"""What a report shows of each kind of result."""
+"""What reports show of each kind of result; importing a module registers its exhibits."""
+
+from . import (
+    agreement,
+    cards,
+    conjoint,
+    diagnostics,
+    mistakes,
+    people,
+    published,
+    rater_models,
+    ratings,
+    recovery,
+    replacement,
+    robustness,
+    scores,
+)
+from .registry import KINDS, Drawn, Exhibit, Kind, Laid, exhibit
+
+__all__ = [
+    "KINDS",
+    "Drawn",
+    "Exhibit",
+    "Kind",
+    "Laid",
+    "agreement",
+    "cards",
+    "conjoint",
+    "diagnostics",
+    "exhibit",
+    "mistakes",
+    "people",
+    "published",
+    "rater_models",
+    "ratings",
+    "recovery",
+    "replacement",
+    "robustness",
+    "scores",
+]

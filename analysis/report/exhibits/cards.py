@@ -12,11 +12,14 @@ import pandas as pd
 
 from ...figures.benchmark.confusion import label_in_words
 from ...figures.benchmark.terms import STATUSES
+from ...figures.raters.naming import Names
+from ...results import Result
+from ..data import ReportData
 from ..methods import plain
+from .registry import Exhibit, exhibit
 
 if TYPE_CHECKING:
-    from ...figures.raters.naming import Names
-    from ...results import Result
+    from ...pipeline.manifest import Recorded
 
 LONGEST = 1_200  # characters of a text that are shown
 LONGEST_ANSWER = 500  # and of a raw answer
@@ -36,32 +39,38 @@ TABLE = (
 SMALL = "font-size:85%;"
 
 
-def cards_markdown(result: Result, told: Names) -> str:
+@exhibit("cards", method="Items are chosen by how many judges are right.")
+def cards(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Items and answers verbatim."""
+    return Exhibit(cards_markdown(result, report.names))
+
+
+def cards_markdown(result: Result, names: Names) -> str:
     """All cards of a result, one heading and one table each."""
     return "\n\n".join(
-        card_markdown(own, told) for _, own in result.frame.groupby("card", sort=False, observed=True)
+        card_markdown(own, names) for _, own in result.frame.groupby("card", sort=False, observed=True)
     )
 
 
-def card_markdown(own: pd.DataFrame, told: Names) -> str:
+def card_markdown(own: pd.DataFrame, names: Names) -> str:
     """One card: what was judged, its gold label, and a row for each judge."""
     first = own.iloc[0]
     task = str(first["task"])
     reason = REASONS.get(str(first["reason"]), str(first["reason"]))
-    heading = f"**{plain(told.of('task', task))}: {plain(reason)}.**"
+    heading = f"**{plain(names.of('task', task))}: {plain(reason)}.**"
     rows = [_pair("Item", f"{first['item_id']}")]
     rows += [_pair("Shown", str(first["media"]))] if _filled(first["media"]) else []
     rows += [_pair("Text", str(first["text"]))] if _filled(first["text"]) else []
-    rows.append(_pair("Gold", _labels(str(first["gold"]), task, told)))
+    rows.append(_pair("Gold", _labels(str(first["gold"]), task, names)))
     has_raw = own["raw"].notna().any()
-    heads = ["Judge", "Answer", *(["Answer, word by word"] if has_raw else [])]
+    heads = ["Judge", "Answer", *(["Answer, verbatim"] if has_raw else [])]
     widths = WIDTHS if has_raw else WIDTHS[:2]
     body = [_row([f"<th scope='col' style='{CELL}'>{escape(head)}</th>" for head in heads])]
     several = own.duplicated("judge").any()
     for row in own.to_dict("records"):
-        who = told.of("judge", row["judge"])
-        who += f", {told.of('prompts', row['prompt'])}" if several and row["prompt"] else ""
-        answer = _labels(str(row["answer"]), task, told) if row["answer"] else _status(row)
+        who = names.of("judge", row["judge"])
+        who += f", {names.of('prompts', row['prompt'])}" if several and row["prompt"] else ""
+        answer = _labels(str(row["answer"]), task, names) if row["answer"] else _status(row)
         cells = [shown(who), shown(answer)]
         if has_raw:
             cells.append(shown(str(row["raw"]) if _filled(row["raw"]) else "", LONGEST_ANSWER))
@@ -104,15 +113,15 @@ def _visible(character: str) -> str:
     return character
 
 
-def _labels(listed: str, task: str, told: Names) -> str:
+def _labels(listed: str, task: str, names: Names) -> str:
     """Labels of a card in words, line by line where lines are labelled."""
     lines = []
     for line in listed.split("\n"):
         number, gap, label = line.partition(" ")
         if gap and number.isdigit():
-            lines.append(f"{number} {label_in_words(task, label, told) if label != '-' else '-'}")
+            lines.append(f"{number} {label_in_words(task, label, names) if label != '-' else '-'}")
         else:
-            lines.append(label_in_words(task, line, told))
+            lines.append(label_in_words(task, line, names))
     return "\n".join(lines)
 
 

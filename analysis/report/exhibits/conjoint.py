@@ -1,133 +1,219 @@
-"""Sections of a report about estimates: which there are follows from the analyses of the manifest."""
+"""Exhibits of conjoints: effects, differences, marginal means, prompts, frequencies, answers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from ...figures import coefficient_alt, coefficient_plot
-from ...figures.conjoint.choose import SERIES
+from conjury.inference.errors import InputError
+from conjury.inference.tables.schema import PROBABILITY
+
+from ...figures.conjoint.choose import SERIES, series_in_words
 from ...figures.conjoint.interactions import quantity
-from ...figures.labels import Labels, one_prompt, series_labels
-from ..data import figure_kind
-from ..markdown import captioned, picture, slug, table_blocks, table_references
-from ..methods import bounds_name, code, drawn_units, excluded, plain
-from ..tables import number, whole
+from ...figures.labels import Labels, display_order, one_prompt, series_labels, words
+from ...frames.formula import parse
+from ...results import Result
+from ..data import FURTHER_EFFECTS, ReportData
+from ..markdown import slug
+from ..methods import bounds_name, code, describe_analysis, drawn_units, excluded, plain
+from ..tables import (
+    Bounds,
+    any_table,
+    batches,
+    estimates_table,
+    interval,
+    number,
+    spread,
+    styled_table,
+    whole,
+)
+from .registry import Drawn, Exhibit, Laid, ended, exhibit
 
 if TYPE_CHECKING:
-    from ..data import ReportData
-    from ..report import Results
+    from great_tables import GT
 
-SIMULATED = (
-    "**The choices {but}are simulated:** they show what the software does and say nothing about the people "
-    "and models that they are named after."
-)
-PROBABLE = (
-    "**The outcome is the probability of being chosen**, as the log-probabilities of the answers give it; "
-    "judges without them are left out."
-)
+    from ...pipeline.manifest import Recorded
+
 HALF = 0.5
 UNEVEN = 4  # times as many profiles as another judge
-SIDED = 0.25  # how far the share of position A may be from one half without a word
+SIDED = 0.25  # how far the share of position A may be from one half without a remark
+REFUSALS = {
+    "missing": "Answers without a valid choice are treated as missing and excluded.",
+    "not_chosen": "Answers without a valid choice count as not chosen for both profiles of the pair.",
+}
 
 
-def opened(made: Mapping[str, Any], study: Mapping[str, Any]) -> str:
-    """Say which study results are from, how much data they rest on, and when and by what they were made."""
-    title = plain(study.get("title") or study.get("study") or "untitled study")
-    rows = sum(int(item.get("rows") or 0) for item in made.get("data") or [] if not item.get("variant"))
-    counted = f" from {whole(rows)} rows of data" if rows else ""
-    when = f", computed {plain(str(made['created'])[:10])}" if made.get("created") else ""
-    version = f" with conjury {plain(made['conjury'])}" if made.get("conjury") else ""
-    return f"Study: **{title}**. Results{counted}{when}{version}."
+def estimates(report: ReportData, record: Recorded, *, every_prompt: bool = False) -> pd.DataFrame:
+    """Estimates of the main variant with labels of judges and prompts, one prompt per judge.
+
+    Where the analysis has groups that are not differences, each group follows the name of its judge.
+    """
+    frame = report.table(record.name)
+    if "variant" in frame.columns:
+        frame = frame[frame["variant"].fillna("").astype(str) == ""]
+    frame = report.named(frame if every_prompt else one_prompt(frame))
+    groups = [column for column in by_of(record) if column in frame.columns]
+    if groups and "by" not in frame.columns:
+        series = series_in_words(frame, groups, Labels(report.labels))
+        judges = frame["judge"] if "judge" in frame else [""] * len(frame)
+        joined = [", ".join(filter(None, pair)) for pair in zip(judges, series, strict=True)]
+        frame = frame.assign(judge=pd.Series(joined, index=frame.index, dtype="string"))
+    return frame
 
 
-def simulated(report: ReportData, made: Mapping[str, Any]) -> str:
-    """Say that choices are simulated, and whose are not; empty where none are."""
-    if not made.get("simulated", report.simulated):
+def by_of(record: Recorded) -> list[str]:
+    """Columns of groups of an analysis."""
+    by = record.settings.get("by") or []
+    return [by] if isinstance(by, str) else [str(column) for column in by]
+
+
+def lines_of(record: Recorded) -> str:
+    """Name the lines of a figure of an analysis: ``95% normal intervals``."""
+    name = bounds_name(record.settings)
+    return name and f"{name}s"
+
+
+def outcome_of(report: ReportData) -> str:
+    """What the main estimates are about, in words."""
+    formula = next((record.settings.get("formula") for record in report.of_kind("amce")), None)
+    named = parse(str(formula)).outcome if formula else ""
+    return "the probability of being chosen" if named == PROBABILITY else "the choice"
+
+
+def _method(record: Recorded, report: ReportData) -> str:
+    return describe_analysis(record.settings)
+
+
+def _largest(result: Result, record: Recorded, report: ReportData) -> str:
+    """Name the largest effect of the main analysis."""
+    frame = estimates(report, record)
+    tested = frame[frame["std_error"].notna()].reset_index(drop=True)
+    if tested.empty:
         return ""
-    real = [plain(report.label("judges", name)) for name in made.get("real_judges") or []]
-    return SIMULATED.format(but=f"of all judges but {' and '.join(real)} " if real else "")
-
-
-def effects(report: Results) -> str:
-    """Show the effects of every attribute: intervals in words, figure, table."""
-    name = report.main
-    tables = report.great_tables(name)
-    title = plain(report.title(report.analysis(name)))
-    caption = f"{title}: average marginal component effects on {report.outcome}."
-    return "\n\n".join(
-        [
-            f"@fig-{slug(name)} shows the AMCE of every level for every judge, under one prompt for each "
-            f"model, and {table_references(name, len(tables))} the numbers. Each attribute has its own axis.",
-            interval_note(report.analysis(name), report.estimates(name), Labels(report.labels)),
-            uneven_note(report, report.analysis(name)),
-            _figure(report, name, f"{caption} {_drawn(report, name)}"),
-            table_blocks(name, tables, caption),
-        ]
+    row = tested.iloc[int(tested["estimate"].abs().to_numpy(float).argmax())]
+    bounds = bounds_name(record.settings).replace(" normal", "").replace(" t ", " ") or "interval"
+    who = f" for {plain(row['judge'])}" if row.get("judge") else ""
+    level = plain(Labels(report.labels).both(row["feature"], row["level"]))
+    return (
+        f"The largest effect is {number(row['estimate'])} ({bounds} "
+        f"{interval(row['lower'], row['upper'])}), of *{level}*{who}."
     )
 
 
-def uneven_note(report: ReportData, analysis: Mapping[str, Any]) -> str:
-    """Say where a judge answered far fewer pairs than others, or mostly by the side of a profile."""
-    told = []
-    sizes = {
-        report.label("judges", group["judge"]): int(group["n_used"])
-        for group in analysis.get("groups") or []
-        if group.get("n_used")
-    }
-    least, most = min(sizes, key=sizes.__getitem__, default=""), max(sizes.values(), default=0)
-    if least and most >= UNEVEN * sizes[least]:
-        told.append(
-            f"Intervals of {plain(least)} rest on {whole(sizes[least])} profiles and are wider than those of "
-            f"judges with up to {whole(most)}."
-        )
-    if report.has("check_position_share"):
-        shares = one_prompt(report.table("check_position_share"))
-        strong = report.named(shares[(shares["estimate"] - HALF).abs() > SIDED])
-        told += [
-            f"{plain(row['judge'])} chose position A in {number(100 * row['estimate'], 1)}% of pairs: where "
-            "the side decides most choices, little is left for attributes, and effects are near zero."
-            for row in strong.to_dict("records")
-        ]
-    return " ".join(told)
+@exhibit("amce", method=_method, headline=_largest)
+def effects(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """The effects of every attribute: intervals in words, figure, table."""
+    frame, outcome = estimates(report, record), outcome_of(report)
+    caption = f"{plain(record.title)}: average marginal component effects on {outcome}."
+    lead = (
+        "{figure} shows the AMCE of every level for every judge, under one prompt for each model, and "
+        "{table} the numbers. Each attribute has its own axis."
+    )
+    notes = [interval_note(record.settings, frame, Labels(report.labels)), uneven_note(report, record)]
+    return Exhibit(
+        lead,
+        [_coefficients(frame, record, caption)],
+        [Laid(_tables(report, record, frame), caption)],
+        "\n\n".join(filter(None, notes)),
+    )
 
 
-def further_effects(report: Results, analysis: Mapping[str, Any]) -> str:
-    """Show the effects of another analysis, in a figure."""
-    name, title = str(analysis["name"]), plain(report.title(analysis))
-    rules = [excluded(feature, levels) for feature, levels in (analysis.get("exclude") or {}).items()]
+@exhibit(FURTHER_EFFECTS, method=_method)
+def further_effects(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """The effects of another analysis."""
+    title, settings = plain(record.title), record.settings
+    rules = [excluded(feature, levels) for feature, levels in (settings.get("exclude") or {}).items()]
     without = f", without the profiles whose {' or '.join(rules)}" if rules else ""
-    formula = f": {code(analysis['formula'])}{without}" if analysis.get("formula") else without
-    return f"@fig-{slug(name)} is about the analysis *{title}*{formula}.\n" + _figure(
-        report, name, f"{title}: average marginal component effects. {_drawn(report, name)}"
+    formula = f": {code(settings['formula'])}{without}" if settings.get("formula") else without
+    caption = f"{title}: average marginal component effects."
+    return Exhibit(
+        f"{{figure}} shows the analysis *{title}*{formula}.",
+        [_coefficients(estimates(report, record), record, caption)],
     )
 
 
-def differences(report: Results, analysis: Mapping[str, Any]) -> str:
-    """Show differences between groups with their reading, in a figure and a table."""
-    name, title = str(analysis["name"]), plain(report.title(analysis))
-    found, labels, tables = report.interaction(name), Labels(report.labels), report.great_tables(name)
-    what = quantity(found.frame)
-    feature = plain(labels.feature(found.feature))
-    groups = plain("group" if found.by == SERIES else labels.feature(found.by))
-    caption = f"{title}: differences in {what} of {feature} by {groups}."
-    told = (
-        f"@fig-{slug(name)} shows how far {what} of each level of *{feature}* differs between levels of "
-        f"*{groups}*; the name of a difference in {table_references(name, len(tables))} is that of the level "
-        f"compared{_base(found.frame, found.by, labels)}."
+def _coefficients(frame: pd.DataFrame, record: Recorded, caption: str) -> Drawn:
+    drawn = Result(frame, "amce", settings={"bounds": lines_of(record)})
+    return Drawn(drawn, f"{caption} {_points(record)} Hollow points are reference levels.")
+
+
+def _points(record: Recorded) -> str:
+    return f"Points are estimates, lines their {plain(lines_of(record) or 'intervals')}."
+
+
+@exhibit("prompts", of="amce")
+def prompts(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """The effects on each judge that answered under several prompts, prompt by prompt."""
+    frame = estimates(report, record, every_prompt=True)
+    several = frame.groupby("judge", sort=False)["prompt"].nunique() > 1
+    outcome = outcome_of(report)
+    figures = [
+        Drawn(
+            Result(
+                frame[frame["judge"] == judge],
+                "amce",
+                settings={"group": "prompt", "bounds": lines_of(record)},
+            ),
+            f"Effects on {outcome} under each prompt: {plain(judge)}.",
+            str(position),
+        )
+        for position, judge in enumerate(several[several].index, start=1)
+    ]
+    return Exhibit("{figure} compares the effects under each prompt." if figures else "", figures)
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """Differences between groups: estimates, the feature they are about, and the column of groups."""
+
+    frame: pd.DataFrame
+    feature: str
+    by: str
+
+
+def interaction(report: ReportData, record: Recorded) -> Interaction:
+    """Differences between groups, for the first feature of the formula that has any."""
+    frame, groups, settings = estimates(report, record), by_of(record), record.settings
+    for column in groups:
+        if column not in frame.columns:
+            raise InputError(f"The table {record.name!r} has no column {column!r} of the groups compared.")
+    if not groups:
+        raise InputError(f"The manifest does not name the groups that the table {record.name!r} compares.")
+    present = set(frame.loc[frame["estimate"].notna(), "feature"].astype(str))
+    candidates = [str(settings["feature"])] if settings.get("feature") else []
+    candidates += parse(str(settings["formula"])).features if settings.get("formula") else []
+    feature = next((candidate for candidate in candidates if candidate in present), None)
+    if feature is None:
+        raise InputError(f"The table {record.name!r} has no difference for a feature of its formula.")
+    if len(groups) == 1:
+        return Interaction(frame, feature, groups[0])
+    series = series_in_words(frame, groups, Labels(report.labels))
+    return Interaction(frame.assign(**{SERIES: series}), feature, SERIES)
+
+
+@exhibit("amce_diffs", "mm_diffs", method=_method)
+def differences(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Differences between groups, and how to read them."""
+    compared, labels = interaction(report, record), Labels(report.labels)
+    what, feature = quantity(compared.frame), plain(labels.feature(compared.feature))
+    groups = plain("group" if compared.by == SERIES else labels.feature(compared.by))
+    caption = f"{plain(record.title)}: differences in {what} of {feature} by {groups}."
+    lead = (
+        f"{{figure}} shows how far {what} of each level of *{feature}* differs between levels of *{groups}*; "
+        f"each difference in {{table}} has the name of the level that is compared"
+        f"{_base(compared.frame, compared.by, labels)}."
     )
-    if what == "the effect":
-        told += _reading(report, name, found.feature, groups)
-    return "\n\n".join(
-        [
-            told,
-            _figure(report, name, f"{caption} {_drawn(report, name)}"),
-            table_blocks(name, tables, caption),
-        ]
+    settings = {"feature": compared.feature, "by": compared.by, "bounds": lines_of(record)}
+    return Exhibit(
+        lead,
+        [Drawn(Result(compared.frame, "amce_diffs", settings=settings), f"{caption} {_points(record)}")],
+        [Laid(_tables(report, record, by_level(compared, labels), given=True), caption)],
+        _steps(report, record, compared.feature, groups) if what == "the effect" else "",
     )
 
 
@@ -140,92 +226,186 @@ def _base(frame: pd.DataFrame, by: str, labels: Labels) -> str:
     return f" with *{plain(labels.level(by, bases.pop()))}*" if len(bases) == 1 else ""
 
 
-def _reading(report: Results, name: str, feature: str, groups: str) -> str:
-    """Say how to read a difference in effects, which have a reference level on both sides."""
-    base = plain(report.reference(name, feature) or "the reference level")
-    by = set(report.by(name))
-    means = [item for item in report.analyses("marginal_means") if by <= set(report.by(str(item["name"])))]
-    where = f"@fig-{slug(str(means[0]['name']))} shows them" if means else "these results hold none"
+def _steps(report: ReportData, record: Recorded, feature: str, groups: str) -> str:
+    """How to read a difference in effects, which have a reference level in both groups."""
+    base, by = plain(reference_of(report, record, feature) or "the reference level"), set(by_of(record))
+    means = [item for item in report.of_kind("mm") if by <= set(by_of(item))]
+    where = f"@fig-{slug(means[0].name)} shows them" if means else "these results have none"
     return (
-        f" Left of zero, the step from *{base}* to that level weighs less at that level of *{groups}* than "
-        "at the one it is compared with: it adds less to the chance of being chosen, or takes more from it. "
-        f"The sign does not say why: if the judge treats *{base}* more harshly there, less is left to add, "
-        f"and the sign is the same. Marginal means by *{groups}* have no reference level and tell the two "
-        f"apart; {where}."
+        f"A negative difference means that the step from *{base}* to that level has a smaller effect at that "
+        f"level of *{groups}* than at the one it is compared with. Its sign has two possible reasons: the "
+        f"level is judged more leniently there, or *{base}* is judged more harshly, which leaves less to "
+        f"add. Marginal means by *{groups}* have no reference level and separate the two; {where}."
     )
 
 
-def means(report: Results, analysis: Mapping[str, Any]) -> str:
-    """Show marginal means, in a figure."""
-    name, title = str(analysis["name"]), plain(report.title(analysis))
-    line = HALF if analysis.get("h0") is None else float(analysis["h0"])
-    indifferent = ", indifference" if line == HALF else ""
-    same = "the same choices" if report.outcome == "the choice" else "means of the same probabilities"
-    return f"@fig-{slug(name)} shows {same} without a reference level.\n" + _figure(
-        report, name, f"{title}. The vertical line stands at {line:g}{indifferent}. {_drawn(report, name)}"
+def reference_of(report: ReportData, record: Recorded, feature: str) -> str:
+    """Label of the reference level of a feature in an analysis; empty where the manifest has none."""
+    levels = ((report.manifest.get("labels") or {}).get("levels") or {}).get(feature) or {}
+    without = (record.settings.get("exclude") or {}).get(feature) or []
+    return next((str(text) for level, text in levels.items() if level not in without), "")
+
+
+def by_level(compared: Interaction, labels: Labels) -> pd.DataFrame:
+    """Label differences for a table: levels of the feature as groups, levels of the groups as rows."""
+    frame = compared.frame
+    kept = frame[(frame["feature"].astype("string") == compared.feature) & frame["estimate"].notna()]
+    levels = {
+        column: kept[column].astype("string").map(lambda value, owner=owner: labels.level(owner, value))
+        for column, owner in (("level", compared.feature), (compared.by, compared.by))
+    }
+    return kept.assign(feature=levels["level"], level=levels[compared.by])
+
+
+@exhibit("mm", method=_method)
+def means(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Marginal means."""
+    null = record.settings.get("h0")
+    line = HALF if null is None else float(null)
+    settings: dict[str, Any] = {"bounds": lines_of(record)} | ({"baseline": float(null)} if null else {})
+    same = "the same choices" if outcome_of(report) == "the choice" else "means of the same probabilities"
+    caption = f"{plain(record.title)}. The vertical line is at {line:g}{', indifference' * (line == HALF)}."
+    drawn = Result(estimates(report, record), "mm", settings=settings)
+    return Exhibit(
+        f"{{figure}} shows {same} without a reference level.",
+        [Drawn(drawn, f"{caption} {_points(record)}")],
     )
 
 
-def frequencies(report: Results, analysis: Mapping[str, Any]) -> str:
-    """Show how often levels were shown, in a figure and a table."""
-    name, title = str(analysis["name"]), plain(report.title(analysis))
-    tables = report.great_tables(name)
-    shown = (
-        f"{title}: shares of the profiles that showed each level. The vertical line is the share that all "
-        "levels would have if they were shown equally often."
+@exhibit("cj_freqs", method=_method)
+def frequencies(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """How often each level was shown."""
+    frame, labels, title = estimates(report, record), Labels(report.labels), plain(record.title)
+    caption = (
+        f"{title}: share of the profiles with each level. The vertical line is the share of each level if "
+        "all were equally frequent."
     )
-    return (
-        f"@fig-{slug(name)} shows how evenly the levels of each attribute were shown, and "
-        f"{table_references(name, len(tables))} the counts.\n"
-        + _figure(report, name, shown)
-        + table_blocks(name, tables, f"{title}: profiles that showed each level.")
+    tables = [
+        _frequencies_table(batch, labels, name=f"{record.name}-{k}") for k, batch in enumerate(batches(frame))
+    ]
+    return Exhibit(
+        "{figure} shows the distribution of the levels of each attribute, and {table} the counts.",
+        [Drawn(Result(frame, "cj_freqs"), caption)],
+        [Laid(tables, f"{title}: profiles with each level.")],
     )
 
 
-def prompts(report: Results, frame: pd.DataFrame, judge: str, position: int) -> str:
-    """Show the effects on one judge under each prompt, in a figure."""
-    shown = frame[frame["judge"] == judge]
-    figure = coefficient_plot(shown, labels=report.labels, group="prompt", bounds=report.lines(report.main))
-    alt = coefficient_alt(shown, labels=report.labels, group="prompt")
-    caption = f"Effects on {report.outcome} under each prompt: {plain(judge)}."
-    return captioned(f"fig-prompts-{position}", picture(f"prompts-{position}", figure, alt), caption)
+def _frequencies_table(frame: pd.DataFrame, labels: Labels, *, name: str) -> GT:
+    rows = {
+        "Attribute": pd.Series([labels.feature(feature) for feature in frame["feature"]]),
+        "Level": pd.Series(
+            [labels.level(f, v) for f, v in zip(frame["feature"], frame["level"], strict=True)]
+        ),
+    }
+    judges = series_labels(frame).replace("", "n")
+    return styled_table(
+        spread(frame, rows, judges, lambda row: whole(row["estimate"])), name=name, groups="Attribute"
+    )
 
 
-def _figure(report: Results, name: str, caption: str) -> str:
-    drawn = picture(name, report.build_figure(name), report.alt(name))
-    return captioned(f"fig-{slug(name)}", drawn, caption)
+@exhibit("cj_anova", "cj_props", "amce_by_reference", method=_method)
+def others(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """The numbers of an analysis, without a figure."""
+    return Exhibit(
+        "{table} has the numbers.",
+        tables=[Laid(any_table(result.frame, report.names, record.name), ended(plain(record.title)))],
+    )
 
 
-def _drawn(report: Results, name: str) -> str:
-    lines = plain(report.lines(name) or "intervals")
-    has_references = figure_kind(report.analysis(name)) == "coefficients"
-    hollow = "; hollow points are reference levels" if has_references else ""
-    return f"Points are estimates, lines their {lines}{hollow}."
+@exhibit("answers")
+def answers(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Answers by judge, prompt and status, and what those without a choice count as."""
+    policy = report.manifest.get("refusal")
+    rule = REFUSALS.get(
+        str(policy), f"The study's rule for answers without a valid choice is {code(policy)}."
+    )
+    if policy is None:
+        rule = "The manifest does not state how answers without a valid choice are counted."
+    table = answers_table(report.named(result.frame))
+    return Exhibit(
+        "{table} counts all answers by status.",
+        tables=[Laid([table], "Answers by judge, prompt and status.")],
+        reading=rule,
+    )
+
+
+def answers_table(frame: pd.DataFrame) -> GT:
+    """Counts of answers by judge, prompt and status, with the share that have a choice."""
+    statuses = display_order(frame["status"])
+    keyed = frame.assign(**{name: frame[name].astype("string").fillna("") for name in ("judge", "prompt")})
+    counts = keyed.assign(status=frame["status"].astype(str)).pivot_table(
+        index=["judge", "prompt"], columns="status", values="n", aggfunc="sum", fill_value=0, sort=False
+    )
+    total = counts.sum(axis=1)
+    answered = counts["ok"] / total if "ok" in counts else 0 * total
+    cells = counts[statuses].map(whole).rename(columns={name: words(name) for name in statuses})
+    cells["Answered"] = [f"{number(100 * share, 2)}%" for share in answered]
+    return styled_table(
+        cells.reset_index().rename(columns={"judge": "Judge", "prompt": "Prompt"}), name="answers", left=2
+    )
+
+
+def _tables(report: ReportData, record: Recorded, frame: pd.DataFrame, *, given: bool = False) -> list[GT]:
+    """Tables of estimates, many judges shared between them; ``given`` names are labels already."""
+    labels = Labels() if given else Labels(report.labels)
+    bootstrap = bounds_name(record.settings, "bootstrap") or "bootstrap interval"
+    tables = []
+    for position, batch in enumerate(batches(frame), start=1):
+        booted = "boot_lower" in batch and batch["boot_lower"].notna().any()
+        bounds = Bounds(bounds_name(record.settings) or "interval", beside=bootstrap if booted else "")
+        name = f"{record.name}-{position}"
+        tables.append(estimates_table(batch, labels, name=name, bounds=bounds, verbatim=given))
+    return tables
+
+
+def uneven_note(report: ReportData, record: Recorded) -> str:
+    """Name judges with far fewer pairs than others, or who mostly choose one position."""
+    sentences = []
+    sizes = {
+        report.label("judges", group["judge"]): int(group["n_used"])
+        for group in record.groups
+        if group.get("n_used")
+    }
+    least, most = min(sizes, key=sizes.__getitem__, default=""), max(sizes.values(), default=0)
+    if least and most >= UNEVEN * sizes[least]:
+        sentences.append(
+            f"Intervals of {plain(least)} are based on {whole(sizes[least])} profiles and are wider than "
+            f"those of judges with up to {whole(most)}."
+        )
+    if report.has("check_position_share"):
+        shares = one_prompt(report.table("check_position_share"))
+        strong = report.named(shares[(shares["estimate"] - HALF).abs() > SIDED])
+        sentences += [
+            f"{plain(row['judge'])} chose position A in {number(100 * row['estimate'], 1)}% of pairs. Where "
+            "the position decides most choices, attributes can change few of them, and effects are near zero."
+            for row in strong.to_dict("records")
+        ]
+    return " ".join(sentences)
 
 
 def interval_note(analysis: Mapping[str, Any], frame: pd.DataFrame, labels: Labels) -> str:
-    """Say which intervals are shown, and how far the two kinds of limits lie apart at most."""
+    """Name the intervals of a figure, and the largest difference between the two kinds of limits."""
     name = bounds_name(analysis)
     if not name:
-        return "The manifest does not say which intervals these are."
+        return "The manifest does not name the intervals."
     by = " or ".join(map(code, str(analysis["id"]).split(" or "))) if analysis.get("id") else ""
     errors = f"standard errors clustered by {by}" if by else "standard errors of independent rows"
     width = f"{ndtri(1 - float(analysis['alpha']) / 2):.2f}"
-    told = f"Lines in the figure are {name}s: estimates plus and minus {width} {errors}."
+    sentence = f"Lines in the figure are {name}s: estimates plus and minus {width} {errors}."
     if "boot_lower" not in frame:
-        return told
+        return sentence
     apart = np.fmax(
         (frame["boot_lower"] - frame["lower"]).abs().to_numpy(float),
         (frame["boot_upper"] - frame["upper"]).abs().to_numpy(float),
     )
     if np.isnan(apart).all():
-        return told
+        return sentence
     worst = int(np.nanargmax(apart))
     series = series_labels(frame)
     who = f"{plain(series.iloc[worst])}, " if series.nunique() > 1 else ""
     what = plain(labels.both(frame["feature"].iloc[worst], frame["level"].iloc[worst]))
     resampling = bounds_name(analysis, "bootstrap").split(" ", 1)[1].removesuffix(" interval")
     return (
-        f"{told} The limits of the {resampling}{drawn_units(analysis)} differ from these by at most "
+        f"{sentence} The limits of the {resampling}{drawn_units(analysis)} differ from these by at most "
         f"{number(apart[worst], 4)} ({who}{what})."
     )

@@ -1,26 +1,26 @@
-"""The report on diagnostics: every check with its verdict, told from the tables of ``conjury diagnose``."""
+"""Exhibits of diagnostic checks, and of the same estimates by several engines."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.errors import ConjuryError, InputError
-
+from ...figures.conjoint.engines import yardstick_of
 from ...figures.diagnostics.captions import caption
-from ...figures.diagnostics.checks import draw, only_zeros
-from ...figures.labels import LabelKey
-from ..markdown import captioned, picture, slug, table_blocks
-from ..methods import note_list, plain
-from ..tables import styled_table
-from .conjoint import opened, simulated
-from .conjoint_tables import VERSIONS, versions_table
-from .robustness import RobustnessReport
+from ...figures.diagnostics.checks import only_zeros
+from ...figures.labels import Labels
+from ...results import Result
+from ..data import ReportData
+from ..markdown import slug
+from ..methods import code, describe_comparison, plain
+from ..tables import number, styled_table
+from .registry import Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
     from great_tables import GT
+
+    from ...pipeline.manifest import Recorded
 
 VERDICTS = {
     "fail": "Fails",
@@ -36,120 +36,191 @@ COUNTED = {
 }
 
 
-class DiagnosticsReport(RobustnessReport):
-    """What ``conjury diagnose`` wrote into a results folder, as the report on diagnostics prints it.
+def _method(record: Recorded, report: ReportData) -> str:
+    alpha = record.settings.get("alpha")
+    level = f"{100 * float(alpha):g}%" if alpha else "stated"
+    return (
+        f"Tests are made at the {level} level; p values of one check are adjusted by Holm's procedure over "
+        f"all judges, prompts and attributes. Random draws start from seed {record.settings.get('seed')}."
+    )
 
-    Parameters and errors are those of `ReportData`; a folder without a diagnosis is refused, too.
-    """
 
-    def __init__(self, path: str | Path) -> None:
-        super().__init__(path)
-        if not self.diagnosed:
-            run = f"conjury diagnose {self.study_argument} --results FOLDER"
-            raise InputError(f"{self.path} holds no diagnosis; run `{run}` first.")
+def _counts(result: Result, record: Recorded, report: ReportData) -> str:
+    """How many checks have each verdict."""
+    verdicts = result.frame["verdict"].astype(str)
+    counts = {verdict: int((verdicts == verdict).sum()) for verdict in COUNTED}
+    texts = [f"{n} {COUNTED[verdict][n != 1]}" for verdict, n in counts.items() if n]
+    return f"Of {len(verdicts)} checks, {', '.join(texts)}."
 
-    @property
-    def diagnosed(self) -> dict[str, Any]:
-        """The record of the diagnosis."""
-        found: dict[str, Any] = self.manifest.get("diagnosed") or {}
-        return found
 
-    @property
-    def words(self) -> dict[LabelKey, str]:
-        """Labels of attributes, levels, judges and prompts."""
-        given = self.manifest.get("labels") or {}
-        return {
-            str(name): str(text)
-            for kind in ("prompts", "judges")
-            for name, text in given.get(kind, {}).items()
-        } | self.labels
-
-    def opening(self) -> str:
-        """Say what was diagnosed, when, and how the checks came out."""
-        told = opened(self.manifest | self.diagnosed, self.manifest)
-        if self.has("diagnosis"):
-            verdicts = self.table("diagnosis")["verdict"].astype(str)
-            counts = {verdict: int((verdicts == verdict).sum()) for verdict in COUNTED}
-            said = [f"{n} {COUNTED[verdict][n != 1]}" for verdict, n in counts.items() if n]
-            told += f" Of {len(verdicts)} checks, {', '.join(said)}."
-        return " ".join(filter(None, [told, simulated(self, self.diagnosed)]))
-
-    def summary(self) -> None:
-        """Print all checks with their verdicts, the gravest first."""
-        self.say(
-            lambda: table_blocks(
-                "diagnosis",
-                [diagnosis_table(self.table("diagnosis"))],
-                "Checks by verdict.",
-            )
-        )
-
-    def checks(self) -> None:
-        """Print every check: question, verdict, finding, figure, remedy."""
-        self.say(self._checks)
-
-    def _checks(self) -> str:
-        found = self.table("diagnosis")
-        return "\n".join(self._check({str(k): v for k, v in row.items()}) for row in found.to_dict("records"))
-
-    def _check(self, check: dict[str, Any]) -> str:
-        name = str(check["name"])
-        parts = [
-            f"\n### {plain(check['title'])} {{#sec-check-{slug(name)}}}\n",
-            f"*{plain(check['question'])}*\n",
-            f"**{VERDICTS[str(check['verdict'])]}.** {plain(check['finding'])}\n",
-        ]
-        if check["figure"]:
-            parts.append(self._check_figure(name, str(check["title"]), str(check["finding"])))
-        if check["remedy"]:
-            parts.append(f'::: {{.callout-tip title="What to do"}}\n{plain(check["remedy"])}\n:::\n')
-        return "\n".join(parts)
-
-    def _check_figure(self, name: str, title: str, finding: str) -> str:
-        try:
-            table = self.table(f"check_{name}")
-            if only_zeros(name, table):
-                return ""
-            figure = draw(name, table, labels=self.words)
-        except ConjuryError as error:
-            return f"*The figure is not shown: {plain(str(error).replace(str(self.path), 'the results'))}*\n"
-        label = f"fig-check-{slug(name)}"
-        return captioned(
-            label, picture(f"check-{name}", figure, plain(finding)), plain(self._caption(name, title))
-        )
-
-    def _caption(self, name: str, title: str) -> str:
-        return caption(name, title, float(self.diagnosed.get("alpha") or 0.05))
-
-    def methods(self) -> str:
-        """Say at which level the tests were made, and from which seed."""
-        made = self.diagnosed
-        level = f"{100 * float(made['alpha']):g}%" if made.get("alpha") else "stated"
-        return (
-            f"Tests are made at the {level} level; p values of one check are adjusted by Holm's procedure "
-            "over all judges, prompts and attributes. What is drawn at random starts from seed "
-            f"{made.get('seed')}."
-        )
-
-    def notes(self) -> str:
-        """List the notes that the diagnosis left, in Markdown."""
-        return note_list(self.diagnosed.get("notes"))
-
-    def data_and_versions(self) -> None:
-        """Print the table of data, software and command of the diagnosis."""
-        print(table_blocks("versions", [versions_table(self.manifest | self.diagnosed)], VERSIONS))
+@exhibit("diagnosis", method=_method, headline=_counts)
+def diagnosis(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """All checks with their verdicts, the gravest first."""
+    return Exhibit(tables=[Laid([diagnosis_table(result.frame)], "Checks by verdict.")])
 
 
 def diagnosis_table(found: pd.DataFrame) -> GT:
-    """Lay checks out by verdict, the gravest first, with what was found."""
-    shown = pd.DataFrame(
+    """Lay checks out by verdict, the gravest first, with the finding."""
+    rows = pd.DataFrame(
         {
             "verdict": found["verdict"].astype(str),
             "Check": found["title"].astype(str),
-            "What was found": found["finding"].astype(str),
+            "Finding": found["finding"].astype(str),
         }
     )
-    place = shown["verdict"].map(list(VERDICTS).index)
-    ordered = shown.iloc[place.argsort(kind="stable")]
-    told = ordered.assign(verdict=ordered["verdict"].map(VERDICTS)).reset_index(drop=True)
-    return styled_table(told, name="diagnosis", groups="verdict", left=2)
+    place = rows["verdict"].map(list(VERDICTS).index)
+    ordered = rows.iloc[place.argsort(kind="stable")]
+    rows = ordered.assign(verdict=ordered["verdict"].map(VERDICTS)).reset_index(drop=True)
+    return styled_table(rows, name="diagnosis", groups="verdict", left=2)
+
+
+@exhibit("checks", of="diagnosis")
+def checks(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Every check: question, verdict, finding, figure, remedy."""
+    alpha = float(record.settings.get("alpha") or 0.05)
+    return Exhibit(further=[_check(row, report, alpha) for row in result.frame.to_dict("records")])
+
+
+def _check(check: dict[Any, Any], report: ReportData, alpha: float) -> Exhibit:
+    name, title = str(check["name"]), str(check["title"])
+    lead = f"*{plain(check['question'])}*\n\n**{VERDICTS[str(check['verdict'])]}.** {plain(check['finding'])}"
+    figures = []
+    if check["figure"] and not report.has(f"check_{name}"):
+        lead += "\n\n*The table of its figure is not in the results folder.*"
+    elif check["figure"] and not only_zeros(name, table := report.table(f"check_{name}")):
+        settings = {"name": name, "finding": plain(check["finding"])}
+        text = plain(caption(name, title, alpha))
+        figures = [Drawn(Result(table, "check", settings=settings), text, slug(name))]
+    remedy = plain(check["remedy"]) if check["remedy"] else ""
+    box = [Exhibit(f'::: {{.callout-tip title="What to do"}}\n{remedy}\n:::')] if remedy else []
+    heading = f"### {plain(title)} {{#sec-check-{slug(name)}}}"
+    return Exhibit(lead, figures, heading=heading, further=box)
+
+
+NAMED = (("judges", "judge"), ("prompts", "prompt"))
+
+
+def subject_of(record: Recorded, report: ReportData) -> str:
+    """What was compared, for captions: title of the analysis, judge and prompt, as plain text."""
+    compared = record.settings
+    named = [report.label(kind, compared[key]) for kind, key in NAMED if compared.get(key)]
+    title = record.title or str(compared.get("analysis") or "Analysis")
+    return plain(f"{title} ({', '.join(named)})" if named else title)
+
+
+def _compared(record: Recorded, report: ReportData) -> str:
+    judge, prompt = (
+        report.label(kind, record.settings[key]) if record.settings.get(key) else "" for kind, key in NAMED
+    )
+    name = code(record.settings.get("analysis", ""))
+    return (
+        f"**{subject_of(record, report)}**, analysis {name}. "
+        f"{describe_comparison(record.settings, judge, prompt)}"
+    )
+
+
+def _largest(result: Result, record: Recorded, report: ReportData) -> str:
+    """What was compared, and the largest difference between engines."""
+    summary = result.extra["summary"]
+    estimate, error = (
+        summary[name].max() for name in ("max_abs_difference_estimate", "max_rel_difference_std_error")
+    )
+    apart = (
+        ""
+        if pd.isna(estimate)
+        else f" The largest difference in estimates is {scientific(estimate)}"
+        + ("." if pd.isna(error) else f", in standard errors {scientific(error)} of their size.")
+    )
+    return f"Compared: **{subject_of(record, report)}**.{apart}"
+
+
+@exhibit("engines", method=_compared, headline=_largest)
+def engines(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """The largest differences between engines, with the seconds of each."""
+    summary, subject = result.extra["summary"], subject_of(record, report)
+    yardstick = str(record.settings.get("yardstick") or yardstick_of(summary))
+    about = f"the {plain(yardstick)} engine"
+    lead = (
+        f"{{figure}} shows the largest difference of each engine from {about}, and {{table}} the numbers "
+        "with the seconds of each engine."
+    )
+    text = (
+        f"Largest differences from {about} over all levels, on a logarithmic scale: {subject}. "
+        "Exact agreement is drawn at 1e-17."
+    )
+    table = Laid(
+        [engines_summary_table(summary)],
+        f"Time and largest difference from {about}, by engine: {subject}.",
+        "summary",
+    )
+    return Exhibit(
+        lead, [Drawn(Result(summary, "engines", settings={"yardstick": yardstick}), text)], [table]
+    )
+
+
+@exhibit("estimates_by_engine", of="engines")
+def estimates_by_engine(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Every estimate by every engine."""
+    by = record.settings.get("by") or []
+    groups = by if isinstance(by, str) else str(by[0]) if len(by) == 1 else ""
+    table = engines_table(result.frame, Labels(report.labels), groups)
+    text = f"Estimates and standard errors by engine: {subject_of(record, report)}."
+    return Exhibit(
+        "{table} lists the estimates of each engine, with standard errors in parentheses.",
+        tables=[Laid([table], text)],
+    )
+
+
+def engines_summary_table(summary: pd.DataFrame) -> GT:
+    """Show the time and the largest disagreement of each engine."""
+    rows = pd.DataFrame(
+        {
+            "Engine": summary["engine"].astype(str),
+            "Available": ["yes" if available else "no" for available in summary["available"]],
+            "Seconds": summary["seconds"].map(number),
+            "Estimates (absolute)": summary["max_abs_difference_estimate"].map(scientific),
+            "Standard errors (relative)": summary["max_rel_difference_std_error"].map(scientific),
+            "Note": summary["note"].astype("string").fillna("") if "note" in summary else "",
+        }
+    )
+    return styled_table(rows, name="engines-summary")
+
+
+def engines_table(engines: pd.DataFrame, labels: Labels, groups: str = "") -> GT:
+    """Set each engine's estimates, with standard errors in parentheses, side by side.
+
+    Differences say between which levels of ``groups`` they are.
+    """
+    names = [
+        column.removeprefix("estimate_")
+        for column in map(str, engines.columns)
+        if column.startswith("estimate_")
+    ]
+    rows = pd.DataFrame(
+        {
+            "Attribute": [labels.feature(feature) for feature in engines["feature"]],
+            "Level": [labels.level(f, v) for f, v in zip(engines["feature"], engines["level"], strict=True)],
+        }
+    )
+    if "by" in engines:
+        pairs = [
+            " minus ".join(labels.level(groups, level) for level in str(pair).split(" - "))
+            for pair in engines["by"]
+        ]
+        rows["Level"] = [f"{level}, {pair}" for level, pair in zip(rows["Level"], pairs, strict=True)]
+    for engine in names:
+        pairs = zip(engines[f"estimate_{engine}"], engines[f"std_error_{engine}"], strict=True)
+        rows[engine] = [_estimate(value, error) for value, error in pairs]
+    return styled_table(rows, name="engines", groups="Attribute")
+
+
+def _estimate(value: float, error: float) -> str:
+    """An estimate with its standard error; a zero without one is that of a reference level."""
+    if number(error):
+        return f"{number(value, 6)} ({number(error, 6)})"
+    return "reference" if value == 0 else number(value, 6)
+
+
+def scientific(value: float) -> str:
+    """Show a small difference as a power of ten; an empty string where it is missing."""
+    return "" if pd.isna(value) else f"{value:.1e}"

@@ -1,15 +1,15 @@
-"""The section of a report about models compared with people: what differs, in words, a figure and a table."""
+"""The exhibit of models compared with people: what differs, a figure and a table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ...figures.labels import Labels, display_order, series_labels
-from ..markdown import captioned, picture, slug, table_blocks, table_references
-from ..methods import bounds_name, plain
+from ...results import Result
+from ..data import ReportData
+from ..methods import bounds_name, describe_analysis, plain
 from ..tables import (
     MOST_SERIES_WITH_INTERVALS,
     NO_BREAK,
@@ -22,56 +22,72 @@ from ..tables import (
     styled_table,
     whole,
 )
+from .conjoint import estimates, lines_of
+from .registry import Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ..data import ReportData
+    from ...pipeline.manifest import Recorded
 
-KIND = "people"
 QUANTITIES = {"amce_diffs": "AMCEs", "mm_diffs": "marginal means"}
 
 
-def people_section(report: ReportData) -> str:
-    """Tell how models differ from people; empty where the results do not compare them."""
-    analyses = report.analyses(KIND)
-    if not analyses:
-        return ""
-    first, *others = analyses
-    name = str(first["name"])
-    tables, caption = people_tables(report, name), f"{plain(report.title(first))}."
-    where = f" @fig-{slug(name)} shows the differences, {table_references(name, len(tables))} the numbers."
+def _method(record: Recorded, report: ReportData) -> str:
+    return describe_analysis(record.settings)
+
+
+def _headline(result: Result, record: Recorded, report: ReportData) -> str:
+    """How many models differ from people."""
+    return differing(report, record)[0]
+
+
+@exhibit("people", method=_method, headline=_headline)
+def people(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """How models differ from people; of further comparisons with people only the number of differences."""
+    frame = estimates(report, record)
+    records = report.of_kind("people")
+    if record is not records[0]:
+        return Exhibit()
+    others = [differing(report, other)[0] for other in records[1:]]
+    caption = f"{plain(record.title)}."
+    lines = f"Points are model minus people, lines their {plain(lines_of(record) or 'intervals')}."
+    drawn = frame.assign(statistic=frame["statistic"].astype(str).str.replace("difference", "minus_people"))
+    settings = {"share_x": True, "bounds": lines_of(record)}
     prompts = (
-        " Each model is shown under one prompt; the table in the results folder contains all of them."
-        if _several(first)
+        "Each model is shown under one prompt; the table in the results folder contains all of them."
+        if _several(record)
         else ""
     )
-    drawn = picture(name, report.build_figure(name), report.alt(name))  # type: ignore[attr-defined]
-    lines = f"Points are model minus people, lines their {plain(report.lines(name) or 'intervals')}."
-    return "\n\n".join(
-        [
-            " ".join([*lead(report, first), *(lead(report, other)[0] for other in others)]),
-            f"{pairs_note(first)}{where}{prompts}",
-            captioned(f"fig-{slug(name)}", drawn, f"{caption} {lines}"),
-            table_blocks(name, tables, caption),
-        ]
+    bounds = bounds_name(record.settings) or "interval"
+    tables = [
+        _table(part, Labels(report.labels), f"{record.name}-{k}", bounds)
+        for k, part in enumerate(batches(frame), start=1)
+    ]
+    notes = filter(
+        None, [pairs_note(record), "{figure} shows the differences, {table} the numbers.", prompts]
+    )
+    return Exhibit(
+        f"{' '.join([*differing(report, record), *others])}\n\n{' '.join(notes)}",
+        [Drawn(Result(drawn, "people", settings=settings), f"{caption} {lines}")],
+        [Laid(tables, caption)],
     )
 
 
-def lead(report: ReportData, analysis: Mapping[str, Any]) -> list[str]:
-    """Say in two sentences how many differences there are, and which is the largest."""
-    name, labels = str(analysis["name"]), Labels(report.labels)
-    frame = report.estimates(name)
+def differing(report: ReportData, record: Recorded) -> list[str]:
+    """How many differences there are, and which is the largest: two sentences."""
+    labels = Labels(report.labels)
+    frame = estimates(report, record)
     tested = frame[frame["p_adjusted"].notna()]
-    what = QUANTITIES.get(str(analysis.get("verb")), "estimates")
+    what = QUANTITIES.get(str(record.settings.get("verb")), "estimates")
     if tested.empty:
         return [f"No difference between models and people in {what} could be tested."]
-    alpha = float(analysis.get("alpha") or 0.05)
+    alpha = float(record.settings.get("alpha") or 0.05)
     differs = tested["p_adjusted"] < alpha
     series = tested["judge"].astype(str)
     counts = differs.groupby(series, sort=False).agg(["sum", "size"])
     rule = f"p below {alpha:g}, adjusted by Holm's method"
-    told = [
+    named = [
         f"{plain(who)} in {_of(row)}" for who, row in counts.sort_values("sum", ascending=False).iterrows()
     ]
     if len(counts) == 1:
@@ -79,7 +95,7 @@ def lead(report: ReportData, analysis: Mapping[str, Any]) -> list[str]:
     else:
         count = (
             f"{int((counts['sum'] > 0).sum())} of {len(counts)} models differ from people in {what} ({rule} "
-            f"within each model): {', '.join(told[:3])}{' and so on' if len(told) > 3 else ''}."
+            f"within each model): {', '.join(named[:3])}{' and so on' if len(named) > 3 else ''}."
         )
     row = tested.iloc[int(tested["estimate"].abs().to_numpy().argmax())]
     who = plain(row["judge"])
@@ -92,9 +108,9 @@ def lead(report: ReportData, analysis: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def pairs_note(analysis: Mapping[str, Any]) -> str:
-    """Say whether people and models judged the same pairs, and what standard errors make of it."""
-    counts = [group["pairs"] for group in analysis.get("groups") or [] if group.get("pairs")]
+def pairs_note(record: Recorded) -> str:
+    """Whether people and models judged the same pairs, and how standard errors account for it."""
+    counts = [group["pairs"] for group in record.groups if group.get("pairs")]
     if not counts:
         return ""
     shared = [count["shared"] for count in counts]
@@ -104,22 +120,10 @@ def pairs_note(analysis: Mapping[str, Any]) -> str:
     span = whole(high) if low == high else f"{whole(low)} to {whole(high)}"
     people = int(counts[0]["people"])
     pairs = "pair" if people == 1 else "pairs"
-    told = f"People judged {whole(people)} {pairs}, {span} of which a model judged as well"
-    if str(analysis.get("vcov")).startswith("HC"):
-        return f"{told}; standard errors take all rows as independent."
-    return f"{told}; standard errors account for the covariance that shared pairs cause."
-
-
-def people_tables(report: ReportData, name: str) -> list[GT]:
-    """Lay differences out: people, model and difference of one model, or differences of several."""
-    frame, labels = report.estimates(name), Labels(report.labels)
-    found = batches(frame)
-    return [
-        _table(
-            part, labels, name if k == 1 else f"{name}-{k}", bounds_name(report.analysis(name)) or "interval"
-        )
-        for k, part in enumerate(found, start=1)
-    ]
+    sentence = f"People judged {whole(people)} {pairs}, {span} of which a model judged as well"
+    if str(record.settings.get("vcov")).startswith("HC"):
+        return f"{sentence}; standard errors take all rows as independent."
+    return f"{sentence}; standard errors account for the covariance that shared pairs cause."
 
 
 def _table(frame: pd.DataFrame, labels: Labels, name: str, bounds: str) -> GT:
@@ -157,7 +161,7 @@ def _of(counts: pd.Series[Any]) -> str:
     return f"{int(counts['sum'])} of {int(counts['size'])}"
 
 
-def _several(analysis: Mapping[str, Any]) -> bool:
+def _several(record: Recorded) -> bool:
     """Whether a model was compared under several prompts."""
-    judges = [group["judge"] for group in analysis.get("groups") or [] if not group.get("variant")]
+    judges = [group["judge"] for group in record.groups if not group.get("variant")]
     return len(set(judges)) < len(judges)

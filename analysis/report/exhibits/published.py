@@ -1,107 +1,245 @@
-"""Sections of a report that set estimates beside other numbers: true values, printed numbers."""
+"""Exhibits of published numbers compared with ours, and of published numbers compared with each other."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from ..markdown import captioned, picture, slug, table_blocks
+from ...audit.compare import HARM, STUDIES
+from ...audit.harm_or_humor import harm_checks
+from ...audit.oogiri import STUDY, published_checks
+from ...figures import beside_published
+from ...figures.benchmark.printed import printed_metric
+from ...figures.conjoint.published import PRINTED, SOURCE_NAMES
+from ...figures.labels import Labels, words
+from ...figures.raters.naming import Names
+from ...figures.raters.terms import CORRELATIONS
+from ...raters.descriptive.scores import OVERALL
+from ...results import Result
+from ..data import ReportData
 from ..methods import plain
-from ..tables import number, whole
+from ..tables import dimension_of, in_words, number, spread, styled_table, whole
+from .registry import EVERY_STUDY, Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
-    from ..report import Results
+    from great_tables import GT
 
-PUBLISHED_INTRO = """\
-The published analysis of this study joined each picture to the row before the one that made it; for
-one picture in a hundred the attributes changed. @fig-published puts the printed estimates beside the
-estimates made with the right join and, where the results hold them, with the published join. Points in
-the right panel say how far ours lie from print. @tbl-published lists every judge that both hold."""
-PUBLISHED_CAPTION = (
-    "Printed estimates beside ours (left), and ours minus printed in percentage points (right), for one "
-    "judge that both hold."
-)
+    from ...pipeline.manifest import Recorded
+
+CONJOINT = "moderation"
+ABOUT = {"published_means": "Means and standard deviations", "published_correlations": "Correlations"}
+PARTS = ("Published", "Ours", "Difference")
+CLOSE = 0.00051  # half a unit of the last published digit
+SETS = {"full": "All languages", "en": "English", "es": "Spanish"}
+LEADS = {
+    "multiturn": (
+        "The published evaluation meets each answer with the gold label of the joke after its own, pools "
+        "the answers of all runs, averages F1 over every string that was answered, and takes one point for "
+        "an area under a curve. {figure} shows that these rules, applied to the same completions, "
+        "give the published numbers, and what the same rules give when every answer is on its own joke."
+    ),
+    "harm_or_humor": "{figure} compares scores of judges of the same name with the published ones.",
+}
 
 
-def truth_section(report: Results) -> str:
-    """Compare estimates of simulated choices with their true values; say so where there are none."""
-    if not report.simulated:
+def _absent(report: ReportData) -> str:
+    """Why results of a study with published numbers are not compared with them."""
+    study = str(report.manifest.get("study"))
+    if study not in (CONJOINT, STUDY, *STUDIES):
+        return ""
+    if report.simulated:
+        real = " and ".join(plain(report.label("judges", name)) for name in report.real_judges)
+        whose = f"The data of all judges except {real} are simulated" if real else "These data are simulated"
+        none = f" There are no published numbers of {real}." if real else ""
+        return f"{whose} and are not compared with published numbers.{none}"
+    if study == HARM:
+        return "There are no published numbers of these judges, modalities and languages."
+    if study in STUDIES:
         return (
-            "The choices are not marked as simulated: no true effects are known, and this section has "
-            "nothing to show."
+            "These results have no answers parsed by the published rules. Import the completions again with "
+            "`--parser published`, and give the judgments to `conjury fit` with `--reading`."
         )
-    if not report.has("recovery"):
-        return (
-            "The choices are simulated, but the true values did not lie beside them when they were "
-            "analysed, so this section has nothing to show."
-        )
-    found = report.table("recovery")
-    drawn = picture("recovery", report.build_figure("recovery"), report.alt("recovery"))
-    return (
-        f"{_drawn(report)} "
-        f"{recovered(found, report.bounds(report.main))} @fig-truth shows the errors of the estimates in "
-        f"@fig-{slug(report.main)}: where a line crosses zero, the interval holds the true value. "
-        "@tbl-recovery counts this for every analysis, judge and prompt.\n"
-        + captioned("fig-truth", drawn, "Estimates minus true values, with intervals, for the attributes.")
-        + table_blocks(
-            "recovery",
-            report.great_tables("recovery"),
-            "Shares of true values inside the intervals, and absolute errors of the estimates.",
-        )
+    return ""
+
+
+@exhibit("published", absent=_absent)
+def published(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Published effects compared with ours, of judges in both who are not simulated."""
+    main = next(iter(report.of_kind("amce")), None)
+    if main is None or (report.simulated and not report.real_judges):
+        return Exhibit(_absent(report))
+    ours = report.table(main.name)
+    ours = ours[ours["judge"].isin(report.real_judges)] if report.simulated else ours
+    both = report.named(beside_published(result.frame, ours))
+    lead = (
+        "The published analysis of this study joined each picture to the row before the one that made it; "
+        "for one picture in a hundred the attributes changed. {figure} compares the published estimates with "
+        "estimates made with the right join and, where the results have them, with the published join. The "
+        "right panel shows the differences. {table} lists every judge that is in both."
+    )
+    caption = (
+        "Published estimates and ours (left), and ours minus published in percentage points (right), for one "
+        "judge that is in both."
+    )
+    drawn = Result(ours, "published", extra={"printed": result.frame})
+    table = effects_table(both, Labels(report.labels))
+    return Exhibit(lead, [Drawn(drawn, caption)], [Laid([table], "Published estimates and ours.")])
+
+
+def effects_table(both: pd.DataFrame, labels: Labels) -> GT:
+    """Published estimates and ours, with the difference in percentage points."""
+    points = 100 * both["difference"].to_numpy(float)
+    texts = np.where(
+        both["source"] == PRINTED,
+        both["estimate"].map(number),
+        [f"{number(value)} ({number(gap, 2)})" for value, gap in zip(both["estimate"], points, strict=True)],
+    )
+    rows = {
+        "Judge": both["judge"],
+        "Level": pd.Series([labels.both(f, v) for f, v in zip(both["feature"], both["level"], strict=True)]),
+    }
+    source = both["source"].map(lambda name: SOURCE_NAMES.get(name, words(name)))
+    wide = spread(both.assign(text=texts), rows, source, lambda row: str(row["text"]))
+    note = "In parentheses: ours minus published, in percentage points."
+    return styled_table(wide, name="published", groups="Judge", note=note)
+
+
+@exhibit("published_means", absent=_absent)
+@exhibit("published_correlations")
+def ratings(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Published means or correlations of ratings compared with ours: sums in words, and every number."""
+    frame, names, what = result.frame, report.names, ABOUT[record.kind]
+    if report.simulated and not report.real_judges:
+        return Exhibit(_absent(report) if record.kind == "published_means" else "")
+    parts = _parts(frame)
+    tables = [beside_table(part, names, place) for place, part in enumerate(parts, start=1)]
+    shown, apart = sum(map(len, parts)), frame["difference"].abs()
+    rest = f" The folder has the other {whole(len(frame) - shown)}." if shown < len(frame) else ""
+    lead = (
+        f"{what}: {whole(len(frame))} published numbers can be compared with ours; the largest difference is "
+        f"{number(apart.max())}, the median {number(apart.median())}.{rest}"
+    )
+    return Exhibit(lead, tables=[Laid(tables, f"{what}: published and recomputed.")])
+
+
+def _parts(frame: pd.DataFrame) -> list[pd.DataFrame]:
+    """Means of all topics, or correlations by coefficient: what one table each shows."""
+    if "coefficient" in frame:
+        return [part for _, part in frame.groupby("coefficient", sort=False)]
+    every = frame[frame["modality"].astype(str) == OVERALL]
+    return [every if len(every) else frame]
+
+
+def beside_table(frame: pd.DataFrame, names: Names, place: int = 1) -> GT:
+    """Published, ours and the difference, by dimension and response type, with columns for each rater."""
+    who = "judge" if "judge" in frame else "group"
+    rows = frame.reset_index(drop=True)
+    keys = pd.DataFrame(
+        {
+            "dimension": rows["dimension"].map(partial(dimension_of, names)),
+            "Responses": rows["response_type"].map(partial(names.of, "response_type")),
+        }
+    )
+    split = "modality" in rows and rows["modality"].nunique() > 1
+    if split:
+        keys["Responses"] += ", " + rows["modality"].map(partial(names.of, "modality"))
+    wide: dict[tuple[str, str], dict[str, str]] = {}
+    spans: dict[str, list[str]] = {}
+    for key, row in zip(keys.itertuples(index=False, name=None), rows.to_dict("records"), strict=True):
+        rater = names.of("judge", row[who])
+        columns = [f"{rater} {part}" for part in PARTS]
+        spans[rater] = columns
+        texts = (number(row["printed"]), number(row["estimate"]), number(row["difference"]))
+        cells: dict[str, str] = wide.setdefault((str(key[0]), str(key[1])), {})
+        cells |= dict(zip(columns, texts, strict=True))
+    frame = pd.DataFrame(
+        [{"dimension": dimension, "Responses": kind, **cells} for (dimension, kind), cells in wide.items()]
+    )
+    table = styled_table(frame, name=f"published-{who}-{place}", groups="dimension", note=_note(rows))
+    for rater, columns in spans.items():
+        table = table.tab_spanner(rater, columns=columns)
+    columns_of: dict[str, Any] = {
+        column: part for columns in spans.values() for column, part in zip(columns, PARTS, strict=True)
+    }
+    return table.cols_label(cases=columns_of)
+
+
+def _note(rows: pd.DataFrame) -> str:
+    printed_in = ", ".join(str(name) for name in sorted(rows["table"].unique()))
+    gap = "Difference: ours minus the published number."
+    if "coefficient" not in rows:
+        return f"Means, as published in tables {printed_in}; standard deviations are in the folder. {gap}"
+    name = str(rows["coefficient"].iloc[0])
+    undefined = " Empty cells: one side gave all items the same rating." * bool(rows["estimate"].isna().any())
+    what = f"{CORRELATIONS.get(name, words(name))} with the mean of people"
+    return f"{what}, as published in tables {printed_in}. {gap}{undefined}"
+
+
+@exhibit("beside_print", absent=_absent)
+def labels(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Published scores compared with ours."""
+    apart = result.frame["difference"].abs()
+    exact = whole(int((apart < CLOSE).sum()))
+    summary = (
+        f"{whole(len(apart))} published numbers can be compared with ours; {exact} "
+        f"agree to the last published digit, and the largest difference is {number(apart.max(), 4)} "
+        "({table})."
+    )
+    lead = LEADS.get(str(report.manifest.get("study")), "{figure} shows both.")
+    return Exhibit(
+        f"{lead}\n\n{summary}",
+        [Drawn(result, "Published numbers against ours.")],
+        [Laid([labels_table(result, report.names)], "Published numbers and ours.")],
     )
 
 
-def recovered(found: pd.DataFrame, bounds: str) -> str:
-    """Say over all analyses how many intervals hold the true value."""
-    weight = found["n_levels"].astype(float)
-    inside = (found["in_normal"] * weight).sum() / weight.sum()
-    told = (
-        f"Of {whole(weight.sum())} estimates with a standard error, {number(100 * inside, 1)}% have their "
-        f"true value inside the {bounds or 'normal interval'}"
-    )
-    booted = found["in_bootstrap"].notna()
-    if booted.any():
-        share = (found["in_bootstrap"] * weight)[booted].sum() / weight[booted].sum()
-        told += f" and {number(100 * share, 1)}% inside the bootstrap interval"
-    return f"{told}; the largest error is {number(found['max_abs_error'].max())}."
+def labels_table(result: Result, names: Names) -> GT:
+    """Table by table and metric: how many numbers, how far apart, and what alignment changes."""
+    frame = result.frame
+    rows = []
+    for (table, name, task, metric), own in frame.groupby(["table", "set", "task", "metric"], sort=False):
+        apart = own["difference"].abs()
+        row = {
+            "what": f"Table {table}: {names.of('task', task)}, {set_in_words(str(name), names)}",
+            "Score": printed_metric(str(metric), names),
+            "Numbers": whole(len(own)),
+            "To the last digit": whole(int((apart < CLOSE).sum())),
+            "Largest difference": number(apart.max(), 4),
+        }
+        if "aligned" in own:
+            row["Mean, as published"] = number(own["printed"].mean())
+            row["Mean, answers on their own items"] = number(own["aligned"].mean())
+        rows.append(row)
+    return styled_table(pd.DataFrame(rows), name="beside-print", groups="what")
 
 
-def published_section(report: Results) -> str:
-    """Set printed numbers beside ours where both are about the same judges."""
-    if not report.has("published") or (report.simulated and not report.real_judges):
-        return _unpublished(report)
-    drawn = picture("published", report.build_figure("published"), report.alt("published"))
-    return (
-        PUBLISHED_INTRO
-        + "\n"
-        + captioned("fig-published", drawn, PUBLISHED_CAPTION)
-        + table_blocks("published", report.great_tables("published"), "Printed estimates beside ours.")
-    )
+def set_in_words(name: str, names: Names) -> str:
+    """A set of items in words: a language, or modality and language."""
+    if name in SETS:
+        return SETS[name]
+    modality, gap, language = name.partition(" ")
+    where = "all languages" if language == "all" else names.of("language", language)
+    return f"{names.of('modality', modality)}, {where}" if gap else names.of("modality", modality)
 
 
-def _unpublished(report: Results) -> str:
-    if not report.simulated:
-        return "There are no printed numbers to compare these results with."
-    others = [plain(report.label("judges", name)) for name in report.real_judges]
-    if not others:
-        return (
-            "The judges of these results are simulated: they only bear the names of people and models, "
-            "and they are not compared with print."
-        )
-    named = " and ".join(others)
-    return (
-        f"All judges but {named} are simulated: they only bear the names of people and models, and they are "
-        f"not compared with print. There are no printed numbers of {named}."
-    )
+@exhibit("published_checks", of=EVERY_STUDY)
+def checks(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Checks of the published numbers of a study against each other; no data are needed for them."""
+    study = str(report.manifest.get("study"))
+    if study not in (HARM, STUDY):
+        return Exhibit()
+    found = harm_checks() if study == HARM else published_checks()
+    listed = [
+        f"- **{plain(in_words(_upper(row['check']), report.labels))}.** "
+        f"{plain(in_words(row['finding'], report.labels))}"
+        for row in found.to_dict("records")
+    ]
+    lead = "The published numbers can be checked against each other, without data."
+    return Exhibit(f"{lead}\n\n" + "\n".join(listed))
 
 
-def _drawn(report: Results) -> str:
-    """Say whose choices were drawn from what is known."""
-    if not report.real_judges:
-        return "The choices were drawn from known part-worths, so the true value of every estimate is known."
-    others = " and ".join(plain(report.label("judges", name)) for name in report.real_judges)
-    return (
-        f"The choices of all judges but {others} were drawn from known part-worths, so the true values of "
-        "their estimates are known."
-    )
+def _upper(text: object) -> str:
+    return str(text)[:1].upper() + str(text)[1:]

@@ -1,7 +1,8 @@
-"""Tables of the Bayesian models of raters, dimensions and labels."""
+"""Exhibits of the Bayesian models of raters, dimensions and labels, with priors and checks."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,18 +11,35 @@ import pandas as pd
 
 from ...figures.labels import words
 from ...figures.raters.naming import Names
+from ...figures.raters.predictive import category_names, outside, panel_names, predicted_shares
 from ...figures.raters.terms import OF_RATERS
-from ..cells import Row, dimension_of, estimate_cell, spread
-from ..tables import NO_BREAK, number, styled_table
+from ...results import Result
+from ..data import ReportData
+from ..drawing import further_figures
+from ..methods import code, plain
+from ..tables import (
+    NO_BREAK,
+    Row,
+    dimension_of,
+    estimate_cell,
+    in_words,
+    interval,
+    number,
+    spread,
+    styled_table,
+    whole,
+)
+from .ratings import captioned
+from .registry import Drawn, Exhibit, Laid, ended, exhibit
 
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...results import Result
+    from ...pipeline.manifest import Recorded
 
 INTERVALS = "Posterior means with equal-tailed intervals."
 LABEL_NOTE = (
-    "Accuracy: probability of the right label for a random item; of people, that of a person drawn anew. "
+    "Accuracy: probability of the right label for a random item; of people, that of a new person. "
     f"{INTERVALS}"
 )
 AT_END = "\N{DAGGER}"
@@ -30,8 +48,230 @@ NOT_IDENTIFIED = (
 )
 
 
-def rater_model_tables(result: Result, told: Names) -> list[GT]:
-    """What the model says of each group, and the bias of each model towards levels of covariates."""
+CHECK = "check"
+POSTERIOR = "lines: {level} posterior intervals"
+
+
+@exhibit("rater_model", method="A Bayesian model of ordinal ratings; estimates are posterior means.")
+def rater_model(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """The model of ordinal ratings: groups, single raters, priors, check."""
+    lead = (
+        "{figure} shows the estimates of each group, and {table} the numbers. Quality is what people agree "
+        "on; a correlation of 1 with it would mean that a judge's rating follows people's consensus without "
+        "noise."
+    )
+    raters = captioned(record, "Points: posterior means of single raters", POSTERIOR, of="Rater by rater.")
+    severity = "{figure} shows how severe and how discriminating each rater is."
+    further = {"judges": Exhibit(severity, [Drawn(result, raters, "judges", "judges")])}
+    tables = rater_model_tables(result, report.names)
+    return _model(
+        result, record, report, lead, captioned(record, "Points: posterior means", POSTERIOR), tables, further
+    )
+
+
+@exhibit(
+    "dimension_model", method="A Bayesian model of several ordinal ratings; estimates are posterior means."
+)
+def dimension_model(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """The model of several dimensions."""
+    lead = (
+        "{figure} shows latent correlations between dimensions, free of the rating scale and of how often "
+        "each rating is given; {table} ranks the correlates of the main dimension in single ratings, which "
+        "can be compared between people and a model that was asked once."
+    )
+    text = captioned(record, "Cells: posterior means of latent correlations")
+    return _model(result, record, report, lead, text, dimension_model_tables(result, report.names), {})
+
+
+@exhibit(
+    "label_model",
+    method="A Bayesian model of labels with unknown true classes; estimates are posterior means.",
+)
+def label_model(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """The model of labels: confusions, accuracy, certainty of items, priors, check."""
+    lead = (
+        "{figure} shows how people and models confuse the labels, and {table} their accuracy, as far as "
+        "labels alone can identify it: true classes are those to which all judges together point."
+    )
+    what = "Cells: posterior means of the shares in which a true class gets each label"
+    sure = captioned(
+        record,
+        "Bars: items by the posterior probability of their most probable class",
+        of="Certainty of items.",
+    )
+    certainty = "{figure} shows how certain the true class of each item is."
+    further = {"certainty": Exhibit(certainty, [Drawn(result, sure, "certainty", "certainty")])}
+    tables = label_model_tables(result, report.names)
+    return _model(result, record, report, lead, captioned(record, what), tables, further)
+
+
+def _model(
+    result: Result,
+    record: Recorded,
+    report: ReportData,
+    lead: str,
+    text: str,
+    tables: list[GT],
+    further: Mapping[str, Exhibit],
+) -> Exhibit:
+    """A model with its verdict, further figures, priors and predictive check."""
+    title = ended(plain(record.title))
+    parts = [further[part] for part in further_figures(result) if part in further]
+    parts += [assumptions(result, title), predictive_check(result, title, report.names)]
+    return Exhibit(lead, [Drawn(result, text)], [Laid(tables, title)], verdict_box(record, report), parts)
+
+
+def verdict_box(record: Recorded, report: ReportData) -> str:
+    """Whether the draws of a model can be used, in a box: a warning where a check failed."""
+    text = " ".join(record.settings.get("verdict") or [])
+    if not text:
+        return ""
+    options = iter(re.findall("`([^`]+)`", text))  # set as code, as they are typed
+    plain_text = plain(in_words(re.sub("`[^`]+`", "\0", text), report.labels))
+    plain_text = re.sub("\0", lambda _: code(next(options)), plain_text)
+    box = 'note title="Can these draws be used?"'
+    if not record.settings.get("passed", True):
+        box = 'warning title="Some checks of this model failed"'
+    return f"::: {{.callout-{box}}}\n{plain_text}\n:::"
+
+
+def assumptions(result: Result, title: str) -> Exhibit:
+    """The priors of a model; empty where the result has none."""
+    priors = result.extra.get("priors")
+    if priors is None or priors.empty:
+        return Exhibit()
+    table = Laid([prior_table(result)], f"{title} Priors.", "priors")
+    return Exhibit("{table} lists the assumptions before any rating was seen.", tables=[table])
+
+
+def predictive_check(result: Result, title: str, names: Names) -> Exhibit:
+    """Predictions of the model compared with the data; empty where the result has no check."""
+    shares = predicted_shares(result)
+    if shares.empty:
+        return Exhibit()
+    text = f"{title} Observed and replicated shares."
+    return Exhibit(
+        "{figure}, with {table}, checks whether the model could have generated these data.",
+        [Drawn(result, text, CHECK, CHECK)],
+        [Laid(shares_tables(result, shares, names), text, CHECK)],
+        shares_text(shares, float(result.settings.get("alpha", 0.05))),
+    )
+
+
+def shares_text(shares: pd.DataFrame, alpha: float) -> str:
+    """How many observed shares are inside what the model predicts."""
+    inside = int((~outside(shares)).sum())
+    count = len(shares)
+    text = (
+        f"Of {whole(count)} observed shares, {whole(inside)} {'lies' if inside == 1 else 'lie'} in what the "
+        f"fitted model predicts in {100 * (1 - alpha):g}% of replications (by chance about "
+        f"{number(alpha * count, 1)} would lie outside)"
+    )
+    prior = shares.dropna(subset=["prior_lower", "prior_upper"])
+    if prior.empty:
+        return f"{text}."
+    wide = (prior["prior_upper"] - prior["prior_lower"]).mean() / (prior["upper"] - prior["lower"]).mean()
+    return (
+        f"{text}, and {whole(int((~outside(prior, 'prior_')).sum()))} in what its priors alone predict; the "
+        f"intervals of the priors are on average {number(float(wide), 1)} times as wide."
+    )
+
+
+def prior_table(result: Result) -> GT:
+    """The priors: what each is of, its distribution with its numbers, and its name for changing it."""
+    priors = result.extra["priors"]
+    changed = result.settings.get("priors_changed") or {}
+    shown = pd.DataFrame(
+        {
+            "Of what": priors["meaning"].map(_upper),
+            "Distribution": [
+                f"{_distribution(text)} (changed)" if name in changed else _distribution(text)
+                for name, text in zip(priors["prior"], priors["distribution"], strict=True)
+            ],
+            "Name": priors["prior"].astype(str),
+        }
+    )
+    note = "Change one with the option --prior NAME=NUMBERS of conjury raters, or with priors= in Python."
+    return styled_table(shown, name="priors", left=3, note=note)
+
+
+def shares_tables(result: Result, shares: pd.DataFrame, names: Names) -> list[GT]:
+    """Observed shares with their predictive intervals; several dimensions side by side by group.
+
+    Of several dimensions, what the priors alone make is a table of its own, where there is such a check.
+    """
+    made = f"{100 * (1 - float(result.settings.get('alpha', 0.05))):g}% interval"
+    if shares["dimension"].nunique() < 2:
+        return [_of_one_dimension(result, shares, names, made)]
+    tables = [
+        _of_dimensions(result, shares, names, "", f"and the {made} of data that the fitted model predicts")
+    ]
+    if shares["prior_lower"].notna().any():
+        tables.append(
+            _of_dimensions(
+                result, shares, names, "prior_", f"and the {made} of data predicted by the priors alone"
+            )
+        )
+    return tables
+
+
+def _of_dimensions(result: Result, shares: pd.DataFrame, names: Names, prefix: str, of: str) -> GT:
+    """Observed shares of several dimensions, a column a group, with intervals of one kind of check."""
+    category = category_names(shares["category"], result, names)
+    shown = spread(
+        shares,
+        {
+            "dimension": shares["dimension"].map(partial(dimension_of, names)),
+            "Rating": pd.Series(category, index=shares.index),
+        },
+        shares["group"].map(partial(names.of, "judge")),
+        lambda row: NO_BREAK.join(
+            (number(row["observed"], 2), interval(row[f"{prefix}lower"], row[f"{prefix}upper"], 2))
+        ),
+    )
+    return styled_table(
+        shown,
+        name=f"{prefix}shares".replace("_", "-"),
+        groups="dimension",
+        note=f"Observed share, {of}.",
+    )
+
+
+def _of_one_dimension(result: Result, shares: pd.DataFrame, names: Names, made: str) -> GT:
+    rows = shares.to_dict("records")
+    shown = pd.DataFrame(
+        {
+            "group": panel_names(shares, names),
+            "Rating": category_names(shares["category"], result, names),
+            "Observed": shares["observed"].map(number),
+            "Posterior predictive": [interval(row["lower"], row["upper"]) for row in rows],
+            "Prior predictive": [interval(row["prior_lower"], row["prior_upper"]) for row in rows],
+        }
+    )
+    if result.kind == "label_model":
+        shown = shown.rename(columns={"Rating": "Label"})
+    if not shown["Prior predictive"].any():
+        shown = shown.drop(columns="Prior predictive")
+    note = (
+        f"Posterior predictive: {made} of data that the fitted model predicts; prior predictive: of data "
+        "made from the priors alone."
+    )
+    if "Prior predictive" not in shown:
+        note = f"Posterior predictive: {made} of data that the fitted model predicts."
+    return styled_table(shown, name="shares", groups="group", note=note)
+
+
+def _distribution(text: object) -> str:
+    """A distribution as a cell: with a capital, and true minus signs."""
+    return re.sub(r"-(?=[\d.])", "\N{MINUS SIGN}", _upper(text))
+
+
+def _upper(text: object) -> str:
+    return str(text)[:1].upper() + str(text)[1:]
+
+
+def rater_model_tables(result: Result, names: Names) -> list[GT]:
+    """Estimates of each group, and the bias of each model towards levels of covariates."""
     ends = set(result.settings.get("at_the_end") or ())
     frame = _with_observed(result.frame)
     if ends:  # what is identified comes first
@@ -44,7 +284,7 @@ def rater_model_tables(result: Result, told: Names) -> list[GT]:
     shown = spread(
         frame,
         {"Quantity": frame["quantity"].astype(str).map(lambda name: OF_RATERS.get(name, words(name)))},
-        frame["group"].map(partial(told.of, "judge")),
+        frame["group"].map(partial(names.of, "judge")),
         cell,
     )
     note = "Posterior means with equal-tailed intervals; SD: standard deviation."
@@ -53,9 +293,9 @@ def rater_model_tables(result: Result, told: Names) -> list[GT]:
     if "bias" in result.extra:
         bias = result.extra["bias"]
         points = bias[bias["quantity"] == "bias_points"]
-        level = [told.of(c, v) for c, v in zip(points["covariate"], points["level"], strict=True)]
+        level = [names.of(c, v) for c, v in zip(points["covariate"], points["level"], strict=True)]
         rows = {"Level": pd.Series(level, index=points.index)}
-        table = spread(points, rows, points["group"].map(partial(told.of, "judge")), estimate_cell)
+        table = spread(points, rows, points["group"].map(partial(names.of, "judge")), estimate_cell)
         note = "Bias towards a level, net of the quality that people see: points of the scale."
         made.append(styled_table(table, name="rater-model-bias", note=note))
     return made
@@ -74,7 +314,7 @@ def _with_observed(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([frame, seen]).sort_index(kind="stable")
 
 
-def dimension_model_tables(result: Result, told: Names) -> list[GT]:
+def dimension_model_tables(result: Result, names: Names) -> list[GT]:
     """Latent correlations with the main dimension, and how probably each is the strongest."""
     strongest = result.extra["strongest"]
     total = strongest[(strongest["level"] == "total") & strongest["probability"].notna()]
@@ -82,24 +322,25 @@ def dimension_model_tables(result: Result, told: Names) -> list[GT]:
     for main, part in total.groupby("main", sort=False):
         shown = spread(
             part,
-            {"Dimension": part["dimension"].map(partial(dimension_of, told))},
-            part["group"].map(partial(told.of, "judge")),
+            {"Dimension": part["dimension"].map(partial(dimension_of, names))},
+            part["group"].map(partial(names.of, "judge")),
             lambda row: f"{estimate_cell(row)}, P{NO_BREAK}{number(row['probability'], 2)}",
         )
         note = (
-            f"Latent correlation with {dimension_of(told, main)} in single ratings; P: posterior probability "
-            "of being the strongest."
+            f"Latent correlation with {dimension_of(names, main)} in single ratings; P: posterior "
+            "probability of being the strongest."
         )
         made.append(styled_table(shown, name=f"dimension-model-{main}", note=note))
     return made
 
 
-def label_model_tables(result: Result, told: Names) -> list[GT]:
+def label_model_tables(result: Result, names: Names) -> list[GT]:
     """Accuracy and agreement with a person, prevalence of the labels, and each model against a person."""
     frame = result.frame
     panels = frame.loc[frame["quantity"] == "accuracy of a fresh person", "group"].tolist()
     person = {
-        panel: "a person" if len(panels) < 2 else f"a person of {told.of('judge', panel)}" for panel in panels
+        panel: "a person" if len(panels) < 2 else f"a person of {names.of('judge', panel)}"
+        for panel in panels
     }
     models = frame[(frame["quantity"] == "accuracy") & ~frame["group"].isin(panels)]
     parts = [
@@ -112,27 +353,27 @@ def label_model_tables(result: Result, told: Names) -> list[GT]:
         parts.append(part.assign(row=row, group=part["judge"].where(part["judge"] != "", part["group"])))
     rows = pd.concat(parts, ignore_index=True)
     shown = spread(
-        rows, {"Quantity": rows["row"]}, rows["group"].map(partial(told.of, "judge")), estimate_cell
+        rows, {"Quantity": rows["row"]}, rows["group"].map(partial(names.of, "judge")), estimate_cell
     )
     made = [styled_table(shown, name="label-model", note=LABEL_NOTE)]
     shares = frame[frame["quantity"] == "prevalence"]
     table = pd.DataFrame(
         {
-            "Label": shares["label"].map(partial(told.of, "label")),
+            "Label": shares["label"].map(partial(names.of, "label")),
             "Share of items": [estimate_cell(row) for row in shares.to_dict("records")],
         }
     )
     made.append(styled_table(table, name="label-model-prevalence", note=INTERVALS))
     if "replacement" in result.extra:
-        made.append(_replacement_table(result.extra["replacement"], person, told))
+        made.append(_replacement_table(result.extra["replacement"], person, names))
     return made
 
 
-def _replacement_table(found: pd.DataFrame, person: Mapping[str, str], told: Names) -> GT:
+def _replacement_table(found: pd.DataFrame, person: Mapping[str, str], names: Names) -> GT:
     """Accuracy of each model less that of a person of each panel, and how probably it is the greater."""
     shown = spread(
         found,
-        {"Model": found["model"].map(partial(told.of, "judge"))},
+        {"Model": found["model"].map(partial(names.of, "judge"))},
         "Accuracy less that of " + found["group"].map(person),
         lambda row: f"{estimate_cell(row)}, P{NO_BREAK}{number(row['probability_better'], 2)}",
     )

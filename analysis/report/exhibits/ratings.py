@@ -1,260 +1,79 @@
-"""Sections of reports on ratings: a sentence that reads the result, its figure, its tables."""
+"""Exhibits of ratings: who rated what, means, distributions, correlations, order of tiers, biases."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...figures.labels import LabelKey
-from ...figures.raters import DRAWN, alt_of, figure_of, further_figures
+import pandas as pd
+
+from ...figures.labels import words
 from ...figures.raters.alt_test import SCORINGS
 from ...figures.raters.naming import Names
+from ...figures.raters.terms import BIASES, CORRELATIONS, TIERS
+from ...raters.descriptive.scores import OVERALL
 from ...results import Result
-from ..captions import METHODS, caption
-from ..cells import dimension_of, in_words, intervals
-from ..markdown import captioned, picture, slug, table_blocks, table_references
+from ..data import ReportData
+from ..drawing import further_figures
 from ..methods import code, plain
-from ..tables import number, whole
-from .rater_predictions import CHECK, assumptions, predictive_check
-from .rating_agreement import curve_table
-from .rating_layouts import lay_out
+from ..tables import (
+    NO_BREAK,
+    STAR_RULE,
+    dimension_of,
+    estimate_cell,
+    in_brackets,
+    interval,
+    intervals,
+    number,
+    resampled,
+    spread,
+    stars,
+    styled_table,
+    whole,
+    with_gaps,
+)
+from .registry import Drawn, Exhibit, Laid, ended, exhibit, level_of
 
 if TYPE_CHECKING:
-    from ..ratings_report import RatingsReport
+    from great_tables import GT
 
-SIMULATED = (
-    "**These judgments are simulated**: they bear the names of people and models and say nothing about them."
-)
-FIGURE_ONLY = ("distributions", "rating_lines")
+    from ...pipeline.manifest import Recorded
+
 ADJUSTMENTS = {"by": "Benjamini-Yekutieli", "bh": "Benjamini-Hochberg", "holm": "Holm"}
-
-LEADS = {
-    "coverage": "{table} counts who rated what.",
-    "means": "{figure} shows mean ratings, and {table} the numbers.",
-    "distributions": "{figure} shows how often people and models gave each rating.",
-    "correlations": (
-        "{figure} shows how closely each model follows the mean of people, and {table} the numbers. "
-        "Lines are {intervals}; stars mark correlations that differ from zero."
-    ),
-    "rating_lines": (
-        "{figure} sets each item's rating by a model against the mean of people; on the dashed line both "
-        "agree."
-    ),
-    "dimension_correlations": (
-        "{figure} shows which dimensions go together, people below the diagonal and a model above it; "
-        "{table} ranks the correlates of the main dimension."
-    ),
-    "tier_accuracy": (
-        "{figure} shows how often ratings put the tiers of a topic in order, and {table} the numbers; ties "
-        "are counted, not hidden."
-    ),
-    "biases": (
-        "{figure} shows how models differ from people as raters. Self-preference compares what a model rates "
-        "its own and other models' items with items by people of equal human quality; what noise in the "
-        "human means would feign is taken out. {table} has all numbers."
-    ),
-    "rater_model": (
-        "{figure} shows what the model says of each group, and {table} the numbers. Quality is what people "
-        "agree on; a correlation of 1 with it would mean that a judge's rating follows people's consensus "
-        "without noise."
-    ),
-    "dimension_model": (
-        "{figure} shows latent correlations between dimensions, free of the rating scale and of how often "
-        "each rating is given; {table} ranks the correlates of the main dimension in single ratings, which "
-        "is what can be compared between people and a model that was asked once."
-    ),
-    "label_model": (
-        "{figure} shows how people and models confuse the labels, and {table} their accuracy, as far as "
-        "labels alone can tell: true classes are those to which all judges together point."
-    ),
-    "agreement": "{figure} shows agreement coefficients, and {table} the numbers.",
-    "alt_power": (
-        "{figure} and {table} ask what the test can tell with a panel like this one: how often a model "
-        "passes that agrees with people as well as they agree with each other, one that knows what they "
-        "agree on, and one that is behind people by just epsilon and should not pass."
-    ),
-    "alt_test": (
-        "The alternative annotator test [@calderon2025] asks of each person whether a model comes as close "
-        "to the others as they do. {figure} and {table} show the share of people against whom the model "
-        "wins, and how often it comes at least as close."
-    ),
-}
+SETTINGS = (
+    ("cluster", "clusters of items: {}"),
+    ("unit", "resampled units: {}"),
+    ("draws", "{} draws"),
+    ("seed", "seed {}"),
+    ("alpha", "alpha {}"),
+    ("coefficient", "coefficient: {}"),
+    ("epsilon", "epsilon {}"),
+    ("q_fdr", "false discovery rate {}"),
+    ("multiplicity", "adjustment: {}"),
+    ("scoring", "scoring: {}"),
+    ("link", "link: {}"),
+    ("scale", "scale: {}"),
+    ("simulations", "{} simulated studies per number"),
+    ("chains", "{} chains"),
+    ("tune", "{} draws of adaptation"),
+    ("sampler", "sampler {}"),
+)
 
 
-def simulated(manifest: Mapping[str, Any]) -> str:
-    """Say that judgments are simulated; empty where they are not."""
-    return SIMULATED if manifest.get("simulated") else ""
-
-
-def section(report: RatingsReport, name: str) -> str:
-    """Show a result: what it says in words, its figure, its tables."""
-    result, title = report.result(name), ended(plain(report.records[name]["title"]))
-    labels = report.words
-    figure = (
-        picture(name, figure_of(result, labels=labels), alt_of(result, labels))
-        if result.kind in DRAWN
-        else ""
-    )
-    tables = [] if result.kind in FIGURE_ONLY else lay_out(result, name, labels)
-    lead = LEADS.get(result.kind, "{figure} and {table} show the results.")
-    if "{figure}" in lead and not figure:
-        lead = "The numbers are in {table}."
-    told = lead.format(
-        intervals=intervals(result.settings) if "{intervals}" in lead else "",
-        figure=f"@fig-{slug(name)}" if figure else "The figure",
-        table=table_references(name, len(tables)) if tables else "the folder",
-    )
-    parts = [told, reading(result, Names(labels)), _verdict(report.records[name], labels)]
-    if figure:
-        parts.append(captioned(f"fig-{slug(name)}", figure, caption(title, result.kind, result.settings)))
-    parts += _further(result, name, title, labels)
-    if tables:
-        parts.append(table_blocks(name, tables, title))
-    parts += [assumptions(result, name, title), predictive_check(result, name, title, labels)]
-    if result.kind == "alt_test":
-        parts.append(curve_table(result, name, title, Names(labels)))
-    return "\n\n".join(filter(None, parts))
-
-
-FURTHER = {  # the sentence that leads to a further figure, and what its caption adds
-    "radar": ("{figure} lays the same means out by dimension.", "By dimension."),
-    "pairs": ("{figure} shows every pair of raters that share enough items.", "Every pair of raters."),
-    "epsilon": (
-        "{figure} asks the same with other values of epsilon, the advantage that people must have to be "
-        "worth their cost: points mark the smallest with which a model passes.",
-        "Over epsilon.",
-    ),
-    "judges": ("{figure} shows how severe and how discriminating each rater is.", "Rater by rater."),
-    "certainty": ("{figure} shows how certain the true class of each item is.", "Certainty of items."),
-}
-
-
-def _further(result: Result, name: str, title: str, labels: Mapping[LabelKey, str]) -> list[str]:
-    """Further figures of a result, each after the sentence that leads to it."""
-    made = []
-    for part in further_figures(result):
-        if part == CHECK:  # shown with its table
-            continue
-        own = f"{name}_{part}"
-        figure = figure_of(result, part=part, labels=labels)
-        lead, what = FURTHER[part]
-        made.append(lead.format(figure=f"@fig-{slug(own)}"))
-        drawn = picture(own, figure, alt_of(result, labels, part))
-        told = caption(f"{title} {what}", part, result.settings)
-        made.append(captioned(f"fig-{slug(own)}", drawn, told))
-    return made
-
-
-def _verdict(made: Mapping[str, Any], labels: Mapping[LabelKey, str]) -> str:
-    """Whether the draws of a model can be used, in a box: a warning where a check failed."""
-    said = made.get("verdict") or []
-    if not said:
-        return ""
-    text = " ".join(said)
-    options = iter(re.findall("`([^`]+)`", text))  # set as code, as they are typed
-    told = plain(in_words(re.sub("`[^`]+`", "\0", text), labels))
-    told = re.sub("\0", lambda _: code(next(options)), told)
-    box = 'note title="Can these draws be used?"'
-    if not made.get("passed", True):
-        box = 'warning title="Some checks of this model failed"'
-    return f"::: {{.callout-{box}}}\n{told}\n:::"
-
-
-def ended(title: str) -> str:
-    """Close a title with a full stop, unless it asks."""
-    return title if title.endswith(("?", ".")) else f"{title}."
-
-
-def reading(result: Result, told: Names) -> str:
-    """What a result says, in sentences made from its numbers; empty where nothing is to be said."""
-    reader = READINGS.get(result.kind)
-    return reader(result, told) if reader is not None else ""
-
-
-def _read_main(result: Result, told: Names) -> str:
-    frame = result.extra["main"]
-    said = []
-    for group, part in frame.groupby("group", sort=False):
-        if part["estimate"].isna().all():
-            continue
-        best = part.iloc[int(part["estimate"].argmax())]
-        said.append(
-            f"{plain(told.of('judge', group))}: {plain(dimension_of(told, best['other']))} "
-            f"({number(best['estimate'], 2)}, strongest in {number(100 * best['probability'], 0)}% of draws)"
-        )
-    main = plain(dimension_of(told, result.settings.get("main", "")))
-    return f"Strongest correlate of {main}: {'; '.join(said)}." if said else ""
-
-
-def _read_alt_test(result: Result, told: Names) -> str:
-    frame = result.frame
-    passed = frame[frame["passes"].fillna(False).astype(bool)]
-    total = f"{whole(len(passed))} of {whole(len(frame))} tests are passed"
-    if passed.empty or len(passed) > 8:
-        return f"{total}."
-    named = [
-        plain(told.of("judge", row["model"]))
-        + (f" ({plain(dimension_of(told, row['dimension']))})" if row["dimension"] else "")
-        for row in passed.to_dict("records")
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """The settings of a result as one sentence of its methods."""
+    texts = [
+        text.format(_setting(key, settings[key]))
+        for key, text in SETTINGS
+        if settings.get(key) not in (None, "", [])
     ]
-    return f"{total}: {', '.join(named)}."
+    joined = ", ".join(texts)
+    return f"{joined[0].upper()}{joined[1:]}." if joined else ""
 
 
-def _read_tiers(result: Result, told: Names) -> str:
-    frame = result.frame
-    order = frame[(frame["quantity"] == "complete_order") & (frame["ties"] == "split")]
-    said = [
-        f"{plain(told.of('judge', row['judge']))} {number(100 * row['estimate'], 1)}%"
-        for row in order.to_dict("records")
-    ]
-    chance = order["chance"].mean() if len(order) else float("nan")
-    return (
-        f"Complete order, ties split: {', '.join(said)}; chance is {number(100 * chance, 1)}%."
-        if said
-        else ""
-    )
-
-
-READINGS: dict[str, Callable[[Result, Names], str]] = {
-    "dimension_correlations": _read_main,
-    "alt_test": _read_alt_test,
-    "tier_accuracy": _read_tiers,
-}
-
-
-def method(made: Mapping[str, Any]) -> str:
-    """Tell how a result was made: the estimator, its intervals and tests, and then its settings."""
-    settings = made.get("settings") or {}
-    said = []
-    for key, text in (
-        ("cluster", "clusters of items: {}"),
-        ("unit", "resampled units: {}"),
-        ("draws", "{} draws"),
-        ("seed", "seed {}"),
-        ("alpha", "alpha {}"),
-        ("coefficient", "coefficient: {}"),
-        ("epsilon", "epsilon {}"),
-        ("q_fdr", "false discovery rate {}"),
-        ("multiplicity", "adjustment: {}"),
-        ("scoring", "scoring: {}"),
-        ("link", "link: {}"),
-        ("scale", "scale: {}"),
-        ("simulations", "{} studies simulated for each number"),
-        ("chains", "{} chains"),
-        ("tune", "{} draws to adapt in"),
-        ("sampler", "sampler {}"),
-    ):
-        value = settings.get(key)
-        if value not in (None, "", []):
-            said.append(text.format(_told(key, value)))
-    text = ", ".join(said)
-    told = f"{text[0].upper()}{text[1:]}." if said else ""
-    return " ".join(filter(None, [METHODS.get(str(made.get("kind")), ""), told]))
-
-
-def _told(key: str, value: object) -> str:
-    """A setting as text: columns as code, names in words, counts with commas."""
+def _setting(key: str, value: object) -> str:
+    """A setting as text: columns as code, rules in words, counts with commas."""
     if key in ("cluster", "unit"):
         return code(value)
     if key == "draws" and isinstance(value, int):
@@ -262,3 +81,347 @@ def _told(key: str, value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(f"{one:g}" if isinstance(one, float) else plain(one) for one in value)
     return plain(SCORINGS.get(str(value), ADJUSTMENTS.get(str(value), str(value))))
+
+
+def captioned(record: Recorded, what: str, lines: str = "", rest: str = "", *, of: str = "") -> str:
+    """A caption: the title, what is drawn, and its intervals unless there was no bootstrap.
+
+    In ``lines``, ``{level}`` and ``{drawn}`` stand for the level and for what was resampled.
+    """
+    settings = record.settings
+    if lines and not (settings.get("draws") == 0 and "{drawn}" in lines):
+        drawn = f"{resampled(settings)} resampled"
+        what = f"{what}; {lines.format(level=level_of(settings), drawn=drawn)}"
+    text = "; ".join(filter(None, [what, rest]))
+    return " ".join(filter(None, [ended(plain(record.title)), of, f"{text}." if text else ""]))
+
+
+@exhibit("coverage", method="Judges, items and ratings are counted.")
+def coverage(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Who rated what."""
+    tables = coverage_tables(result, report.names)
+    return Exhibit("{table} counts who rated what.", tables=[Laid(tables, ended(plain(record.title)))])
+
+
+@exhibit(
+    "means",
+    method=(
+        "Ratings of an item are averaged over samples and people, then over items. Intervals are normal, "
+        "with bootstrap standard errors."
+    ),
+)
+def means(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Mean ratings, and as a radar by one column."""
+    lines = "lines: {level} intervals with bootstrap standard errors, {drawn}"
+    text = captioned(record, "Points: means of item means", lines)
+    radar = captioned(
+        record, "Lines: the same means of item means, a spoke for each dimension", of="By dimension."
+    )
+    further = [
+        Exhibit("{figure} shows the same means by dimension.", [Drawn(result, radar, part, part)])
+        for part in further_figures(result)
+    ]
+    return Exhibit(
+        "{figure} shows mean ratings, and {table} the numbers.",
+        [Drawn(result, text)],
+        [Laid(means_tables(result, report.names), ended(plain(record.title)))],
+        further=further,
+    )
+
+
+@exhibit("distributions", method="Single ratings are counted.")
+def distributions(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """How often each rating was given."""
+    text = captioned(record, "Bars: shares of single ratings")
+    return Exhibit("{figure} shows how often people and models gave each rating.", [Drawn(result, text)])
+
+
+def _closest(result: Result, record: Recorded, report: ReportData) -> str:
+    """Which model follows people most closely, in the first correlation over all items."""
+    frame = result.frame
+    by = list(result.settings.get("by") or [])
+    overall = frame[(frame[by].astype(str) == OVERALL).all(axis=1)] if by else frame
+    if overall["estimate"].isna().all():
+        return ""
+    row = overall.loc[overall["estimate"].idxmax()]
+    name = CORRELATIONS.get(str(row["coefficient"]), words(row["coefficient"]))
+    dimension = plain(dimension_of(report.names, row["dimension"]))
+    return (
+        f"The model that follows people most closely is {plain(report.names.of('judge', row['judge']))}: "
+        f"{name} {number(row['estimate'], 2)} "
+        f"{interval(row.get('lower'), row.get('upper'), 2)} for {dimension}."
+    )
+
+
+@exhibit(
+    "correlations",
+    method=(
+        "Correlations over items between the people's mean and the model. Intervals and p values are normal "
+        "on Fisher's scale, with bootstrap standard errors; p values are adjusted by Holm's procedure."
+    ),
+    headline=_closest,
+)
+def correlations(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Correlations of models with people."""
+    lead = (
+        "{figure} shows how closely each model follows the mean of people, and {table} the numbers. "
+        f"Lines are {intervals(result.settings)}; stars mark correlations that differ from zero."
+    )
+    lines = "lines: {level} intervals with bootstrap standard errors on Fisher's scale, {drawn}"
+    text = captioned(record, "Points: correlations between the people's mean and the model", lines)
+    tables = correlation_tables(result, report.names)
+    return Exhibit(lead, [Drawn(result, text)], [Laid(tables, ended(plain(record.title)))])
+
+
+@exhibit(
+    "rating_lines",
+    method="Least squares of a model's ratings on the people's mean; bands from bootstrap draws.",
+)
+def rating_lines(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Ratings of a model against those of people."""
+    lead = (
+        "{figure} plots ratings of each item by a model against people's mean; on the dashed line both agree."
+    )
+    lines = "lines: least squares, with {level} bootstrap bands, {drawn}"
+    return Exhibit(lead, [Drawn(result, captioned(record, "Points: items", lines))])
+
+
+@exhibit(
+    "dimension_correlations",
+    method=(
+        "Correlations over items between dimensions; intervals are normal on Fisher's scale, with bootstrap "
+        "standard errors; p values are adjusted by Holm's procedure."
+    ),
+)
+def dimension_correlations(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Which dimensions go together."""
+    lead = (
+        "{figure} shows which dimensions go together, people below the diagonal and a model above it; "
+        "{table} ranks the correlates of the main dimension."
+    )
+    text = captioned(record, "Cells: correlations over items, people below the diagonal, a model above it")
+    tables = main_correlate_tables(result, report.names)
+    return Exhibit(
+        lead,
+        [Drawn(result, text)],
+        [Laid(tables, ended(plain(record.title)))],
+        strongest_correlates(result, report.names),
+    )
+
+
+def strongest_correlates(result: Result, names: Names) -> str:
+    """The strongest correlate of the main dimension, by group."""
+    texts = []
+    for group, part in result.extra["main"].groupby("group", sort=False):
+        if part["estimate"].isna().all():
+            continue
+        best = part.iloc[int(part["estimate"].argmax())]
+        texts.append(
+            f"{plain(names.of('judge', group))}: {plain(dimension_of(names, best['other']))} "
+            f"({number(best['estimate'], 2)}, strongest in {number(100 * best['probability'], 0)}% of draws)"
+        )
+    main = plain(dimension_of(names, result.settings.get("main", "")))
+    return f"Strongest correlate of {main}: {'; '.join(texts)}." if texts else ""
+
+
+def _orders(result: Result, record: Recorded, report: ReportData) -> str:
+    return complete_orders(result, report.names)
+
+
+@exhibit(
+    "tier_accuracy",
+    method=(
+        "Shares of topics in which ratings put the tiers in order, with Wilson's intervals at the bootstrap "
+        "standard error; p values by shuffling tiers within topics, adjusted by Holm's procedure."
+    ),
+    headline=_orders,
+)
+def tier_accuracy(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """How often ratings put tiers in order."""
+    lead = (
+        "{figure} shows how often ratings put the tiers of a topic in order, and {table} the numbers; ties "
+        "are counted and not dropped."
+    )
+    lines = "lines: Wilson's {level} intervals at the bootstrap standard error, {drawn}"
+    return Exhibit(
+        lead,
+        [Drawn(result, captioned(record, "Points: shares", lines, "vertical strokes: chance"))],
+        [Laid(tier_tables(result, report.names), ended(plain(record.title)))],
+        complete_orders(result, report.names),
+    )
+
+
+def complete_orders(result: Result, names: Names) -> str:
+    """How often each judge puts all tiers in order."""
+    frame = result.frame
+    order = frame[(frame["quantity"] == "complete_order") & (frame["ties"] == "split")]
+    texts = [
+        f"{plain(names.of('judge', row['judge']))} {number(100 * row['estimate'], 1)}%"
+        for row in order.to_dict("records")
+    ]
+    chance = number(100 * order["chance"].mean(), 1) if texts else ""
+    return f"Complete order, ties split: {', '.join(texts)}; chance is {chance}%." if texts else ""
+
+
+@exhibit(
+    "biases",
+    method=(
+        "Differences between a model and people on the same items; intervals are normal with bootstrap "
+        "standard errors; p values are adjusted by Holm's procedure."
+    ),
+)
+def biases(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """How models differ from people."""
+    lead = (
+        "{figure} shows how models differ from people as raters. Self-preference compares ratings by a model "
+        "of its items and of other models' items with items by people of equal human quality, corrected for "
+        "the noise of the human means. {table} has all numbers."
+    )
+    lines = "lines: {level} intervals with bootstrap standard errors, {drawn}"
+    return Exhibit(
+        lead,
+        [Drawn(result, captioned(record, "Points: differences between a model and people", lines))],
+        [Laid(bias_tables(result, report.names), ended(plain(record.title)))],
+    )
+
+
+def coverage_tables(result: Result, names: Names) -> list[GT]:
+    """Who rated what."""
+    frame = result.frame
+    shown = pd.DataFrame(
+        {
+            "dimension": frame["dimension"].map(partial(dimension_of, names)),
+            "Judges": frame["group"].map(partial(names.of, "judge")),
+            "Number of judges": frame["n_judges"].map(whole),
+            "Items": frame["n_items"].map(whole),
+            "Ratings": frame["n_ratings"].map(whole),
+            "Ratings per item": frame["per_item"].map(lambda value: number(value, 2)),
+            "At least": frame["least"].map(whole),
+        }
+    )
+    same = shown.drop(columns="dimension")
+    if not shown.groupby("dimension", sort=False).ngroups > 1:
+        return [styled_table(same, name="coverage")]
+    first = same[shown["dimension"] == shown["dimension"].iloc[0]].reset_index(drop=True)
+    alike = all(
+        same[shown["dimension"] == name].reset_index(drop=True).equals(first)
+        for name in shown["dimension"].unique()
+    )
+    if alike:
+        return [styled_table(first, name="coverage", note="The same for every dimension.")]
+    return [styled_table(shown, name="coverage", groups="dimension")]
+
+
+def means_tables(result: Result, names: Names) -> list[GT]:
+    """Means with standard deviations: a table for each group of raters, strata as rows."""
+    made = []
+    by = list(result.settings.get("by") or [])
+    for position, (group, part) in enumerate(result.frame.groupby("group", sort=False), start=1):
+        rows = {names.column(column): part[column].map(partial(names.of, column)) for column in by}
+        if not rows:
+            rows = {"Raters": part["group"].map(partial(names.of, "judge"))}
+        shown = spread(
+            part,
+            rows,
+            part["dimension"].map(partial(dimension_of, names)),
+            lambda row: f"{number(row['estimate'])} ({number(row['sd'])})",
+        )
+        heading = next(iter(rows)) if len(rows) > 1 else None
+        name = f"means-{position}"
+        note = f"{names.of('judge', group)}: mean (standard deviation over items)."
+        made.append(styled_table(shown, name=name, groups=heading, note=note))
+    return made
+
+
+def correlation_tables(result: Result, names: Names) -> list[GT]:
+    """Correlations of models with people: a table for each coefficient."""
+    by = list(result.settings.get("by") or [])
+    made = []
+    for name, part in result.frame.groupby("coefficient", sort=False, observed=True):
+        judge = part["judge"].map(partial(names.of, "judge"))
+        level = [
+            " / ".join(texts) or names.of("", OVERALL)
+            for texts in zip(*_strata(part, by, names), strict=True)
+        ]
+        shown = spread(
+            part,
+            {"judge": judge, "Stratum": pd.Series(level if by else [names.of("", OVERALL)] * len(part))},
+            part["dimension"].map(partial(dimension_of, names)),
+            lambda row: number(row["estimate"]) + stars(row.get("p_holm")),
+        )
+        called = CORRELATIONS.get(str(name), words(name))
+        note = f"{called}. Stars: p of the cluster bootstrap, {_HOLM} {STAR_RULE}"
+        note = with_gaps(note, shown, "not defined, since one side gave all items the same rating")
+        made.append(styled_table(shown, name=f"correlations-{name}", groups="judge", note=note))
+    return made
+
+
+_HOLM = "adjusted by Holm's procedure over the table."
+
+
+def main_correlate_tables(result: Result, names: Names) -> list[GT]:
+    """How strongly each dimension goes with the main one, by group."""
+    frame = result.extra["main"]
+    by = list(result.settings.get("by") or [])
+    overall = frame[[all(str(v) == OVERALL for v in row) for row in frame[by].to_numpy()]] if by else frame
+    shown = spread(
+        overall,
+        {"Dimension": overall["other"].map(partial(dimension_of, names))},
+        overall["group"].map(partial(names.of, "judge")),
+        lambda row: f"{estimate_cell(row)}, P{NO_BREAK}{number(row['probability'], 2)}",
+    )
+    main = dimension_of(names, result.settings.get("main", ""))
+    note = f"Correlation with {main}; P: share of bootstrap draws in which it is the strongest."
+    return [styled_table(shown, name="dimension-correlations", note=note)]
+
+
+def tier_tables(result: Result, names: Names) -> list[GT]:
+    """How often the order of tiers is recovered."""
+    frame = result.frame
+    shown = pd.DataFrame(
+        {
+            "quantity": frame["quantity"].astype(str).map(TIERS),
+            "Judge": frame["judge"].map(partial(names.of, "judge")),
+            "Ties count as": frame["ties"].astype(str),
+            "Share": [estimate_cell(row) for row in frame.to_dict("records")],
+            "Chance": frame["chance"].map(lambda value: number(value, 2)),
+            "Above chance": [
+                f"{number(row['excess'], 2)}{NO_BREAK}{interval(row['excess_lower'], row['excess_upper'], 2)}"
+                for row in frame.to_dict("records")
+            ],
+            "Tied pairs": frame["tied"].map(lambda value: f"{number(100 * value, 0)}%"),
+        }
+    )  # fmt: skip
+    return [styled_table(shown, name="tier-accuracy", groups="quantity", left=2)]
+
+
+def bias_tables(result: Result, names: Names) -> list[GT]:
+    """How models differ from people, one row a quantity and judge, dimensions as columns."""
+    by = list(result.settings.get("by") or [])
+    frame = result.frame
+    frame = frame[[all(str(v) == OVERALL for v in row) for row in frame[by].to_numpy()]] if by else frame
+    named = [BIASES.get(name, words(name)) for name in frame["quantity"].astype(str)]
+    shown = spread(
+        frame,
+        {"bias": pd.Series(named), "Judge": frame["judge"].map(partial(names.of, "judge"))},
+        frame["dimension"].map(partial(dimension_of, names)),
+        lambda row: estimate_cell(row),
+    )
+    return [
+        styled_table(
+            shown,
+            name="biases",
+            groups="bias",
+            note=with_gaps(
+                f"{in_brackets(intervals(result.settings), shown)}.",
+                shown,
+                "not identified; the notes give the reason",
+            ),
+        )
+    ]
+
+
+def _strata(part: pd.DataFrame, by: Sequence[str], names: Names) -> list[list[str]]:
+    if not by:
+        return [[names.of("", OVERALL)] * len(part)]
+    return [[names.of(column, value) for value in part[column]] for column in by]

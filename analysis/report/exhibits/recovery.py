@@ -1,4 +1,4 @@
-"""Results on ratings beside the truth of a simulation, and printed numbers beside each other."""
+"""The exhibit of estimates compared with the true values of a simulation."""
 
 from __future__ import annotations
 
@@ -7,53 +7,130 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...audit.oogiri import published_checks
-from ...figures.labels import words
-from ...figures.raters import alt_of, figure_of
-from ...figures.raters.naming import Names
+from ...figures.labels import one_prompt, words
 from ...figures.raters.terms import TRUTHS
+from ...recovery.conjoint import beside_truth
 from ...recovery.ratings import recovery_summary
 from ...results import Result
-from ..captions import caption
-from ..cells import in_words
-from ..markdown import captioned, picture, table_blocks
-from ..methods import plain
-from ..tables import number, styled_table, whole
+from ..data import ReportData
+from ..markdown import slug
+from ..methods import bounds_name, plain
+from ..tables import NO_BREAK, number, styled_table, whole
+from .conjoint import lines_of
+from .registry import Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
-    from ..ratings_report import RatingsReport
+    from great_tables import GT
 
-
-def checks(report: RatingsReport) -> str:
-    """What the printed numbers of the study say of each other; no data are needed for it."""
-    found = published_checks()
-    listed = [
-        f"- **{plain(in_words(_upper(row['check']), report.words))}.** "
-        f"{plain(in_words(row['finding'], report.words))}"
-        for row in found.to_dict("records")
-    ]
-    return "The printed numbers can be checked against each other, without data.\n\n" + "\n".join(listed)
-
-
-def _upper(text: object) -> str:
-    return str(text)[:1].upper() + str(text)[1:]
-
+    from ...pipeline.manifest import Recorded
 
 OF_RATINGS = (
-    "Intervals of means, biases and correlations take the people as they are; the truth is that of all "
+    "Intervals of means, biases and correlations treat people as fixed; the true values are those of all "
     "people who could have been drawn. Estimates that are the same in every bootstrap draw have no interval "
     "and are not counted."
 )
+OF_LABELS = (
+    "The true values are those of the items. Where votes are the gold labels, they are sometimes wrong, and "
+    "tied items have none, so that estimates can deviate by more than chance."
+)
+CAPTION = "Shares of true values inside the intervals, and absolute errors of the estimates."
+GOLD = ("scores", "confusion", "annotators")  # kinds of results that compare answers with gold labels
 
 
-def truth(report: RatingsReport, note: str = OF_RATINGS) -> str:
-    """Compare estimates with the true values that a simulation knows; ``note`` ends that of the table."""
-    if not report.manifest.get("simulated"):
-        return "These judgments are not marked as simulated: no true values are known."
-    if not report.has("recovery"):
-        return "The judgments are simulated, and no true values lie beside them."
-    found = report.table("recovery")
-    told = Names(report.words)
+def _absent(report: ReportData) -> str:
+    if not report.simulated:
+        return ""
+    return (
+        "The data are simulated, but no file of true values was next to them when they were analysed, so "
+        "estimates cannot be compared with true values."
+    )
+
+
+def _recovered(result: Result, record: Recorded, report: ReportData) -> str:
+    """The share of intervals that contain the true value."""
+    if "in_normal" not in result.frame:
+        return ""
+    main = report.of_kind("amce")
+    return recovered(result.frame, bounds_name(main[0].settings) if main else "")
+
+
+@exhibit("recovery", absent=_absent, headline=_recovered)
+def recovery(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Estimates compared with true values."""
+    if "in_normal" in result.frame:
+        return _of_conjoint(result, report)
+    return _of_items(result, report)
+
+
+def _of_conjoint(result: Result, report: ReportData) -> Exhibit:
+    titles = {made.name: made.title for made in report.results}
+    table = recovery_table(report.named(result.frame), titles)
+    main = next(iter(report.of_kind("amce")), None)
+    if main is None:
+        return Exhibit(tables=[Laid([table], CAPTION)], reading=recovered(result.frame, ""))
+    known = beside_truth(report.table("truth"), {main.name: report.table(main.name)})
+    drawn = Result(report.named(one_prompt(known)), "truth", settings={"bounds": lines_of(main)})
+    return Exhibit(
+        f"{_simulated(report)} {{figure}} shows the errors of the estimates in @fig-{slug(main.name)}: where "
+        "a line crosses zero, the interval contains the true value. {table} counts this for every analysis, "
+        "judge and prompt.",
+        [Drawn(drawn, "Estimates minus true values, with intervals, by attribute.")],
+        [Laid([table], CAPTION)],
+        recovered(result.frame, bounds_name(main.settings)),
+    )
+
+
+def _simulated(report: ReportData) -> str:
+    """Whose choices were drawn from known values."""
+    if not report.real_judges:
+        return "The choices were drawn from known part-worths, so the true value of every estimate is known."
+    others = " and ".join(plain(report.label("judges", name)) for name in report.real_judges)
+    return (
+        f"The choices of all judges except {others} were drawn from known part-worths, so the true values of "
+        "their estimates are known."
+    )
+
+
+def recovered(found: pd.DataFrame, bounds: str) -> str:
+    """How many intervals of all analyses contain the true value."""
+    weight = found["n_levels"].astype(float)
+    inside = (found["in_normal"] * weight).sum() / weight.sum()
+    sentence = (
+        f"Of {whole(weight.sum())} estimates with a standard error, {number(100 * inside, 1)}% have their "
+        f"true value inside the {bounds or 'normal interval'}"
+    )
+    booted = found["in_bootstrap"].notna()
+    if booted.any():
+        share = (found["in_bootstrap"] * weight)[booted].sum() / weight[booted].sum()
+        sentence += f" and {number(100 * share, 1)}% inside the bootstrap interval"
+    return f"{sentence}; the largest error is {number(found['max_abs_error'].max())}."
+
+
+def recovery_table(found: pd.DataFrame, titles: dict[str, str]) -> GT:
+    """Shares of intervals that contain the true value, and errors, by analysis, judge and prompt."""
+    rows = pd.DataFrame(
+        {
+            "analysis": [titles.get(name) or words(name) for name in found["analysis"].astype(str)],
+            "Judge": found["judge"].astype(str).str.replace(" ", NO_BREAK),
+            "Prompt": found["prompt"].astype("string").fillna("").str.replace(" ", NO_BREAK),
+            "Estimates": found["n_levels"].map(whole),
+            "In normal intervals": found["in_normal"].map(_percent),
+            "In bootstrap intervals": found["in_bootstrap"].map(_percent),
+            "Mean error": found["mean_abs_error"].map(lambda value: number(value, 4)),
+            "Largest error": found["max_abs_error"].map(lambda value: number(value, 4)),
+        }
+    )
+    empty = [name for name in ("Prompt", "In bootstrap intervals") if (rows[name] == "").all()]
+    left = 1 + ("Prompt" not in empty)
+    return styled_table(rows.drop(columns=empty), name="recovery", groups="analysis", left=left)
+
+
+def _percent(share: float, digits: int = 1) -> str:
+    return "" if pd.isna(share) else f"{number(100 * share, digits)}%"
+
+
+def _of_items(result: Result, report: ReportData) -> Exhibit:
+    found, names = result.frame, report.names
     summary = recovery_summary(found)
     counts = summary.groupby("quantity", sort=False)[["n_inside", "n_intervals"]].sum()
     shares = [
@@ -61,14 +138,14 @@ def truth(report: RatingsReport, note: str = OF_RATINGS) -> str:
         for name, row in counts.iterrows()
         if row["n_intervals"]
     ]
-    shown = pd.DataFrame(
+    rows = pd.DataFrame(
         {
             "quantity": summary["quantity"].map(lambda name: TRUTHS.get(str(name), words(name))),
-            "Judge": summary["judge"].map(partial(told.of, "judge")),
+            "Judge": summary["judge"].map(partial(names.of, "judge")),
             "Estimates": summary["n_estimates"].map(whole),
             "Intervals": summary["n_intervals"].map(whole),
-            "Hold the truth": [
-                _percent(row["n_inside"], row["n_intervals"]) or "none has one"
+            "Contain the truth": [
+                _part(row["n_inside"], row["n_intervals"]) or "none has one"
                 for row in summary.to_dict("records")
             ],
             "Mean error": summary["mean_error"].map(number),
@@ -76,19 +153,23 @@ def truth(report: RatingsReport, note: str = OF_RATINGS) -> str:
             "Largest": summary["max_abs_error"].map(number),
         }
     )
-    note = f"Errors are estimate minus truth. {note}"
-    table = styled_table(shown, name="recovery", groups="quantity", note=note)
-    drawn = Result(found, "recovery")
-    labels = report.words
-    figure = picture("recovery", figure_of(drawn, labels=labels), alt_of(drawn, labels))
-    return (
-        f"Shares of intervals that hold the true value: {'; '.join(shares)} (@tbl-recovery). @fig-recovery "
-        "sets estimates against true values: on the dashed line both are equal, and hollow points have an "
-        f"interval that misses the truth. The folder has all {whole(len(found))} estimates.\n"
-        + captioned("fig-recovery", figure, caption("Estimates against true values.", "recovery", {}))
-        + table_blocks("recovery", [table], "Estimates beside true values.")
+    note = f"Errors are estimate minus truth. {OF_LABELS if report.of_kind(*GOLD) else OF_RATINGS}"
+    lead = (
+        "{figure} compares estimates with true values: on the dashed line both are equal, and hollow points "
+        f"have an interval that misses the true value. The folder has all {whole(len(found))} estimates."
+    )
+    caption = (
+        "Estimates against true values. Points: estimates, hollow where the interval misses the true value; "
+        "lines: intervals."
+    )
+    table = styled_table(rows, name="recovery", groups="quantity", note=note)
+    return Exhibit(
+        lead,
+        [Drawn(Result(found, "recovery"), caption)],
+        [Laid([table], "Estimates and true values.")],
+        f"Shares of intervals that contain the true value: {'; '.join(shares)} (@tbl-recovery).",
     )
 
 
-def _percent(part: float, of: float) -> str:
-    return f"{number(100 * float(part) / float(of), 0)}%" if of else ""
+def _part(part: float, of: float) -> str:
+    return _percent(float(part) / float(of), 0) if of else ""

@@ -1,4 +1,4 @@
-"""May a model replace a person? The replacement test beside the Bayesian model, with intervals."""
+"""The exhibit of the replacement test and the Bayesian model together."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ...figures.labels import words
-from ...figures.raters import alt_of, figure_of
-from ...figures.raters.naming import Names
 from ...results import Result
-from ..cells import dimension_of
-from ..markdown import captioned, picture, table_blocks
-from ..tables import NO_BREAK, interval, number, styled_table
+from ..data import ReportData
+from ..tables import NO_BREAK, dimension_of, interval, number, styled_table
+from .registry import Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
-    from ..ratings_report import RatingsReport
+    from ...pipeline.manifest import Recorded
 
 KEYS = ["dimension", "scoring", "model"]
 MODELS = ("rater_model", "label_model")
@@ -41,20 +39,46 @@ NOTES = {
 }
 
 
-def both_answers(report: RatingsReport) -> str:
-    """The replacement test beside the rater model: two answers to one question."""
-    tests = [report.result(name).frame for name in report.of_kind("alt_test")]
-    models = [report.result(name) for kind in MODELS for name in report.of_kind(kind)]
-    if not tests or not models:
-        return (
-            "The replacement test and the Bayesian rater model answer the same question in two ways; these "
-            "results hold one of them only, or none."
-        )
-    told = pd.concat(tests, ignore_index=True).drop_duplicates(KEYS, keep="last")
-    answers = beside(told, pd.concat([answers_of(model) for model in models], ignore_index=True))
+@exhibit("both_answers", of="alt_test")
+def both_answers(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """The replacement test and the rater model: two answers to one question."""
+    tests = pd.concat([report.read(one).frame for one in report.of_kind("alt_test")], ignore_index=True)
+    tests = tests.drop_duplicates(KEYS, keep="last")
+    models = [answers_of(report.read(one)) for one in report.of_kind(*MODELS)]
+    answers = beside(tests, pd.concat(models, ignore_index=True)) if models else pd.DataFrame()
     if answers.empty:
-        return "The replacement test and the rater model are about different dimensions or models."
-    return _shown(report, told, answers)
+        return Exhibit()
+    names = report.names
+    quantities = [name for name in HEADINGS if name in set(answers["quantity"])]
+    several = answers["scoring"].nunique() > 1
+    cells = answers.set_index([*KEYS, "quantity"])
+    passes = tests.set_index(KEYS)["passes"]
+    rows = []
+    for keys in answers[KEYS].drop_duplicates().itertuples(index=False, name=None):
+        dimension, scoring, model = keys
+        row = {
+            "dimension": dimension_of(names, dimension) + (f", {words(scoring)}" if several else ""),
+            "Model": names.of("judge", model),
+            "Passes": {True: "yes", False: "no"}.get(passes[keys], ""),
+        }
+        for name in quantities:
+            found = cells.loc[(*keys, name)] if (*keys, name) in cells.index else None
+            row[HEADINGS[name]] = "" if found is None else _cell(found)
+        rows.append(row)
+    epsilon = " and ".join(f"{value:g}" for value in dict.fromkeys(tests["epsilon"]))
+    brackets = "In brackets: intervals of the bootstrap (test) and of the posterior (model)."
+    notes = [NOTES[name] for name in quantities if name in NOTES]
+    note = " ".join([f"Epsilon {epsilon}.", brackets, *notes])
+    table = styled_table(pd.DataFrame(rows), name="both-answers", groups="dimension", note=note)
+    lead = (
+        "{figure} and {table} compare the test with the Bayesian model. The test compares a model with each "
+        "person against the other raters of an item, and asks for significance against each; the Bayesian "
+        "model compares it with people in general, against their consensus. A model can follow the consensus "
+        "about as well as people on single items and still lose in every comparison of the test."
+    )
+    text = "The replacement test and the Bayesian model."
+    drawn = Drawn(Result(answers, "both_answers"), text)
+    return Exhibit(lead, [drawn], [Laid([table], text)], _reading(answers))
 
 
 def answers_of(model: Result) -> pd.DataFrame:
@@ -83,49 +107,12 @@ def beside(tests: pd.DataFrame, posterior: pd.DataFrame) -> pd.DataFrame:
     return kept[[*KEYS, "quantity", "estimate", "lower", "upper"]]
 
 
-def _shown(report: RatingsReport, tests: pd.DataFrame, answers: pd.DataFrame) -> str:
-    names = Names(report.words)
-    quantities = [name for name in HEADINGS if name in set(answers["quantity"])]
-    several = answers["scoring"].nunique() > 1
-    cells = answers.set_index([*KEYS, "quantity"])
-    passes = tests.set_index(KEYS)["passes"]
-    rows = []
-    for keys in answers[KEYS].drop_duplicates().itertuples(index=False, name=None):
-        dimension, scoring, model = keys
-        row = {
-            "dimension": dimension_of(names, dimension) + (f", {words(scoring)}" if several else ""),
-            "Model": names.of("judge", model),
-            "Passes": {True: "yes", False: "no"}.get(passes[keys], ""),
-        }
-        for name in quantities:
-            found = cells.loc[(*keys, name)] if (*keys, name) in cells.index else None
-            row[HEADINGS[name]] = "" if found is None else _cell(found)
-        rows.append(row)
-    epsilon = " and ".join(f"{value:g}" for value in dict.fromkeys(tests["epsilon"]))
-    brackets = "In brackets: intervals of the bootstrap (test) and of the posterior (model)."
-    told = [NOTES[name] for name in quantities if name in NOTES]
-    note = " ".join([f"Epsilon {epsilon}.", brackets, *told])
-    table = styled_table(pd.DataFrame(rows), name="both-answers", groups="dimension", note=note)
-    drawn = Result(answers, "both_answers")
-    figure = picture("both_answers", figure_of(drawn, labels=report.words), alt_of(drawn, report.words))
-    return (
-        "@fig-both-answers and @tbl-both-answers set the test beside the Bayesian model. The test compares a "
-        "model with each person against the other raters of an item, and asks for significance against each; "
-        "the Bayesian model compares it with people in general, against their consensus. A model can follow "
-        "the consensus about as well as people on single items and still lose in every comparison of the "
-        "test.\n\n"
-        + _reading(answers, names)
-        + captioned("fig-both-answers", figure, "The replacement test beside the Bayesian model.")
-        + table_blocks("both_answers", [table], "The replacement test beside the Bayesian model.")
-    )
-
-
 def _cell(found: pd.Series[float]) -> str:
     bounds = interval(found["lower"], found["upper"], 2)
     return NO_BREAK.join(filter(None, (number(found["estimate"], 2), bounds)))
 
 
-def _reading(answers: pd.DataFrame, names: Names) -> str:
+def _reading(answers: pd.DataFrame) -> str:
     """Say how many models the posterior puts ahead of a random person, behind, or neither."""
     half = {"closer_than_human": 0.5, "accuracy_difference": 0.0}
     part = answers[answers["quantity"].isin(half)].drop_duplicates(["dimension", "model"])
@@ -135,5 +122,5 @@ def _reading(answers: pd.DataFrame, names: Names) -> str:
     ahead, behind = int((part["lower"] > line).sum()), int((part["upper"] < line).sum())
     return (
         f"By intervals of the posterior, {ahead} of {len(part)} models are ahead of a random person, "
-        f"{behind} behind, and {len(part) - ahead - behind} cannot be told apart from one.\n"
+        f"{behind} behind, and {len(part) - ahead - behind} cannot be distinguished from one."
     )

@@ -131,7 +131,7 @@ def add(loaded: Loaded, results: Path, found: dict[str, tuple[str, Result]], sec
     from conjury.analysis.recovery.ratings import recovery
     from conjury.inference.tables.files import read_table
 
-    from ...figures import draw_results
+    from ...figures import draw_figures
 
     fitted = Fitted([Named(name, title, result, seconds) for name, (title, result) in found.items()])
     tables: dict[str, pd.DataFrame] = {}
@@ -146,7 +146,7 @@ def add(loaded: Loaded, results: Path, found: dict[str, tuple[str, Result]], sec
     if not loaded.files:  # the notes on these judgments are those of the fit
         source["notes"] = []
     added = Addition(next(iter(found)), loaded, fitted, tables, source)
-    add_results(ResultsFolder(results), added, draw_results)
+    add_results(ResultsFolder(results), added, draw_figures)
 
 
 def labels_of(results: Path, dimensions: Sequence[str], others: Sequence[str]) -> list[str]:
@@ -154,7 +154,7 @@ def labels_of(results: Path, dimensions: Sequence[str], others: Sequence[str]) -
     from conjury.analysis.figures.raters.naming import Names
     from conjury.analysis.figures.raters.terms import COEFFICIENTS
     from conjury.analysis.pipeline.results_folder import ResultsFolder
-    from conjury.analysis.report.ratings_report import labels_of as labels_of_manifest
+    from conjury.analysis.report.data import labels_of as labels_of_manifest
 
     names = Names(labels_of_manifest(ResultsFolder(results).manifest))
     labels = list(names.all("dimension", dimensions))

@@ -1,0 +1,374 @@
+"""Exhibits of benchmarks: mistakes, lengths, paired differences of judges, perturbed items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ...benchmark.confusion import FEWEST_GOLD, use_of_labels
+from ...figures.benchmark.by_label import shown_labels
+from ...figures.benchmark.confusion import is_right, label_in_words, shown_confusion
+from ...figures.benchmark.differences import (
+    beside_the_best,
+    of_many_judges,
+    one_test,
+    pairs_in_words,
+    pairs_placed,
+)
+from ...figures.benchmark.panels import judges_in_words, panels_in_words, placed, strata_of
+from ...figures.benchmark.terms import TESTS, metric_in_words
+from ...figures.labels import words
+from ...figures.raters.naming import Names
+from ...results import Result
+from ..data import ReportData
+from ..methods import plain
+from ..tables import (
+    NO_BREAK,
+    STAR_RULE,
+    interval,
+    number,
+    p_value,
+    spread,
+    stars,
+    styled_table,
+    whole,
+    with_gaps,
+)
+from .ratings import captioned
+from .registry import Drawn, Exhibit, Laid, ended, exhibit
+from .scores import BANDS, PLACE, grouped, level, percent, ranked
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+    from ...pipeline.manifest import Recorded
+
+MISTAKES = 3
+MOST_PAIRS = 6
+MOST_COLUMNS = 8
+MOST_NAMED = 5  # judges that a sentence names
+MORE, LESS = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
+
+
+def _plain_exhibit(
+    result: Result, record: Recorded, lead: str, text: str, tables: list[GT], reading: str = ""
+) -> Exhibit:
+    """One figure and one table, with the sentences of its reading."""
+    return Exhibit(lead, [Drawn(result, text)], [Laid(tables, ended(plain(record.title)))], reading)
+
+
+@exhibit("confusion", method="Answers are counted by gold label.")
+def confusion(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Answers by gold label, and the most frequent mistakes."""
+    what = "Cells: percent of the units of a gold label that got each answer; framed: the right one"
+    lead = "{figure} shows the answers to each gold label, and {table} the most frequent mistakes."
+    tables = confusion_tables(result, report.names, record.name)
+    return _plain_exhibit(result, record, lead, captioned(record, what), tables)
+
+
+@exhibit(
+    "by_label",
+    method=(
+        "How often a label is given for every time it is gold, with percentile bootstrap intervals; p values "
+        "are adjusted over labels and judges."
+    ),
+)
+def by_label(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Labels that are given too often or too rarely."""
+    text = captioned(
+        record, "Points: how often a label is given for every time it is gold", f"lines: {BANDS}"
+    )
+    lead = "{figure} and {table} show which labels are given too often or too rarely."
+    tables = label_tables(result, report.names, record.name)
+    return _plain_exhibit(result, record, lead, text, tables, frequent_labels(result, report.names))
+
+
+@exhibit("errors", method="Scores in groups of items of similar length, with percentile bootstrap intervals.")
+def lengths(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Scores by the length of items."""
+    text = captioned(record, "Lines: scores by the length of items", f"bands: {BANDS}")
+    lead = (
+        "{figure} shows scores by the length of the items, and {table} the difference between the longest "
+        "and the shortest."
+    )
+    tables = length_tables(result, report.names, record.name)
+    return _plain_exhibit(result, record, lead, text, tables, lengths_text(result, report.names))
+
+
+@exhibit(
+    "differences",
+    method=(
+        "Paired differences on the same items: percentile bootstrap intervals of both sides drawn together, "
+        "and McNemar's test where the score is a share of right answers, else the bootstrap's."
+    ),
+)
+def differences(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Paired differences between judges."""
+    lines = f"lines: {BANDS}, or as colours where judges are many"
+    text = captioned(record, "Points: paired differences on the same items", lines)
+    lead = "{figure} and {table} compare judges on the same items."
+    return _plain_exhibit(result, record, lead, text, difference_tables(result, report.names, record.name))
+
+
+@exhibit(
+    "mixed",
+    method=(
+        "Logistic regression of right answers on judges, with a normal intercept for each item; intervals "
+        "are Wald's."
+    ),
+)
+def mixed(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Odds of right answers."""
+    lead = (
+        "{figure} and {table} compare the odds of a right answer with those of one judge, where items "
+        "differ in difficulty: each has an intercept, drawn from a normal distribution."
+    )
+    text = captioned(record, "Points: odds ratios of a right answer", "lines: {level} Wald intervals")
+    return _plain_exhibit(result, record, lead, text, mixed_tables(result, report.names, record.name))
+
+
+@exhibit(
+    "robustness", method="Paired differences between perturbed items and their originals, as between judges."
+)
+def robustness(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Scores of perturbed items compared with their originals."""
+    text = captioned(
+        record, "Points: score of perturbed items minus that of the originals", f"lines: {BANDS}"
+    )
+    tables = robustness_tables(result, report.names, record.name)
+    reading = changed_scores(result)
+    return _plain_exhibit(
+        result, record, "{figure} and {table} show how perturbation changes scores.", text, tables, reading
+    )
+
+
+def confusion_tables(result: Result, names: Names, name: str) -> list[GT]:
+    """The most frequent mistakes of each judge."""
+    frame, task = shown_confusion(result, None)
+    frame = frame.assign(_who=judges_in_words(frame, names))
+    wrong = frame[~is_right(frame, result.settings) & (frame["n"] > 0)]
+    top = wrong.sort_values("n", ascending=False, kind="stable").groupby("_who", sort=False).head(MISTAKES)
+    order = list(dict.fromkeys(frame["_who"]))
+    top = top.assign(_rank=top["_who"].map(order.index)).sort_values(["_rank", "n"], ascending=[True, False])
+    shown = pd.DataFrame(
+        {
+            "judge": top["_who"],
+            "Gold label": [label_in_words(task, str(label), names) for label in top["gold"]],
+            "Answer": [label_in_words(task, str(label), names) for label in top["predicted"]],
+            "Times": top["n"].map(whole),
+            "Share of the gold label": top["share"].map(percent),
+        }
+    )
+    note = f"The {MISTAKES} most frequent mistakes of each judge, missing answers included."
+    return [styled_table(shown, name=name, groups="judge", left=2, note=note)]
+
+
+def label_tables(result: Result, names: Names, name: str) -> list[GT]:
+    """How often labels are given, for every time they are gold, judges as columns."""
+    frame, task = shown_labels(result, None)
+    frame = frame.assign(_use=use_of_labels(frame, float(result.settings.get("alpha", 0.05))))
+    by_label = frame.groupby(frame["label"].astype(str), sort=False)
+    label = frame["label"].astype(str).map(lambda text: label_in_words(task, text, names))
+    judge = judges_in_words(frame, names)
+    units, answers = (by_label[name].transform("max").map(whole) for name in ("n_gold", "n_answers"))
+    wide = judge.nunique() > MOST_COLUMNS
+    rows = {"Judge": judge} if wide else {"Label": label, "Gold units": units, "Answers": answers}
+    shown = spread(
+        frame,
+        rows,
+        label + " (" + units + ")" if wide else judge,
+        lambda row: number(row["ratio"], 2) + _arrow(row),
+    )
+    note = (
+        f"Answers with a label by answers to units of which it is gold; {MORE} too often, {LESS} too rarely, "
+        f"of labels with at least {FEWEST_GOLD} gold units: adjusted p below "
+        f"{number(float(result.settings.get('alpha', 0.05)), 2)}, or never given. Units and answers are the "
+        "most of any judge."
+    )
+    return [styled_table(shown, name=name, note=note)]
+
+
+def length_tables(result: Result, names: Names, name: str) -> list[GT]:
+    """The longest items minus the shortest."""
+    frame, places = placed(result.extra["ends"], result.settings, names)
+    frame = frame.iloc[ranked(frame, places)]
+    shown = spread(
+        frame,
+        {PLACE: frame["_where"], "Judge": frame["_who"]},
+        pd.Series([metric_in_words(kind) for kind in frame["metric"]]),
+        lambda row: (
+            f"{_signed(row['estimate'])}{stars(row.get('p_adjusted'))}{NO_BREAK}"
+            f"{interval(row['lower'], row['upper'], 2)}"
+        ),
+    )
+    groups = int(result.settings.get("groups", 0))
+    within = [names.column(name).lower() for name in result.settings.get("within") or []]
+    if within:
+        spans = f"; groups are made within each {' and '.join(within)}"
+    else:
+        ends = result.frame.groupby("length_group")[["shortest", "longest"]].first()
+        spans = (
+            f" ({whole(ends['shortest'].iloc[-1])} to {whole(ends['longest'].iloc[-1])} characters by up to "
+            f"{whole(ends['longest'].iloc[0])})"
+        )
+    note = (
+        f"The longest of {groups} groups of items minus the shortest{spans}. {level(result)} intervals; "
+        f"adjusted p: {STAR_RULE}"
+    )
+    return [grouped(shown, name, note)]
+
+
+def difference_tables(result: Result, names: Names, name: str) -> list[GT]:
+    """Paired differences with their tests; of many pairs those of the first score, with the best judge."""
+    own = one_test(result.frame)
+    if len(own[["left", "right"]].drop_duplicates()) > MOST_PAIRS:
+        own = own[own["metric"] == own["metric"].iloc[0]]
+    frame, places = pairs_placed(own, result.settings, names)
+    many = of_many_judges(frame, result.settings)
+    frame = beside_the_best(frame) if many else frame
+    frame = frame.iloc[ranked(frame, places)]
+    metric = pd.Series([metric_in_words(kind) for kind in frame["metric"]], index=frame.index)
+    place = metric + frame["_where"].map(lambda text: f": {text}" if text else "")
+    shown = pd.DataFrame(
+        {
+            PLACE: place,
+            "Compared": pairs_in_words(frame, result.settings, names),
+            "Difference": [
+                f"{_signed(row['estimate'])}{NO_BREAK}{interval(row['lower'], row['upper'], 2)}"
+                for row in frame.to_dict("records")
+            ],
+            "p": frame["p"].map(p_value),
+            "Adjusted p": frame["p_adjusted"].map(p_value),
+            "Pairs": frame["n_pairs"].map(whole),
+        }
+    )
+    tests = [TESTS.get(str(test), words(test)) for test in frame["test"].unique()] if "test" in frame else []
+    note = f"First minus second on the same units; {level(result)} intervals; {' and '.join(tests)}."
+    if len(own) < len(one_test(result.frame)):
+        note += " The folder has the other scores."
+    if many:
+        note += " Everyone is compared with the judge who is best there; the folder has all pairs."
+    return [grouped(shown, name, note)]
+
+
+def mixed_tables(result: Result, names: Names, name: str) -> list[GT]:
+    """Odds ratios of right answers, each item with an intercept of its own."""
+    frame, places = pairs_placed(result.frame, result.settings, names)
+    frame = frame.iloc[ranked(frame, places)]
+    shown = pd.DataFrame(
+        {
+            PLACE: frame["_where"],
+            "Compared": pairs_in_words(frame, result.settings, names, " by "),
+            "Odds ratio": [
+                f"{number(row['odds_ratio'], 2)}{NO_BREAK}"
+                f"{interval(row['odds_ratio_lower'], row['odds_ratio_upper'], 2)}"
+                for row in frame.to_dict("records")
+            ],
+            "p": frame["p"].map(p_value),
+            "Adjusted p": frame["p_adjusted"].map(p_value),
+            "SD between items": frame["sd_items"].map(lambda value: number(value, 2)),
+        }
+    )
+    note = f"{level(result)} intervals. The odds of a right answer, of the first by those of the second."
+    none = shown["Odds ratio"].str.strip(NO_BREAK) == ""
+    shown.loc[none, "Odds ratio"] = ""
+    return [
+        grouped(
+            shown, name, with_gaps(note, shown, "a judge who is never or always right has no finite odds")
+        )
+    ]
+
+
+def robustness_tables(result: Result, names: Names, name: str) -> list[GT]:
+    """What perturbations change, kinds as columns."""
+    frame, places = placed(result.frame, result.settings, names)
+    frame = frame.iloc[ranked(frame, places)]
+    metric = pd.Series([metric_in_words(kind) for kind in frame["metric"]], index=frame.index)
+    place = metric + frame["_where"].map(lambda text: f": {text}" if text else "")
+    shown = spread(
+        frame,
+        {
+            PLACE: place,
+            "Judge": frame["_who"],
+            "Unperturbed": frame["baseline"].map(lambda value: number(value, 2)),
+        },
+        frame["condition"].map(lambda text: names.of("condition", text)),
+        lambda row: (
+            f"{_signed(row['estimate'])}{stars(row.get('p_adjusted'))}{NO_BREAK}"
+            f"{interval(row['lower'], row['upper'], 2)}"
+        ),
+    )
+    note = f"Perturbed minus unperturbed, same items; {level(result)} intervals. Adjusted p: {STAR_RULE}"
+    return [grouped(shown, name, note, left=1)]
+
+
+def frequent_labels(result: Result, names: Names) -> str:
+    """The label that each judge gives far too often, and how many labels are never given."""
+    frame, task = shown_labels(result, None)
+    frame = frame.assign(_who=judges_in_words(frame, names))
+    often = frame[use_of_labels(frame, float(result.settings.get("alpha", 0.05))) > 0]
+    if often.empty:
+        return (
+            f"No judge gives a label too often, among labels that are gold in at least {FEWEST_GOLD} units "
+            "and after adjustment for the number of labels and judges."
+        )
+    top = often.loc[often.groupby("_who", sort=False)["ratio"].idxmax()]
+    top = top.sort_values("ratio", ascending=False, kind="stable")
+    texts = [
+        f"{plain(row['_who'])}: {plain(label_in_words(task, str(row['label']), names))} "
+        f"({number(row['ratio'], 1)} times as often as it is gold)"
+        for row in top.head(MOST_NAMED).to_dict("records")
+    ]
+    judges = f"{whole(len(top))} of {whole(frame['_who'].nunique())} judges give"
+    few = len(top) <= MOST_NAMED
+    return (
+        f"{judges if len(top) > 1 else judges.replace('give', 'gives')} a label too often, among labels that "
+        f"are gold in at least {FEWEST_GOLD} units and after adjustment for the number of labels and judges"
+        f"{': ' if few else f'; the {MOST_NAMED} largest ratios: '}{'; '.join(texts)}."
+    )
+
+
+def lengths_text(result: Result, names: Names) -> str:
+    """For each task, how many judges are right less often and more often on the longest items."""
+    ends = result.extra["ends"]
+    ends = ends[ends["metric"] == "accuracy"]
+    tasks = panels_in_words(ends, ["task"], names)
+    strata = [names.column(name).lower() for name in strata_of(result.settings, ends)]
+    compared = f"comparisons of a judge within a {' and '.join(strata)}" if strata else "judges"
+    texts = []
+    for task, own in ends.groupby(tasks, sort=False):
+        stands = own["p_adjusted"] < float(result.settings.get("alpha", 0.05))
+        less, more = (int((stands & side).sum()) for side in (own["estimate"] < 0, own["estimate"] > 0))
+        text = (
+            f"{plain(str(task)) + ': r' if task else 'R'}ight less often on the longest than on the shortest "
+            f"items in {whole(less)} of {whole(len(own))} {compared}, more often in {whole(more)}, after "
+            "adjustment for their number"
+        )
+        unknown = int(own["p_adjusted"].isna().sum())
+        texts.append(f"{text}; {whole(unknown)} cannot be computed." if unknown else f"{text}.")
+    return " ".join(texts)
+
+
+def changed_scores(result: Result) -> str:
+    """How many scores differ on perturbed items."""
+    first = str(result.frame["metric"].iloc[0])
+    frame = result.frame[result.frame["metric"] == first].dropna(subset="estimate")
+    differences = f"differences in {metric_in_words(first).lower()}"
+    p = frame["p_adjusted"] if "p_adjusted" in frame else frame["p"]
+    holds = frame[p < float(result.settings.get("alpha", 0.05))]
+    if holds.empty:
+        return f"None of {whole(len(frame))} {differences} stands out after adjustment for their number."
+    return (
+        f"{whole(len(holds))} of {whole(len(frame))} {differences} stand out after adjustment for their "
+        f"number, {whole(int((holds['estimate'] < 0).sum()))} of them downwards."
+    )
+
+
+def _arrow(row: Mapping[Any, Any]) -> str:
+    return {1: NO_BREAK + MORE, -1: NO_BREAK + LESS}.get(row["_use"], "")
+
+
+def _signed(value: float) -> str:
+    return ("+" if value > 0.004999 else "") + number(value, 2)

@@ -1,0 +1,429 @@
+"""Exhibits of benchmarks: parsed answers, scores, several answers per item, people behind gold labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ...benchmark.metrics import BASELINE
+from ...benchmark.pass_at_k import with_copies
+from ...figures.benchmark.annotators import distinction_in_words, rows_in_words, shown_agreement
+from ...figures.benchmark.curves import level_of
+from ...figures.benchmark.panels import placed
+from ...figures.benchmark.policies import policies_apart
+from ...figures.benchmark.scores import policy_of
+from ...figures.benchmark.terms import (
+    BASELINES,
+    MISSING,
+    READINGS,
+    STATUSES,
+    metric_in_words,
+    policy_in_words,
+    rule_in_words,
+)
+from ...figures.labels import words
+from ...figures.raters.naming import Names
+from ...figures.raters.terms import COEFFICIENTS
+from ...results import Result
+from ..data import ReportData
+from ..drawing import further_figures
+from ..methods import plain
+from ..tables import (
+    NO_BREAK,
+    estimate_cell,
+    in_brackets,
+    interval,
+    number,
+    spread,
+    styled_table,
+    whole,
+    with_gaps,
+)
+from .ratings import captioned
+from .registry import Drawn, Exhibit, Laid, ended, exhibit
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+    from ...pipeline.manifest import Recorded
+
+METRICS = ("accuracy", "balanced_accuracy", "macro_f1", "mcc", "auc", "log_loss", "missing_rate")
+BESIDE_RECALLS = ("accuracy", "macro_f1")
+MOST_PLACES = 4  # tasks and strata that are described one by one
+PLACE = "place"
+SURPLUS = "Surplus labels"
+SURPLUS_NOTE = "Surplus labels are of lines beyond those that were shown; they are not among the judgments."
+BANDS = "{level} percentile bootstrap intervals, {drawn}"
+
+
+def is_first(record: Recorded, report: ReportData) -> bool:
+    """Whether a result is the first of its kind, which has tables and figures that others do not repeat."""
+    return report.of_kind(record.kind)[0].name == record.name
+
+
+@exhibit("readings", method="Answers are counted by the result of parsing.")
+def readings(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """How answers were parsed, and how two parsing rules compare."""
+    names, text = report.names, captioned(record, "Bars: percent of the answers")
+    rules = captioned(record, "Bars: percent of the answers", of="Two rules.")
+    lead = "{figure} compares the two parsing rules answer by answer."
+    further = [Exhibit(lead, [Drawn(result, rules, part, part)]) for part in further_figures(result)]
+    tables = reading_tables(result, names, record.name)
+    return Exhibit(
+        "{figure} and {table} show how the answers were parsed.",
+        [Drawn(result, text)],
+        [Laid(tables if is_first(record, report) else tables[:1], ended(plain(record.title)))],
+        parsed_answers(result, names),
+        further,
+    )
+
+
+def _best(result: Result, record: Recorded, report: ReportData) -> str:
+    return best_judges(result, report.names)
+
+
+@exhibit(
+    "scores",
+    method=(
+        "Scores against gold labels. Intervals are percentiles of bootstrap draws; shares of 0 and 1 have "
+        "Wilson's interval."
+    ),
+    headline=_best,
+)
+def scores(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Scores of judges, what missing answers count as, and recall by kind of gold label."""
+    first = is_first(record, report)
+    lead = (
+        "{figure} shows scores with their intervals; lines mark the scores of a judge who always gives the "
+        "most frequent label (of each stratum, where strata are scored together), or a random label. {table} "
+        "has the numbers."
+    )
+    text = captioned(record, "Points: scores", f"lines: {BANDS}", "dashed: baselines")
+    policies = captioned(
+        record, "Points: scores under each rule", f"lines: {BANDS}", of="What missing answers count as."
+    )
+    what = "Points: shares of a kind of gold label that is found"
+    recalls = captioned(record, what, f"lines: {BANDS}", of="By kind of gold label.")
+    of_part = {
+        "policies": ("{figure} shows how much depends on what a missing answer counts as.", policies),
+        "recalls": ("{figure} shows how often each kind of gold label is found.", recalls),
+    }
+    further = [
+        Exhibit(of_part[part][0], [Drawn(result, of_part[part][1], part, part)])
+        for part in further_figures(result)
+        if first or part != "policies"
+    ]
+    tables = score_tables(result, report.names, record.name)
+    return Exhibit(
+        lead,
+        [Drawn(result, text)],
+        [Laid(tables if first else tables[:1], ended(plain(record.title)))],
+        best_judges(result, report.names),
+        further,
+    )
+
+
+@exhibit(
+    "probabilities",
+    method="Scores of probabilities against gold labels, with percentile bootstrap intervals.",
+)
+def probabilities(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Scores of the probabilities of labels."""
+    tables = score_tables(result, report.names, record.name)
+    return Exhibit(
+        "{figure} and {table} score the probabilities that judges gave the labels.",
+        [Drawn(result, captioned(record, "Points: scores of probabilities", f"lines: {BANDS}"))],
+        [Laid(tables if is_first(record, report) else tables[:1], ended(plain(record.title)))],
+    )
+
+
+@exhibit(
+    "passes",
+    method="Means over all subsets of k answers to an item, with percentile bootstrap intervals.",
+)
+def passes(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Scores of several answers to the same item."""
+    lead = (
+        "{figure} and {table} show what several answers to the same item add [@chen2021]: at least one right "
+        "(which guessing reaches too, with enough guesses), the most frequent one right, all right."
+    )
+    return Exhibit(
+        lead,
+        [Drawn(result, captioned(record, "Lines: scores of k answers", f"bands: {BANDS}"))],
+        [Laid(pass_tables(result, report.names, record.name), ended(plain(record.title)))],
+        copies_text(result),
+    )
+
+
+@exhibit("annotators", method="Agreement coefficients of the people whose votes are the gold labels.")
+def annotators(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    """Agreement of the people behind gold labels."""
+    return Exhibit(
+        "{figure} and {table} show the agreement of the people whose votes are the gold labels.",
+        [Drawn(result, captioned(record, "Points: coefficients", "lines: {level} intervals"))],
+        [Laid(annotator_tables(result, report.names, record.name), ended(plain(record.title)))],
+    )
+
+
+def score_tables(result: Result, names: Names, name: str) -> list[GT]:
+    """Main metrics by judge in tasks and strata; then the first under each rule for missing answers."""
+    frame = result.frame
+    policy = policy_of(frame, None)
+    there = list(dict.fromkeys(frame["metric"].astype(str)))
+    recalls = [kind for kind in there if kind.startswith(("recall_", "specificity_"))]
+    metrics = [kind for kind in there if kind in (BESIDE_RECALLS if recalls else METRICS) or kind in recalls]
+    chosen, places = placed(frame[frame["missing"].astype(str) == policy], result.settings, names)
+    chosen = chosen[chosen["metric"].isin(metrics)]
+    chosen = chosen.iloc[ranked(chosen, places)]
+    shown = spread(
+        chosen,
+        {PLACE: chosen["_where"], "Judge": chosen["_who"]},
+        pd.Series([metric_in_words(kind) for kind in chosen["metric"]]),
+        estimate_cell,
+    )
+    shown = _baselines_last(shown, chosen)
+    what = in_brackets(f"{level(result)} intervals", shown)
+    note = f"{what}; {MISSING.get(policy, policy)}."
+    tables = [grouped(shown, name, with_gaps(note, shown, "not defined, or no draw differs"))]
+    first = metrics[0]
+    of_first, places = placed(
+        frame[(frame["metric"] == first) & (frame["judge_kind"] != BASELINE)], result.settings, names
+    )
+    apart = policies_apart(of_first)
+    if len(apart) > 1:
+        of_first = of_first[of_first["missing"].astype(str).isin(apart)]
+        of_first = of_first.iloc[ranked(of_first, places)]
+        by_policy = spread(
+            of_first,
+            {PLACE: of_first["_where"], "Judge": of_first["_who"]},
+            of_first["missing"].astype(str).map(policy_in_words),
+            estimate_cell,
+        )
+        note = f"{metric_in_words(first)} under each rule for missing answers; {level(result)} intervals."
+        tables.append(grouped(by_policy, f"{name}-policies", note))
+    return tables
+
+
+def pass_tables(result: Result, names: Names, name: str) -> list[GT]:
+    """Scores of k answers, k as columns; by strata only the first score."""
+    own = _one_policy(result.frame)
+    if result.settings.get("by"):
+        own = own[own["metric"] == own["metric"].iloc[0]]
+    frame, places = placed(own, result.settings, names)
+    rank = ranked(frame, places)
+    frame = frame.iloc[rank]
+    rules = [metric_in_words(kind) for kind in frame["metric"]]
+    group = [
+        f"{rule}: {place}" if place else rule for rule, place in zip(rules, frame["_where"], strict=True)
+    ]
+    frame = frame.assign(_group=pd.Categorical(group, list(dict.fromkeys(_by_rule(frame, group)))))
+    frame = frame.sort_values("_group", kind="stable")
+    shown = spread(
+        frame,
+        {PLACE: frame["_group"], "Judge": frame["_who"]},
+        "k = " + frame["k"].astype(int).astype(str),
+        lambda row: number(row["estimate"], 3),
+    )
+    shown = _baselines_last(shown, frame)
+    note = "Of most frequent and best answers the first k count; of the others all subsets of k answers."
+    if result.settings.get("by"):
+        note = "Over all subsets of k answers. The folder has the other scores."
+    return [grouped(shown, name, note)]
+
+
+def reading_tables(result: Result, names: Names, name: str) -> list[GT]:
+    """What became of answers, in percent; and how two rules compare."""
+    tables = [_status_shares(result.frame, names, STATUSES, name, "Percent of the judgments of a judge.")]
+    if "compared" in result.extra:
+        note = "Percent of the judgments; the same answers read by two rules."
+        tables.append(_status_shares(result.extra["compared"], names, READINGS, f"{name}-compared", note))
+    return tables
+
+
+def annotator_tables(result: Result, names: Names, name: str) -> list[GT]:
+    """Agreement of annotators, coefficients as columns."""
+    frame = shown_agreement(result)
+    shown = spread(
+        frame,
+        {
+            PLACE: frame["dimension"].map(lambda text: distinction_in_words(text, names)),
+            "Items": pd.Series(rows_in_words(frame, result, names), index=frame.index),
+            "Number": frame["n_items"].map(whole),
+        },
+        frame["coefficient"].map(lambda kind: COEFFICIENTS.get(kind, kind)),
+        estimate_cell,
+    )
+    note = (
+        f"{in_brackets(f'{level(result)} intervals', shown)}. Observed agreement is that of pairs of people."
+    )
+    return [grouped(shown, name, note)]
+
+
+def best_judges(result: Result, names: Names) -> str:
+    """The best judge of each place, and how many judges stay below the constant answer."""
+    frame = result.frame[result.frame["metric"] == "accuracy"]
+    if frame.empty:
+        return ""
+    frame = frame[frame["missing"].astype(str) == policy_of(frame, None)]
+    frame, places = placed(frame, result.settings, names)
+    if len(places) > MOST_PLACES:
+        return ""
+    texts: list[str] = []
+    for place in places:
+        own = frame[frame["_where"] == place]
+        judges = own[own["judge_kind"] != BASELINE].dropna(subset="estimate")
+        if judges.empty:
+            continue
+        best = judges.iloc[int(judges["estimate"].to_numpy(float).argmax())]
+        share = f"{number(best['estimate'], 2)}{NO_BREAK}{interval(best['lower'], best['upper'], 2)}".strip()
+        text = f"{plain(place) + ': ' if place else ''}the highest share of right answers is that of "
+        text += f"{plain(best['_who'])} ({share})"
+        found = text + _beside_baseline(result, place, names, short=bool(texts))
+        texts.append(f"{found[:1].upper()}{found[1:]}.")
+    if texts and "over_baseline" in result.extra:
+        level = level_of(result.settings)
+        texts.append(f"Counted are differences on the same items whose {level} interval does not hold 0.")
+    return " ".join(texts)
+
+
+def _beside_baseline(result: Result, place: str, names: Names, *, short: bool) -> str:
+    """How many judges are right less often, and more often, than the most frequent label would be.
+
+    The ``short`` form is for places after the first.
+    """
+    over = result.extra.get("over_baseline")
+    if over is None:
+        return ""
+    over = over[over["missing"].astype(str) == policy_of(over, None)]
+    over = placed(over, result.settings, names)[0]
+    own = over[over["_where"] == place]
+    strata = [names.column(name).lower() for name in result.settings.get("strata") or []]
+    always = f"the most frequent label{' of each ' + ' and '.join(strata) if strata else ''}"
+    below, above = int((own["upper"] < 0).sum()), int((own["lower"] > 0).sum())
+    if short:
+        return f"; {whole(below)} of {whole(len(own))} judges are below that label, {whole(above)} above it"
+    return (
+        f"; {whole(below)} of {whole(len(own))} judges are right less often than always giving {always} "
+        f"would be, {whole(above)} more often"
+    )
+
+
+def copies_text(result: Result) -> str:
+    """Whether repeated answers are copies of each other."""
+    samples = result.extra.get("samples")
+    if samples is None:
+        return ""
+    keys = samples.columns[: samples.columns.get_loc("stratum")].tolist()
+    cells = samples.assign(_copied=with_copies(samples)).groupby(keys, observed=True)["_copied"].any()
+    if not cells.any():
+        return ""
+    return (
+        f"**Some answers are copies of each other**: in {whole(int(cells.sum()))} of {whole(len(cells))} "
+        "cells at least two runs are the same, answer by answer, in all items or in those of a stratum. More "
+        "answers add less there than they seem to; @sec-notes lists them."
+    )
+
+
+def parsed_answers(result: Result, names: Names) -> str:
+    """Who leaves most answers without a label, and what the lenient rule adds."""
+    frame = result.frame
+    rules = list(dict.fromkeys(frame["rule"].astype("string").fillna("").map(_rule)))
+    last = frame[frame["rule"].astype("string").fillna("").map(_rule) == rules[-1]]
+    counts = last.assign(ok=last["n"].where(last["status"].astype(str) == "ok", 0))
+    shares = counts.groupby(["prompt", "judge"], sort=False, observed=True)[["ok", "n"]].sum()
+    share = (shares["ok"] / shares["n"]).sort_values()
+    (prompt, judge), least = share.index[0], float(share.iloc[0])
+    text = (
+        f"Fewest answers with a label: {plain(names.of('judge', judge))}, "
+        f"{plain(names.of('prompts', prompt))}, {number(100 * least, 0)}%."
+    )
+    compared = result.extra.get("compared")
+    if compared is None:
+        return text
+    n = compared.groupby(compared["status"].astype(str), sort=False)["n"].sum()
+    lenient, strict, total = n.get("only_lenient", 0), n.get("only_strict", 0), n.sum()
+    return (
+        f"{text} Of {whole(total)} judgments {number(100 * lenient / total, 1)}% have a label by the lenient "
+        f"rule only, {number(100 * strict / total, 1)}% by the strict rule only, and "
+        f"{number(100 * n.get('different', 0) / total, 1)}% a different one."
+    )
+
+
+def _rule(name: str) -> str:
+    return str(name).rpartition("/")[2]
+
+
+def grouped(shown: pd.DataFrame, name: str, note: str, left: int = 1) -> GT:
+    """A table with places as headings of groups, unless there is one place without a name."""
+    single = shown[PLACE].nunique() == 1 and not str(shown[PLACE].iloc[0])
+    if single:
+        return styled_table(shown.drop(columns=PLACE), name=name, note=note, left=left)
+    return styled_table(shown, name=name, groups=PLACE, note=note, left=left)
+
+
+def _baselines_last(shown: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+    """Put rows of baselines, as ``judge`` and ``_who`` of ``frame`` name them, below those of judges."""
+    trivial = set(frame.loc[frame["judge"].astype(str).isin(list(BASELINES)), "_who"].astype(str))
+    return shown.sort_values("Judge", key=lambda names: names.isin(trivial), kind="stable")
+
+
+def ranked(frame: pd.DataFrame, places: list[str]) -> list[int]:
+    """Positions of the rows, place by place."""
+    rank = frame["_where"].map(places.index).to_numpy()
+    return sorted(range(len(frame)), key=lambda at: int(rank[at]))
+
+
+def _by_rule(frame: pd.DataFrame, group: list[str]) -> list[str]:
+    """Names of groups, rule by rule."""
+    pairs = list(zip(frame["metric"], group, strict=True))
+    return [name for rule in dict.fromkeys(frame["metric"]) for own, name in pairs if own == rule]
+
+
+def _one_policy(frame: pd.DataFrame) -> pd.DataFrame:
+    if "missing" not in frame:
+        return frame
+    return frame[frame["missing"].astype(str) == policy_of(frame, None)]
+
+
+def _status_shares(
+    frame: pd.DataFrame, names: Names, statuses: Mapping[str, str], name: str, note: str
+) -> GT:
+    frame = frame.assign(_rule=frame["rule"].astype("string").fillna("").map(rule_in_words))
+    rows = {
+        PLACE: frame["prompt"].map(lambda text: names.of("prompts", text)),
+        "Judge": frame["judge"].map(lambda text: names.of("judge", text)),
+    }
+    if frame["_rule"].nunique() > 1:
+        rows["Rule"] = frame["_rule"]
+    known = [status for status in statuses if status in set(frame["status"].astype(str))]
+    shown = spread(
+        frame,
+        rows,
+        frame["status"].astype(str).map(lambda status: statuses.get(status, words(status))),
+        lambda row: percent(row["share"]),
+    )
+    shown = shown[[*rows, *(statuses[status] for status in known if statuses[status] in shown)]].fillna("0%")
+    if "n_surplus" in frame and frame["n_surplus"].any():
+        shown = shown.merge(_surplus(frame, rows), on=list(rows), how="left")
+        note += " " + SURPLUS_NOTE
+    return grouped(shown, name, note, left=len(rows) - 1)
+
+
+def _surplus(frame: pd.DataFrame, rows: Mapping[str, pd.Series[Any]]) -> pd.DataFrame:
+    """Labels beyond the lines that were shown, for each row of a table of readings."""
+    cells = frame.drop_duplicates(["judge", "prompt", "task", "rule"])
+    named = {name: texts[cells.index] for name, texts in rows.items()}
+    column = pd.Series(SURPLUS, index=cells.index)
+    return spread(cells, named, column, lambda row: whole(row["n_surplus"]))
+
+
+def percent(share: float) -> str:
+    """A share in whole percent."""
+    return f"{number(100 * share, 0)}%"
+
+
+def level(result: Result) -> str:
+    """The level of the intervals of a result."""
+    return level_of(result.settings)
