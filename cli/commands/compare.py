@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -70,9 +70,9 @@ def compare(study: StudyName, choices: Choices, comparing: Comparing) -> None:
     result = compare_engines(known, analysis, group, engines, comparing.alpha)
     summary = result.extra["summary"]
     fitted = Fitted()
-    fitted.add("engines", analysis.title, replace(result, extra={}))
+    fitted.add("engines", analysis.title, result)
     ran = [str(name) for name in summary.loc[summary["available"], "engine"]]
-    added = Addition("compared", loaded, fitted, {"engines_summary": summary}, source, engines=ran)
+    added = Addition("compared", loaded, fitted, source=source, engines=ran)
     add_results(folder, added, lambda *drawn: [])
     _print_summary(summary)
     console.print(
