@@ -31,7 +31,7 @@ from .rendering import render
 
 READERS = tuple(
     f"conjury.inference.{name}"
-    for name in ("files", "parquet", "levels", "marked_yaml", "bounded", "truth_files", "humans", "stimuli")
+    for name in ("tables", "study.yaml", "simulation.truth_table", "humans", "stimuli", "design.stimuli")
 )
 LONGEST = 4_000  # characters of a message
 INTERRUPTED = 130  # what typer exits with, in silence, after Ctrl-C

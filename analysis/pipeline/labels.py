@@ -27,7 +27,7 @@ BESIDE_PRINT = "beside_print"
 def plan_labels(answered: Answered, options: FitOptions) -> Plan:
     """Plan every registered analysis that a study and its judgments allow, in the order of a report."""
     steps = list(steps_of(benchmark, answered, options.with_draws(DRAWS).drawn))
-    published = _by_published_rules(answered)
+    published = by_published_rules(answered)
     if published and answered.study.name == JOKES:
         call = partial(jokes_beside, published, answered.labels, answered.items)
         steps.append(Step(BESIDE_PRINT, "Printed numbers beside recomputed ones", call))
@@ -55,7 +55,7 @@ def _notes(answered: Answered) -> list[str]:
     return notes + list(answered.scored.notes) if answered.is_scored else notes
 
 
-def _by_published_rules(answered: Answered) -> dict[str, pd.DataFrame]:
+def by_published_rules(answered: Answered) -> dict[str, pd.DataFrame]:
     """Judgments that are the strings of a published evaluation, by its rules, with their condition."""
     rules = {rule: name for name, rule in READ_BY.items()}
     return {
@@ -66,8 +66,12 @@ def _by_published_rules(answered: Answered) -> dict[str, pd.DataFrame]:
 
 
 def add_printed_numbers(answered: Answered, fitted: Fitted, source: Mapping[str, Any]) -> None:
-    """Add the printed numbers of the harm paper on judges and people that are not simulated."""
+    """Add the printed numbers of the harm paper on judges and people that are not simulated.
+
+    Notes on printed numbers are about the whole fit.
+    """
     study = answered.study
+    fitted.notes += [n for one in fitted.results if one.name == BESIDE_PRINT for n in one.result.notes]
     if study.name != HARM:
         return
     asked = answered.judgments.drop_duplicates("judge_id")

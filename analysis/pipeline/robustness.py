@@ -64,7 +64,7 @@ def robustness(
         raise InputError(f"No judge has an answer in column {study.outcome!r}; check that column.")
     for group in compared:
         if progress is not None:
-            progress(f"Standard errors of {group.name}")
+            progress(f"Errors of {group.name}")
         try:
             errors = errors_under_choices(
                 group.choices,

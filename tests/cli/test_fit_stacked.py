@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from conjury.analysis.report import Results
+from conjury.analysis.report import Report
 from conjury.cli.main import app
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
@@ -56,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, short_study: Path) -> Path:
     files = ["--data", place / "choices.parquet", "--data", place / "run" / "choices.parquet"]
     study = short_study / "study.yaml"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("conjury.cli.commands._draw_figures", lambda results: [])
+        patch.setattr("conjury.cli.figures.FORMATS", ())
         run("fit", study, *files, "--out", place / "results", "--draws", 0)
         run("fit", study, *files, "--out", place / "likely", "--draws", 0, "--outcome", "probability")
     return place
@@ -76,8 +76,7 @@ def test_all_files_stand_in_the_manifest_with_checksums(folder) -> None:
     assert any(note.endswith("choices.parquet: 100 rows, of smollm2_135m.") for note in found["notes"])
 
 
-def test_rows_used_are_counted_by_file(folder, short_study, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("conjury.cli.commands._draw_figures", lambda results: [])
+def test_rows_used_are_counted_by_file(folder, short_study, tmp_path) -> None:
     files = ["--data", folder / "choices.parquet", "--data", folder / "run" / "choices.parquet"]
     run("fit", short_study / "study.yaml", *files, "--out", tmp_path, "--draws", 0, "--judge", OWN)
     assert [entry["rows_used"] for entry in manifest(tmp_path)["data"]] == [0, 100]
@@ -96,13 +95,6 @@ def test_only_simulated_judges_are_set_beside_the_truth(folder) -> None:
     }  # fmt: skip
 
 
-def test_the_report_says_whose_choices_are_simulated(folder, capsys) -> None:
-    report = Results(folder / "results")
-    assert "**The choices of all judges but SmolLM2 135M are simulated:**" in report.opening()
-    report.published()
-    assert "no printed numbers of SmolLM2 135M" in capsys.readouterr().out
-
-
 def test_comparing_engines_on_the_judge_of_its_own_calls_nothing_simulated(folder, short_study) -> None:
     results = folder / "results"
     run(
@@ -115,18 +107,18 @@ def test_comparing_engines_on_the_judge_of_its_own_calls_nothing_simulated(folde
         "--judge",
         OWN,
     )
-    compared = manifest(results)["compared"]
-    assert (compared["judge"], compared["simulated"], compared["real_judges"]) == (OWN, False, [OWN])
+    made = manifest(results)
+    assert made["results"][-1]["settings"]["judge"] == OWN
+    run_of_engines = made["parts"]["compared"]
+    assert (run_of_engines["simulated"], run_of_engines["real_judges"]) == (False, [OWN])
 
 
 def test_probabilities_take_the_place_of_choices(folder) -> None:
     found = manifest(folder / "likely")
-    assert found["analyses"][0]["formula"].startswith("probability ~ slur")
+    assert found["results"][0]["settings"]["formula"].startswith("probability ~ slur")
     assert "gpt4o baseline, human: left out, there is no answer with a probability." in found["notes"]
     assert set(pd.read_parquet(folder / "likely" / "tables" / "amce.parquet")["judge"]) == {OWN}
-    report = Results(folder / "likely")
-    assert "**The outcome is the probability of being chosen**" in report.opening()
-    assert report.outcome == "the probability of being chosen"
+    assert "**The outcome is the probability of being chosen**" in Report(folder / "likely").opening()
 
 
 def test_an_outcome_that_files_lack_is_refused(folder, short_study, tmp_path) -> None:
@@ -146,5 +138,5 @@ def test_an_outcome_that_files_lack_is_refused(folder, short_study, tmp_path) ->
 
 def test_a_file_named_twice_is_refused(folder, short_study, tmp_path) -> None:
     file = folder / "choices.parquet"
-    with pytest.raises(InputError, match=r"--data names .*choices.parquet twice; name each file once"):
+    with pytest.raises(InputError, match=r"choices.parquet is named twice; name each file once"):
         run("fit", short_study / "study.yaml", "--data", file, "--data", file, "--out", tmp_path / "r")

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from conjury.cli.import_options import RatingOptions
 from conjury.cli.importing import READ
-from conjury.cli.option_groups import grouped
+from conjury.cli.options import grouped
 from conjury.inference.tables import read_table
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -15,7 +15,8 @@ from conjury.analysis.audit.compare import harm_beside, jokes_beside, printed_nu
 from conjury.analysis.audit.harm_or_humor import harm_checks, implied
 from conjury.analysis.figures import figure_of
 from conjury.analysis.figures.raters.naming import Names
-from conjury.analysis.pipeline.saved import record_of, tables_of
+from conjury.analysis.pipeline.manifest import entry_of
+from conjury.analysis.pipeline.run import Named, tables_of
 from conjury.analysis.raters import Result
 from conjury.analysis.report import BenchmarkReport
 from conjury.analysis.report.exhibits.benchmark import LEADS, reading, section
@@ -268,11 +269,11 @@ def folder(tmp_path: Path) -> Path:
     }
     records = []
     for name, result in results.items():
-        for table, frame in tables_of(name, result).items():
+        for table, frame in tables_of(Named(name, name, result)).items():
             write_table(frame, tmp_path / "tables" / f"{table}.parquet")
-        records.append(record_of(name, f"Title of {name}", result, 0.1))
+        records.append(entry_of(Named(name, f"Title of {name}", result, 0.1)))
     labels = {"judges": {"qwen3_8b": "Qwen3-8B"}, "levels": {}, "features": {}}
-    manifest = {"conjury": "0", "study": "multiturn", "title": "Jokes", "labels": labels, "results": records,
+    manifest = {"format": 2, "conjury": "0", "study": "multiturn", "title": "Jokes", "labels": labels, "results": records,
                 "created": "2026-01-01T00:00:00+00:00", "data": [], "notes": [], "files": []}  # fmt: skip
     (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     return tmp_path

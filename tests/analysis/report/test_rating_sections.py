@@ -16,7 +16,7 @@ from conjury.analysis.figures import figure_of
 from conjury.analysis.figures.raters import alt_of, further_figures
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.figures.raters.predictive import predicted_shares
-from conjury.analysis.pipeline.saved import tables_of
+from conjury.analysis.pipeline.run import Named, tables_of
 from conjury.analysis.raters import Result, alt_test, correlations, means, read_ratings
 from conjury.analysis.raters.models.checks import fit_in_words
 from conjury.analysis.raters.models.priors import Prior
@@ -295,7 +295,7 @@ def test_ids_of_tables_are_unique_where_two_results_are_of_one_kind(
     )
     results = {"means": means(table, draws=9), "means_kind": means(table, by="kind", draws=9)}
     results |= {"r": correlations(table, draws=9), "r_kind": correlations(table, by="kind", draws=9)}
-    tables = {name: part for key, one in results.items() for name, part in tables_of(key, one).items()}
+    tables = {name: part for key, one in results.items() for name, part in tables_of(Named(key, key, one)).items()}
     report = write(at_place, {"results": [recorded(*each) for each in results.items()]}, **tables)
     report.show("means", "correlations")
     shown = capsys.readouterr().out
