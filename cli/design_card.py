@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from rich.console import Console
 from rich.table import Table as Grid
 
 from conjury.inference.collecting.past_runs import run_folder
@@ -22,10 +19,11 @@ from .design_page import Drawing, write_page
 from .design_warnings import in_words
 from .design_words import LEVELS, POWER, Table, Told, plan_name, tell_card
 from .planned import Judged, find_groups, find_prices
-from .run_words import console
+from .printing import console, wide_console
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from rich.console import Console
 
     from conjury.analysis.conjoint.power.design_card import DesignCard
 
@@ -48,7 +46,7 @@ def tell_design(study: Study, design: DrawnDesign, folder: Path) -> None:
     from conjury.analysis.conjoint.power.design_card import Plan, make_card
     from conjury.inference.collecting.expected_costs import expected_costs
     from conjury.inference.collecting.prices import read_prices
-    from conjury.inference.tables.files import write_table
+    from conjury.inference.tables.files import whole, write_table
 
     groups = _groups(study, design)
     plans = [Plan(plan_name(group), group.label, group.pairs, group.options) for group in groups]
@@ -67,7 +65,8 @@ def tell_design(study: Study, design: DrawnDesign, folder: Path) -> None:
         ]
     )
     write_table(_numbers(study, card, pd.concat([people, costs])), folder / "card.csv")
-    _write(folder / "card.html", write_page(told, drawings, _style()))
+    with whole(folder / "card.html") as file:
+        file.write(write_page(told, drawings, _style()).encode("utf-8"))
     _print(told)
 
 
@@ -172,7 +171,7 @@ def _long(part: str, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _print(told: Told) -> None:
-    console = Console(highlight=False, markup=False)
+    console = wide_console()
     for text in told.opening:
         console.print(text)
     for table in told.tables:
@@ -200,18 +199,6 @@ def _print_table(console: Console, table: Table) -> None:
         console.print(grid)
     if table.note:
         console.print(table.note)
-
-
-def _write(path: Path, text: str) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(temporary).chmod(0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def draw(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .option_groups import grouped
+from .options import StudyName, grouped
 from .rendering_options import Look
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ MOST = 400  # profiles that a page shows without being slow
 
 @grouped
 def gallery(
-    study: Annotated[str, typer.Argument(help="Name of a study that ships, or the path of a study.yaml.")],
+    study: StudyName,
     look: Look,
     n: Annotated[int, typer.Option(min=1, max=MOST, help="How many profiles are shown.")] = 40,
     cues: Annotated[
@@ -33,7 +33,8 @@ def gallery(
     seed: Annotated[int, typer.Option(min=0, help="Seed of which profiles are shown.")] = 1,
 ) -> None:
     """Show some vignettes, all levels about equally often, as a page and as one picture."""
-    from conjury.inference.study.load import load_study
+    from conjury.inference.study import load_study
+    from conjury.inference.tables.files import whole
     from conjury.inference.vignettes.gallery import (
         choose_profiles,
         draw_profiles,
@@ -41,10 +42,10 @@ def gallery(
         gallery_sheet,
     )
     from conjury.inference.vignettes.jobs import open_desk
-    from conjury.inference.vignettes.store import replaced
     from conjury.inference.vignettes.typesetting import Typesetter
 
-    from .rendering import check_cues, console, progress_bar, study_job
+    from .printing import console, show_count
+    from .rendering import check_cues, study_job
 
     known = load_study(study)
     named = check_cues(cues)
@@ -52,15 +53,15 @@ def gallery(
     profiles, posts_seed = _profiles(known, folder)
     desks = [open_desk(study_job(known, name, look, posts_seed)) for name in named]
     chosen = choose_profiles(known, profiles, n, seed)
-    with progress_bar("Drawing", len(chosen) * len(desks)) as watch:
+    with show_count("Drawing", len(chosen) * len(desks)) as watch:
         shown = draw_profiles(known, chosen, desks, watch)
     job = desks[0].job
     facts = {"Layout": f"{job.layout}, {job.theme}", "Seed": str(seed)}
     page, sheet = folder / "gallery.html", folder / "gallery.png"
     folder.mkdir(parents=True, exist_ok=True)
-    with replaced(page) as file:
+    with whole(page) as file:
         file.write(gallery_page(known, shown, facts).encode())
-    with replaced(sheet) as file:
+    with whole(sheet) as file:
         gallery_sheet(shown, Typesetter(desks[0].fonts), known.title).save(file, "png", compress_level=4)
     console.print(f"{len(shown):,} of {len(profiles):,} profiles of {known.title}")
     console.print(f"  {page}   to look through, by level")

@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.humans.formats import CHOICES, JOINED, PROGRAMS, Format, find_format, readers_of
 
 from .import_options import CompletionOptions, ExportOptions, flag
-from .option_groups import grouped
+from .options import grouped
 
 if TYPE_CHECKING:
     import pandas as pd

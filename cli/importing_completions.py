@@ -85,10 +85,11 @@ def import_labels(table: Path, study: ItemStudy, gold: Sequence[str], lines: Pat
     held = load(table, {}, {})
     of_lines = None if lines is None else load(lines, {}, {})
     source = str(table) if lines is None else f"{table} and {lines}"
-    labels = labels_from_columns(held, study, columns, lines=of_lines, source=source)
+    notes: list[str] = []
+    labels = labels_from_columns(held, study, columns, lines=of_lines, source=source, notes=notes)
     write_table(labels, out)
     console.print(f"{len(labels):,} gold labels of {labels['item_id'].nunique():,} items in {out}")
-    for note in labels.attrs["notes"]:
+    for note in notes:
         console.print(f"  {note}")
 
 

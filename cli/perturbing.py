@@ -75,7 +75,7 @@ def perturb(
     from conjury.inference.perturb import perturb_items, sheet
     from conjury.inference.tables.files import read_table, write_table
 
-    from .loading import read_pairs
+    from .options import read_pairs
 
     items, gold, default = _find(source)
     labels = labels or gold
@@ -164,7 +164,7 @@ def _without_lines(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def _print_summary(made: Perturbed, files: dict[str, Path], page: Path) -> None:
-    from .run_words import console
+    from .printing import console
 
     for row in made.summary.to_dict("records"):
         mean = f"mean {row['mean_rate']:.3f}" if row["n_pairs"] else "none"

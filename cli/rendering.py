@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 import typer
-from rich.console import Console
 
 from conjury.inference.errors import InputError
 
-from .option_groups import grouped
+from .options import StudyName, grouped
+from .printing import console, duration, show_count
 from .rendering_options import Delivery, Look, Selection, next_step
 
 if TYPE_CHECKING:
@@ -26,14 +25,13 @@ if TYPE_CHECKING:
     from conjury.inference.vignettes.manifest import JobFolder
     from conjury.inference.vignettes.planning import Plan
 
-console = Console(highlight=False, markup=False, soft_wrap=True)
 MB = 1e6
 SHOWN = 20  # damaged files that are named
 
 
 @grouped
 def render(
-    study: Annotated[str, typer.Argument(help="Name of a study that ships, or the path of a study.yaml.")],
+    study: StudyName,
     selection: Selection,
     look: Look,
     delivery: Delivery,
@@ -84,7 +82,7 @@ def _render(job: Job, profiles: pd.DataFrame, delivery: Delivery) -> None:
             for part in planned.spoiled:
                 part.unlink()
         try:
-            with progress_bar("Drawing", planned.wanted) as watch:
+            with show_count("Drawing", planned.wanted) as watch:
                 before = planned.wanted - sum(len(chunk.profiles) for chunk in planned.chunks)
                 draw_all(*(desk, folder, claims, profiles, planned, workers), lambda n: watch(before + n))
         except KeyboardInterrupt:
@@ -200,7 +198,7 @@ def _tell_plan(desk: Desk, folder: JobFolder, profiles: pd.DataFrame, planned: P
         rate = min(workers, _cores(), len(planned.chunks)) / expected.seconds
         console.print(
             f"  to be drawn       {planned.left:,}, about {planned.left * expected.size / MB:,.1f} MB, "
-            f"at about {rate:,.0f} a second: {_duration(planned.left / rate)}"
+            f"at about {rate:,.0f} a second: {duration(planned.left / rate)}"
         )
     console.print(f"  pictures          {folder.root / 'pictures'}")
     console.print(f"  table of them     {folder.manifest}")
@@ -226,7 +224,7 @@ def _check(study: Study, cues: Cues, root: Path) -> int:
     from conjury.inference.vignettes.store import problems
 
     files = read_manifest(root, study.name, cues, ["file", "sha256"]).drop_duplicates()
-    with progress_bar("Reading", len(files)) as watch:
+    with show_count("Reading", len(files)) as watch:
         rows = zip(range(1, len(files) + 1), files["file"], files["sha256"], strict=True)
         found = list(problems(root, ((watch(n), (file, sha256))[1] for n, file, sha256 in rows)))
     for problem in found[:SHOWN]:
@@ -247,7 +245,7 @@ def _upload(study: Study, folder: JobFolder, target: str, address: str) -> None:
 
     from conjury.inference.vignettes.uploading import check_address, open_storage, upload
 
-    with progress_bar("Uploading") as watch:
+    with show_count("Uploading") as watch:
         sent, total = upload(folder, open_storage(target), check_address(address), watch)
     console.print(
         f"{total:,} pictures are in {target}, {sent:,} of them new; their addresses are in {folder.manifest}."
@@ -259,40 +257,5 @@ def _upload(study: Study, folder: JobFolder, target: str, address: str) -> None:
         )
 
 
-@contextmanager
-def progress_bar(what: str, total: int | None = None) -> Iterator[Callable[..., None]]:
-    """Show how far something is, on a terminal."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    terminal = Console(stderr=True)
-    columns = (
-        TextColumn(what),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
-        task = bar.add_task("", total=total)
-
-        def watch(done: int, of: int | None = total) -> None:
-            bar.update(task, completed=done, total=of)
-
-        yield watch
-
-
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(seconds, 1):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -16,7 +16,8 @@ from hostile import NAMES, TAKEN, check_markdown, check_seen, chromium, in_lines
 from made_up_results import manifest, record, write_results
 
 from conjury.analysis.figures.raters.naming import Names
-from conjury.analysis.pipeline.saved import record_of, tables_of
+from conjury.analysis.pipeline.manifest import entry_of
+from conjury.analysis.pipeline.run import Named, tables_of
 from conjury.analysis.report import Report
 from conjury.analysis.report.exhibits.cards import card_markdown
 from conjury.analysis.report.markup import to_html
@@ -211,7 +212,7 @@ def test_sections_of_benchmarks_hold_hostile_labels_as_text(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     result, lines = BENCHMARKS[name](), in_lines(texts)
-    for table, frame in tables_of(name, result).items():
+    for table, frame in tables_of(Named(name, name, result)).items():
         write_table(frame, tmp_path / "tables" / f"{table}.parquet")
     words = [*texts.values(), lines]
     labels = {
@@ -227,8 +228,8 @@ def test_sections_of_benchmarks_hold_hostile_labels_as_text(
             },
         },
     }
-    records = [{**record_of(name, lines, result, 0.1), "notes": [lines]}]
-    told = {"conjury": "0", "study": "x", "title": lines, "labels": labels, "results": records,
+    records = [{**entry_of(Named(name, lines, result, 0.1)), "notes": [lines]}]
+    told = {"format": 2, "conjury": "0", "study": "x", "title": lines, "labels": labels, "results": records,
             "created": "2026-01-01T00:00:00+00:00", "data": [], "notes": [lines], "files": []}  # fmt: skip
     (tmp_path / "manifest.json").write_text(json.dumps(told), encoding="utf-8")
     report = Report(tmp_path, "items")

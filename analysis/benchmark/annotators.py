@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -11,7 +12,12 @@ from conjury.inference.tables.columns import as_text
 
 from ..raters.agreement import agreement
 from ..results import Result
+from ..steps import Step, analysis
 from ..vocabulary import HUMAN
+
+if TYPE_CHECKING:
+    from .answered import Answered
+
 
 COEFFICIENTS = ("percent", "fleiss", "krippendorff")
 VERSUS = "_vs_"
@@ -63,3 +69,14 @@ def distinctions(judgments: pd.DataFrame, covers: Mapping[str, Sequence[str]]) -
             within = value.isin(list(labels)).to_numpy(dtype=bool)
             parts.append(judgments[within].assign(dimension=VERSUS.join(labels), value=value[within]))
     return pd.concat(parts, ignore_index=True)
+
+
+@analysis("benchmark", order=110, when=lambda answered: answered.of_people["judge_id"].nunique() > 1)
+def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+    people, items, by = answered.of_people, answered.items, answered.strata[:1]
+    covers = answered.study.gold.covers if answered.study.gold is not None else {}
+    yield Step(
+        "annotators",
+        "Agreement of annotators",
+        lambda: annotators(people, covers=covers, items=items, by=by, **drawn),
+    )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from conjury.inference.tables.schema import require_columns
 
 from ..numerics.intervals import inference
 from ..results import Result
+from ..steps import Step, analysis
 from ..vocabulary import BASELINE
 from .intervals import (
     with_adjusted,
@@ -22,6 +23,9 @@ from .intervals import (
 from .parse_status import WRONG
 from .scores import scores
 from .scoring import Scored
+
+if TYPE_CHECKING:
+    from .answered import Answered
 
 METRICS = ("accuracy", "missing_rate")
 LENGTH, BIN = "length", "length_group"
@@ -129,3 +133,18 @@ def _ends(table: pd.DataFrame, keys: Sequence[str], alpha: float) -> pd.DataFram
         }
     )
     return with_adjusted(made.reset_index(), ["task", "metric"], "holm")
+
+
+def has_texts(answered: Answered) -> bool:
+    """Whether judgments are scored and the texts of their items are known."""
+    return answered.is_scored and answered.items is not None and "text" in answered.items
+
+
+@analysis("benchmark", order=90, when=has_texts)
+def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+    scored, strata, items = answered.plain_scores, answered.strata, answered.items
+    yield Step(
+        "lengths",
+        "Scores by the length of items",
+        lambda: length_effects(scored, items, within=strata, **drawn),
+    )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,14 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 
 from ..results import Result
+from ..steps import Step, analysis
+from .by_length import has_texts
 from .confusion import OTHER_LABEL
 from .parse_status import NO_ANSWER
 from .scoring import Scored
+
+if TYPE_CHECKING:
+    from .answered import Answered
 
 HARD, DIVIDED, SILENT, EASY = "hard", "divided", "silent", "easy"
 REASONS = (HARD, DIVIDED, SILENT, EASY)
@@ -137,3 +142,9 @@ def _raw(table: pd.DataFrame, responses: pd.DataFrame | None) -> pd.Series[Any]:
     keys = ["judge", "prompt", "item_id", "sample"]
     left = table[keys].astype(dict.fromkeys(keys[:3], "string"))
     return left.merge(asked, on=keys, how="left")["_raw"].set_axis(table.index)
+
+
+@analysis("benchmark", order=100, when=has_texts)
+def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+    scored, items, responses = answered.plain_scores, answered.items, answered.responses
+    yield Step("cards", "Examples", lambda: cards(scored, items, responses=responses))

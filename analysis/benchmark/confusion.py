@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -11,12 +13,17 @@ import pandas as pd
 from ..numerics.intervals import inference
 from ..numerics.types import Codes
 from ..results import Result
+from ..steps import Step, analysis
 from ..vocabulary import FEWEST_GOLD
+from .answered import task_in_words
 from .intervals import Bounds, Plan, bounds_of, cluster_codes, n_distinct, pooled_notes, with_adjusted
 from .metrics import class_f1, class_precision, class_recall
 from .parse_status import NO_ANSWER
 from .scores import drawn_margins
 from .scoring import Scored
+
+if TYPE_CHECKING:
+    from .answered import Answered
 
 NONE_GIVEN, OTHER_LABEL = "no answer", "other label"
 SHARES = ("precision", "recall")
@@ -162,3 +169,20 @@ def _named(name: str, bounds: Bounds) -> dict[str, Any]:
     """The columns of one number among several of a row."""
     found = {f"{name}_{part}": value for part, value in vars(bounds).items() if part != "estimate"}
     return {name: bounds.estimate, **found}
+
+
+@analysis("benchmark", order=80, when=lambda answered: answered.is_scored)
+def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+    for task in answered.plain_scores.tasks:
+        scored = answered.plain_scores.of(task=task)
+        title = task_in_words(answered.study, task).lower()
+        yield Step(f"confusion_{task}", f"What is called what: {title}", partial(_confusion, scored))
+        call = partial(by_label, scored, **drawn)
+        yield Step(f"by_label_{task}", f"Labels that are given too often: {title}", call)
+
+
+def _confusion(scored: Scored) -> Result:
+    """Confusion matrices, with the gold labels that count as each class among their settings."""
+    result = confusion(scored)
+    covers = {name: list(labels) for name, labels in scored.covers.items()}
+    return replace(result, settings={**result.settings, "covers": covers})

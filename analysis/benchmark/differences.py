@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,12 +17,16 @@ from ..numerics.intervals import inference
 from ..numerics.mcnemar import Discordance, bonett_price, clustered_p, discordance, exact_p, mid_p
 from ..numerics.types import Floats
 from ..results import Result
+from ..steps import Step, analysis
 from .intervals import BOOTSTRAP, Bounds, Multiplicity, Plan, bounds_of, check_adjust, with_adjusted
 from .metrics import Margins, cluster_margins, margins_of, metric
 from .mixed import pair_of
 from .pairing import ACCURACY, JUDGE, LOG_ODDS, Matched, comparable, matched_pairs
 from .parse_status import WRONG, check_policies
 from .scoring import Scored
+
+if TYPE_CHECKING:
+    from .answered import Answered
 
 EXACT, MID_P, CLUSTERED = "mcnemar exact", "mcnemar mid-p", "mcnemar clustered"
 MIXED = "mixed logit"
@@ -309,3 +313,10 @@ def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:
             f"Intervals are percentiles of {plan.draws:,} draws of {plan.cluster}, for both sides together."
         )
     return told
+
+
+@analysis("benchmark", order=40, when=lambda answered: answered.is_scored)
+def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+    scored = answered.plain_scores
+    if scored.frame["judge"].nunique() > 1:
+        yield Step("differences", "Differences between judges", lambda: differences(scored, **drawn))

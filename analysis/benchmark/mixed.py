@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,10 +18,14 @@ from ..numerics.intervals import check_alpha, inference
 from ..numerics.mixed_logit import QUADRATURE, MixedLogit, fit_mixed_logit
 from ..numerics.types import Floats
 from ..results import Result
+from ..steps import Step, analysis
 from .intervals import Multiplicity, check_adjust, with_adjusted
 from .pairing import JUDGE, LOG_ODDS, Matched, check_against, comparable, groups, sides_of
 from .parse_status import WRONG, check_policies, outcome
 from .scoring import Cell, Scored
+
+if TYPE_CHECKING:
+    from .answered import Answered
 
 ROBUST, MODEL = "robust", "model"
 NUMBERS = ("estimate", "std_error", "std_error_model", "z", "p", "lower", "upper")
@@ -299,3 +303,10 @@ def _sides(
 
 def _named(keys: Mapping[str, str]) -> str:
     return ", ".join(value for value in keys.values() if value) or "all answers"
+
+
+@analysis("benchmark", order=50, when=lambda answered: answered.is_scored)
+def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+    scored = answered.plain_scores
+    if scored.frame["judge"].nunique() > 1:
+        yield Step("mixed", "Odds of a right answer", lambda: mixed_logit(scored, alpha=drawn["alpha"]))

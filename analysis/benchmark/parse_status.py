@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from conjury.inference.tables.columns import as_text, did_you_mean, listed
 
 from ..numerics.types import Codes
 from ..results import Result
+from ..steps import Step, analysis
 from .units import answers_table, is_surplus
 
 NO_ANSWER = -1  # predicted code of a unit without an answer
@@ -136,3 +137,8 @@ def _shares(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     counted = frame.groupby([*keys, column], sort=False, observed=True).size().rename("n").reset_index()
     total = counted.groupby(keys, sort=False, observed=True)["n"].transform("sum")
     return counted.assign(share=counted["n"] / total)
+
+
+@analysis("benchmark", order=10)
+def _steps(answered: Any, drawn: Mapping[str, Any]) -> Iterator[Step]:  # Answered, which imports this module
+    yield Step("readings", "What became of the answers", lambda: readings(*answered.parsed))

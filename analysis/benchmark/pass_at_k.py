@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 from string import ascii_uppercase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +19,7 @@ from conjury.inference.tables.schema import require_columns
 
 from ..numerics.types import Codes, Floats
 from ..results import Result
+from ..steps import Step, analysis
 from ..vocabulary import BASELINE, MAJORITY, RANDOM
 from .intervals import (
     Bounds,
@@ -32,6 +35,9 @@ from .intervals import (
 from .metrics import majority_class
 from .parse_status import NO_ANSWER, WRONG, check_policies, outcome
 from .scoring import Cell, Scored
+
+if TYPE_CHECKING:
+    from .answered import Answered
 
 MOST = 10  # so many k are shown one by one; beyond, powers of two
 PASS_AT, PASS_ALL, MAJORITY_OF, BEST_OF = "pass_at_k", "pass_all_k", "majority_of_k", "best_of_k"
@@ -320,3 +326,14 @@ def _place(row: Mapping[Any, Any], by: Sequence[str]) -> str:
     """Judge, task and strata of a row that says which samples are alike."""
     parts = [row["judge"], row["task"], *(f"{name} {row[name]}" for name in by), row["stratum"]]
     return ", ".join(str(part) for part in parts if part)
+
+
+@analysis("benchmark", order=70, when=lambda answered: answered.is_scored)
+def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+    scored, strata, title = answered.plain_scores, answered.strata, "Several answers to the same item"
+    if scored.frame["sample"].nunique() == 1:
+        return
+    yield Step("passes", title, lambda: passes(scored, strata=strata, **drawn))
+    for name, split, by in islice(answered.further_splits(), 1):
+        call = partial(passes, scored, by=by, strata=strata, **drawn)
+        yield Step(f"passes_{name}", f"{title}, by {split}", call)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from conjury.inference.tables.columns import listed
 
 from ..numerics.types import Codes, Floats
 from ..results import Result
+from ..steps import Step, analysis
 from ..vocabulary import BASELINE, MAJORITY, RANDOM
 from .intervals import (
     Bounds,
@@ -28,6 +29,9 @@ from .intervals import (
 )
 from .parse_status import MISSING, NO_ANSWER
 from .scoring import Cell, Scored
+
+if TYPE_CHECKING:
+    from .answered import Answered
 
 LOG_LOSS, AUC = "log_loss", "auc"
 SMALLEST = 1e-15  # probabilities are no smaller than this for the log-loss
@@ -211,3 +215,11 @@ def _baselines(cell: Cell, plan: Plan) -> Iterator[dict[str, Any]]:
     counts = counts_of(units, np.ones(len(units), dtype=bool), codes)
     for name, value in {LOG_LOSS: float(np.log(k)), AUC: 0.5}.items():
         yield as_row({**keys, "judge": RANDOM}, MISSING, name, Bounds.none(value), counts)
+
+
+@analysis("benchmark", order=30, when=lambda answered: answered.is_scored)
+def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+    asked = answered.unperturbed
+    if "probability" in asked and asked["probability"].notna().any():
+        scored = answered.plain_scores
+        yield Step("probabilities", "Scores of probabilities", lambda: probabilities(scored, **drawn))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -13,6 +15,8 @@ from conjury.inference.tables.streams import FEW_PAIRS, UNPERTURBED
 
 from ..numerics.mcnemar import discordance
 from ..results import Result
+from ..steps import Step, analysis
+from .answered import score_study
 from .differences import (
     BY_UNIT,
     MISSING_RATE,
@@ -26,6 +30,9 @@ from .intervals import BOOTSTRAP, Multiplicity, Plan, check_adjust, with_adjuste
 from .pairing import ACCURACY, CONDITION, comparable, matched_pairs
 from .parse_status import WRONG
 from .scoring import Scored
+
+if TYPE_CHECKING:
+    from .answered import Answered
 
 
 def robustness(
@@ -149,3 +156,16 @@ def _few(frame: pd.DataFrame) -> list[str]:
         if len(few)
         else []
     )
+
+
+@analysis("benchmark", order=60, when=lambda answered: answered.is_scored)
+def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+    if len(answered.of_models) == len(answered.unperturbed):
+        return
+    whole = score_study(answered, answered.of_models)
+    of_copies = tuple(note for note in whole.notes if note not in answered.scored.notes)
+    whole = replace(whole, notes=of_copies)
+    yield Step("robustness", "What perturbations change", lambda: robustness(whole, **drawn))
+    for name, title, by in answered.further_splits():
+        call = partial(robustness, whole, by=by, **drawn)
+        yield Step(f"robustness_{name}", f"What perturbations change, by {title}", call)

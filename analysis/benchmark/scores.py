@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from conjury.inference.tables.schema import require_columns
 
 from ..numerics.types import Codes, Floats
 from ..results import Result
+from ..steps import Step, analysis
 from ..vocabulary import BASELINE, MAJORITY, MAJORITY_BY_STRATUM, RANDOM
 from .intervals import (
     Bounds,
@@ -39,6 +41,9 @@ from .metrics import (
 )
 from .parse_status import POLICIES, WRONG, check_policies, outcome
 from .scoring import Cell, Scored
+
+if TYPE_CHECKING:
+    from .answered import Answered
 
 ACCURACY = "accuracy"
 
@@ -234,3 +239,15 @@ def _stratum(frame: pd.DataFrame, strata: Sequence[str]) -> Codes:
 def _fixed(name: str) -> bool:
     """Whether the metric of a constant answer is known before any unit is seen."""
     return name != "accuracy" and not name.startswith("precision_")
+
+
+@analysis("benchmark", order=20, when=lambda answered: answered.is_scored)
+def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+    scored, strata = answered.plain_scores, answered.strata
+    for name, title, by in answered.splits:
+        rest = [stratum for stratum in strata if stratum not in by]
+        call = partial(scores, scored, by=by, strata=rest, **drawn)
+        if by:
+            yield Step(f"scores_{name}", f"Scores of judges by {title}", call)
+        else:
+            yield Step("scores", "Scores of judges", call)

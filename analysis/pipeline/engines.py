@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -14,8 +13,10 @@ import pandas as pd
 from conjury.inference.errors import InputError, MissingDependency
 
 from ..conjoint.engines.solution import ENGINES
-from .conjoint import Group, Options, fit_group
-from .manifest import BOOTSTRAPPED, COUNTS
+from ..results import Result
+from .conjoint import fit_group
+from .run import FitOptions
+from .settings import BOOTSTRAPPED, COUNTS, Group
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
@@ -24,19 +25,13 @@ if TYPE_CHECKING:
 NUMBERS = ["estimate", "std_error"]
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Estimates by engine (a row a level), a summary (a row an engine), and rows given to each engine."""
-
-    estimates: pd.DataFrame
-    summary: pd.DataFrame
-    n_rows: int
-
-
 def compare_engines(
     study: Study, analysis: Analysis, group: Group, engines: Sequence[str], alpha: float = 0.05
-) -> Comparison:
-    """Run one analysis of one group with each engine, timed after a first run that loads the engine."""
+) -> Result:
+    """Run one analysis of one group with each engine, timed after a first run that loads the engine.
+
+    The result has a row per level, and in its further table ``summary`` a row per engine.
+    """
     if not engines:
         raise InputError(f"No engine is named; the engines are {', '.join(ENGINES)}.")
     if analysis.verb in COUNTS:
@@ -55,7 +50,7 @@ def compare_engines(
         )
     tables: dict[str, pd.DataFrame] = {}
     rows = []
-    for options in [Options(engine=name, alpha=alpha, draws=0) for name in dict.fromkeys(engines)]:
+    for options in [FitOptions(engine=name, alpha=alpha, draws=0) for name in dict.fromkeys(engines)]:
         engine = options.engine
         try:
             with warnings.catch_warnings():
@@ -78,15 +73,7 @@ def compare_engines(
         if row["engine"] in tables:
             row |= largest_differences(tables[first], tables[str(row["engine"])])
     summary = pd.DataFrame(rows, columns=list(_SUMMARY)).astype(_SUMMARY)
-    return Comparison(_side_by_side(tables), summary, len(analysis.select(group.choices)))
-
-
-def record_comparison(
-    study: Study, analysis: Analysis, group: Group, found: Comparison, alpha: float = 0.05
-) -> dict[str, Any]:
-    """Record what was compared as the part of ``manifest["compared"]`` that says nothing of the run."""
-    engines = [str(name) for name in found.summary["engine"]]
-    return {
+    settings = {
         "analysis": analysis.name,
         "title": analysis.title,
         "verb": analysis.verb,
@@ -97,10 +84,11 @@ def record_comparison(
         "prompt": group.prompt,
         "id": ", ".join(study.clusters.of(group.kind)),
         "alpha": alpha,
-        "engines": engines,
-        "yardstick": engines[0],
-        "n_rows": found.n_rows,
+        "engines": [str(name) for name in summary["engine"]],
+        "yardstick": first,
+        "n_rows": len(analysis.select(group.choices)),
     }
+    return Result(_side_by_side(tables), "engines", (), settings, {"summary": summary})
 
 
 _SUMMARY = {

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..conjoint.estimates import Estimates
+from conjury.inference.errors import InputError
+from conjury.inference.readers.judgments import dimensions_of
+from conjury.inference.study.models import ItemStudy
+
+from ..benchmark.answered import task_in_words
+from ..raters.models.fitted import ModelFit
+from .results_folder import FORMAT
+from .run import Named, further_tables
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
-    from conjury.inference.study.parts import Analysis
-
-    from .conjoint import Group, Options
-
-BOOTSTRAPPED = ("amce", "mm", "amce_diffs", "mm_diffs")
-COUNTS = ("cj_freqs", "cj_props")
-FIGURES = {
-    "amce": "coefficients",
-    "mm": "marginal_means",
-    "amce_diffs": "interaction",
-    "mm_diffs": "interaction",
-    "cj_freqs": "frequencies",
-}
 
 
 FIT = "fit"  # the part of a manifest that `conjury fit` writes
@@ -72,10 +64,26 @@ class Recorded:
 
 def runs_of(manifest: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Records of the runs of a folder by part, in order of time: command, data, software, notes."""
-    added = [(str(name), part) for name, part in manifest.items() if _is_run(name, part)]
-    in_order = sorted(added, key=lambda run: str(run[1].get("created")))
+    if _is_current(manifest):
+        return {FIT: manifest, **_by_time(manifest.get("parts") or {})}
+    added = {str(name): part for name, part in manifest.items() if _is_run(name, part)}
     fitted = "analyses" in manifest or "results" in manifest
-    return ({FIT: manifest} if fitted or not added else {}) | dict(in_order)
+    return ({FIT: manifest} if fitted or not added else {}) | _by_time(added)
+
+
+def _by_time(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    return dict(sorted(runs.items(), key=lambda run: str(run[1].get("created"))))
+
+
+def _is_current(manifest: Mapping[str, Any]) -> bool:
+    """Whether a manifest has the current format; one of a later version is refused."""
+    version = manifest.get("format")
+    if version is not None and version != FORMAT:
+        raise InputError(
+            f"These results have format {version}, and this version of conjury reads formats up to {FORMAT}; "
+            "update conjury, or run `conjury fit` again."
+        )
+    return version == FORMAT
 
 
 def _is_run(name: str, part: object) -> bool:
@@ -84,6 +92,9 @@ def _is_run(name: str, part: object) -> bool:
 
 def results_of(manifest: Mapping[str, Any]) -> list[Recorded]:
     """All results that a manifest lists, in order; a later run of the same name takes the earlier's place."""
+    if _is_current(manifest):
+        recorded = [_recorded(entry) for entry in manifest.get("results") or []]
+        return list({one.name: one for one in recorded}.values())
     found = [_of_analysis(made) for made in manifest.get("analyses") or []]
     for part, run in runs_of(manifest).items():
         found += [_of_result(made, part) for made in run.get("results") or []]
@@ -102,6 +113,12 @@ def results_of(manifest: Mapping[str, Any]) -> list[Recorded]:
             if table in ROBUSTNESS
         ]
     return list({made.name: made for made in found}.values())
+
+
+def _recorded(entry: Mapping[str, Any]) -> Recorded:
+    lists = {name: tuple(entry.get(name) or ()) for name in ("groups", "notes", "extra")}
+    settings = {**entry["settings"], **({"groups": entry["groups"]} if lists["groups"] else {})}
+    return Recorded(**{**entry, **lists, "settings": settings})
 
 
 def _of_analysis(made: Mapping[str, Any]) -> Recorded:
@@ -129,80 +146,64 @@ def _of_result(made: Mapping[str, Any], part: str) -> Recorded:
     )
 
 
-@contextmanager
-def warnings_noted(notes: list[str], where: str) -> Iterator[None]:
-    """Add what is warned of in the block to notes, with the analysis and the group that it is about."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    notes += [f"{where}: {w.message}" for w in caught if issubclass(w.category, UserWarning)]
+def entry_of(named: Named, part: str = FIT) -> dict[str, Any]:
+    """What the manifest lists of a result; with its tables, `saved.read_result` makes it again."""
+    result = named.result
+    settings = dict(result.settings)
+    if isinstance(result, ModelFit):
+        settings |= {"verdict": list(result.verdict), "passed": result.passed}
+    groups = settings.pop("groups") if isinstance(settings.get("groups"), list) else ()
+    return asdict(
+        Recorded(
+            named.name,
+            result.kind,
+            named.title,
+            settings,
+            groups,
+            result.notes,
+            tuple(further_tables(result)),
+            round(named.seconds, 3),
+            part,
+        )
+    )
 
 
-def record_analysis(
-    study: Study,
-    analysis: Analysis,
-    made: Sequence[tuple[Group, Estimates]],
-    options: Options,
-    seconds: float,
-) -> dict[str, Any]:
-    """Record an analysis of one or more groups as an entry of ``manifest["analyses"]``.
+def entries_of(results: Iterable[Named], part: str = FIT) -> list[dict[str, Any]]:
+    """What the manifest lists of several results."""
+    return [entry_of(named, part) for named in results]
 
-    ``n_clusters`` is missing where groups differ in it; counts and tests have no clusters.
-    """
-    counting, bootstrapped = analysis.verb in COUNTS, analysis.verb in BOOTSTRAPPED and options.draws > 0
-    runs = [estimates.provenance for _, estimates in made]
-    clusters = dict.fromkeys(run.id for run in runs if run.id and not counting)
-    units = dict.fromkeys(resampled_unit(study, group.kind) for group, _ in made)
-    counts = {_clusters(analysis, estimates) for _, estimates in made}
-    return {
-        "name": analysis.name,
-        "verb": analysis.verb,
-        "title": analysis.title,
-        "formula": analysis.formula,
-        "feature": analysis.features[0],
-        "by": analysis.by,
-        "exclude": analysis.exclude,
-        "h0": None if counting else runs[0].null,
-        "family": None if counting else runs[0].family,
-        "weights": runs[0].weights,
-        "id": " or ".join(clusters) or None,
-        "vcov": None if counting else runs[0].vcov,
-        "engine": runs[0].engine,
-        "alpha": options.alpha,
-        "interval": options.interval if bootstrapped else "normal",
-        "draws": options.draws if bootstrapped else None,
-        "seed": options.seed if bootstrapped else None,
-        "unit": " or ".join(units) if bootstrapped else None,
-        "n_rows": sum(run.n_rows for run in runs),
-        "n_used": sum(run.n_used for run in runs),
-        "n_dropped": sum(run.n_rows - run.n_used for run in runs),
-        "n_clusters": counts.pop() if len(counts) == 1 else None,
-        "repeats_left_out": sum(group.repeats for group, _ in made),
-        "groups": [_group(analysis, group, estimates) for group, estimates in made],
-        "seconds": round(seconds, 3),
-        "table": f"tables/{analysis.name}.parquet",
-        "figure": FIGURES.get(analysis.verb),
+
+def describe_study(study: Study | ItemStudy) -> dict[str, Any]:
+    """Name a study and its parts, with the labels that reports and figures use."""
+    described = {
+        "study": study.name,
+        "study_argument": study.argument,
+        "title": study.title,
+        "refusal": study.refusal,
     }
-
-
-def resampled_unit(study: Study, kind: str) -> str:
-    """Name the column whose values the bootstrap draws, for one kind of judge."""
-    return study.clusters.of(kind)[0] if kind == "human" else study.bootstrap.unit
-
-
-def _group(analysis: Analysis, group: Group, estimates: Estimates) -> dict[str, Any]:
-    made = estimates.provenance
-    return {
-        "judge": group.judge,
-        "prompt": group.prompt,
-        "variant": group.variant,
-        "n_rows": made.n_rows,
-        "n_used": made.n_used,
-        "n_clusters": _clusters(analysis, estimates),
-        "id": None if analysis.verb in COUNTS else made.id,
-        "repeats_left_out": group.repeats,
+    features, levels = dict(study.feature_labels), dict(study.level_labels)
+    if isinstance(study, ItemStudy):
+        described["main"] = study.main
+        features = {"dimension": "Dimension", **features}
+        levels = {"dimension": dimensions_of(study), **levels}
+    labels = {
+        "features": features,
+        "levels": levels,
+        "judges": study.judge_labels,
+        "prompts": study.prompt_labels,
     }
+    return {**described, "labels": labels}
 
 
-def _clusters(analysis: Analysis, estimates: Estimates) -> int | None:
-    return None if analysis.verb in COUNTS else estimates.provenance.n_clusters
+def describe_labels(study: ItemStudy) -> dict[str, Any]:
+    """As `describe_study`, with what missing labels count as, and labels of tasks and their classes."""
+    described = describe_study(study)
+    tasks = {task: task_in_words(study, task) for task in study.label_sets}
+    gold = {level.id: level.label for level in study.gold.levels} if study.gold is not None else {}
+    classes = {
+        task: {label.id: label.label for label in response.labels} | gold
+        for task, response in study.label_sets.items()
+    }
+    of_gold = {name: label for labels in classes.values() for name, label in labels.items()}
+    levels = {**described["labels"]["levels"], **classes, "task": tasks, "gold": {**of_gold, **gold}}
+    return {**described, "missing": study.missing, "labels": {**described["labels"], "levels": levels}}

@@ -1,10 +1,10 @@
-"""A study's models compared with its people: which analyses, on which groups, and what is recorded."""
+"""A study's models compared with its people, as steps: one per comparison, over all models and prompts."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -17,88 +17,98 @@ from conjury.inference.tables.columns import listed
 from ..conjoint.estimates import Estimates
 from ..conjoint.request import is_independent
 from ..conjoint.verbs.people import PairCounts, people_diffs
-from ..results import stack
-from .manifest import record_analysis, warnings_noted
+from ..results import Result, stack
+from ..steps import Step
+from .run import FitOptions, Plan
+from .settings import Group, name_groups, settings_of, warnings_noted
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
-
-    from .conjoint import Fitted, Group, Options
 
 _DEFAULTS = {"amce": "amce_diffs", "mm": "mm_diffs"}
 
 
 def people_analyses(study: Study) -> list[Analysis]:
-    """Comparisons of models with people: those of the study, and those that are made without asking.
+    """Comparisons of models with people: those of the study, and two that every study gets.
 
-    These are one of effects and one of means, unless the study has its own: about the formula of its first
-    analysis of either that excludes no level.
+    These two are one of effects and one of means, unless the study has its own: about the formula of its
+    first analysis of either that excludes no level.
     """
-    found = [analysis for analysis in study.analyses if analysis.compares_people]
+    compared = [analysis for analysis in study.analyses if analysis.compares_people]
+    verbs = {part.verb for part in compared}
     taken = {analysis.name for analysis in study.analyses} | set(RESERVED_TABLES)
-    for verb, compared in _DEFAULTS.items():
+    for verb, difference in _DEFAULTS.items():
         candidates = sorted(
             (part for part in study.analyses if part.verb == verb), key=lambda part: bool(part.exclude)
         )
-        if not candidates or any(part.verb == compared for part in found if part.compares_people):
+        if not candidates or difference in verbs:
             continue
         first, name = candidates[0], f"{verb}_people"
         while name in taken:
             name += "_2"
-        told = {"name": name, "verb": compared, "title": f"{first.title}: models minus people"}
-        found.append(first.model_copy(update={**told, "by": ["judge_id"], "h0": None}))
-    return found
+        changed = {"name": name, "verb": difference, "title": f"{first.title}: models minus people"}
+        compared.append(first.model_copy(update={**changed, "by": ["judge_id"], "h0": None}))
+    return compared
 
 
-def compare_with_people(
-    study: Study,
-    everyone: Sequence[Group],
-    options: Options,
-    found: Fitted,
-    progress: Callable[[str], None] | None = None,
-) -> None:
-    """Add what each model minus people comes to, under each prompt in each variant, to the tables of a fit.
-
-    A comparison that the study asks for and that cannot be made is told in a note.
-    """
-    humans = [group for group in everyone if group.kind == "human"]
+def people_steps(study: Study, split: Sequence[Group], options: FitOptions) -> Plan:
+    """Plan what each model minus people comes to, under each prompt in each variant."""
+    humans = [group for group in split if group.kind == "human"]
     people = {
         variant: pd.concat([group.choices for group in humans if group.variant == variant])
-        for variant in {group.variant for group in humans}
+        for variant in dict.fromkeys(group.variant for group in humans)
     }
-    compared = [group for group in everyone if group.kind != "human" and group.variant in people]
+    models = [group for group in split if group.kind != "human" and group.variant in people]
+    if not models:
+        notes = [
+            f"{analysis.name}: excluded, the choices are not by people and by models."
+            for analysis in study.analyses
+            if analysis.compares_people
+        ]
+        return Plan((), tuple(notes))
     panels = list(dict.fromkeys(group.judge for group in humans))
-    if len(panels) > 1 and compared:
-        found.notes.append(
-            f"The panels {listed(panels)} count as one group of people with which models are compared."
-        )
-    for analysis in people_analyses(study):
-        if not compared:
-            if analysis in study.analyses:
-                found.notes.append(f"{analysis.name}: excluded, the choices are not by people and by models.")
-            continue
-        start = time.perf_counter()
-        made: list[tuple[Group, Estimates]] = []
-        for group in compared:
-            where = f"{analysis.name}, {group.name}"
-            if progress is not None:
-                progress(f"{analysis.title}: {group.name}")
-            with warnings_noted(found.notes, where):
-                try:
-                    made.append((group, _compare(study, analysis, people[group.variant], group, options)))
-                except InputError as error:
-                    found.notes.append(f"{where}: {error} It was excluded.")
-        if made:
-            found.tables[analysis.name] = stack([_named(estimates, group) for group, estimates in made])
-            found.analyses.append(_record(study, analysis, made, options, time.perf_counter() - start))
+    notes = (
+        [f"The panels {listed(panels)} count as one group of people with which models are compared."]
+        if len(panels) > 1
+        else []
+    )
+    steps = [
+        Step(part.name, part.title, partial(_compare_all, study, part, people, models, options))
+        for part in people_analyses(study)
+    ]
+    return Plan(tuple(steps), tuple(notes))
+
+
+def _compare_all(
+    study: Study,
+    analysis: Analysis,
+    people: Mapping[str, pd.DataFrame],
+    models: Sequence[Group],
+    options: FitOptions,
+) -> Result:
+    """Compare every model with the people of its variant; those that cannot be compared are noted."""
+    compared: list[tuple[Group, Estimates]] = []
+    notes: list[str] = []
+    refused: list[str] = []
+    for group in models:
+        where = f"{analysis.name}, {group.name}"
+        with warnings_noted(notes, where):
+            try:
+                compared.append((group, _compare(study, analysis, people[group.variant], group, options)))
+            except InputError as error:
+                refused.append(f"{where}: {error}")
+    if not compared:
+        raise InputError(" ".join(refused))
+    notes += [f"{reason} It was excluded." for reason in refused]
+    frame = stack([name_groups(estimates.frame, group) for group, estimates in compared])
+    return Result(frame, "people", tuple(notes), _settings(study, analysis, compared, options))
 
 
 def _compare(
-    study: Study, analysis: Analysis, people: pd.DataFrame, group: Group, options: Options
+    study: Study, analysis: Analysis, people: pd.DataFrame, group: Group, options: FitOptions
 ) -> Estimates:
-    rows = analysis.select(pd.concat([people, group.choices]))
     return people_diffs(
-        rows,
+        analysis.select(pd.concat([people, group.choices])),
         analysis.formula,
         estimate="amce" if analysis.verb == "amce_diffs" else "mm",
         human=options.id or study.clusters.of("human"),
@@ -110,32 +120,14 @@ def _compare(
     )
 
 
-def _named(estimates: Estimates, group: Group) -> pd.DataFrame:
-    frame = estimates.frame.copy()
-    for position, name in enumerate(("judge", "prompt", "variant")):
-        frame.insert(position, name, getattr(group, name))
-    return frame
-
-
-def _record(
-    study: Study,
-    analysis: Analysis,
-    made: Sequence[tuple[Group, Estimates]],
-    options: Options,
-    seconds: float,
+def _settings(
+    study: Study, analysis: Analysis, compared: Sequence[tuple[Group, Estimates]], options: FitOptions
 ) -> dict[str, Any]:
-    """The manifest's entry; rows of people count in every comparison."""
-    record = record_analysis(study, analysis, made, replace(options, draws=0), seconds)
-    vcov = options.vcov or study.clusters.vcov
-    clusters = (
-        {} if is_independent(vcov) else {k: options.id or study.clusters.of(k) for k in ("human", "model")}
-    )
-    for entry, (_, estimates) in zip(record["groups"], made, strict=True):
+    """Settings of a comparison; rows of people count in every group."""
+    settings = settings_of(study, analysis, compared, replace(options, draws=0))
+    for entry, (_, estimates) in zip(settings["groups"], compared, strict=True):
         counts: PairCounts = estimates.provenance.extra["pairs"]
         entry["pairs"] = asdict(counts)
-    return record | {
-        "figure": "people",
-        "against": "people",
-        "adjusted": "holm",
-        "clusters": {kind: list(names) for kind, names in clusters.items()},
-    }
+    kinds = () if is_independent(options.vcov or study.clusters.vcov) else ("human", "model")
+    clusters = {kind: list(options.id or study.clusters.of(kind)) for kind in kinds}
+    return settings | {"against": "people", "adjusted": "holm", "clusters": clusters}

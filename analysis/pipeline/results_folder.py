@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 import shlex
 import shutil
@@ -22,8 +21,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.bounded import EXPORT_BYTES, parse_json, read_content
-from conjury.inference.tables.files import ROOT, read_table, write_table
+from conjury.inference.tables.files import ROOT, read_table, whole, write_table
 
+FORMAT = 2  # of the manifest
 PARTS = ("data", "tables", "figures", "models", "manifest.json")
 DRAFT = ".draft-"  # begins the names of folders of results that are being made
 PATIENCE = 600.0  # seconds to wait for another process that writes to the folder
@@ -65,25 +65,33 @@ class ResultsFolder:
     def extended(self, part: str) -> Iterator[ResultsFolder]:
         """Hand out an empty draft whose files join those of the folder at the end.
 
-        They take the place of the files of an earlier run of the same ``part``, which is also where the
-        manifest lists them. Another process that writes to the folder is waited for, so that nothing that
-        was computed is lost. When the block fails or is interrupted, or the results that its draft extends
-        were replaced, the folder stays as it was.
+        They replace the files of an earlier run of the same ``part``. The manifest lists the run among its
+        ``parts``, and its results after those of other runs. Another process that writes to the folder is
+        waited for, so that nothing that was computed is lost. When the block fails or is interrupted, or
+        the results that its draft extends were replaced, the folder stays as it was.
         """
+        self.refuse_old_format()
         with self._draft(PATIENCE) as draft:
             yield draft
             drafted, now, owned = draft.manifest, self.manifest, self._owned() or []
-            begun_here = drafted.get("created") == (drafted.get(part) or {}).get("created")
+            added, parts = drafted["parts"][part], dict(now.get("parts") or {})
+            begun_here = drafted.get("created") == added.get("created")
             if now and any(drafted.get(key) != now.get(key) for key in (("data",) if begun_here else RUN)):
                 raise InputError(
                     f"The results in {self.path} were replaced while this was computed; run the same command "
                     "again."
                 )
-            manifest = drafted | now | {part: drafted[part]}
-            earlier = [name for name in (self.manifest.get(part) or {}).get("files", []) if name in owned]
+            earlier = [name for name in parts.get(part, {}).get("files", []) if name in owned]
             written = [name for name in _files_below(draft.path) if name != "manifest.json"]
             self._refuse_foreign(["manifest.json", *written])
-            manifest[part] = {**manifest[part], "files": written}
+            kept = [entry for entry in now.get("results") or [] if entry.get("part") != part]
+            own = [entry for entry in drafted.get("results") or [] if entry.get("part") == part]
+            manifest = {
+                **drafted,
+                **now,
+                "results": [*kept, *own],
+                "parts": {**parts, part: {**added, "files": written}},
+            }
             draft._write_manifest(manifest, [*(name for name in owned if name not in earlier), *written])
             self._take(draft.path, [*written, "manifest.json"], ["manifest.json", *earlier])
 
@@ -173,6 +181,15 @@ class ResultsFolder:
                     f"{self.path / name} was not written by conjury; choose another folder for results or "
                     "move that file away."
                 )
+
+    def refuse_old_format(self) -> None:
+        """Refuse to add to results that an earlier version of conjury wrote."""
+        manifest = self.manifest
+        if manifest and manifest.get("format") != FORMAT:
+            raise InputError(
+                f"The results in {self.path} were written by another version of conjury, which lists results "
+                "differently; run `conjury fit` again, or name another folder with --results."
+            )
 
     def _owned(self) -> list[str] | None:
         """List files, relative to the folder, that its manifest names as ours; None without a manifest."""
@@ -302,10 +319,8 @@ class ResultsFolder:
     def _write_manifest(self, manifest: Mapping[str, Any], files: Iterable[str]) -> None:
         listed = {"files": sorted({*files, "manifest.json"})}
         text = json.dumps({**manifest, **listed}, indent=2, ensure_ascii=False) + "\n"
-        self.path.mkdir(parents=True, exist_ok=True)
-        draft = self.path / f".manifest.{os.getpid()}.tmp"
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(self.path / "manifest.json")
+        with whole(self.path / "manifest.json") as file:
+            file.write(text.encode("utf-8"))
 
 
 def _put_back(done: list[tuple[Path, Path]]) -> None:
@@ -367,7 +382,7 @@ def describe_file(
     }
 
 
-def told_apart(described: list[dict[str, Any]], files: Iterable[str | Path]) -> list[dict[str, Any]]:
+def with_folders(described: list[dict[str, Any]], files: Iterable[str | Path]) -> list[dict[str, Any]]:
     """Add the name of its folder to each described file whose name another one has, too."""
     names = [made["file"] for made in described]
     return [

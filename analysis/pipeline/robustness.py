@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,32 +19,23 @@ from ..conjoint.reliability.estimate import reliability
 from ..conjoint.standard_errors.error_choices import errors_under_choices
 from ..conjoint.verbs.amce import amce
 from ..numerics.intervals import check_alpha
-from .conjoint import Group, groups
-from .manifest import resampled_unit
+from ..results import Result
+from .conjoint import groups
+from .run import Fitted, Named
+from .settings import Group, resampled_unit
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
     from conjury.inference.study.parts import Analysis
 
-TABLES = ("errors", "reliability", "position", "corrected", "power")
+KINDS = {  # name of a table -> kind of result and title
+    "errors": ("standard_errors", "Standard errors under every choice of clusters"),
+    "reliability": ("reliability", "Reliability of answers"),
+    "position": ("position", "Effect of the position"),
+    "corrected": ("corrected", "Effects corrected for unstable answers"),
+    "power": ("detectable", "Minimum detectable effects"),
+}
 USUAL_POWER = 0.8
-
-
-@dataclass(frozen=True)
-class Robustness:
-    """Tables by name, the first columns of each ``judge`` and ``prompt``, and what was left out.
-
-    Attributes
-    ----------
-    tables : dict of str to DataFrame
-        ``errors`` (as `ErrorChoices.frame`), ``reliability`` and ``position`` (as `Reliability`),
-        ``corrected`` (AMCEs as observed and corrected for unstable answers, column ``source``) and
-        ``power`` (see `detectable`); those for which the data allow nothing are absent.
-    notes : tuple of str
-    """
-
-    tables: dict[str, pd.DataFrame]
-    notes: tuple[str, ...]
 
 
 def robustness(
@@ -56,58 +47,26 @@ def robustness(
     draws: int = 999,
     seed: int = 1,
     progress: Callable[[str], None] | None = None,
-) -> Robustness:
-    """Compute errors under every choice, reliability, corrected effects and detectable effects.
+) -> Fitted:
+    """Compute standard errors under every choice, reliability, corrected effects and detectable effects.
 
-    Errors and detectable effects are those of the study's first analysis of effects that leaves no level
-    out, of every judge under one prompt: the first of the study's that it was asked under.
-
-    Parameters
-    ----------
-    study : Study
-    choices : DataFrame
-        As from `conjury.inference.readers.prepare.load_choices`, repeats included.
-    alpha : float
-        One minus the confidence level, and the level of tests.
-    wanted : float
-        Power at which effects count as detectable.
-    draws : int
-        Draws of the wild cluster and pigeonhole bootstrap, and ten times as many of that of agreement.
-    seed : int
-    progress : callable, optional
-        Told what starts next.
-
-    Returns
-    -------
-    Robustness
-
-    Raises
-    ------
-    InputError
-        Where no judge has an answer, or the study has no analysis of effects.
-
-    Examples
-    --------
-    >>> from conjury.inference.simulation import simulate
-    >>> from conjury.inference.study import load_study
-    >>> study = load_study("moderation")
-    >>> made = simulate(study, seed=1, judges=["gpt4o"], prompts=["baseline"], pairs=300)
-    >>> sorted(robustness(study, made.choices, draws=19).tables)
-    ['errors', 'power']
+    Standard errors and detectable effects are those of the study's first analysis of effects that excludes
+    no level, of every judge under one prompt: the first of the study's that it was asked under. ``wanted``
+    is the power at which effects count as detectable; agreement takes ten times as many ``draws``.
     """
     check_alpha(alpha)
     analysis = _effects(study)
-    errors: list[pd.DataFrame] = []
-    effects: list[pd.DataFrame] = []
+    tables: dict[str, list[pd.DataFrame]] = {"errors": [], "power": []}
     notes: list[str] = []
-    shown = _one_prompt(study, choices)
-    if not shown:
+    split = list(groups({"": choices}))
+    compared = _one_prompt(study, split)
+    if not compared:
         raise InputError(f"No judge has an answer in column {study.outcome!r}; check that column.")
-    for group in shown:
+    for group in compared:
         if progress is not None:
             progress(f"Errors of {group.name}")
         try:
-            found = errors_under_choices(
+            errors = errors_under_choices(
                 group.choices,
                 analysis.formula,
                 pair=resampled_unit(study, group.kind),
@@ -117,17 +76,23 @@ def robustness(
                 seed=seed,
                 alpha=alpha,
             )
-            errors.append(_of(group, found.frame))
-            effects.append(_of(group, detectable(study, analysis, group, found.frame, alpha, wanted)))
-            notes += [f"{group.name}, errors: {note}" for note in found.notes]
+            power = detectable(study, analysis, group, errors.frame, alpha, wanted)
         except InputError as error:
             notes.append(f"{group.name}, errors and power were left out: {error}")
-    tables = {"errors": errors, "power": effects}
-    made = {name: pd.concat(frames, ignore_index=True) for name, frames in tables.items() if frames}
+            continue
+        tables["errors"].append(_of(group, errors.frame))
+        tables["power"].append(_of(group, power))
+        notes += [f"{group.name}, errors: {note}" for note in errors.notes]
     if progress is not None:
         progress("Reliability")
-    repeated, why = _repeated(study, analysis, choices, alpha, 10 * draws, seed)
-    return Robustness(made | repeated, tuple(dict.fromkeys(notes + why)))
+    repeated, reasons = _repeated(study, analysis, choices, split, Drawn(alpha, 10 * draws, seed))
+    whole = {name: pd.concat(frames, ignore_index=True) for name, frames in tables.items() if frames}
+    settings = {"alpha": alpha, "seed": seed}
+    named = [
+        Named(name, KINDS[name][1], Result(frame, KINDS[name][0], (), settings))
+        for name, frame in (whole | repeated).items()
+    ]
+    return Fitted(named, list(dict.fromkeys(notes + reasons)))
 
 
 def detectable(
@@ -196,11 +161,11 @@ def _slopes(study: Study, analysis: Analysis) -> str | None:
     return next((name for name in analysis.features if name not in rendered), None)
 
 
-def _one_prompt(study: Study, choices: pd.DataFrame) -> list[Group]:
-    """Groups with answers: one prompt a judge, that which the study names first."""
+def _one_prompt(study: Study, split: Sequence[Group]) -> list[Group]:
+    """Groups with answers: one prompt per judge, the first that the study names."""
     order = [prompt.id for prompt in study.prompts]
     best: dict[str, Group] = {}
-    for group in groups({"": choices}):
+    for group in split:
         if not group.choices[study.outcome].notna().any():
             continue
         other = best.get(group.judge)
@@ -221,13 +186,21 @@ def _of(group: Group, frame: pd.DataFrame) -> pd.DataFrame:
     return named[["judge", "prompt", *frame.columns]]
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """Confidence, draws and seed of a bootstrap."""
+
+    alpha: float
+    draws: int
+    seed: int
+
+
 def _repeated(
     study: Study,
     analysis: Analysis,
     choices: pd.DataFrame,
-    alpha: float,
-    draws: int,
-    seed: int,
+    split: Sequence[Group],
+    drawn: Drawn,
 ) -> tuple[dict[str, pd.DataFrame], list[str]]:
     """Tables that need repeated tasks, and why there are none."""
     try:
@@ -236,16 +209,14 @@ def _repeated(
         content = [*(attribute.id for attribute in study.attributes), *stimuli]
         found = reliability(
             choices,
-            draws=draws,
-            seed=seed,
-            alpha=alpha,
+            **asdict(drawn),
             outcome=study.outcome,
             features=None if identified else content,
         )
     except InputError as error:
         return {}, [f"Reliability is not known: {error}"]
     tables, notes, frames = {"reliability": found.frame, "position": found.position}, [], []
-    for group in groups({"": choices}):
+    for group in split:
         own = found.frame[(found.frame["judge"] == group.judge) & (found.frame["prompt"] == group.prompt)]
         if own.empty:
             continue
@@ -256,7 +227,7 @@ def _repeated(
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                fitted = amce(group.choices, analysis.formula, id=id, alpha=alpha, correct=found)
+                fitted = amce(group.choices, analysis.formula, id=id, alpha=drawn.alpha, correct=found)
         except InputError as error:
             notes.append(f"{group.name}, effects were not corrected: {error}")
             continue

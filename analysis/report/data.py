@@ -12,14 +12,14 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.errors import InputError
-from conjury.inference.study.models import list_studies
+from conjury.inference.study import list_studies
 from conjury.inference.tables.files import read_table
 
 from ..figures.labels import LabelKey
 from ..figures.raters.naming import Names
 from ..pipeline.manifest import FIT, Recorded, results_of, runs_of
 from ..pipeline.results_folder import ResultsFolder
-from ..pipeline.saved import PART
+from ..pipeline.run import PART
 from ..results import Result
 
 APART = ("compared", "diagnosed")  # runs with documents of their own
@@ -45,9 +45,10 @@ class ReportData:
 
     def _refuse_others(self) -> None:
         """Raise InputError where the folder has nothing that the document is about."""
-        if self.about == "compared" and not self.manifest.get("compared"):
+        runs = runs_of(self.manifest)
+        if self.about == "compared" and "compared" not in runs:
             raise InputError(f"{self.path} has no comparison of engines; run `conjury compare` first.")
-        if self.about == "diagnosed" and not self.manifest.get("diagnosed"):
+        if self.about == "diagnosed" and "diagnosed" not in runs:
             run = f"conjury diagnose {self.study_argument} --results FOLDER"
             raise InputError(f"{self.path} has no diagnosis; run `{run}` first.")
         if self.about == "items" and not any(
@@ -78,7 +79,7 @@ class ReportData:
         """The runs that the document is about, by part, in order of time."""
         runs = runs_of(self.manifest)
         if self.about in APART:
-            return {self.about: self.manifest[self.about]}
+            return {self.about: runs[self.about]}
         return {part: run for part, run in runs.items() if part not in APART} or {FIT: self.manifest}
 
     @property

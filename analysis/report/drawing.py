@@ -1,31 +1,13 @@
-"""Figures of results and their descriptions: the one place in which reports ask for them."""
+"""Figures of results and their descriptions, as reports ask for them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..figures import (
-    coefficient_alt,
-    coefficient_plot,
-    engines_alt,
-    engines_plot,
-    frequencies_alt,
-    frequencies_plot,
-    interaction_alt,
-    interaction_plot,
-    marginal_means_alt,
-    marginal_means_plot,
-    published_alt,
-    published_plot,
-    truth_alt,
-    truth_plot,
-)
-from ..figures.benchmark import alt_of, figure_of, further_figures, is_drawn
-from ..figures.conjoint.detectable import detectable_alt, detectable_plot
-from ..figures.conjoint.error_choices import errors_alt, errors_plot
-from ..figures.conjoint.reliability import reliability_alt, reliability_plot
-from ..figures.diagnostics import checks
+from .. import figures
+from ..figures import has_figure, parts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,50 +15,35 @@ if TYPE_CHECKING:
     from ..figures.labels import LabelKey
     from ..results import Result
 
-__all__ = ["describe", "draw", "further_figures", "is_drawn"]
+__all__ = ["describe", "draw", "has_figure", "parts"]
 
-PLOTS: dict[str, tuple[Any, Any]] = {
-    "amce": (coefficient_plot, coefficient_alt),
-    "people": (coefficient_plot, coefficient_alt),
-    "mm": (marginal_means_plot, marginal_means_alt),
-    "amce_diffs": (interaction_plot, interaction_alt),
-    "cj_freqs": (frequencies_plot, frequencies_alt),
-    "truth": (truth_plot, truth_alt),
-    "standard_errors": (errors_plot, errors_alt),
-    "detectable": (detectable_plot, detectable_alt),
-}
-ONLY_DRAWN = ("bounds", "share_x")
+# Exhibits of these kinds put the options of the drawing into the settings of the result.
+WITH_OPTIONS = ("amce", "people", "mm", "amce_diffs", "truth", "engines")
+OPTIONS = ("group", "bounds", "share_x", "feature", "by", "panels", "yardstick", "interval", "baseline")
 
 
 def draw(
     result: Result, labels: Mapping[LabelKey, str], *, theme: str = "light", part: str | None = None
 ) -> Figure:
-    """Draw a result, or a further figure of it; its settings are the options of the drawing."""
-    options, drawn = dict(result.settings), {"labels": labels, "theme": theme}
-    if result.kind in PLOTS:
-        return PLOTS[result.kind][0](result.frame, **drawn, **options)  # type: ignore[no-any-return]
-    if result.kind == "published":
-        return published_plot(result.extra["printed"], result.frame, **drawn)  # type: ignore[arg-type]
-    if result.kind == "engines":
-        return engines_plot(result.frame, yardstick=options["yardstick"], theme=theme)
-    if result.kind == "reliability":
-        return reliability_plot(result.frame, result.extra["position"], **drawn)  # type: ignore[arg-type]
-    if result.kind == "check":
-        return checks.draw(str(options["name"]), result.frame, **drawn)  # type: ignore[arg-type]
-    return figure_of(result, **drawn, **({} if part is None else {"part": part}))
+    """Draw a result, or a further figure of it."""
+    return figures.draw(_drawable(result), theme=theme, labels=labels, part=part, **_options(result))
 
 
 def describe(result: Result, labels: Mapping[LabelKey, str], *, part: str | None = None) -> str:
     """Describe what `draw` draws, from its numbers."""
-    options = {name: value for name, value in result.settings.items() if name not in ONLY_DRAWN}
-    if result.kind in PLOTS:
-        return str(PLOTS[result.kind][1](result.frame, labels=labels, **options))
-    if result.kind == "published":
-        return published_alt(result.extra["printed"], result.frame, labels=labels)
-    if result.kind == "engines":
-        return engines_alt(result.frame, yardstick=options["yardstick"])
-    if result.kind == "reliability":
-        return reliability_alt(result.frame)
     if result.kind == "check":
-        return str(options["finding"])
-    return alt_of(result, labels, part)
+        return str(result.settings["finding"])
+    return figures.alt(_drawable(result), labels, part, **_options(result))
+
+
+def _drawable(result: Result) -> Result:
+    """The result under the kind of its figure: a check is drawn by its name."""
+    if result.kind == "check":
+        return replace(result, kind=str(result.settings["name"]))
+    return replace(result, settings={}) if result.kind in WITH_OPTIONS else result
+
+
+def _options(result: Result) -> dict[str, Any]:
+    if result.kind not in WITH_OPTIONS:
+        return {}
+    return {name: value for name, value in result.settings.items() if name in OPTIONS}

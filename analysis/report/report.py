@@ -17,7 +17,7 @@ from conjury.inference.errors import ConjuryError, InputError
 from ..pipeline.manifest import FIT, Recorded
 from ..results import Result
 from .data import ReportData
-from .drawing import describe, draw, is_drawn
+from .drawing import describe, draw, has_figure
 from .exhibits import KINDS, Drawn, Exhibit, Kind, Laid
 from .exhibits.conjoint import outcome_of
 from .exhibits.ratings import settings_text
@@ -247,7 +247,7 @@ class Report(ReportData):
 def _general(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """What is shown of a kind without an exhibit: its figure, if it has one, and its table as it is."""
     title = ended(plain(record.title or record.name))
-    figures = [Drawn(result, title)] if is_drawn(result) else []
+    figures = [Drawn(result, title)] if has_figure(result) else []
     lead = "{figure} and {table} show the results." if figures else "The numbers are in {table}."
     return Exhibit(lead, figures, [Laid(any_table(result.frame, report.names, record.name), title)])
 

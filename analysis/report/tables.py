@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..figures.conjoint.coefficients import is_reference
+from ..figures.conjoint.effects import is_reference
 from ..figures.labels import LabelKey, Labels, display_order, series_labels, words
 from ..figures.raters.naming import Names
 

@@ -13,10 +13,8 @@ import typer
 from conjury.inference.errors import ConjuryError, InputError, listed
 from conjury.inference.tables.bounded import REQUESTS, SAMPLES
 
-from ..bounds import at_most
-from ..option_groups import grouped
-from ..run_words import console, duration, money, request_bar
-from .run_options import Out, PriceTable, Rule, StudyName
+from ..options import PriceTable, Rule, RunFolderPath, StudyName, at_most, grouped
+from ..printing import console, duration, money, show_requests
 
 if TYPE_CHECKING:
     from conjury.inference.collecting import Collected, Prepared, Tally
@@ -79,7 +77,7 @@ def collect(
     judge: Annotated[str, typer.Option(help="Judge of the study file, or a name of your own with --model.")],
     asking: AskingOptions,
     running: RunningOptions,
-    out: Out = None,
+    out: RunFolderPath = None,
     prompt: Annotated[list[str] | None, typer.Option(help="Only this prompt; can be repeated.")] = None,
 ) -> None:
     """Ask a model what it has not answered yet; run it again to go on."""
@@ -179,7 +177,7 @@ def _price_line(run: Prepared) -> str:
 @contextmanager
 def watched(total: int) -> Iterator[Callable[[Tally], None]]:
     """Show a bar of requests on a terminal, with answers, failures and money."""
-    with request_bar(total) as update:
+    with show_requests(total) as update:
 
         def watch(tally: Tally) -> None:
             failed = sum(tally.failed.values())

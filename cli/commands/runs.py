@@ -8,13 +8,13 @@ import typer
 
 from conjury.inference.errors import listed
 
-from ..run_words import console
-from .run_options import Out, PriceTable, Rule, StudyName
+from ..options import PriceTable, Rule, RunFolderPath, StudyName
+from ..printing import console
 
 ledger = typer.Typer(no_args_is_help=True, help="Look after the ledger of a run.")
 
 
-def status(study: StudyName, out: Out = None) -> None:
+def status(study: StudyName, out: RunFolderPath = None) -> None:
     """Show the progress of a run."""
     from rich.table import Table
 
@@ -49,7 +49,7 @@ def retry(
         list[str], typer.Option(help="error, refused, empty, truncated, unparsed or ok; can be repeated.")
     ],
     judge: Annotated[str | None, typer.Option(help="Only this judge.")] = None,
-    out: Out = None,
+    out: RunFolderPath = None,
 ) -> None:
     """Mark requests to be asked again by the next collect; their earlier answers are kept."""
     from conjury.inference.collecting import retry as mark
@@ -65,7 +65,9 @@ def retry(
     )
 
 
-def parse(study: StudyName, out: Out = None, rule: Rule = "default", prices: PriceTable = None) -> None:
+def parse(
+    study: StudyName, out: RunFolderPath = None, rule: Rule = "default", prices: PriceTable = None
+) -> None:
     """Parse the answers of a run again, by another rule, and write its tables; nothing is sent."""
     from conjury.inference.collecting import parse as parse_again
     from conjury.inference.parsing import explain
@@ -77,7 +79,7 @@ def parse(study: StudyName, out: Out = None, rule: Rule = "default", prices: Pri
 
 
 @ledger.command()
-def verify(study: StudyName, out: Out = None) -> None:
+def verify(study: StudyName, out: RunFolderPath = None) -> None:
     """Look for damage in the ledger of a run; exit code 1 where there is any."""
     from conjury.inference.collecting.past_runs import open_run
     from conjury.inference.ledger import Ledger

@@ -26,6 +26,7 @@ def read_choices(
     aliases: Mapping[str, str] | None = None,
     usual_names: Mapping[str, str] | None = None,
     judge_kinds: Mapping[str, str] | None = None,
+    notes: list[str] | None = None,
 ) -> pd.DataFrame:
     r"""Read a tidy table of forced choices, one row per judge, pair and profile.
 
@@ -35,8 +36,10 @@ def read_choices(
     with ok, or missing where ``chosen`` is empty; ``repeat`` with false; the others with missing values (a
     missing ``sample`` is a judge's only answer).
     Two further columns have a meaning where they occur: ``origin`` is "simulated" in rows that a simulator
-    made, ``panel`` names the human panel of a respondent where there are several.
+    made, ``panel`` names the human panel of a respondent where there are several. ``notes`` receives what
+    was assumed.
     """
+    notes = [] if notes is None else notes
     aliases, usual_names, source = aliases or {}, usual_names or {}, str(path)
     fields = TABLES["choices"]
     kinds = {name: field.kind for name, field in fields.items()} | {"origin": "string", "panel": "string"}
@@ -47,19 +50,17 @@ def read_choices(
     kinds |= {
         theirs: kinds[ours] for theirs, ours in [*usual_names.items(), *aliases.items()] if ours in kinds
     }
-    raw = load(path, {**resolve_levels(path, levels), **study}, kinds)
+    raw = load(path, {**resolve_levels(path, levels), **study}, kinds, notes=notes)
     taken = {*raw.columns, *aliases.values()}
     usual = {theirs: ours for theirs, ours in usual_names.items() if theirs in raw and ours not in taken}
     frame = _rename(raw, {**usual, **aliases}, source)
     require_columns(frame, ["pair_id", "position", "chosen", *attributes], source, "--rename")
     if frame.empty:
         raise InputError(f"{source}: the table has no rows; write one row for each profile shown.")
-    filled, assumed = _fill(frame, source, judge_kinds or {})
+    filled = _fill(frame, source, judge_kinds or {}, notes)
     valid = validate(filled, "choices", source)
     declared = [*fields, *attributes]
-    choices = valid[[*declared, *(name for name in valid if name not in declared)]]
-    choices.attrs["notes"] = [*raw.attrs.get("notes", []), *assumed]
-    return choices
+    return valid[[*declared, *(name for name in valid if name not in declared)]]
 
 
 def _refuse_respondents(frame: pd.DataFrame, source: str) -> None:
@@ -103,10 +104,11 @@ def _judge_kinds(
     return kinds.fillna(kind), [f"{note}{who} are taken as '{kind}'."]
 
 
-def _fill(frame: pd.DataFrame, source: str, judge_kinds: Mapping[str, str]) -> tuple[pd.DataFrame, list[str]]:
-    """Add the columns that the file may leave out; the second value says what was assumed."""
+def _fill(
+    frame: pd.DataFrame, source: str, judge_kinds: Mapping[str, str], notes: list[str]
+) -> pd.DataFrame:
+    """Add the columns that the file may lack, and note what was assumed."""
     filled, file = frame.copy(), Path(source).name
-    notes = []
     if "judge_id" not in frame:
         filled["judge_id"] = DEFAULT_JUDGE
         notes.append(
@@ -123,4 +125,4 @@ def _fill(frame: pd.DataFrame, source: str, judge_kinds: Mapping[str, str]) -> t
     for name in TABLES["choices"]:
         if name not in filled:
             filled[name] = pd.Series(pd.NA, index=filled.index, dtype="object")
-    return filled, notes
+    return filled

@@ -53,20 +53,21 @@ def load_judgments(
     study: ItemStudy | None = None,
     renames: Mapping[str, str] | None = None,
     where: Mapping[str, str] | None = None,
+    notes: list[str] | None = None,
 ) -> pd.DataFrame:
-    """Read a tidy table of judgments; columns that it may lack are filled in."""
+    """Read a tidy table of judgments and fill in columns that it may lack; ``notes`` receives assumptions."""
     frame = _renamed(read_table(path), renames or {}, str(path))
     frame = _selected(frame, where or {}, str(path))
     require_columns(frame, ["judge_id", "item_id", "value"], str(path), "--rename")
-    notes: list[str] = []
     if "judge_kind" not in frame:
         kinds = _kinds(frame, study, str(path))
         frame = frame.assign(judge_kind=kinds)
         people = frame.loc[(kinds == "human").to_numpy(dtype=bool), "judge_id"].nunique()
-        notes.append(
-            f"{Path(path).name} has no judge_kind: {people:,} judges that the study does not name as models "
-            "count as people."
-        )
+        if notes is not None:
+            notes.append(
+                f"{Path(path).name} has no judge_kind: {people:,} judges that the study does not name as "
+                "models count as people."
+            )
     if "sample" not in frame:
         frame = frame.assign(sample=1)
     if "status" not in frame:
@@ -77,7 +78,6 @@ def load_judgments(
     valid = validate(frame, "judgments", str(path))
     if study is not None:
         _check_dimensions(valid, study, str(path))
-    valid.attrs["notes"] = notes
     return valid
 
 

@@ -19,10 +19,12 @@ from .aliases import rename_columns
 RAW = "raw"  # column of labels with the label as the table had it
 
 
-def read_labels(path: str | Path, study: ItemStudy | None = None) -> pd.DataFrame:
-    """Read gold labels and write them by the ids of a study."""
+def read_labels(
+    path: str | Path, study: ItemStudy | None = None, notes: list[str] | None = None
+) -> pd.DataFrame:
+    """Read gold labels and write them by the ids of a study; ``notes`` receives what was assumed."""
     frame = read_table(path, "labels")
-    return frame if study is None else _by_id(frame, study, str(path))
+    return frame if study is None else _by_id(frame, study, str(path), notes)
 
 
 def labels_from_columns(
@@ -32,8 +34,9 @@ def labels_from_columns(
     *,
     lines: pd.DataFrame | None = None,
     source: str = "table",
+    notes: list[str] | None = None,
 ) -> pd.DataFrame:
-    """Make labels from a table that holds gold labels in columns."""
+    """Make labels from a table that has gold labels in columns; ``notes`` receives what was assumed."""
     parts = []
     for name, column in columns.items():
         if name not in study.label_sets:
@@ -51,7 +54,7 @@ def labels_from_columns(
         )
     if not parts:
         raise InputError(f"{source}: no column of gold labels is named; name one, as joke_type=COLUMN.")
-    return _by_id(validate(pd.concat(parts, ignore_index=True), "labels", source), study, source)
+    return _by_id(validate(pd.concat(parts, ignore_index=True), "labels", source), study, source, notes)
 
 
 def majority_labels(
@@ -133,7 +136,9 @@ def _votes(judgments: pd.DataFrame, dimension: str) -> pd.DataFrame:
     return first.reset_index()
 
 
-def _by_id(labels: pd.DataFrame, study: ItemStudy, source: str) -> pd.DataFrame:
+def _by_id(
+    labels: pd.DataFrame, study: ItemStudy, source: str, notes: list[str] | None
+) -> pd.DataFrame:
     """Write labels by their ids; the table is valid already, and may hold them as they were already."""
     raw = as_text(labels[RAW if RAW in labels else "label"]).fillna("")
     tasks = labels["label_set"].str.replace(rf"^{LINE}_[1-9]\d*$", LINE, regex=True)
@@ -147,18 +152,14 @@ def _by_id(labels: pd.DataFrame, study: ItemStudy, source: str) -> pd.DataFrame:
     pairs = list(zip(tasks, raw, strict=True))
     found = {pair: names[pair[0]].get(plain(pair[1])) for pair in dict.fromkeys(pairs)}
     label = [found[pair] if found[pair] is not None else pair[1].strip() for pair in pairs]
-    made = labels.assign(label=pd.array(label, dtype="string"), **{RAW: raw})
     stray = pd.Series([f"{pair[0]} '{pair[1]}'" for pair in pairs if found[pair] is None], dtype="string")
     counts = stray.value_counts()
-    made.attrs["notes"] = (
-        [
+    if len(stray) and notes is not None:
+        notes.append(
             f"{source}: {len(stray):,} gold labels are none of the study's and stay as they are: "
             + listed((f"{name} ({n:,})" for name, n in counts.items()), 8)
-        ]
-        if len(stray)
-        else []
-    )
-    return made
+        )
+    return labels.assign(label=pd.array(label, dtype="string"), **{RAW: raw})
 
 
 def _names(study: ItemStudy, task: str) -> dict[str, str]:

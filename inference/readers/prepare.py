@@ -23,8 +23,9 @@ def load_choices(
     *,
     levels: str | Path | None = None,
     renames: Mapping[str, str] | None = None,
+    notes: list[str] | None = None,
 ) -> pd.DataFrame:
-    """Read any tidy choices table as choices of a study.
+    """Read any tidy choices table as choices of a study; ``notes`` receives what was assumed.
 
     Columns and prompts that the study knows under another name are renamed. Stimuli
     that the file numbers within a level (``scenario_id`` within a topic) get ids of
@@ -37,13 +38,14 @@ def load_choices(
         raise InputError(f"{path}: this is a folder; name a file in it.")
     further = {**derived, **resolve_levels(path, levels)}
     judge_kinds = {judge.id: judge.kind for judge in study.judges}
-    choices = read_choices(path, attributes, further, renames, study.column_aliases, judge_kinds)
-    notes = [note.replace(str(path), Path(path).name) for note in choices.attrs.get("notes", [])]
+    assumed: list[str] = []
+    choices = read_choices(path, attributes, further, renames, study.column_aliases, judge_kinds, assumed)
     choices = _name_prompts(study, choices)
     choices = _name_stimuli(study, choices, str(path))
     choices = _derive(study, choices, str(path))
     choices, policy = _apply_refusal_policy(study, choices)
-    choices.attrs["notes"] = notes + policy
+    if notes is not None:
+        notes += [note.replace(str(path), Path(path).name) for note in assumed] + policy
     return choices
 
 
@@ -51,17 +53,13 @@ def name_or_select(
     choices: pd.DataFrame, judge: str | None = None, prompt: str | None = None
 ) -> pd.DataFrame:
     """Keep one judge and one prompt; choices that name no judge or no prompt are given that name instead."""
-    notes = choices.attrs.get("notes", [])
     if judge is not None and (choices["judge_id"] == DEFAULT_JUDGE).all():
         choices = choices.assign(judge_id=pd.array([judge] * len(choices), dtype="string"))
-        notes = [note for note in notes if "there is no judge_id" not in note]
         judge = None
     if prompt is not None and choices["prompt_id"].isna().all():
         choices = choices.assign(prompt_id=pd.array([prompt] * len(choices), dtype="string"))
         prompt = None
-    choices = select_rows(choices, judge, prompt)
-    choices.attrs["notes"] = notes
-    return choices
+    return select_rows(choices, judge, prompt)
 
 
 def is_simulated(choices: pd.DataFrame) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -26,9 +26,7 @@ def stack_choices(study: Study, tables: Mapping[str, pd.DataFrame]) -> pd.DataFr
     for (one, first), (other, second) in combinations(aligned.items(), 2):
         _refuse_repeated(one, first, other, second)
         _refuse_other_profiles(study, one, first, other, second)
-    stacked = pd.concat(list(aligned.values()), ignore_index=True)
-    stacked.attrs["notes"] = list(_notes(tables))
-    return stacked
+    return pd.concat(list(aligned.values()), ignore_index=True)
 
 
 def _aligned(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
@@ -123,8 +121,13 @@ def _more(found: int) -> str:
     return f" (and {found - 1:,} more)" if found > 1 else ""
 
 
-def _notes(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
-    """Say which rows are from which file, and what was assumed in reading each."""
+def stacking_notes(
+    tables: Mapping[str, pd.DataFrame], assumed: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
+    """Report the rows of each file, where there are several, and what was assumed in reading each."""
+    if len(tables) == 1:
+        yield from next(iter(assumed.values()))
+        return
     names = {file: Path(file).name for file in tables}
     if len(set(names.values())) < len(names):
         names = {file: "/".join(Path(file).parts[-2:]) for file in tables}
@@ -132,6 +135,6 @@ def _notes(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
         judges = judge_of(table).unique().tolist()
         more = f" and {len(judges) - NAMED} more judges" if len(judges) > NAMED else ""
         yield f"{names[file]}: {len(table):,} rows, of {', '.join(judges[:NAMED])}{more}."
-    for file, table in tables.items():
-        for note in table.attrs.get("notes", []):
+    for file in tables:
+        for note in assumed[file]:
             yield f"{names[file]}: {note.removeprefix(f'{Path(file).name}: ')}"

@@ -10,8 +10,8 @@ import secrets
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -43,21 +43,25 @@ VERBATIM = {"items": ("text",), "responses": ("text",)}
 
 
 def read_table(
-    path: str | Path, table: str | None = None, levels: Levels | str | Path | None = None
+    path: str | Path,
+    table: str | None = None,
+    levels: Levels | str | Path | None = None,
+    notes: list[str] | None = None,
 ) -> pd.DataFrame:
     r"""Read a table from Parquet, CSV or gzipped CSV (comma separated, UTF-8, with a header).
 
     Parquet carries the order of levels. For a CSV it comes from ``levels``, else from NAME.levels.json
     beside NAME.csv, else text columns that the table does not declare get their levels in alphabetical
-    order (by code point), as R's ``factor()`` gives them; ``.attrs["notes"]`` of the result says so. Empty
-    cells, NA, NaN and <NA> are missing, except where they are levels, and None is text; in the text of
-    items and responses only an empty cell is missing.
+    order (by code point), as R's ``factor()`` gives them. Empty cells, NA, NaN and <NA> are missing, except
+    where they are levels, and None is text; in the text of items and responses only an empty cell is
+    missing.
 
     Parameters
     ----------
     path : a file ending in .parquet, .csv or .csv.gz
     table : name of a table of the contract, which the content is then checked against
     levels : level order by column (the reference first), or a levels file, see ``load_levels``
+    notes : list to which a sentence is added where levels were put into alphabetical order
 
     Returns
     -------
@@ -78,12 +82,10 @@ def read_table(
     ['work', 'sport']
     """
     if table is None:
-        return load(path, resolve_levels(path, levels), {})
+        return load(path, resolve_levels(path, levels), {}, notes=notes)
     kinds = {name: field.kind for name, field in fields_of(table).items()}
-    frame = load(path, resolve_levels(path, levels), kinds, VERBATIM.get(table, ()))
-    valid = validate(frame, table, source=str(path))
-    valid.attrs = frame.attrs
-    return valid
+    frame = load(path, resolve_levels(path, levels), kinds, VERBATIM.get(table, ()), notes)
+    return validate(frame, table, source=str(path))
 
 
 def write_table(frame: pd.DataFrame, path: str | Path) -> None:
@@ -113,14 +115,9 @@ def write_table(frame: pd.DataFrame, path: str | Path) -> None:
     """
     path = Path(path)
     suffix = _suffix(path)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("xb") as file:
+        with whole(path) as file:
             _write(frame, file, suffix)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
     except OSError as error:
         problem = error.strerror or error
         raise InputError(f"{path}: cannot be written ({problem}); choose another place.") from None
@@ -129,13 +126,34 @@ def write_table(frame: pd.DataFrame, path: str | Path) -> None:
         raise InputError(
             f"{path}: a column has no plain type ({reason}); convert it before writing."
         ) from None
+
+
+@contextmanager
+def whole(path: str | Path) -> Iterator[IO[bytes]]:
+    """Open a file to be written that appears complete under its name, or not at all; folders are made.
+
+    What cannot write to an open file writes to its ``name``.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with draft.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
     finally:
         with suppress(OSError):
             draft.unlink()
 
 
 def load(
-    path: str | Path, levels: Levels, kinds: Mapping[str, str], verbatim: Sequence[str] = ()
+    path: str | Path,
+    levels: Levels,
+    kinds: Mapping[str, str],
+    verbatim: Sequence[str] = (),
+    notes: list[str] | None = None,
 ) -> pd.DataFrame:
     """Read a file and put its label columns into level order, without checking it against a table.
 
@@ -145,6 +163,7 @@ def load(
     levels : level order by column of the file; columns that the file lacks are passed over
     kinds : columns that the caller coerces, and to which kind (see ``columns.coerce``)
     verbatim : text columns in which only an empty cell is missing
+    notes : list to which a sentence on inferred levels is added
     """
     path = Path(path)
     suffix = _suffix(path)
@@ -158,7 +177,9 @@ def load(
     for name in levels:
         if name in frame:
             frame[name] = coerce(frame[name], "label", str(path), levels[name])
-    return frame if suffix == ".parquet" else _infer_levels(frame, path, {*levels, *kinds})
+    if suffix != ".parquet":
+        _infer_levels(frame, path, {*levels, *kinds}, [] if notes is None else notes)
+    return frame
 
 
 def load_text(path: str | Path) -> pd.DataFrame:
@@ -171,17 +192,17 @@ def load_text(path: str | Path) -> pd.DataFrame:
         return _read_csv(path, {}, None, ())
 
 
-def _infer_levels(frame: pd.DataFrame, path: Path, known: set[str]) -> pd.DataFrame:
+def _infer_levels(frame: pd.DataFrame, path: Path, known: set[str], notes: list[str]) -> None:
+    """Put text columns without a level order into alphabetical order, and note which."""
     texts: pd.Index[str] = frame.select_dtypes("string").columns
     inferred = [str(name) for name in texts if name not in known]
     for name in inferred:
         frame[name] = coerce(frame[name], "label", str(path), sorted(frame[name].dropna().unique()))
     if inferred:
-        frame.attrs["notes"] = [
+        notes.append(
             f"{path.name}: no level order is given for {', '.join(inferred)}; their levels are alphabetical, "
             "so the alphabetically first is the reference."
-        ]
-    return frame
+        )
 
 
 def _suffix(path: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from ..errors import InputError
 from .bounded import EXPORT_BYTES, parse_json, read_content
+from .companions import companion
 
 Levels = Mapping[str, Sequence[str]]
 
@@ -35,8 +35,10 @@ def resolve_levels(path: str | Path, levels: Levels | str | Path | None) -> Leve
     if levels is not None:
         return load_levels(levels)
     path = Path(path)
-    beside = path.with_name(re.sub(r"\.csv(\.gz)?$", ".levels.json", path.name, flags=re.IGNORECASE))
-    return load_levels(beside) if beside != path and beside.is_file() else {}
+    if not path.name.lower().endswith((".csv", ".csv.gz")):
+        return {}
+    beside = companion(path, "levels")
+    return load_levels(beside) if beside.is_file() else {}
 
 
 def _entries(content: Any, path: Path) -> dict[str, Any]:

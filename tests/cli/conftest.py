@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 import yaml
 
+from conjury.cli import figures
 from conjury.cli.main import main
 from conjury.inference.study import load_study
 
@@ -25,7 +28,7 @@ def command() -> str:
 
 
 @pytest.fixture(scope="session")
-def conjury() -> Run:
+def process() -> Run:
     """Run the command as a process of its own."""
 
     def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -34,6 +37,32 @@ def conjury() -> Run:
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def conjury() -> Run:
+    """Run the command in this process, with figures as SVG only, as if it were a process of its own."""
+
+    def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+        words = ["conjury", *map(str, arguments)]
+        out, err, code = io.StringIO(), io.StringIO(), 0
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+            patch.setattr(figures, "FORMATS", ("svg",))
+            patch.setattr(sys, "argv", words)
+            patch.chdir(cwd)
+            try:
+                main()
+            except SystemExit as stop:
+                code = int(stop.code or 0)
+        return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
+
+    return run
+
+
+@pytest.fixture(autouse=True)
+def few_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw no figures in tests that are not about them."""
+    monkeypatch.setattr(figures, "FORMATS", ())
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.report.render import reports
-from conjury.cli.main import report
+from conjury.cli.commands.report import report
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import read_table, write_table
 
@@ -64,7 +64,7 @@ def test_completions_become_scores_and_a_report_that_shows_them_as_text(conjury:
     names = {made["name"] for made in manifest["results"]}
     assert names >= {"readings", "scores", "passes", "confusion_line", "by_label_line", "cards", "lengths"}
     assert {file["name"] for file in manifest["data"]} == {"judgments", "labels", "readings"}
-    assert (tmp_path / "results" / "figures" / "scores_language.pdf").is_file()
+    assert (tmp_path / "results" / "figures" / "scores_language.svg").is_file()
     scores = read_table(tmp_path / "results" / "tables" / "scores.parquet")
     right = scores.query("judge == 'qwen3_8b' and metric == 'accuracy' and missing == 'wrong'")
     assert right.set_index("task")["estimate"]["line"] == 1

@@ -10,21 +10,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from golden import golden_frame
 from interrupts import interruptible_process
 
 from conjury.analysis.conjoint import amce, bootstrap
-from conjury.analysis.pipeline.conjoint import Options
-from conjury.analysis.report import report as printing
-from conjury.cli.commands import fit_choices
-from conjury.cli.loading import load_variants
+from conjury.analysis.pipeline.manifest import results_of
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
@@ -63,15 +60,15 @@ def tree(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def test_help_names_every_command(conjury: Run, tmp_path: Path) -> None:
-    shown = conjury("--help", cwd=tmp_path)
+def test_help_names_every_command(process: Run, tmp_path: Path) -> None:
+    shown = process("--help", cwd=tmp_path)
     assert shown.returncode == 0
     for name in ("simulate", "fit", "compare", "report", "doctor"):
         assert name in shown.stdout
 
 
-def test_doctor_lists_what_is_there_and_how_to_get_the_rest(conjury: Run, tmp_path: Path) -> None:
-    shown = conjury("doctor", cwd=tmp_path)
+def test_doctor_lists_what_is_there_and_how_to_get_the_rest(process: Run, tmp_path: Path) -> None:
+    shown = process("doctor", cwd=tmp_path)
     assert (shown.returncode, shown.stderr) == (0, "")
     python = next(line for line in shown.stdout.splitlines() if line.split()[:1] == ["Python"])
     assert python.split()[1] == ".".join(map(str, sys.version_info[:3]))
@@ -101,7 +98,7 @@ def test_fit_writes_tables_figures_data_and_manifest(folder: Path) -> None:
     written = set(tree(folder / "results"))
     tables = {f"tables/{name}.{ending}" for name in names for ending in ("parquet", "csv")}
     drawn = [*ESTIMATES, *PEOPLE, "frequencies", "recovery"]
-    figures = {f"figures/{name}.{ending}" for name in drawn for ending in ("png", "svg", "pdf")}
+    figures = {f"figures/{name}.{ending}" for name in drawn for ending in ("svg",)}
     assert written == tables | figures | {"manifest.json", "data/choices.parquet"}
 
 
@@ -151,14 +148,14 @@ def test_manifest_names_data_by_checksum_and_without_its_folder(
 
 
 def test_manifest_counts_add_up(manifest: dict[str, Any]) -> None:
-    assert [analysis["name"] for analysis in manifest["analyses"]] == [*ESTIMATES, "frequencies", *PEOPLE]
-    for analysis in manifest["analyses"]:
-        assert analysis["n_rows"] == analysis["n_used"] + analysis["n_dropped"]
+    results = results_of(manifest)
+    assert [one.name for one in results] == [*ESTIMATES, "frequencies", *PEOPLE]
+    for one in results:
+        assert one.settings["n_rows"] == one.settings["n_used"] + one.settings["n_dropped"]
         for count in ("n_rows", "n_used"):
-            assert analysis[count] == sum(group[count] for group in analysis["groups"])
-    clusters = {group["judge"]: group["n_clusters"] for group in manifest["analyses"][0]["groups"]}
-    assert clusters == {"gpt4o": 300, "human": 40}
-    assert manifest["analyses"][0]["n_rows"] == 2 * 300 + 2 * 40 * 15
+            assert one.settings[count] == sum(group[count] for group in one.groups)
+    assert {group["judge"]: group["n_clusters"] for group in results[0].groups} == {"gpt4o": 300, "human": 40}
+    assert results[0].settings["n_rows"] == 2 * 300 + 2 * 40 * 15
 
 
 def test_simulated_results_say_so_and_hold_no_printed_numbers(folder: Path, manifest: dict[str, Any]) -> None:
@@ -185,7 +182,7 @@ def test_a_second_run_with_the_same_seed_gives_the_same_tables_and_figures(
     assert done.returncode == 0, done.stderr
     first, second = tree(folder / "results"), tree(tmp_path / "results")
     del second["manifest.json"], second["tables/recovery.csv"], second["tables/recovery.parquet"]
-    assert {"tables/amce.csv", "tables/amce.parquet", "figures/amce.svg", "figures/amce.pdf"} <= set(second)
+    assert {"tables/amce.csv", "tables/amce.parquet", "figures/amce.svg"} <= set(second)
     assert second == {name: first[name] for name in second}
 
 
@@ -234,25 +231,28 @@ def test_compare_adds_its_tables_to_the_results(folder: Path, conjury: Run, tmp_
         "--prompt", "", "--alpha", 0.1, "--results", results, cwd=tmp_path,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
-    summary = pd.read_parquet(results / "tables" / "engines_summary.parquet").set_index("engine")
+    summary = pd.read_parquet(results / "tables" / "engines__summary.parquet").set_index("engine")
     assert summary["available"].all()
     assert (summary["max_abs_difference_estimate"] < 1e-10).all()
     assert (summary["max_rel_difference_std_error"] < 1e-8).all()
     before = json.loads((folder / "results" / "manifest.json").read_text(encoding="utf-8"))
     manifest = json.loads((results / "manifest.json").read_text(encoding="utf-8"))
-    compared = manifest.pop("compared")
-    added = {f"tables/{name}.{end}" for name in ("engines", "engines_summary") for end in ("csv", "parquet")}
+    run = manifest.pop("parts")["compared"]
+    (compared,) = (one for one in manifest["results"] if one["part"] == "compared")
+    manifest["results"].remove(compared)
+    added = {f"tables/{name}.{end}" for name in ("engines", "engines__summary") for end in ("csv", "parquet")}
     assert set(manifest.pop("files")) - set(before.pop("files")) == added
     assert manifest == before
-    expected = {
+    settings = {
         "analysis": "amce", "judge": "human", "prompt": "", "id": "judge_id", "alpha": 0.1, "by": [],
         "engines": ["native", "statsmodels", "linearmodels"], "yardstick": "native", "n_rows": 1200,
-        "formula": FORMULA, "verb": "amce", "data": before["data"], "simulated": True, "r": None,
+        "formula": FORMULA, "verb": "amce",
     }  # fmt: skip
-    assert {name: compared[name] for name in expected} == expected
-    assert compared["command"].startswith("conjury compare moderation --engines native")
-    assert compared["notes"] == [note for note in before["notes"] if "simulated" in note]
-    assert {"title", "created", "conjury", "commit", "python", "packages"} <= set(compared)
+    assert {name: compared["settings"][name] for name in settings} == settings
+    assert (run["data"], run["simulated"], run["r"]) == (before["data"], True, None)
+    assert run["command"].startswith("conjury compare moderation --engines native")
+    assert run["notes"] == [note for note in before["notes"] if "simulated" in note]
+    assert {"created", "packages"} <= set(run)
     assert f"--results {results}" in done.stdout
 
 
@@ -264,9 +264,11 @@ def test_compare_reads_a_file_as_fit_does(folder: Path, conjury: Run, tmp_path: 
     file = ("--data", "model.csv", "--rename", "picked=chosen", "--judge", "somebody")
     done = conjury(*words, *file, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    compared = json.loads((tmp_path / "results" / "manifest.json").read_text(encoding="utf-8"))["compared"]
-    assert (compared["judge"], compared["simulated"], compared["verb"]) == ("somebody", False, "mm")
-    assert [(item["file"], item["rows"]) for item in compared["data"]] == [("model.csv", 600)]
+    manifest = json.loads((tmp_path / "results" / "manifest.json").read_text(encoding="utf-8"))
+    (compared,), run = results_of(manifest), manifest["parts"]["compared"]
+    assert (compared.settings["judge"], compared.settings["verb"]) == ("somebody", "mm")
+    assert run["simulated"] is False
+    assert [(item["file"], item["rows"]) for item in run["data"]] == [("model.csv", 600)]
     refused = conjury(*words, "--results", folder / "results", "--rename", "picked=chosen", cwd=tmp_path)
     assert refused.returncode == 2
     assert "name it with --data" in refused.stderr
@@ -295,45 +297,47 @@ def test_the_choices_of_a_results_folder_are_not_replaced_while_they_are_read(
 
 
 def test_a_figure_that_cannot_be_drawn_is_a_note_and_the_rest_is_kept(
-    folder: Path, short_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, conjury: Run, short_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def undrawable(*_: Any, **options: Any) -> None:
+    def undrawable(*given: Any, **options: Any) -> None:
         raise InputError("Too many levels to draw.")
 
-    monkeypatch.setattr(printing, "draw", undrawable)
-    loaded = load_variants(str(short_study), [folder / "choices.parquet"], None, None, None, "gpt4o", None)
-    fit_choices(loaded, tmp_path / "out", Options(draws=0))
+    monkeypatch.setattr("conjury.analysis.figures.theme.save", undrawable)
+    choices = folder / "choices.parquet"
+    options = ("--draws", 0, "--judge", "gpt4o", "--out", "out")
+    done = conjury("fit", short_study, "--data", choices, *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
     assert "Figure amce: Too many levels to draw. It was not drawn." in manifest["notes"]
     assert (tmp_path / "out" / "tables" / "amce.parquet").is_file()
-    assert manifest["data"][0]["rows"] == 1880
-    assert manifest["data"][0]["rows_used"] == 600
+    assert (manifest["data"][0]["rows"], manifest["data"][0]["rows_used"]) == (1880, 600)
 
 
 def test_every_analysis_with_a_figure_is_drawn_whatever_its_name(
-    folder: Path, short_study: Path, tmp_path: Path
+    folder: Path, conjury: Run, short_study: Path, tmp_path: Path
 ) -> None:
-    loaded = load_variants(str(short_study), [folder / "choices.parquet"], None, None, None, "gpt4o", None)
-    effects = loaded.study.analyses[0].model_copy(update={"name": "effects_on_review"})
-    study = loaded.study.model_copy(update={"analyses": [effects]})
-    fit_choices(replace(loaded, study=study), tmp_path / "out", Options(draws=0))
-    assert (tmp_path / "out" / "figures" / "effects_on_review.png").is_file()
+    shutil.copytree(short_study, tmp_path / "renamed")
+    file = tmp_path / "renamed" / "study.yaml"
+    content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    content["analyses"][0]["name"] = "effects_on_review"
+    file.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    options = ("--data", folder / "choices.parquet", "--draws", 0, "--judge", "gpt4o")
+    assert conjury("fit", file, *options, cwd=tmp_path).returncode == 0
+    assert (tmp_path / "results" / "figures" / "effects_on_review.svg").is_file()
 
 
 def test_groups_that_are_left_out_are_counted_and_named_on_the_terminal(
-    short_study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    short_study: Path, tmp_path: Path, conjury: Run
 ) -> None:
-    made = simulate(
+    drawn = simulate(
         load_study("moderation"), 1, pairs=60, judges=["gpt4o"], prompts=["baseline"], truth=False
     ).choices
-    alone = made.head(2).assign(judge_id="gemini_2_5_flash")
-    pd.concat([made, alone], ignore_index=True).drop(columns="judge_kind").to_parquet(tmp_path / "c.parquet")
-    loaded = load_variants(str(short_study), [tmp_path / "c.parquet"], None, None, None, None, None)
-    fit_choices(loaded, tmp_path / "out", Options(draws=0))
-    printed = capsys.readouterr().out
+    alone = drawn.head(2).assign(judge_id="gemini_2_5_flash")
+    pd.concat([drawn, alone], ignore_index=True).drop(columns="judge_kind").to_parquet(tmp_path / "c.parquet")
+    printed = conjury("fit", short_study, "--data", "c.parquet", "--draws", 0, cwd=tmp_path).stdout
     assert "2 combinations of judge, prompt and variant, 1 analysis, 0 bootstrap" in printed
     assert "amce: 24 rows, 1 of 2 groups LEFT OUT" in printed
-    assert "  1 figure as PNG, SVG and PDF" in printed
+    assert "  1 figure as SVG" in printed
     assert "  Note: amce, gemini_2_5_flash baseline: " in printed
     assert "c.parquet: there is no judge_kind, so the kinds of all judges are those of the study." in printed
 
@@ -343,7 +347,7 @@ def test_report_of_the_study_is_one_page(folder: Path, conjury: Run, tmp_path: P
     assert done.returncode == 0, done.stderr
     assert "moderation.html" in done.stdout
     page = (tmp_path / "moderation.html").read_text(encoding="utf-8")
-    assert "These choices are simulated" in page
+    assert "are simulated" in page
     assert [path.name for path in tmp_path.iterdir()] == ["moderation.html"]
 
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from conjury.analysis.r.bridge import RStatus
-from conjury.cli import commands, doctor
+from conjury.analysis.r import bridge
+from conjury.cli import printing
+from conjury.cli.commands.doctor import doctor
 
 
 def test_names_of_extras_in_brackets_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    commands.console.print("pip install 'conjury[r]'")
+    printing.console.print("pip install 'conjury[r]'")
     assert capsys.readouterr().out == "pip install 'conjury[r]'\n"
 
 
 def test_doctor_says_how_to_get_what_is_missing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor, "available", RStatus)
-    doctor.examine()
+    monkeypatch.setattr(bridge, "available", bridge.RStatus)
+    doctor()
     printed = " ".join(capsys.readouterr().out.split())
     assert "rpy2 missing pip install 'conjury[r]'" in printed
     assert "R package cregg not examined" in printed

@@ -15,9 +15,9 @@ import pytest
 from conjury.analysis.diagnostics import Check
 from conjury.analysis.diagnostics.check import Verdict
 from conjury.analysis.diagnostics.diagnose import NAMES
-from conjury.analysis.pipeline.robustness import Robustness
-from conjury.cli import diagnosing
-from conjury.cli.diagnosing import counted
+from conjury.analysis.pipeline import robustness
+from conjury.analysis.pipeline.run import Fitted
+from conjury.cli.commands.diagnose import count_verdicts
 from conjury.inference.study import Study
 from conjury.inference.tables import read_table
 
@@ -65,7 +65,7 @@ def test_tables_and_figures_of_every_check_with_numbers_are_written(place: Path)
     for name in drawn:
         for ending in ("parquet", "csv"):
             assert (place / "results" / "tables" / f"check_{name}.{ending}").is_file()
-        for ending in ("png", "svg", "pdf"):
+        for ending in ("svg",):
             assert (place / "results" / "figures" / f"check_{name}.{ending}").is_file()
     assert list(read_table(place / "results" / "tables" / "check_stimuli.parquet").columns[:2]) == [
         "judge",
@@ -75,7 +75,7 @@ def test_tables_and_figures_of_every_check_with_numbers_are_written(place: Path)
 
 def test_the_manifest_records_the_diagnosis(place: Path) -> None:
     manifest = json.loads((place / "results" / "manifest.json").read_text(encoding="utf-8"))
-    found = manifest["diagnosed"]
+    found = manifest["parts"]["diagnosed"]
     assert (found["alpha"], found["seed"], tuple(found["checks"])) == (0.01, 4, NAMES)
     assert found["command"].endswith("--alpha 0.01 --seed 4")
     assert found["data"][0]["file"] == "choices.parquet"
@@ -86,15 +86,17 @@ def test_the_manifest_records_the_diagnosis(place: Path) -> None:
 def test_results_of_a_fit_are_kept_and_their_choices_used(place: Path) -> None:
     before = json.loads((place / "fitted.json").read_text(encoding="utf-8"))
     manifest = json.loads((place / "results" / "manifest.json").read_text(encoding="utf-8"))
-    assert {name: manifest[name] for name in before if name != "files"} == {
-        name: value for name, value in before.items() if name != "files"
+    assert manifest["results"][: len(before["results"])] == before["results"]
+    changed = ("files", "results")
+    assert {name: manifest[name] for name in before if name not in changed} == {
+        name: value for name, value in before.items() if name not in changed
     }
     table = read_table(place / "results" / "tables" / "check_position_share.parquet")
     assert set(table["judge"]) == {"human", "gpt4o"}
 
 
 def test_choices_of_one_judge_are_diagnosed_without_a_fit(
-    place: Path, monkeypatch: pytest.MonkeyPatch
+    place: Path, conjury: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[pd.DataFrame] = []
 
@@ -105,15 +107,14 @@ def test_choices_of_one_judge_are_diagnosed_without_a_fit(
     monkeypatch.setattr(
         importlib.import_module("conjury.analysis.diagnostics.diagnose"), "diagnose", only_seen
     )
-    monkeypatch.setattr(diagnosing, "_robustness", lambda *given: Robustness({}, ()))
-    monkeypatch.chdir(place)
-    diagnosing.diagnose_choices(
-        "moderation", Path("fresh"), Path("choices.parquet"), None, None, "gpt4o", None, None, 0.05, 1
-    )
+    monkeypatch.setattr(robustness, "robustness", lambda *given, **options: Fitted())
+    options = ("--results", "fresh", "--data", "choices.parquet", "--judge", "gpt4o")
+    assert conjury("diagnose", "moderation", *options, cwd=place).returncode == 0
     assert set(seen[0]["judge_id"]) == {"gpt4o"}
     manifest = json.loads((place / "fresh" / "manifest.json").read_text(encoding="utf-8"))
-    assert (manifest["study"], manifest["diagnosed"]["alpha"]) == ("moderation", 0.05)
-    assert manifest["diagnosed"]["data"][0]["file"] == "choices.parquet"
+    run = manifest["parts"]["diagnosed"]
+    assert (manifest["study"], run["alpha"]) == ("moderation", 0.05)
+    assert run["data"][0]["file"] == "choices.parquet"
 
 
 @pytest.mark.parametrize(
@@ -142,4 +143,4 @@ def test_bad_input_ends_with_one_sentence(
 def test_one_check_is_counted_in_the_singular() -> None:
     verdicts: tuple[Verdict, ...] = ("look", "pass", "pass", "fail")
     checks = [Check("a", "A", "?", pd.DataFrame(), verdict, "", "", False) for verdict in verdicts]
-    assert counted(checks) == "2 pass, 1 needs a look, 1 fails, 0 do not apply"
+    assert count_verdicts(checks) == "2 pass, 1 needs a look, 1 fails, 0 do not apply"

@@ -56,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, short_study: Path) -> Path:
     files = ["--data", place / "choices.parquet", "--data", place / "run" / "choices.parquet"]
     study = short_study / "study.yaml"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("conjury.cli.fit_conjoint._draw_figures", lambda results: [])
+        patch.setattr("conjury.cli.figures.FORMATS", ())
         run("fit", study, *files, "--out", place / "results", "--draws", 0)
         run("fit", study, *files, "--out", place / "likely", "--draws", 0, "--outcome", "probability")
     return place
@@ -76,8 +76,7 @@ def test_all_files_stand_in_the_manifest_with_checksums(folder) -> None:
     assert any(note.endswith("choices.parquet: 100 rows, of smollm2_135m.") for note in found["notes"])
 
 
-def test_rows_used_are_counted_by_file(folder, short_study, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("conjury.cli.fit_conjoint._draw_figures", lambda results: [])
+def test_rows_used_are_counted_by_file(folder, short_study, tmp_path) -> None:
     files = ["--data", folder / "choices.parquet", "--data", folder / "run" / "choices.parquet"]
     run("fit", short_study / "study.yaml", *files, "--out", tmp_path, "--draws", 0, "--judge", OWN)
     assert [entry["rows_used"] for entry in manifest(tmp_path)["data"]] == [0, 100]
@@ -115,13 +114,15 @@ def test_comparing_engines_on_the_judge_of_its_own_calls_nothing_simulated(folde
         "--judge",
         OWN,
     )
-    compared = manifest(results)["compared"]
-    assert (compared["judge"], compared["simulated"], compared["real_judges"]) == (OWN, False, [OWN])
+    made = manifest(results)
+    assert made["results"][-1]["settings"]["judge"] == OWN
+    run_of_engines = made["parts"]["compared"]
+    assert (run_of_engines["simulated"], run_of_engines["real_judges"]) == (False, [OWN])
 
 
 def test_probabilities_take_the_place_of_choices(folder) -> None:
     found = manifest(folder / "likely")
-    assert found["analyses"][0]["formula"].startswith("probability ~ slur")
+    assert found["results"][0]["settings"]["formula"].startswith("probability ~ slur")
     assert "gpt4o baseline, human: left out, there is no answer with a probability." in found["notes"]
     assert set(pd.read_parquet(folder / "likely" / "tables" / "amce.parquet")["judge"]) == {OWN}
     report = Report(folder / "likely")
@@ -145,5 +146,5 @@ def test_an_outcome_that_files_lack_is_refused(folder, short_study, tmp_path) ->
 
 def test_a_file_named_twice_is_refused(folder, short_study, tmp_path) -> None:
     file = folder / "choices.parquet"
-    with pytest.raises(InputError, match=r"--data names .*choices.parquet twice; name each file once"):
+    with pytest.raises(InputError, match=r"choices.parquet is named twice; name each file once"):
         run("fit", short_study / "study.yaml", "--data", file, "--data", file, "--out", tmp_path / "r")

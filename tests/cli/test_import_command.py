@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from conjury.cli.import_options import ExportOptions
 from conjury.cli.main import main
-from conjury.cli.option_groups import grouped
+from conjury.cli.options import grouped
 from conjury.inference.humans.formats import FORMATS, JOINED
 from conjury.inference.tables import read_table
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from conjury.analysis.benchmark import scores
-from conjury.analysis.pipeline.labels import Answered, score_study
-from conjury.analysis.pipeline.ratings import FittedRatings
-from conjury.cli.benchmark_fits import beside_print, find_gold
-from conjury.cli.rating import read_judged
+from conjury.analysis.benchmark.answered import score_study
+from conjury.analysis.pipeline.gold import find_gold, with_gold
+from conjury.analysis.pipeline.labels import add_printed_numbers
+from conjury.analysis.pipeline.loading import read_judgments_of
+from conjury.analysis.pipeline.run import Fitted
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import read_table, validate
 
@@ -53,7 +54,7 @@ def test_gold_labels_of_a_simulation_are_found_beside_its_judgments(conjury_here
     assert isinstance(known, ItemStudy)
     options = ("--items", 9, "--judge", "qwen3_8b", "--samples", 1)
     assert conjury_here("simulate", "multiturn", "--out", "j.parquet", *options)[0] == 0
-    judged = read_judged([Path("j.parquet")], study=known)
+    judged = read_judgments_of(known, [Path("j.parquet")])
     found = find_gold(known, judged, None)
     assert found.file == Path("j.labels.parquet")
     assert set(found.labels["item_id"]) == set(read_table("j.labels.parquet")["item_id"])
@@ -67,12 +68,13 @@ def test_nothing_of_a_simulation_stands_beside_print(conjury_here: Told) -> None
     assert isinstance(known, ItemStudy)
     simulated = ("simulate", "harm_or_humor", "--out", "j.parquet", "--items", 40, "--judge", "gpt_4o")
     assert conjury_here(*simulated, "--judge", "human")[0] == 0
-    judged = read_judged([Path("j.parquet")], study=known)
-    gold = find_gold(known, judged, None).labels
-    answered = Answered(known, judged.judgments, gold, judged.items)
-    fitted = FittedRatings({"scores_modality": scores(score_study(answered, answered.of_models), draws=0)})
-    beside_print(known, judged, fitted, judged.source())
-    assert not {"beside_print"} & set(fitted.results)
+    judged = read_judgments_of(known, [Path("j.parquet")])
+    loaded, answered = with_gold(judged)
+    fitted = Fitted()
+    scored = scores(score_study(answered, answered.of_models), draws=0)
+    fitted.add("scores_modality", "Scores", scored)
+    add_printed_numbers(answered, fitted, loaded.source())
+    assert "beside_print" not in fitted.by_name
     assert not fitted.notes
 
 
@@ -100,7 +102,7 @@ def test_a_simulation_becomes_results_and_a_report_that_say_so(
     code, said = conjury_here("report", study, "--results", "made")
     assert code == 0, said
     page = Path(f"reports/{study}.html").read_text(encoding="utf-8")
-    assert "These judgments are simulated and are not compared with print." in page
+    assert "are simulated" in page
     assert "Shares of intervals that hold the true value" in page
     recovered = read_table("made/tables/recovery.parquet")
     assert recovered["inside"].mean() > 0.85

@@ -12,17 +12,17 @@ import pytest
 import conjury.analysis.raters as raters
 from conjury.analysis.raters import ModelFit
 from conjury.analysis.raters.models.priors import Prior, changed
+from conjury.cli.commands.raters.priors import Assuming
 from conjury.cli.main import main
-from conjury.cli.rating_assumptions import assumed
 from conjury.inference.errors import InputError
 
 
 def test_priors_link_and_scale_are_read() -> None:
-    told = assumed(["severity_sd=0.5", "bias = 0, 0.3"], "probit", "1, 2,3")
-    assert told.given(link=True, scale=True) == {
+    given = Assuming(prior=["severity_sd=0.5", "bias = 0, 0.3"], link="probit", scale="1, 2,3").read()
+    assert given.given(link=True, scale=True) == {
         "priors": {"severity_sd": (0.5,), "bias": (0.0, 0.3)}, "link": "probit", "scale": (1.0, 2.0, 3.0),
     }  # fmt: skip
-    assert assumed(None, None, None).given(link=False, scale=False) == {}
+    assert Assuming().read().given(link=False, scale=False) == {}
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,13 @@ def test_priors_link_and_scale_are_read() -> None:
 )
 def test_what_cannot_be_read_is_refused(given: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        assumed(*given)
+        Assuming(**dict(zip(("prior", "link", "scale"), given, strict=True))).read()
 
 
 @pytest.mark.parametrize(("link", "scale"), [("probit", None), (None, "1,2")])
 def test_models_without_a_link_or_a_scale_refuse_one(link: str | None, scale: str | None) -> None:
     with pytest.raises(InputError, match="leave it out"):
-        assumed(None, link, scale).given(link=False, scale=False)
+        Assuming(link=link, scale=scale).read().given(link=False, scale=False)
 
 
 def test_the_model_gets_what_was_assumed_and_the_manifest_says_so(
@@ -85,7 +85,7 @@ def test_the_model_gets_what_was_assumed_and_the_manifest_says_so(
     assert (asked["link"], asked["scale"]) == ("probit", (1.0, 2.0, 3.0))
     assert asked["target_accept"] == 0.95
     manifest = json.loads((tmp_path / "results" / "manifest.json").read_text(encoding="utf-8"))
-    settings = manifest["raters_rating"]["results"][0]["settings"]
+    settings = manifest["results"][0]["settings"]
     assert settings["priors"] == {"severity_sd": "SD of severities: half-normal with sd 0.5"}
     assert (settings["priors_changed"], settings["scale"]) == ({"severity_sd": [0.5]}, [1.0, 2.0, 3.0])
 

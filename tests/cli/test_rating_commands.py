@@ -10,8 +10,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from conjury.analysis.pipeline.results_folder import ResultsFolder
+from conjury.analysis.pipeline.writing import free_name
+from conjury.cli.commands.raters.raters import file_names
 from conjury.cli.main import main
-from conjury.cli.rating_names import file_names, free_name
 from conjury.inference.tables import read_table
 
 pytestmark = pytest.mark.long
@@ -83,23 +85,27 @@ def test_further_results_join_those_of_the_fit(place: Path, conjury: Run) -> Non
     assert "winning rate" in made.stdout
     manifest = json.loads((place / "res" / "manifest.json").read_text(encoding="utf-8"))
     name = "alt_test_funniness_gpt_4_1"
-    assert manifest[name]["results"][0]["settings"]["epsilon"] == 0.1
-    assert "(Overall Funniness, GPT-4.1)" in manifest[name]["results"][0]["title"]
+    (added,) = (made for made in manifest["results"] if made["part"] == name)
+    assert added["settings"]["epsilon"] == 0.1
+    assert "(Overall Funniness, GPT-4.1)" in added["title"]
     assert read_table(place / "res" / "tables" / f"{name}.parquet")["model"].tolist() == ["gpt_4_1"]
     assert len(read_table(place / "res" / "tables" / "alt_test.parquet")) == 18
-    assert len(manifest["results"]) == len(ANALYSES)
+    assert sum(made["part"] == "fit" for made in manifest["results"]) == len(ANALYSES)
 
 
 def test_a_run_by_other_settings_leaves_the_earlier_one_as_it_is(tmp_path: Path) -> None:
-    def hold(**parts: object) -> None:
-        (tmp_path / "manifest.json").write_text(json.dumps(parts), encoding="utf-8")
+    folder = ResultsFolder(tmp_path)
 
-    hold(results=[{"name": "alt_test", "settings": {"epsilon": 0.1}}])
-    assert free_name(tmp_path, "alt_test", {"epsilon": 0.1}) == "alt_test_2"
-    assert free_name(tmp_path, "agreement", {}) == "agreement"
-    hold(alt_test={"results": [{"name": "alt_test", "settings": {"epsilon": 0.1}}]})
-    assert free_name(tmp_path, "alt_test", {"epsilon": 0.1}) == "alt_test"
-    assert free_name(tmp_path, "alt_test", {"epsilon": 0.2}) == "alt_test_2"
+    def hold(part: str) -> None:
+        entry = {"name": "alt_test", "kind": "alt_test", "settings": {"epsilon": 0.1}, "part": part}
+        (tmp_path / "manifest.json").write_text(json.dumps({"format": 2, "results": [entry]}))
+
+    hold("fit")
+    assert free_name(folder, "alt_test", {"epsilon": 0.1}) == "alt_test_2"
+    assert free_name(folder, "agreement", {}) == "agreement"
+    hold("alt_test")
+    assert free_name(folder, "alt_test", {"epsilon": 0.1}) == "alt_test"
+    assert free_name(folder, "alt_test", {"epsilon": 0.2}) == "alt_test_2"
 
 
 def test_the_curve_over_epsilon_and_power_are_written(place: Path, conjury: Run) -> None:
@@ -112,7 +118,7 @@ def test_the_curve_over_epsilon_and_power_are_written(place: Path, conjury: Run)
     power = read_table(place / "res" / "tables" / "alt_test_clarity_power.parquet")
     assert set(power["instances"]) == {64, 128, 256, 512}
     manifest = json.loads((place / "res" / "manifest.json").read_text(encoding="utf-8"))
-    kinds = [one["kind"] for one in manifest["alt_test_clarity"]["results"]]
+    kinds = [one["kind"] for one in manifest["results"] if one["part"] == "alt_test_clarity"]
     assert kinds == ["alt_test", "alt_power"]
 
 
@@ -196,7 +202,7 @@ def test_judgments_of_any_file_need_no_study(place: Path, conjury: Run) -> None:
     again = conjury("alt-test", "--results", "own", "--draws", 0, cwd=place)
     assert (again.returncode, again.stderr) == (0, "")
     manifest = json.loads((place / "own" / "manifest.json").read_text(encoding="utf-8"))
-    assert {"agreement_krippendorff", "alt_test"} <= set(manifest)
+    assert {"agreement_krippendorff", "alt_test"} <= set(manifest["parts"])
     assert "data/judgments.parquet" in manifest["files"]
 
 

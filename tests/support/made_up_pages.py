@@ -13,7 +13,8 @@ from made_up_results import amce_frame, write_results
 from conjury.analysis.figures.labels import Labels
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.figures.theme import LIGHT, new_figure, styled
-from conjury.analysis.pipeline.saved import record_of, tables_of
+from conjury.analysis.pipeline.manifest import entry_of
+from conjury.analysis.pipeline.run import Named, tables_of
 from conjury.analysis.raters import Result
 from conjury.analysis.report.exhibits.cards import cards_markdown
 from conjury.analysis.report.markdown import captioned, picture, table_blocks
@@ -111,13 +112,13 @@ def benchmark_folder(folder: Path) -> Path:
     }
     records = []
     for name, result in results.items():
-        for table, frame in tables_of(name, result).items():
+        for table, frame in tables_of(Named(name, name, result)).items():
             write_table(frame, folder / "tables" / f"{table}.parquet")
-        records.append(record_of(name, f"Title of {name}", result, 0.1))
+        records.append(entry_of(Named(name, f"Title of {name}", result, 0.1)))
     judges = {
         name: str(text) for (_, name), text in ((k, v) for k, v in made.WORDS.items() if k[0] == "judges")
     }
-    manifest = {"conjury": "0", "study": "multiturn", "title": "Jokes",
+    manifest = {"format": 2, "conjury": "0", "study": "multiturn", "title": "Jokes",
                 "created": "2026-01-01T00:00:00+00:00",
                 "labels": {"judges": judges, "levels": {}, "features": {}}, "results": records,
                 "data": [], "notes": [], "files": []}  # fmt: skip

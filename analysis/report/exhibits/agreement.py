@@ -10,14 +10,14 @@ import pandas as pd
 
 from ...figures.labels import words
 from ...figures.raters.agreement import compared_in_words
-from ...figures.raters.alt_power import scenario_name
 from ...figures.raters.naming import Names
+from ...figures.raters.replacement import scenario_name
 from ...figures.raters.terms import COEFFICIENTS, WEIGHTS
 from ...raters.replacement import epsilon_curve
 from ...raters.replacement.epsilon_curve import epsilons
 from ...results import Result
 from ..data import ReportData
-from ..drawing import further_figures
+from ..drawing import parts
 from ..methods import plain
 from ..tables import (
     NO_BREAK,
@@ -73,7 +73,7 @@ def agreement(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         "{figure} shows agreement coefficients, and {table} the numbers.",
         [Drawn(result, captioned(record, "Points: coefficients", lines))],
         [Laid(agreement_tables(result, report.names), ended(plain(record.title)))],
-        further=[Exhibit(lead, [Drawn(result, pairs, part, part)]) for part in further_figures(result)],
+        further=[Exhibit(lead, [Drawn(result, pairs, part, part)]) for part in parts(result)],
     )
 
 
@@ -105,7 +105,7 @@ def alt_test(result: Result, record: Recorded, report: ReportData) -> Exhibit:
             "worth their cost: points mark the smallest with which a model passes.",
             [Drawn(result, over, part, part)],
         )
-        for part in further_figures(result)
+        for part in parts(result)
     ]
     if further:  # the test of each person is known
         title = f"{ended(plain(record.title))} Over epsilon."

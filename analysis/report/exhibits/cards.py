@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...figures.benchmark.confusion import label_in_words
+from ...figures.benchmark.panels import label_in_words
 from ...figures.benchmark.terms import STATUSES
 from ...figures.raters.naming import Names
 from ...results import Result

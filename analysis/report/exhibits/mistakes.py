@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...benchmark.confusion import FEWEST_GOLD, use_of_labels
-from ...figures.benchmark.by_label import shown_labels
-from ...figures.benchmark.confusion import is_right, label_in_words, shown_confusion
-from ...figures.benchmark.differences import (
-    beside_the_best,
-    of_many_judges,
-    one_test,
+from ...figures.benchmark.confusion import is_right, shown_confusion
+from ...figures.benchmark.differences import of_many_judges, one_test, with_the_best
+from ...figures.benchmark.panels import (
+    judges_in_words,
+    label_in_words,
     pairs_in_words,
     pairs_placed,
+    panels_in_words,
+    placed,
+    strata_of,
 )
-from ...figures.benchmark.panels import judges_in_words, panels_in_words, placed, strata_of
+from ...figures.benchmark.scores import shown_labels
 from ...figures.benchmark.terms import TESTS, metric_in_words
 from ...figures.labels import words
 from ...figures.raters.naming import Names
@@ -227,7 +229,7 @@ def difference_tables(result: Result, names: Names, name: str) -> list[GT]:
         own = own[own["metric"] == own["metric"].iloc[0]]
     frame, places = pairs_placed(own, result.settings, names)
     many = of_many_judges(frame, result.settings)
-    frame = beside_the_best(frame) if many else frame
+    frame = with_the_best(frame) if many else frame
     frame = frame.iloc[ranked(frame, places)]
     metric = pd.Series([metric_in_words(kind) for kind in frame["metric"]], index=frame.index)
     place = metric + frame["_where"].map(lambda text: f": {text}" if text else "")

@@ -10,9 +10,9 @@ import pandas as pd
 
 from ...audit.compare import HARM, STUDIES
 from ...audit.harm_or_humor import harm_checks
+from ...audit.moderation import compare_moderation
 from ...audit.oogiri import STUDY, published_checks
-from ...figures import beside_published
-from ...figures.benchmark.printed import printed_metric
+from ...figures.benchmark.answers import printed_metric
 from ...figures.conjoint.published import PRINTED, SOURCE_NAMES
 from ...figures.labels import Labels, words
 from ...figures.raters.naming import Names
@@ -73,7 +73,7 @@ def published(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         return Exhibit(_absent(report))
     ours = report.table(main.name)
     ours = ours[ours["judge"].isin(report.real_judges)] if report.simulated else ours
-    both = report.named(beside_published(result.frame, ours))
+    both = report.named(compare_moderation(result.frame, ours))
     lead = (
         "The published analysis of this study joined each picture to the row before the one that made it; "
         "for one picture in a hundred the attributes changed. {figure} compares the published estimates with "
@@ -84,7 +84,7 @@ def published(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         "Published estimates and ours (left), and ours minus published in percentage points (right), for one "
         "judge that is in both."
     )
-    drawn = Result(ours, "published", extra={"printed": result.frame})
+    drawn = Result(both, "published")
     table = effects_table(both, Labels(report.labels))
     return Exhibit(lead, [Drawn(drawn, caption)], [Laid([table], "Published estimates and ours.")])
 

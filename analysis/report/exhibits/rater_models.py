@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ...figures.labels import words
+from ...figures.raters.models import category_names, outside, panel_names, predicted_shares
 from ...figures.raters.naming import Names
-from ...figures.raters.predictive import category_names, outside, panel_names, predicted_shares
 from ...figures.raters.terms import OF_RATERS
 from ...results import Result
 from ..data import ReportData
-from ..drawing import further_figures
+from ..drawing import parts
 from ..methods import code, plain
 from ..tables import (
     NO_BREAK,
@@ -116,9 +116,9 @@ def _model(
 ) -> Exhibit:
     """A model with its verdict, further figures, priors and predictive check."""
     title = ended(plain(record.title))
-    parts = [further[part] for part in further_figures(result) if part in further]
-    parts += [assumptions(result, title), predictive_check(result, title, report.names)]
-    return Exhibit(lead, [Drawn(result, text)], [Laid(tables, title)], verdict_box(record, report), parts)
+    below = [further[part] for part in parts(result) if part in further]
+    below += [assumptions(result, title), predictive_check(result, title, report.names)]
+    return Exhibit(lead, [Drawn(result, text)], [Laid(tables, title)], verdict_box(record, report), below)
 
 
 def verdict_box(record: Recorded, report: ReportData) -> str:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...figures.labels import words
-from ...figures.raters.alt_test import SCORINGS
 from ...figures.raters.naming import Names
+from ...figures.raters.replacement import SCORINGS
 from ...figures.raters.terms import BIASES, CORRELATIONS, TIERS
 from ...raters.descriptive.scores import OVERALL
 from ...results import Result
 from ..data import ReportData
-from ..drawing import further_figures
+from ..drawing import parts
 from ..methods import code, plain
 from ..tables import (
     NO_BREAK,
@@ -119,7 +119,7 @@ def means(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     )
     further = [
         Exhibit("{figure} shows the same means by dimension.", [Drawn(result, radar, part, part)])
-        for part in further_figures(result)
+        for part in parts(result)
     ]
     return Exhibit(
         "{figure} shows mean ratings, and {table} the numbers.",

@@ -9,11 +9,14 @@ import pandas as pd
 
 from ...benchmark.metrics import BASELINE
 from ...benchmark.pass_at_k import with_copies
-from ...figures.benchmark.annotators import distinction_in_words, rows_in_words, shown_agreement
-from ...figures.benchmark.curves import level_of
-from ...figures.benchmark.panels import placed
-from ...figures.benchmark.policies import policies_apart
-from ...figures.benchmark.scores import policy_of
+from ...figures.benchmark.panels import level_of, placed
+from ...figures.benchmark.scores import (
+    distinction_in_words,
+    policies_apart,
+    policy_of,
+    rows_in_words,
+    shown_agreement,
+)
 from ...figures.benchmark.terms import (
     BASELINES,
     MISSING,
@@ -28,7 +31,7 @@ from ...figures.raters.naming import Names
 from ...figures.raters.terms import COEFFICIENTS
 from ...results import Result
 from ..data import ReportData
-from ..drawing import further_figures
+from ..drawing import parts
 from ..methods import plain
 from ..tables import (
     NO_BREAK,
@@ -69,7 +72,7 @@ def readings(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     names, text = report.names, captioned(record, "Bars: percent of the answers")
     rules = captioned(record, "Bars: percent of the answers", of="Two rules.")
     lead = "{figure} compares the two parsing rules answer by answer."
-    further = [Exhibit(lead, [Drawn(result, rules, part, part)]) for part in further_figures(result)]
+    further = [Exhibit(lead, [Drawn(result, rules, part, part)]) for part in parts(result)]
     tables = reading_tables(result, names, record.name)
     return Exhibit(
         "{figure} and {table} show how the answers were parsed.",
@@ -112,7 +115,7 @@ def scores(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     }
     further = [
         Exhibit(of_part[part][0], [Drawn(result, of_part[part][1], part, part)])
-        for part in further_figures(result)
+        for part in parts(result)
         if first or part != "policies"
     ]
     tables = score_tables(result, report.names, record.name)

@@ -50,7 +50,6 @@ def read_items(study: ItemStudy) -> pd.DataFrame:
     if study.generator is not None:
         models = [judge.id for judge in study.judges if judge.kind == "model"]
         _leveled(items[study.generator], [PEOPLE, *models], str(path))
-    items.attrs = {}
     return items
 
 

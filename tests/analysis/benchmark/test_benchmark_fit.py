@@ -11,24 +11,18 @@ import pytest
 
 from conjury.analysis.benchmark import score, scores
 from conjury.analysis.benchmark.annotators import annotators, distinctions
+from conjury.analysis.benchmark.answered import Answered, missing_in_words, score_study, task_in_words
 from conjury.analysis.benchmark.by_length import length_effects
 from conjury.analysis.benchmark.cards import cards
-from conjury.analysis.pipeline.labels import (
-    Answered,
-    BenchmarkOptions,
-    fit_benchmark,
-    missing_in_words,
-    plan_benchmark,
-    rule_of,
-    score_study,
-    task_in_words,
-)
+from conjury.analysis.benchmark.scoring import rule_of
+from conjury.analysis.pipeline.labels import by_published_rules, fit_labels, plan_labels
+from conjury.analysis.pipeline.run import FitOptions
 from conjury.inference.errors import InputError
 from conjury.inference.readers.labels import read_labels
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import read_table, write_table
 
-OPTIONS = BenchmarkOptions(draws=0)
+OPTIONS = FitOptions(draws=0)
 
 
 def study(name: str) -> ItemStudy:
@@ -77,20 +71,20 @@ def answered(name: str, judges: tuple[str, ...] = ("one", "two"), samples: int =
 def test_every_analysis_of_jokes_is_run_and_recorded() -> None:
     given = answered("multiturn", samples=2)
     lenient = given.judgments.assign(rule="label/lenient@2")
-    fitted = fit_benchmark(replace(given, others=[lenient]), OPTIONS)
+    fitted = fit_labels(replace(given, others=[lenient]), OPTIONS)
     assert [record["name"] for record in fitted.records] == [
         "readings", "scores", "scores_language", "differences", "mixed", "passes", "passes_language",
         "confusion_joke_type", "by_label_joke_type", "confusion_line", "by_label_line", "lengths", "cards",
     ]  # fmt: skip
     assert set(fitted.tables) >= {"scores", "readings__compared", "lengths__ends", "cards"}
-    by = fitted.results["scores_language"].frame["language"]
+    by = fitted.by_name["scores_language"].frame["language"]
     assert list(by.cat.categories) == ["en", "es"]
-    assert fitted.results["readings"].extra["compared"]["status"].isin(["agree", "neither"]).all()
+    assert fitted.by_name["readings"].extra["compared"]["status"].isin(["agree", "neither"]).all()
 
 
 def test_a_stratum_with_prompts_of_its_own_splits_every_table() -> None:
     given = answered("harm_or_humor")
-    names = [planned.name for planned in plan_benchmark(given, OPTIONS)]
+    names = [planned.name for planned in plan_labels(given, OPTIONS).steps]
     assert [name for name in names if name.startswith("scores")] == [
         "scores_modality",
         "scores_modality_language",
@@ -125,8 +119,8 @@ def test_a_rule_for_missing_answers_may_name_a_label_of_a_task_that_was_not_judg
 
 
 def test_pooled_scores_and_lengths_know_the_strata_that_they_pool() -> None:
-    planned = {one.name: one for one in plan_benchmark(answered("multiturn"), OPTIONS)}
-    pooled, split, lengths = (planned[name].run() for name in ("scores", "scores_language", "lengths"))
+    planned = {one.name: one for one in plan_labels(answered("multiturn"), OPTIONS).steps}
+    pooled, split, lengths = (planned[name].call() for name in ("scores", "scores_language", "lengths"))
     assert (pooled.frame["judge"] == "majority class by stratum").any()
     assert not (split.frame["judge"] == "majority class by stratum").any()
     assert lengths.settings["by"] == ["language"]
@@ -141,10 +135,10 @@ def test_perturbed_items_are_compared_and_not_scored() -> None:
     )
     plain = given.judgments.assign(condition="none", base_item_id=given.judgments["item_id"])
     both = replace(given, judgments=pd.concat([plain, copies], ignore_index=True))
-    planned = {one.name: one for one in plan_benchmark(both, OPTIONS)}
+    planned = {one.name: one for one in plan_labels(both, OPTIONS).steps}
     assert {"robustness", "robustness_language"} <= set(planned)
-    assert planned["robustness_language"].run.keywords["by"] == ("language",)  # type: ignore[attr-defined]
-    kept = planned["scores"].run().frame.query("judge == 'one' and task == 'joke_type'")
+    assert "language" in planned["robustness_language"].call().frame
+    kept = planned["scores"].call().frame.query("judge == 'one' and task == 'joke_type'")
     assert kept["n_items"].max() == given.labels["item_id"].nunique()
 
 
@@ -152,7 +146,7 @@ def test_answers_by_published_rules_keep_their_condition() -> None:
     given = answered("multiturn")
     read = given.judgments.head(4).assign(rule="label/published@1")
     copies = read.assign(item_id=read["item_id"] + "__drift", condition="drift")
-    kept = replace(given, judgments=pd.concat([read, copies], ignore_index=True)).by_published_rules["v2"]
+    kept = by_published_rules(replace(given, judgments=pd.concat([read, copies], ignore_index=True)))["v2"]
     assert kept["condition"].tolist() == ["none"] * 4 + ["drift"] * 4
 
 
@@ -164,9 +158,9 @@ def test_people_whose_votes_are_gold_are_compared_with_each_other_and_not_scored
     both = pd.concat(
         [given.judgments, *(people.assign(judge_id=name) for name in ("ann", "bob"))], ignore_index=True
     )
-    fitted = fit_benchmark(replace(given, judgments=both), OPTIONS)
-    assert set(fitted.results["scores_modality"].frame.query("judge_kind != 'baseline'")["judge"]) == {"one"}
-    found = fitted.results["annotators"].frame
+    fitted = fit_labels(replace(given, judgments=both), OPTIONS)
+    assert set(fitted.by_name["scores_modality"].frame.query("judge_kind != 'baseline'")["judge"]) == {"one"}
+    found = fitted.by_name["annotators"].frame
     assert (found["estimate"].dropna() == 1).all()
     assert any("People are not scored" in note for note in fitted.notes)
 
@@ -176,15 +170,15 @@ def test_what_cannot_be_run_is_left_out_with_a_note() -> None:
     given = answered("multiturn")
     assert given.items is not None
     bare = replace(given, items=given.items.assign(text="same"))
-    fitted = fit_benchmark(bare, OPTIONS)
-    assert "lengths" not in fitted.results
+    fitted = fit_labels(bare, OPTIONS)
+    assert "lengths" not in fitted.by_name
     assert any(note.startswith("Scores by the length of items: left out.") for note in fitted.notes)
 
 
 def test_strings_of_a_published_evaluation_are_not_scored_as_labels() -> None:
     given = answered("multiturn")
     published = replace(given, judgments=given.judgments.assign(rule="label/published@1"))
-    planned = [one.name for one in plan_benchmark(published, OPTIONS)]
+    planned = [one.name for one in plan_labels(published, OPTIONS).steps]
     assert planned == ["readings", "beside_print"]
     assert rule_of(published.judgments) == "published"
     assert rule_of(given.judgments.drop(columns="rule")) == ""
@@ -195,10 +189,12 @@ def test_published_numbers_that_are_not_compared_are_among_the_notes_that_are_pr
     read = given.judgments.assign(rule="label/published@1", judge_id="qwen3_8b", condition="shuffled")
     read = read.drop_duplicates(["item_id", "sample", "dimension"])
     plain = replace(given, judgments=pd.concat([read.assign(condition="none"), read], ignore_index=True))
-    fitted = fit_benchmark(plain, OPTIONS)
-    assert set(fitted.results["beside_print"].frame["condition"]) == {"none"}
-    assert any("published numbers are not compared: there are no answers" in note for note in fitted.notes)
-    assert any(note.startswith("Answers under shuffled are not compared") for note in fitted.notes)
+    fitted = fit_labels(plain, OPTIONS)
+    assert set(fitted.by_name["beside_print"].frame["condition"]) == {"none"}
+    assert any(
+        "published numbers are not compared: there are no answers" in note for note in fitted.all_notes
+    )
+    assert any(note.startswith("Answers under shuffled are not compared") for note in fitted.all_notes)
 
 
 def of_every_seventh_item(given: Answered) -> Answered:
@@ -218,21 +214,20 @@ def test_files_of_one_rule_are_one_reading() -> None:
     lenient = replace(given, judgments=given.judgments.assign(rule="label/lenient@1"))
     others = [*by_language("strict", given), *by_language("published", given)]
     read = replace(lenient, others=others)
-    assert read.by_other_rule is not None
-    assert len(read.by_other_rule) == len(given.judgments)
-    assert [len(table) for table in read.by_published_rules.values()] == [len(given.judgments)]
-    first = plan_benchmark(read, OPTIONS)[0].run()
+    assert [len(table) for table in read.parsed] == [len(given.judgments)] * 2
+    assert [len(table) for table in by_published_rules(read).values()] == [len(given.judgments)]
+    first = plan_labels(read, OPTIONS).steps[0].call()
     assert first.extra["compared"]["n"].sum() == len(given.judgments)
     with pytest.raises(InputError, match=r"two tables hold the judgment of 'one' .* by rule 'strict'; give"):
-        plan_benchmark(replace(lenient, others=[*others, others[0]]), OPTIONS)
+        plan_labels(replace(lenient, others=[*others, others[0]]), OPTIONS)
 
 
 def test_a_file_of_the_rule_of_the_data_is_read_with_them() -> None:
     given = of_every_seventh_item(answered("multiturn", judges=("one",)))
     english, spanish = by_language("strict", given)
     read = replace(given, judgments=english, others=[spanish])
-    assert read.by_other_rule is None
-    assert plan_benchmark(read, OPTIONS)[0].run().frame["n"].sum() == len(given.judgments)
+    assert len(read.parsed) == 1
+    assert plan_labels(read, OPTIONS).steps[0].call().frame["n"].sum() == len(given.judgments)
 
 
 def test_copies_whose_judgments_name_no_condition_are_those_of_the_items() -> None:
@@ -246,10 +241,10 @@ def test_copies_whose_judgments_name_no_condition_are_those_of_the_items() -> No
     renamed = given.judgments.assign(item_id=given.judgments["item_id"] + "-typos")
     both = pd.concat([given.judgments, renamed], ignore_index=True).assign(condition=pd.NA)
     found = replace(given, items=items, judgments=both)
-    assert len(found.as_they_were) == len(given.judgments)
+    assert len(found.unperturbed) == len(given.judgments)
     contrary = replace(found, judgments=both.assign(condition="none"))
     with pytest.raises(InputError, match="is another than that of the item"):
-        plan_benchmark(contrary, OPTIONS)
+        plan_labels(contrary, OPTIONS)
 
 
 def test_what_scoring_left_out_is_said_once() -> None:
@@ -258,9 +253,9 @@ def test_what_scoring_left_out_is_said_once() -> None:
     judgments = pd.concat([given.judgments.assign(lines_shown=3), surplus], ignore_index=True)
     read = replace(given, judgments=judgments)
     assert sum("beyond those that were shown" in note for note in read.scored.notes) == 1
-    results = {one.name: one for one in plan_benchmark(read, OPTIONS)}
+    results = {one.name: one for one in plan_labels(read, OPTIONS).steps}
     for name in ("scores", "confusion_line"):
-        assert not set(results[name].run().notes) & set(read.scored.notes)
+        assert not set(results[name].call().notes) & set(read.scored.notes)
 
 
 def test_tasks_are_named_by_the_prompt_that_asks_for_them() -> None:

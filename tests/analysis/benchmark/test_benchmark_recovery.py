@@ -9,8 +9,8 @@ import pytest
 
 from conjury.analysis.benchmark import passes, scores
 from conjury.analysis.benchmark.annotators import annotators
+from conjury.analysis.benchmark.answered import Answered, score_study
 from conjury.analysis.figures import alt as alt_of
-from conjury.analysis.pipeline.labels import Answered, score_study
 from conjury.analysis.raters import Result
 from conjury.analysis.recovery.labels import label_recovery
 from conjury.inference.simulation import simulate_labels

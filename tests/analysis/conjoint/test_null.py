@@ -8,7 +8,8 @@ import pytest
 
 from conjury.analysis.conjoint import amce, bootstrap, cj, mm, mm_diffs
 from conjury.analysis.frames.chance import chance_of
-from conjury.analysis.pipeline.conjoint import Options, fit_study
+from conjury.analysis.pipeline.conjoint import fit_study
+from conjury.analysis.pipeline.run import FitOptions
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 
@@ -109,8 +110,8 @@ def test_a_study_without_a_null_value_tests_against_one_half() -> None:
     (means,) = [part for part in study.analyses if part.verb == "mm"]
     study = study.model_copy(update={"analyses": [means.model_copy(update={"h0": None})]})
     made = simulate(study, 1, judges=["gpt4o"], prompts=["baseline"], pairs=200, truth=False).choices
-    found = fit_study(study, {"": made}, Options(draws=0))
-    assert found.analyses[0]["h0"] == 0.5
+    found = fit_study(study, {"": made}, FitOptions(draws=0))
+    assert found.results[0].result.settings["h0"] == 0.5
     assert found.tables["mm"]["p"].median() > 0.001
 
 

@@ -8,10 +8,12 @@ import pytest
 from snapshots import shown
 
 from conjury.analysis.conjoint import amce, amce_diffs, mm, people_diffs
-from conjury.analysis.pipeline.conjoint import Options, fit_study, groups
+from conjury.analysis.pipeline.conjoint import fit_study, groups
 from conjury.analysis.pipeline.engines import compare_engines
+from conjury.analysis.pipeline.manifest import entries_of
 from conjury.analysis.pipeline.people import people_analyses
 from conjury.analysis.pipeline.results_folder import ResultsFolder
+from conjury.analysis.pipeline.run import FitOptions
 from conjury.analysis.report import Report
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
@@ -271,7 +273,7 @@ def choices(study) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def fitted(study, choices):
-    return fit_study(study, {"": choices}, Options(draws=0))
+    return fit_study(study, {"": choices}, FitOptions(draws=0))
 
 
 def test_models_are_compared_with_people_without_asking(study, choices, fitted) -> None:
@@ -288,24 +290,24 @@ def test_models_are_compared_with_people_without_asking(study, choices, fitted) 
     added = np.hypot(one["std_error"], two["std_error"]).loc[own.index]
     np.testing.assert_allclose(own["std_error"], added, rtol=1e-9)
     assert set(fitted.tables["mm_people"]["statistic"]) == {"mm_difference"}
-    (entry,) = [item for item in fitted.analyses if item["name"] == "amce_people"]
-    assert (entry["figure"], entry["against"], len(entry["groups"])) == ("people", "people", 2)
+    compared = fitted.by_name["amce_people"]
+    assert (compared.kind, len(compared.settings["groups"])) == ("people", 2)
 
 
 def test_several_panels_count_as_one_group_and_a_note_says_so(study, choices) -> None:
     respondents = choices["judge_id"].where(choices["judge_kind"] == "human")
     students = respondents.isin(respondents.dropna().unique()[:50])
     two = choices.assign(panel=choices["panel"].mask(students, "students"))
-    made = fit_study(study, {"": two}, Options(draws=0))
+    made = fit_study(study, {"": two}, FitOptions(draws=0))
     assert [note for note in made.notes if "panels" in note] == [
         "The panels students, human count as one group of people with which models are compared."
     ]
-    once = fit_study(study, {"": choices}, Options(draws=0)).tables["amce_people"]
+    once = fit_study(study, {"": choices}, FitOptions(draws=0)).tables["amce_people"]
     np.testing.assert_allclose(made.tables["amce_people"]["std_error"], once["std_error"], rtol=1e-9)
 
 
 def test_without_people_nothing_is_compared(study, choices) -> None:
-    made = fit_study(study, {"": choices[choices["judge_kind"] == "model"]}, Options(draws=0))
+    made = fit_study(study, {"": choices[choices["judge_kind"] == "model"]}, FitOptions(draws=0))
     assert not any("people" in name for name in made.tables)
     assert made.notes == []
 
@@ -317,13 +319,13 @@ def test_a_study_may_ask_for_its_own_comparison(study, choices) -> None:
     asked = study.model_copy(update={"analyses": [study.analyses[0], own]})
     assert first_problem(asked, lambda _: 0) is None
     assert [part.name for part in people_analyses(asked)] == ["apart"]
-    made = fit_study(asked, {"": choices}, Options(draws=0))
-    assert set(made.tables) == {"amce", "apart", "answers"}
+    made = fit_study(asked, {"": choices}, FitOptions(draws=0))
+    assert set(made.tables) == {"amce", "apart"}
     assert set(made.tables["apart"]["feature"]) == {"slur"}
     assert simulate(asked, 1, judges=["gpt4o"], prompts=["baseline"], pairs=10).truth is not None
     with pytest.raises(InputError, match="'apart' compares models with people"):
         compare_engines(asked, own, next(groups({"": choices})), ["native"])
-    only = fit_study(asked, {"": choices[choices["judge_kind"] == "model"]}, Options(draws=0))
+    only = fit_study(asked, {"": choices[choices["judge_kind"] == "model"]}, FitOptions(draws=0))
     assert only.notes == ["apart: excluded, the choices are not by people and by models."]
 
 
@@ -341,7 +343,9 @@ def write(folder, study, fitted):
         "judges": study.judge_labels,
         "prompts": study.prompt_labels,
     }
-    ResultsFolder(folder).write(fitted.tables, {"labels": labels, "analyses": fitted.analyses, "notes": []})
+    ResultsFolder(folder).write(
+        fitted.tables, {"format": 2, "labels": labels, "results": entries_of(fitted.results)}
+    )
     return Report(folder)
 
 
@@ -368,7 +372,7 @@ def test_the_report_opens_the_comparison_with_numbers(tmp_path, monkeypatch, stu
 
 def test_a_report_without_people_has_no_such_section(tmp_path, study, choices, capsys) -> None:
     models = choices[choices["judge_kind"] == "model"]
-    report = write(tmp_path / "results", study, fit_study(study, {"": models}, Options(draws=0)))
+    report = write(tmp_path / "results", study, fit_study(study, {"": models}, FitOptions(draws=0)))
     report.show("people")
     assert capsys.readouterr().out.strip() == ""
 
@@ -386,9 +390,12 @@ def test_several_models_and_shared_pairs_are_counted_in_words(tmp_path, monkeypa
             for k in range(4)
         ]
     )
-    made = fit_study(study, {"": pd.concat([seen, models, other], ignore_index=True)}, Options(draws=0))
+    made = fit_study(study, {"": pd.concat([seen, models, other], ignore_index=True)}, FitOptions(draws=0))
     told = shown(write(tmp_path / "results", study, made), "people")
     assert "2 of 2 models differ from people in AMCEs" in told
     assert "People judged 400 pairs, 400 of which a model judged as well" in told
-    (entry,) = [item for item in made.analyses if item["name"] == "amce_people"]
-    assert entry["groups"][0]["pairs"] == {"people": 400, "model": 800, "shared": 400}
+    assert made.by_name["amce_people"].settings["groups"][0]["pairs"] == {
+        "people": 400,
+        "model": 800,
+        "shared": 400,
+    }

@@ -8,7 +8,8 @@ import pytest
 import statsmodels.formula.api as smf
 
 from conjury.analysis.conjoint import amce, amce_diffs, bootstrap, mm
-from conjury.analysis.pipeline.conjoint import Options, fit_study
+from conjury.analysis.pipeline.conjoint import fit_study
+from conjury.analysis.pipeline.run import FitOptions
 from conjury.inference.readers.prepare import load_choices, with_outcome
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study
@@ -104,7 +105,7 @@ def test_probabilities_have_smaller_errors_than_the_choices_drawn_from_them(rows
 
 def test_a_study_about_probabilities_leaves_out_judges_without_them(study, choices) -> None:
     few = with_outcome(study.model_copy(update={"analyses": study.analyses[:2]}), "probability")
-    found = fit_study(few, {"": choices}, Options(draws=0))
+    found = fit_study(few, {"": choices}, FitOptions(draws=0))
     assert set(found.tables["amce"]["judge"]) == {"gpt4o"}
     assert set(found.tables["amce"]["outcome"].astype(str)) == {"probability"}
     assert found.notes == ["silent baseline: left out, there is no answer with a probability."]

@@ -29,8 +29,9 @@ from conjury.analysis.conjoint import (
 )
 from conjury.analysis.conjoint.reliability.correction import Corrected
 from conjury.analysis.diagnostics import diagnose
-from conjury.analysis.pipeline.conjoint import Options, fit_study
+from conjury.analysis.pipeline.conjoint import fit_study
 from conjury.analysis.pipeline.robustness import robustness
+from conjury.analysis.pipeline.run import FitOptions
 from conjury.analysis.report import Report
 from conjury.inference.design.drawn import load_design, save_design
 from conjury.inference.errors import InputError
@@ -273,7 +274,9 @@ def test_python_and_the_command_agree_on_a_file_that_collect_writes(
     study: Study, choices: pd.DataFrame, tmp_path: Path
 ) -> None:
     write_table(choices, tmp_path / "choices.parquet")
-    by_command = fit_study(study, {"": load_choices(study, tmp_path / "choices.parquet")}, Options(draws=0))
+    by_command = fit_study(
+        study, {"": load_choices(study, tmp_path / "choices.parquet")}, FitOptions(draws=0)
+    )
     fitted = by_command.tables["amce"]
     for data in (pd.read_parquet(tmp_path / "choices.parquet"), tmp_path / "choices.parquet"):
         if isinstance(data, pd.DataFrame):

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from conjury.analysis.diagnostics import Check, diagnose
 from conjury.analysis.diagnostics.diagnose import NAMES
 from conjury.analysis.figures.diagnostics.captions import CAPTIONS, caption
-from conjury.analysis.figures.diagnostics.checks import draw
+from conjury.analysis.figures.registry import draw
 from conjury.analysis.figures.theme import DARK
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate

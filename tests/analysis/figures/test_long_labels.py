@@ -33,8 +33,8 @@ from conjury.analysis.figures.conjoint.detectable import detectable_plot
 from conjury.analysis.figures.conjoint.error_choices import errors_plot
 from conjury.analysis.figures.conjoint.power import power_plot
 from conjury.analysis.figures.conjoint.reliability import reliability_plot
-from conjury.analysis.figures.diagnostics.checks import draw
 from conjury.analysis.figures.fitting import inches, legend_columns, wrap
+from conjury.analysis.figures.registry import draw
 
 Given = Mapping[str | tuple[str, str], str]
 FILLER = "neighborhood with a mix of offices, apartments/houses and small shops"

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.figures.raters import alt_of, figure_of, further_figures
-from conjury.analysis.figures.raters.predictive import predicted_shares
+from conjury.analysis.figures.raters.models import predicted_shares
 from conjury.analysis.raters.models.checks import fit_in_words
 from conjury.analysis.results import Result
 

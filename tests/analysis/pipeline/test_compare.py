@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.pipeline import engines as compare
-from conjury.analysis.pipeline.conjoint import Group, Options, fit_group, groups
-from conjury.analysis.pipeline.engines import compare_engines, largest_differences, record_comparison
+from conjury.analysis.pipeline.conjoint import fit_group, groups
+from conjury.analysis.pipeline.engines import compare_engines, largest_differences
+from conjury.analysis.pipeline.run import FitOptions
+from conjury.analysis.pipeline.settings import Group
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study
@@ -28,15 +30,13 @@ def group(study: Study) -> Group:
 @pytest.mark.parametrize("name", ["amce", "mm", "amce_by_identity"])
 def test_engines_agree_on_every_level_and_contrast(study: Study, group: Group, name: str) -> None:
     found = compare_engines(study, study.analysis(name), group, ["native", "statsmodels", "linearmodels"])
-    own, _ = fit_group(study, study.analysis(name), group, Options(draws=0))
-    assert len(found.estimates) == len(own)
-    np.testing.assert_array_equal(found.estimates["estimate_native"], own["estimate"])
+    own, _ = fit_group(study, study.analysis(name), group, FitOptions(draws=0))
+    assert len(found.frame) == len(own)
+    np.testing.assert_array_equal(found.frame["estimate_native"], own["estimate"])
     for engine in ("statsmodels", "linearmodels"):
         for column in ("estimate", "std_error"):
-            np.testing.assert_allclose(
-                found.estimates[f"{column}_{engine}"], own[column], rtol=1e-8, atol=1e-12
-            )
-    summary = found.summary.set_index("engine")
+            np.testing.assert_allclose(found.frame[f"{column}_{engine}"], own[column], rtol=1e-8, atol=1e-12)
+    summary = found.extra["summary"].set_index("engine")
     assert summary["available"].all()
     assert (summary["seconds"] > 0).all()
     assert summary.loc["native", "max_abs_difference_estimate"] == 0
@@ -62,7 +62,7 @@ def test_an_engine_that_is_missing_is_listed_with_the_reason(
 ) -> None:
     real = compare.fit_group
 
-    def without_survey(study: Study, analysis: object, group: Group, options: Options) -> object:
+    def without_survey(study: Study, analysis: object, group: Group, options: FitOptions) -> object:
         if options.engine == "survey":
             raise MissingDependency("R is not there; install it.")
         return real(study, analysis, group, options)  # type: ignore[arg-type]
@@ -70,10 +70,10 @@ def test_an_engine_that_is_missing_is_listed_with_the_reason(
     monkeypatch.setattr(compare, "fit_group", without_survey)
     effects = study.analysis("amce")
     found = compare_engines(study, effects, group, ["native", "survey", "statsmodels"])
-    summary = found.summary.set_index("engine")
+    summary = found.extra["summary"].set_index("engine")
     assert summary["available"].to_dict() == {"native": True, "survey": False, "statsmodels": True}
     assert summary.loc["survey", "note"] == "R is not there; install it."
-    assert "estimate_survey" not in found.estimates
+    assert "estimate_survey" not in found.frame
     with pytest.raises(InputError, match="'survey' is not available"):
         compare_engines(study, effects, group, ["survey", "native"])
 
@@ -96,7 +96,7 @@ def test_a_comparison_is_recorded_with_its_yardstick_and_the_rows_of_the_analysi
 ) -> None:
     chosen = study.analysis("amce_slur")
     found = compare_engines(study, chosen, group, ["statsmodels", "native"], 0.1)
-    made = record_comparison(study, chosen, group, found, 0.1)
+    made = found.settings
     assert made["yardstick"] == "statsmodels"
     assert made["engines"] == ["statsmodels", "native"]
     assert made["n_rows"] == int((group.choices["slur"] != "none").sum())

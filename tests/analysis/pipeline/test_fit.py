@@ -12,8 +12,9 @@ from golden import golden_frame
 
 from conjury.analysis.audit import compare_moderation
 from conjury.analysis.conjoint import amce, bootstrap
-from conjury.analysis.pipeline.conjoint import Options, answers, fit_group, fit_study, groups
-from conjury.analysis.pipeline.manifest import record_analysis
+from conjury.analysis.pipeline.conjoint import answers, fit_group, fit_study, groups
+from conjury.analysis.pipeline.run import FitOptions
+from conjury.analysis.pipeline.settings import settings_of
 from conjury.analysis.report.methods import describe_analysis
 from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import load_choices, name_or_select
@@ -22,7 +23,7 @@ from conjury.inference.study import Study, load_study
 from conjury.inference.study.parts import Clusters
 from conjury.inference.tables.files import PUBLISHED
 
-QUICK = Options(draws=0)
+QUICK = FitOptions(draws=0)
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,7 @@ def test_swapped_repeats_are_left_out_of_groups(choices: pd.DataFrame) -> None:
 
 def test_people_are_clustered_by_respondent_and_models_by_pair(study: Study, choices: pd.DataFrame) -> None:
     fitted = fit_study(study, {"": choices}, QUICK)
-    (effects,) = (made for made in fitted.analyses if made["name"] == "amce")
+    effects = fitted.by_name["amce"].settings
     found = {(group["judge"], group["id"], group["n_clusters"]) for group in effects["groups"]}
     assert found == {("human", "judge_id", 30), ("gpt4o", "pair_id", 150)}
     table = fitted.tables["amce"].query("judge == 'human'").reset_index(drop=True)
@@ -82,22 +83,21 @@ def test_people_are_clustered_by_respondent_and_models_by_pair(study: Study, cho
 
 
 def test_clusters_of_the_call_take_the_place_of_the_study_s(study: Study, choices: pd.DataFrame) -> None:
-    options = Options(draws=0, id=("pair_id", "text", "user"), vcov="CR1")
+    options = FitOptions(draws=0, id=("pair_id", "text", "user"), vcov="CR1")
     group = next(group for group in groups({"": choices}) if group.kind == "model")
     table, estimates = fit_group(study, study.analysis("amce"), group, options)
+    settings = settings_of(study, study.analysis("amce"), [(group, estimates)], options)
     alone = amce(group.choices, study.analysis("amce").formula, id=list(options.id), vcov="CR1").frame
     np.testing.assert_allclose(table["std_error"], alone["std_error"], rtol=1e-12)
     assert table["df"].notna().any()
-    made = record_analysis(study, study.analysis("amce"), [(group, estimates)], options, 0.0)
-    assert (made["id"], made["vcov"]) == ("pair_id, text, user", "CR1")
-    assert "crossed columns `pair_id`, `text` and `user` (at least 50 clusters), with" in describe_analysis(
-        made
-    )
+    assert (settings["id"], settings["vcov"]) == ("pair_id, text, user", "CR1")
+    sentence = describe_analysis(settings)
+    assert "crossed columns `pair_id`, `text` and `user` (at least 50 clusters), with" in sentence
 
 
 def test_rows_can_be_taken_as_independent(study: Study, choices: pd.DataFrame) -> None:
     group = next(groups({"": choices}))
-    table, _ = fit_group(study, study.analysis("amce"), group, Options(draws=0, vcov="HC1"))
+    table, _ = fit_group(study, study.analysis("amce"), group, FitOptions(draws=0, vcov="HC1"))
     expected = amce(group.choices, study.analysis("amce").formula, vcov="HC1").frame
     np.testing.assert_allclose(table["std_error"], expected["std_error"], rtol=1e-12)
 
@@ -107,10 +107,10 @@ def test_clusters_beside_errors_of_independent_rows_are_refused(study: Study, ch
         with pytest.raises(
             InputError, match=f"{convention} takes rows as independent.*by text .id.*leave id"
         ):
-            Options(draws=0, id=("text",), vcov=convention)
+            FitOptions(draws=0, id=("text",), vcov=convention)
     robust = study.model_copy(update={"clusters": Clusters(human="judge_id", model="pair_id", vcov="HC3")})
     with pytest.raises(InputError, match="HC3 takes rows as independent"):
-        fit_study(robust, {"": choices}, Options(draws=0, id=("text",)))
+        fit_study(robust, {"": choices}, FitOptions(draws=0, id=("text",)))
 
 
 def test_a_study_may_name_several_cluster_columns(study: Study, choices: pd.DataFrame) -> None:
@@ -125,7 +125,7 @@ def test_a_study_may_name_several_cluster_columns(study: Study, choices: pd.Data
 def test_bootstrap_limits_stand_beside_every_estimate_that_has_an_error(
     study: Study, choices: pd.DataFrame
 ) -> None:
-    fitted = fit_study(study, {"": choices}, Options(draws=40))
+    fitted = fit_study(study, {"": choices}, FitOptions(draws=40))
     for name in ("amce", "mm"):
         table = fitted.tables[name]
         tested = table["std_error"].notna()
@@ -134,14 +134,14 @@ def test_bootstrap_limits_stand_beside_every_estimate_that_has_an_error(
         assert (table["boot_lower"] < table["boot_upper"])[tested].all()
         assert table.loc[tested, ["boot_std_error", "boot_p"]].notna().all(axis=None)
     assert "boot_lower" not in fitted.tables["frequencies"]
-    effects, counts = (item for item in fitted.analyses if item["name"] in ("amce", "frequencies"))
+    effects, counts = (fitted.by_name[name].settings for name in ("amce", "frequencies"))
     assert (effects["draws"], effects["interval"], counts["draws"]) == (40, "percentile", None)
 
 
 def test_respondents_are_resampled_whole_and_models_by_pair(study: Study, choices: pd.DataFrame) -> None:
     effects = study.analysis("amce")
     for group in groups({"": choices}):
-        table, _ = fit_group(study, effects, group, Options(draws=25, seed=4))
+        table, _ = fit_group(study, effects, group, FitOptions(draws=25, seed=4))
         unit = "judge_id" if group.kind == "human" else "pair_id"
         drawn = bootstrap(amce, group.choices, effects.formula, unit=unit, draws=25, seed=4).frame
         np.testing.assert_allclose(table["boot_lower"], drawn["lower"], rtol=1e-12)
@@ -161,7 +161,7 @@ def test_answers_count_pairs_by_judge_prompt_and_status(study: Study, choices: p
         refusing.loc[refusing["prompt_id"].eq("baseline").fillna(False), "pair_id"].unique()[:7]
     )
     refusing.loc[some, "status"] = "refused"
-    counted = answers({"": refusing, "second": choices}).set_index(["judge", "prompt", "status"])["n"]
+    counted = answers(refusing).set_index(["judge", "prompt", "status"])["n"]
     assert counted.to_dict() == {
         ("gpt4o", "baseline", "ok"): 143,
         ("gpt4o", "baseline", "refused"): 7,
@@ -182,7 +182,6 @@ def test_a_judge_without_answers_is_left_out_and_the_others_stay_as_they_were(
     for name in ("amce", "mm", "frequencies"):
         pd.testing.assert_frame_equal(both.tables[name], alone.tables[name])
     assert both.notes == ["mute baseline: left out, there is no answer with a choice."]
-    assert "mute" in both.tables["answers"]["judge"].tolist()
 
 
 def test_a_judge_that_an_analysis_cannot_use_is_left_out_of_it_with_the_reason(
@@ -192,9 +191,9 @@ def test_a_judge_that_an_analysis_cannot_use_is_left_out_of_it_with_the_reason(
     fitted = fit_study(study, {"": pd.concat([choices, pair], ignore_index=True)}, QUICK)
     assert "brief" not in set(fitted.tables["amce"]["judge"])
     assert "gpt4o" in set(fitted.tables["amce"]["judge"])
-    (why,) = (note for note in fitted.notes if note.startswith("amce, brief baseline:"))
+    (why,) = (note for note in fitted.all_notes if note.startswith("amce, brief baseline:"))
     assert why.endswith("It was left out.")
-    effects = fitted.analyses[0]
+    effects = fitted.by_name["amce"].settings
     assert {group["judge"] for group in effects["groups"]} == {"human", "gpt4o"}
     assert effects["n_rows"] == sum(group["n_rows"] for group in effects["groups"])
 
@@ -214,7 +213,7 @@ def test_rows_with_a_missing_feature_are_used_by_nobody_and_counted(
     holed = choices.copy()
     model = np.flatnonzero(holed["prompt_id"].eq("baseline").fillna(False))
     holed.loc[model[:3], "topic"] = np.nan
-    effects = fit_study(study, {"": holed}, QUICK).analyses[0]
+    effects = fit_study(study, {"": holed}, QUICK).by_name["amce"].settings
     assert effects["n_dropped"] == 3
     by_prompt = {group["prompt"]: group["n_used"] for group in effects["groups"]}
     assert by_prompt == {"": 900, "baseline": 297, "context_aware": 300}
@@ -223,7 +222,7 @@ def test_rows_with_a_missing_feature_are_used_by_nobody_and_counted(
 def test_one_seed_gives_one_table_and_another_seed_another(study: Study, choices: pd.DataFrame) -> None:
     group = next(groups({"": choices}))
     first, again, other = (
-        fit_group(study, study.analyses[0], group, Options(draws=30, seed=seed))[0] for seed in (1, 1, 2)
+        fit_group(study, study.analyses[0], group, FitOptions(draws=30, seed=seed))[0] for seed in (1, 1, 2)
     )
     pd.testing.assert_frame_equal(first, again)
     assert not np.allclose(first["boot_lower"].dropna(), other["boot_lower"].dropna())
@@ -260,7 +259,7 @@ def test_gemini_flash_equals_the_reference_and_under_the_printed_join_the_printe
         for variant, name in files.items()
     }
     effects = study.model_copy(update={"analyses": [study.analysis("amce")]})
-    fitted = fit_study(effects, variants, Options(draws=50))
+    fitted = fit_study(effects, variants, FitOptions(draws=50))
     table = fitted.tables["amce"]
     ours = table[table["variant"] == ""].reset_index(drop=True)
     expected = golden_frame("gemini_flash_amce_id")

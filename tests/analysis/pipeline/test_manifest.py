@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from conjury.analysis.pipeline.manifest import Recorded, results_of, runs_of
+import pandas as pd
+import pytest
+
+from conjury.analysis.pipeline.manifest import Recorded, entry_of, results_of, runs_of
+from conjury.analysis.pipeline.run import Named
+from conjury.analysis.results import Result
+from conjury.inference.errors import InputError
 
 ANALYSIS = {"name": "amce", "verb": "amce", "title": "All", "groups": [{"judge": "human"}], "seconds": 0.5}
-    "name": "amce",
-    "verb": "amce",
-    "title": "Effects",
-    "groups": [{"judge": "human"}],
-    "seconds": 0.5,
-}
 RESULT = {
     "name": "means", "kind": "means", "title": "Means", "settings": {"draws": 9}, "notes": ["A note."],
     "further": ["main"], "seconds": 1.5, "verdict": ["Fine."], "passed": True,
@@ -54,3 +55,25 @@ def test_later_runs_follow_in_order_of_time_and_replace_results_of_the_same_name
     assert list(runs_of(manifest)) == ["fit", "early", "late"]
     found = {made.name: (made.title, made.part) for made in results_of(manifest)}
     assert found == {"means": ("Last", "late"), "alt_test": ("Means", "early")}
+
+
+def test_a_result_is_listed_and_read_as_it_was() -> None:
+    groups = [{"judge": "human", "n_rows": 4}]
+    result = Result(pd.DataFrame({"estimate": [1.0]}), "amce", ("A note.",), {"alpha": 0.1, "groups": groups})
+    listed = json.loads(
+        json.dumps({"format": 2, "results": [entry_of(Named("main", "Effects", result, 0.5))]})
+    )
+    (recorded,) = results_of(listed)
+    assert (recorded.name, recorded.kind, recorded.title, recorded.seconds) == (
+        "main",
+        "amce",
+        "Effects",
+        0.5,
+    )
+    assert (recorded.settings, recorded.groups) == (result.settings, tuple(groups))
+    assert (recorded.notes, recorded.part) == (("A note.",), "fit")
+
+
+def test_the_format_of_a_later_version_is_refused_with_the_remedy() -> None:
+    with pytest.raises(InputError, match=r"format 3.*update conjury, or run `conjury fit` again"):
+        results_of({"format": 3, "results": []})

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.pipeline.conjoint import Options, fit_study
+from conjury.analysis.pipeline.conjoint import fit_study
+from conjury.analysis.pipeline.run import FitOptions
 from conjury.analysis.recovery.conjoint import recovery
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
@@ -78,7 +79,7 @@ def test_simulated_effects_and_their_differences_are_recovered() -> None:
     study = load_study("moderation")
     made = simulate(study, 11, pairs=4000, judges=["gpt4o"], prompts=["baseline"])
     assert made.truth is not None
-    fitted = fit_study(study, {"": made.choices}, Options(draws=60))
+    fitted = fit_study(study, {"": made.choices}, FitOptions(draws=60))
     found = recovery(made.truth, fitted.tables).set_index("analysis")
     assert found.index.tolist() == ["amce", "mm", "amce_speech", "amce_slur", "amce_by_identity"]
     assert found["n_levels"].to_dict()["amce_by_identity"] == 56
@@ -96,10 +97,10 @@ def test_two_panels_are_fitted_and_compared_with_their_own_true_values() -> None
     made = simulate(study, 3, respondents=250, raters=pd.concat([people, others], ignore_index=True))
     assert made.truth is not None
     only = study.model_copy(update={"analyses": [study.analysis("amce")]})
-    fitted = fit_study(only, {"": made.choices}, Options(draws=0))
+    fitted = fit_study(only, {"": made.choices}, FitOptions(draws=0))
     table = fitted.tables["amce"]
     assert table["judge"].unique().tolist() == ["human", "students"]
-    assert [group["n_clusters"] for group in fitted.analyses[0]["groups"]] == [250, 250]
+    assert [group["n_clusters"] for group in fitted.by_name["amce"].settings["groups"]] == [250, 250]
     found = recovery(made.truth, fitted.tables)
     assert found["judge"].tolist() == ["human", "students"]
     assert found["in_normal"].between(0.7, 1).all()

@@ -19,8 +19,8 @@ from conjury.analysis.pipeline.results_folder import ResultsFolder, describe_fil
 from conjury.analysis.r.bridge import RStatus
 from conjury.inference.errors import InputError
 
-RUN = {"conjury": "1.0", "run": 1}
-AGAIN = {"conjury": "1.0", "run": 2}
+RUN = {"format": 2, "conjury": "1.0", "run": 1}
+AGAIN = {"format": 2, "conjury": "1.0", "run": 2}
 TABLE = pd.DataFrame({"level": pd.Categorical(["a", "b"], categories=["b", "a"]), "estimate": [0.1, 0.2]})
 
 
@@ -243,9 +243,21 @@ def test_versions_of_r_are_recorded_where_an_engine_runs_in_r(monkeypatch: pytes
     assert describe_run(["conjury"], ["native", "statsmodels"])["r"] is None
 
 
+def entry(part: str, run: int) -> dict[str, object]:
+    return {"name": f"{part}_{run}", "part": part}
+
+
 def extend(folder: ResultsFolder, tables: dict[str, pd.DataFrame], run: int) -> None:
     with folder.extended("checked") as draft:
-        draft.write(tables, {**folder.manifest, "conjury": "1.0", "checked": {"run": run}})
+        draft.write(
+            tables,
+            {
+                **RUN,
+                **folder.manifest,
+                "parts": {"checked": {"run": run}},
+                "results": [entry("checked", run)],
+            },
+        )
         (draft.path / "figures").mkdir()
         (draft.path / "figures" / f"{run}.png").write_bytes(b"x")
 
@@ -261,7 +273,8 @@ def test_a_part_joins_the_results_and_takes_the_place_of_its_earlier_run_alone(t
     }
     assert names(tmp_path) == {*kept, "figures/2.png"}
     assert set(folder.manifest["files"]) == {*kept, "figures/2.png"}
-    assert folder.manifest["checked"]["run"] == 2
+    assert folder.manifest["parts"]["checked"]["run"] == 2
+    assert folder.manifest["results"] == [entry("checked", 2)]
     assert folder.manifest["run"] == 1
     with folder.replaced() as draft:
         draft.write({"mm": TABLE}, AGAIN)
@@ -270,7 +283,7 @@ def test_a_part_joins_the_results_and_takes_the_place_of_its_earlier_run_alone(t
 
 def extend_and_break(folder: ResultsFolder) -> None:
     with folder.extended("checked") as draft:
-        draft.write({"balance": TABLE}, {**RUN, "checked": {}})
+        draft.write({"balance": TABLE}, {**RUN, "parts": {"checked": {}}})
         raise KeyboardInterrupt
 
 
@@ -305,7 +318,7 @@ import pandas as pd
 from conjury.analysis.pipeline.results_folder import ResultsFolder
 folder = ResultsFolder(sys.argv[1])
 with folder.replaced() as draft:
-    draft.write({"amce": pd.DataFrame({"a": [3]})}, {"conjury": "1.0", "run": 3})
+    draft.write({"amce": pd.DataFrame({"a": [3]})}, {"format": 2, "conjury": "1.0", "run": 3})
     print("writing", flush=True)
     time.sleep(60)
 """
@@ -360,7 +373,7 @@ def test_a_process_that_is_killed_while_results_change_place_leaves_whole_result
     folder.write({"amce": TABLE, "mm": TABLE}, RUN)
     if part:
         with folder.extended(part) as draft:
-            draft.write({"alpha": TABLE}, RUN | {part: {"n": 1}})
+            draft.write({"alpha": TABLE}, RUN | {"parts": {part: {"n": 1}}})
     rename, left = Path.rename, iter([True] * moves)
 
     def killed(self: Path, target: Path) -> Path:
@@ -370,7 +383,7 @@ def test_a_process_that_is_killed_while_results_change_place_leaves_whole_result
 
     def change() -> None:
         with folder.extended(part) if part else folder.replaced() as draft:
-            record = {part: {"n": 2}} if part else {}
+            record = {"parts": {part: {"n": 2}}} if part else {}
             draft.write({"alpha": TABLE.head(1), "amce" if not part else "kappa": TABLE}, AGAIN | record)
             monkeypatch.setattr(Path, "rename", killed)
             monkeypatch.setattr("shutil.rmtree", lambda *_, **__: None)
@@ -383,7 +396,7 @@ def test_a_process_that_is_killed_while_results_change_place_leaves_whole_result
     manifest = ResultsFolder(tmp_path).manifest
     if part:
         assert manifest["run"] == 1
-        assert manifest[part]["n"] == 2
+        assert manifest["parts"][part]["n"] == 2
     else:
         assert manifest["run"] == 2
     ResultsFolder(tmp_path)._complete()
@@ -400,7 +413,7 @@ def test_results_that_were_replaced_meanwhile_are_not_added_to(tmp_path: Path) -
 
     def add() -> None:
         with folder.extended("agreement") as draft:
-            draft.write({"alpha": TABLE}, read | {"agreement": {}})
+            draft.write({"alpha": TABLE}, read | {"parts": {"agreement": {}}})
 
     with pytest.raises(InputError, match="were replaced while this was computed; run the same command again"):
         add()
@@ -414,8 +427,8 @@ def test_parts_that_are_added_at_the_same_time_are_both_kept(tmp_path: Path) -> 
     read = folder.manifest
     for part in ("agreement", "diagnosed"):
         with folder.extended(part) as draft:
-            draft.write({part: TABLE}, read | {part: {"n": 1}})
-    assert {"agreement", "diagnosed"} <= set(folder.manifest)
+            draft.write({part: TABLE}, read | {"parts": {part: {"n": 1}}})
+    assert set(folder.manifest["parts"]) == {"agreement", "diagnosed"}
     assert names(tmp_path) == set(folder.manifest["files"])
 
 
@@ -424,7 +437,7 @@ def test_a_part_that_was_computed_waits_for_another_writer(tmp_path: Path) -> No
     process = start_writer(tmp_path)
     threading.Timer(0.5, process.kill).start()
     with folder.extended("agreement") as draft:
-        draft.write({"alpha": TABLE}, {**RUN, "agreement": {}})
+        draft.write({"alpha": TABLE}, {**RUN, "parts": {"agreement": {}}})
     process.wait()
     assert process.stdout is not None
     process.stdout.close()
@@ -436,5 +449,12 @@ def test_two_parts_begin_a_folder_at_the_same_time(tmp_path: Path) -> None:
     for part in ("agreement", "alt_test"):
         run = {**RUN, "created": part, "data": ["a"]}
         with folder.extended(part) as draft:
-            draft.write({part: TABLE}, {**run, part: {"created": part}})
-    assert {"agreement", "alt_test"} <= set(folder.manifest)
+            draft.write({part: TABLE}, {**run, "parts": {part: {"created": part}}})
+    assert set(folder.manifest["parts"]) == {"agreement", "alt_test"}
+
+
+def test_results_of_another_format_are_not_added_to(tmp_path: Path) -> None:
+    folder = ResultsFolder(tmp_path)
+    folder.write({"amce": TABLE}, {"conjury": "0.1", "analyses": []})
+    with pytest.raises(InputError, match="run `conjury fit` again"), folder.extended("diagnosed"):
+        pytest.fail("the block was entered")

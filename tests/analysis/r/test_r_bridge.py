@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.r import bridge as r
-from conjury.cli.doctor import findings
+from conjury.cli.commands.doctor import findings
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.tables.files import R_SOURCES
 

@@ -34,10 +34,11 @@ def votes(*given: tuple[str, str, str | None], dimension: str = "harm") -> pd.Da
 def test_gold_labels_are_written_by_id_whatever_case_or_alias(tmp_path: Path, study: ItemStudy) -> None:
     path = tmp_path / "labels.csv"
     path.write_text(LABEL_CSV + "a,joke_type,Absurdism\na,line_1, Establishing Context\na,line_12,reaction\n")
-    labels = read_labels(path, study)
+    notes: list[str] = []
+    labels = read_labels(path, study, notes=notes)
     assert labels["label"].tolist() == ["surreal_absurdism", "establishing_context", "timing"]
     assert labels["raw"].tolist() == ["Absurdism", " Establishing Context", "reaction"]
-    assert labels.attrs["notes"] == []
+    assert notes == []
 
 
 def test_labels_that_were_read_before_keep_what_they_were(tmp_path: Path, study: ItemStudy) -> None:
@@ -53,9 +54,10 @@ def test_labels_that_were_read_before_keep_what_they_were(tmp_path: Path, study:
 def test_a_gold_label_that_is_no_level_stays_and_is_reported(tmp_path: Path, study: ItemStudy) -> None:
     path = tmp_path / "labels.csv"
     path.write_text(LABEL_CSV + "a,joke_type,Slapstick\nb,joke_type,dark\nc,joke_type,Slapstick\n")
-    labels = read_labels(path, study)
+    notes: list[str] = []
+    labels = read_labels(path, study, notes=notes)
     assert labels["label"].tolist() == ["Slapstick", "dark", "Slapstick"]
-    (note,) = labels.attrs["notes"]
+    (note,) = notes
     assert "2 gold labels are none of the study's" in note
     assert "joke_type 'Slapstick' (2)" in note
 
@@ -82,13 +84,16 @@ def test_bad_gold_labels_are_refused_in_one_sentence(
 def test_labels_come_from_columns_of_items_and_of_lines(study: ItemStudy) -> None:
     items = pd.DataFrame({"item_id": ["a", "b"], "kind": ["Dark", None]})
     lines = pd.DataFrame({"item_id": ["b", "b"], "line_no": [1, 2], "purpose": ["set-up", ""]})
-    labels = labels_from_columns(items, study, {"joke_type": "kind", "line": "purpose"}, lines=lines)
+    notes: list[str] = []
+    labels = labels_from_columns(
+        items, study, {"joke_type": "kind", "line": "purpose"}, lines=lines, notes=notes
+    )
     assert labels[["item_id", "label_set", "label", "raw"]].to_numpy().tolist() == [
         ["a", "joke_type", "dark", "Dark"],
         ["b", "line_1", "setup", "set-up"],
         ["b", "line_2", "", ""],
     ]
-    assert "line '' (1)" in labels.attrs["notes"][0]
+    assert "line '' (1)" in notes[0]
 
 
 def test_columns_of_gold_labels_have_to_be_there(study: ItemStudy) -> None:

@@ -61,8 +61,9 @@ def test_derived_attributes_follow_from_their_source(study: Study, tmp_path: Pat
 
 def test_derived_attributes_in_the_file_raise_no_note_about_their_order(study: Study, tmp_path: Path) -> None:
     frame = pairs().assign(speech=["slur", "benign"] * 2, judge_id="m", judge_kind="model")
-    choices = load_choices(study, written(frame, tmp_path))
-    assert choices.attrs["notes"] == []
+    notes: list[str] = []
+    load_choices(study, written(frame, tmp_path), notes=notes)
+    assert notes == []
 
 
 def test_columns_that_the_study_knows_under_another_name_are_renamed(study: Study, tmp_path: Path) -> None:
@@ -118,11 +119,12 @@ def test_answers_without_a_choice_become_what_the_policy_says(
     study: Study, tmp_path: Path, policy: str, expected: list[int | None]
 ) -> None:
     frame = pairs().assign(status=["refused", "refused", "ok", "ok"])
-    choices = load_choices(refusing(study, policy), written(frame, tmp_path))
+    notes: list[str] = []
+    choices = load_choices(refusing(study, policy), written(frame, tmp_path), notes=notes)
     assert [None if pd.isna(value) else int(value) for value in choices["chosen"]] == [*expected, 1, 0]
     assert choices["status"].tolist() == ["refused", "refused", "ok", "ok"]
-    assert f"refusal: {policy}" in choices.attrs["notes"][-1]
-    assert choices.attrs["notes"][-1].startswith("2 rows")
+    assert f"refusal: {policy}" in notes[-1]
+    assert notes[-1].startswith("2 rows")
 
 
 def test_where_every_answer_is_a_choice_the_policy_changes_nothing(study: Study, tmp_path: Path) -> None:
@@ -151,12 +153,12 @@ def test_a_named_judge_is_selected_and_never_renamed(study: Study, tmp_path: Pat
 
 
 def test_choices_without_judge_and_prompt_take_the_given_names(study: Study, tmp_path: Path) -> None:
-    choices = load_choices(study, written(pairs(), tmp_path))
-    assert any("no judge_id" in note for note in choices.attrs["notes"])
+    choices_notes: list[str] = []
+    choices = load_choices(study, written(pairs(), tmp_path), notes=choices_notes)
+    assert any("no judge_id" in note for note in choices_notes)
     named = name_or_select(choices, "gpt4o", "baseline")
     assert named["judge_id"].unique().tolist() == ["gpt4o"]
     assert named["prompt_id"].unique().tolist() == ["baseline"]
-    assert not any("no judge_id" in note for note in named.attrs["notes"])
 
 
 def test_only_choices_marked_by_the_simulator_count_as_simulated(study: Study, tmp_path: Path) -> None:
@@ -181,9 +183,10 @@ def test_a_folder_is_no_table(study: Study, tmp_path: Path) -> None:
 
 
 def test_notes_name_the_file_without_its_folder(study: Study, tmp_path: Path) -> None:
-    choices = load_choices(study, written(pairs().assign(country="France"), tmp_path))
-    assert any("choices.csv: no level order is given for country" in n for n in choices.attrs["notes"])
-    assert not any(str(tmp_path) in note for note in choices.attrs["notes"])
+    notes: list[str] = []
+    load_choices(study, written(pairs().assign(country="France"), tmp_path), notes=notes)
+    assert any("choices.csv: no level order is given for country" in n for n in notes)
+    assert not any(str(tmp_path) in note for note in notes)
 
 
 @pytest.mark.parametrize("name", ["choices.csv", "choices.parquet"])
@@ -210,15 +213,17 @@ def test_judges_that_the_study_names_are_of_its_kind_though_the_file_numbers_tas
 ) -> None:
     judges = ["gpt4o"] * 4 + ["r1"] * 4
     frame = pairs(4).assign(judge_id=judges, task=[1, 1, 2, 2] * 2)
-    choices = load_choices(study, written(frame, tmp_path))
+    choices_notes: list[str] = []
+    choices = load_choices(study, written(frame, tmp_path), notes=choices_notes)
     assert choices["judge_kind"].tolist() == ["model"] * 4 + ["human"] * 4
-    assert choices.attrs["notes"] == [
+    assert choices_notes == [
         "choices.csv: there is no judge_kind, so judges that the study names are of its kinds, and all "
         "others are taken as 'human'."
     ]
-    named = load_choices(study, written(frame.assign(judge_id="gpt4o"), tmp_path))
+    named_notes: list[str] = []
+    named = load_choices(study, written(frame.assign(judge_id="gpt4o"), tmp_path), notes=named_notes)
     assert set(named["judge_kind"]) == {"model"}
-    assert named.attrs["notes"] == [
+    assert named_notes == [
         "choices.csv: there is no judge_kind, so the kinds of all judges are those of the study."
     ]
 

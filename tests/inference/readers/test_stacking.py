@@ -7,7 +7,7 @@ import pytest
 
 from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import is_simulated, judges_by_origin
-from conjury.inference.readers.stacking import stack_choices
+from conjury.inference.readers.stacking import stack_choices, stacking_notes
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study
 
@@ -48,15 +48,15 @@ def test_a_single_table_stays_as_it_is(study, drawn) -> None:
     assert stack_choices(study, {"a.parquet": drawn}) is drawn
 
 
-def test_notes_say_which_rows_are_from_which_file(study, files) -> None:
-    files["b/choices.parquet"].attrs["notes"] = ["choices.parquet: a column was read as text."]
-    assert stack_choices(study, files).attrs["notes"] == [
+def test_notes_say_which_rows_are_from_which_file(files) -> None:
+    assumed = {"a/choices.parquet": [], "b/choices.parquet": ["choices.parquet: a column was read as text."]}
+    assert list(stacking_notes(files, assumed)) == [
         "a/choices.parquet: 80 rows, of gpt4o.",
         "b/choices.parquet: 20 rows, of own.",
         "b/choices.parquet: a column was read as text.",
     ]
     named = {"one.csv": files["a/choices.parquet"], "two.csv": files["b/choices.parquet"]}
-    assert stack_choices(study, named).attrs["notes"][0] == "one.csv: 80 rows, of gpt4o."
+    assert next(stacking_notes(named, {"one.csv": [], "two.csv": []})) == "one.csv: 80 rows, of gpt4o."
 
 
 def test_one_judge_with_one_pair_in_two_files_is_refused(study, files) -> None:

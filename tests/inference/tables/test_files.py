@@ -153,9 +153,10 @@ def test_levels_called_none_or_na_survive_only_where_they_are_levels(tmp_path: P
 def test_levels_without_a_file_are_alphabetical_and_said_to_be(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("city,rent\nTurin,1\nLyon,2\n")
-    back = read_table(path)
+    notes: list[str] = []
+    back = read_table(path, notes=notes)
     assert back["city"].cat.categories.tolist() == ["Lyon", "Turin"]
-    assert "no level order is given for city; their levels are alphabetical" in back.attrs["notes"][0]
+    assert "no level order is given for city; their levels are alphabetical" in notes[0]
 
 
 def test_levels_apply_to_parquet_too(tmp_path: Path) -> None:
@@ -346,7 +347,8 @@ def choices_refusal(path: Path, **options: Any) -> str:
 
 
 def test_choices_are_filled_in_and_put_into_study_order() -> None:
-    choices = read_choices(FIXTURES / "choices.csv", ATTRIBUTES, aliases=ALIASES)
+    notes: list[str] = []
+    choices = read_choices(FIXTURES / "choices.csv", ATTRIBUTES, aliases=ALIASES, notes=notes)
     assert choices["slur"].cat.categories.tolist() == ATTRIBUTES["slur"]
     assert choices["slur"].tolist() == ["NA", "None", "generic", "NA", "NA", "None"]
     assert choices["judge_id"].tolist() == ["m1"] * 4 + ["m2"] * 2
@@ -355,7 +357,7 @@ def test_choices_are_filled_in_and_put_into_study_order() -> None:
     assert choices["prompt_id"].isna().all()
     assert choices.columns.tolist()[:2] == ["judge_id", "judge_kind"]
     assert choices.columns.tolist()[-3:] == ["slur", "curse", "mood"]
-    assert any("no judge_kind" in note for note in choices.attrs["notes"])
+    assert any("no judge_kind" in note for note in notes)
 
 
 def test_choices_survive_parquet_unchanged(tmp_path: Path) -> None:

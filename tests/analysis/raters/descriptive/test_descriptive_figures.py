@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 
 from conjury.analysis.figures import alt as alt_of
 from conjury.analysis.figures import draw as figure_of
-from conjury.analysis.figures.raters import DRAWN, dimension_maps, radar
+from conjury.analysis.figures.raters import DRAWN, dimension_maps
+from conjury.analysis.figures.raters.descriptions import radar
 from conjury.analysis.figures.raters.naming import Names
 from conjury.analysis.figures.theme import LIGHT, THEMES
 from conjury.analysis.raters import (

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.pipeline.ratings import RatingOptions
+from conjury.analysis.pipeline.run import FitOptions
 from conjury.analysis.raters import (
     Result,
     agreement,
@@ -80,7 +80,7 @@ def test_without_draws_there_are_estimates_and_no_errors(tables: Tables) -> None
     main = made[3].extra["main"]
     assert main["probability"].isna().all()
     assert not any("bootstrap draws)" in note for note in made[3].notes)
-    assert RatingOptions(draws=0).draws == 0
+    assert FitOptions(draws=0).draws == 0
 
 
 @pytest.mark.parametrize(

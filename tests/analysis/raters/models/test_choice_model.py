@@ -15,7 +15,7 @@ from conjury.analysis.conjoint import amce, amce_diffs, cj, mm
 from conjury.analysis.conjoint.bayes.choice_model import ChoiceFit, choice_model
 from conjury.analysis.conjoint.bayes.paired import find_pairs, rater_codes, raters_of
 from conjury.analysis.conjoint.estimates import Estimates
-from conjury.analysis.pipeline.conjoint import Options
+from conjury.analysis.pipeline.run import FitOptions
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import Simulation, simulate
 from conjury.inference.study import load_study
@@ -319,4 +319,4 @@ def test_what_the_engine_does_not_estimate_is_refused_in_one_sentence() -> None:
     with pytest.raises(InputError, match="vcov='survey'"):
         amce(table, "chosen ~ tone", id="judge_id", vcov="CR2", engine="bayes")
     with pytest.raises(InputError, match="one judge at a time"):
-        Options(engine="bayes")
+        FitOptions(engine="bayes")

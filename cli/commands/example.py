@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from ..printing import console
+
 R_FOLDER, R_FILES = "conjury-R", ("fit.R", "estimators.R")
 
 
@@ -21,8 +23,6 @@ def example(
     from conjury.inference.errors import InputError
     from conjury.inference.tables.columns import listed
     from conjury.inference.tables.files import EXAMPLES
-
-    from .fit_conjoint import console
 
     known = yaml.safe_load((EXAMPLES / "examples.yaml").read_text(encoding="utf-8"))
     if name is None:

@@ -1,85 +1,47 @@
-"""What ``conjury power`` does: detectable effects and sample sizes of a study's design, with their cost."""
+"""Detectable effects, sample sizes and costs of a planned study, as tables and sentences."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from rich.console import Console
 from rich.table import Table
 
-from conjury.inference.errors import InputError
-from conjury.inference.study.load import load_study
 from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import advice
 
-from .planned import UNKNOWN, Judged, Prices, find_groups, find_prices, paid_for, size_of, whole
+from .planned import UNKNOWN, Judged, Prices, paid_for, size_of, whole
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from conjury.analysis.conjoint.power.result import Power
 
-EFFECTS = (0.01, 0.02, 0.05)
-FIGURES = (".png", ".svg", ".pdf")
-TABLES = (".csv", ".gz", ".parquet")
+
+@dataclass(frozen=True)
+class Planned:
+    """A study, its groups of judges with their three answers each, prices, and the wanted power."""
+
+    study: Study
+    groups: Sequence[Judged]
+    found: Sequence[tuple[Power, Power, Power]]
+    prices: Prices
+    wanted: float
 
 
-def plan_study(
-    study: str,
-    effects: Sequence[float] | None,
-    pairs: int | None,
-    respondents: int | None,
-    wanted: float,
-    alpha: float,
-    judges: Sequence[str] | None,
-    options: dict[str, Any],
-    costs: tuple[float | None, float | None],
-    out: Path | None,
-    figure: Path | None,
-) -> None:
-    """Print detectable effects, sample sizes and costs; write them and draw them where asked to."""
-    from conjury.inference.tables.files import write_table
-
-    if figure is not None and figure.suffix.lower() not in FIGURES:
-        raise InputError(f"{figure}: figures are files that end in {', '.join(FIGURES)}; rename it.")
-    if Path(study).suffix.lower() in TABLES:
-        raise InputError(
-            f"{study}: conjury power plans studies, in which all levels combine freely; plan a table of "
-            "cells with conjury.analysis.conjoint.power() in Python."
-        )
-    known = load_study(study)
-    prices = find_prices(known, *costs)
-    groups = find_groups(known, judges, pairs, respondents, options)
-    asked = [*effects] if effects else [*EFFECTS]
-    found = [_analyse(known, group, asked, wanted, alpha) for group in groups]
-    if out is not None:
-        write_table(_stacked(groups, found, prices), out)
-    if figure is not None:
-        _draw(known, found[-1][2 if effects else 0], groups[-1].label, figure)
-    console = Console(highlight=False, markup=False)
-    console.print(f"{known.title}\nTwo-sided tests at alpha {found[0][0].setting.level_alpha:.3g}")
-    _print_detectable(console, known, groups, [answers[0] for answers in found], wanted)
-    _print_plan_costs(console, known, groups, prices)
-    _print_sizes(console, known, groups, found, prices, wanted)
-    for note in _notes(known, groups, found, options):
-        console.print(note)
-    if out is not None:
-        console.print(f"All levels and judges in {out}")
-    if figure is not None:
-        console.print(f"Figure in {figure}")
-
-
-def _analyse(
-    study: Study, group: Judged, effects: list[float], wanted: float, alpha: float
+def powers_of(
+    study: Study, group: Judged, effects: list[float], level: tuple[float, float]
 ) -> tuple[Power, Power, Power]:
     """Detectable effects and powers of the plan, between them the sizes that the effects need."""
     from conjury.analysis.conjoint.power.closed_form import power
     from conjury.analysis.conjoint.power.design_card import joins
 
-    joined = joins(study)
+    joined, (wanted, alpha) = joins(study), level
     detectable = power(
         study, pairs=group.pairs, power=wanted, alpha=alpha, restrictions=joined, **group.options
     )
@@ -96,23 +58,25 @@ def _hardest(found: Power, column: str) -> pd.DataFrame:
     return worst.rename("value").reset_index()
 
 
-def _print_detectable(
-    console: Console, study: Study, groups: Sequence[Judged], found: Sequence[Power], wanted: float
-) -> None:
-    console.print(f"\nMinimum detectable effect at power {wanted:g}, hardest level of each attribute")
+def print_detectable(console: Console, plan: Planned) -> None:
+    """Print the minimum detectable effects of the plan."""
+    study, groups = plan.study, plan.groups
+    console.print(f"\nMinimum detectable effect at power {plan.wanted:g}, hardest level of each attribute")
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("Attribute")
     table.add_column("Levels", justify="right")
     for group in groups:
         table.add_column(f"{group.label}\n{size_of(group)}", justify="right")
-    values = [_hardest(answer, "effect").set_index("feature")["value"] for answer in found]
+    values = [_hardest(answer, "effect").set_index("feature")["value"] for answer, _, _ in plan.found]
     for feature in values[0].index:
         cells = [f"{value[feature]:.4f}" if np.isfinite(value[feature]) else "none" for value in values]
         table.add_row(study.feature_labels[feature], str(len(study.levels(feature))), *cells)
     console.print(table)
 
 
-def _print_plan_costs(console: Console, study: Study, groups: Sequence[Judged], prices: Prices) -> None:
+def print_plan_costs(console: Console, plan: Planned) -> None:
+    """Print the cost of the plan for each judge."""
+    study, groups, prices = plan.study, plan.groups, plan.prices
     console.print("\nCost of the plan")
     for group in groups:
         unknown = []
@@ -128,15 +92,12 @@ def _print_plan_costs(console: Console, study: Study, groups: Sequence[Judged], 
             console.print(f"  {', '.join(unknown)}: {UNKNOWN}, give {remedy}")
 
 
-def _print_sizes(
-    console: Console,
-    study: Study,
-    groups: Sequence[Judged],
-    found: Sequence[tuple[Power, Power, Power]],
-    prices: Prices,
-    wanted: float,
-) -> None:
-    console.print(f"\nSizes needed for power {wanted:g}, what they cost, and the power that the plan has")
+def print_sizes(console: Console, plan: Planned) -> None:
+    """Print the sizes that effects need, with their cost and the power of the plan."""
+    study, groups, found, prices = plan.study, plan.groups, plan.found, plan.prices
+    console.print(
+        f"\nSizes needed for power {plan.wanted:g}, what they cost, and the power that the plan has"
+    )
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("Effect")
     table.add_column("Attribute")
@@ -145,8 +106,8 @@ def _print_sizes(
         unit = "respondents" if group.kind == "human" else "pairs"
         titles = [f"{group.label}\n{unit}"]
         for judge in judges:
-            told = study.judge_labels.get(judge, "") if len(group.judges) > 1 else ""
-            titles.append(f"{told}\n{prices.currency or 'cost'}")
+            notes = study.judge_labels.get(judge, "") if len(group.judges) > 1 else ""
+            titles.append(f"{notes}\n{prices.currency or 'cost'}")
         for title in (*titles, "\npower"):
             table.add_column(title, justify="right", no_wrap=True)
     sizes = [_hardest(answers[1], "pairs") for answers in found]
@@ -154,13 +115,13 @@ def _print_sizes(
     rows: dict[tuple[str, ...], list[str]] = {}
     for index in sizes[0].sort_values("effect", kind="stable").index:
         cells = [f"{sizes[0]['effect'][index]:g}"]
-        for group, size, plan, judges in zip(groups, sizes, plans, priced, strict=True):
+        for group, size, planned, judges in zip(groups, sizes, plans, priced, strict=True):
             pairs = float(size["value"][index])
             unit_pairs = group.tasks if group.kind == "human" else 1
             cells.append(f"{whole(pairs / unit_pairs):,}" if math.isfinite(pairs) else "no number")
             costs = [group.cost(prices, pairs, judge) for judge in judges]
             cells += ["" if cost is None else f"{cost:,.0f}" for cost in costs]
-            cells.append(f"{plan['value'][index]:.2f}")
+            cells.append(f"{planned['value'][index]:.2f}")
         rows.setdefault(tuple(cells), []).append(study.feature_labels[str(sizes[0]["feature"][index])])
     for row, labels in rows.items():
         table.add_row(row[0], ", ".join(labels), *row[1:])
@@ -177,41 +138,38 @@ def _priced(group: Judged, prices: Prices) -> list[str]:
     return list(known.values())
 
 
-def _notes(
-    study: Study,
-    groups: Sequence[Judged],
-    found: Sequence[tuple[Power, Power, Power]],
-    options: dict[str, Any],
-) -> list[str]:
-    told = [
+def notes_of(plan: Planned, options: dict[str, Any]) -> list[str]:
+    """Notes on a plan: its assumptions, and what it does not cover."""
+    study, groups, found = plan.study, plan.groups, plan.found
+    notes = [
         f"{group.label}: {note}"
         for group, answers in zip(groups, found, strict=True)
         for note in dict.fromkeys((*answers[0].notes, *answers[1].notes))
     ]
-    told += [
+    notes += [
         f"{group.label}: effects are those without response error, estimated with a reliability from "
         f"{group.repeats} repeated tasks of each respondent."
         for group in groups
         if group.options.get("estimand") == "corrected"
     ]
     if groups[0].kind == "human" and not options["icc"]:
-        told.append("Respondents count as alike in their effects; give --icc if they are not.")
-    told += advice(study)
+        notes.append("Respondents count as alike in their effects; give --icc if they are not.")
+    notes += advice(study)
     joined = [analysis.name for analysis in study.analyses if "*" in analysis.formula]
     if joined and not study.design.restrictions:
-        told.append(
+        notes.append(
             f"AMCEs average over the design here, but analysis {' and '.join(joined)} joins features by *; "
             "plan it with restrictions in conjury.analysis.conjoint.power()."
         )
     if study.stimuli and options["stimulus_sd"] is None:
         held = " and ".join(f"{part.count} of each {part.attribute}" for part in study.stimuli)
-        told.append(
+        notes.append(
             f"Stimuli ({held}) count as fixed; give --stimulus-sd for conclusions about others like them."
         )
-    return [f"\n{told[0]}", *told[1:]] if told else []
+    return [f"\n{notes[0]}", *notes[1:]] if notes else []
 
 
-def _stacked(
+def stacked(
     groups: Sequence[Judged], found: Sequence[tuple[Power, Power, Power]], prices: Prices
 ) -> pd.DataFrame:
     """All levels, questions and judges in one table."""
@@ -230,7 +188,8 @@ def _stacked(
     return pd.concat(parts, ignore_index=True)
 
 
-def _draw(study: Study, found: Power, title: str, file: Path) -> None:
+def draw_power(study: Study, found: Power, title: str, file: Path) -> None:
+    """Draw a plan and save the figure."""
     from conjury.analysis.figures import save
 
     labels = {**study.feature_labels}

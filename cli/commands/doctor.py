@@ -7,11 +7,9 @@ import shutil
 from dataclasses import dataclass
 from importlib.metadata import version
 
-from rich.console import Console
 from rich.table import Table
 
-from conjury.analysis.pipeline.results_folder import installed
-from conjury.analysis.r.bridge import PACKAGES, available, remedy
+from ..printing import wide_console
 
 
 @dataclass(frozen=True)
@@ -33,6 +31,9 @@ EXTRAS = {
 
 def findings() -> list[Finding]:
     """Look for Python, R, R's packages, Quarto and the optional packages."""
+    from conjury.analysis.pipeline.results_folder import installed
+    from conjury.analysis.r.bridge import PACKAGES, available, remedy
+
     r = available()
     return [
         Finding("conjury", version("conjury"), ""),
@@ -46,16 +47,16 @@ def findings() -> list[Finding]:
         Finding(
             "Quarto", _on_path("quarto"), "quarto.org; without it reports are rendered in a simpler layout"
         ),
-        *(Finding(name, installed(name), remedy) for name, remedy in EXTRAS.items()),
+        *(Finding(name, installed(name), advice) for name, advice in EXTRAS.items()),
     ]
 
 
-def examine() -> None:
-    """Print the findings as a table."""
+def doctor() -> None:
+    """Print what is installed, what is missing, and how to get it."""
     table = Table("Part", "Version", "If missing", box=None, header_style="bold")
     for finding in findings():
         table.add_row(finding.part, finding.found or "missing", "" if finding.found else finding.remedy)
-    Console(highlight=False, markup=False).print(table)
+    wide_console().print(table)
 
 
 def _on_path(program: str) -> str | None:

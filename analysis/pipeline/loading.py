@@ -1,0 +1,327 @@
+"""The data of a study, read once: tables, the files they are from, notes, and true values of a simulation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+from conjury.inference.readers.choices import DEFAULT_JUDGE
+from conjury.inference.readers.judgments import load_judgments, stack_judgments
+from conjury.inference.readers.prepare import (
+    is_simulated,
+    judges_by_origin,
+    load_choices,
+    name_or_select,
+    select_rows,
+    with_outcome,
+)
+from conjury.inference.readers.stacking import stack_choices, stacking_notes
+from conjury.inference.study.models import ItemStudy, Study
+from conjury.inference.study.restrictions import advice
+from conjury.inference.tables.columns import as_text, did_you_mean, listed
+from conjury.inference.tables.companions import companion
+from conjury.inference.tables.files import read_table
+from conjury.inference.tables.schema import PROBABILITY
+
+from ..recovery.conjoint import KEYS
+from .results_folder import ResultsFolder, describe_file, with_folders
+
+CHOICES, JUDGMENTS, ITEMS = "choices", "judgments", "items"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of data: its kind, its rows, how many of them are used, and of which variant they are."""
+
+    file: Path
+    rows: int
+    used: int
+    kind: str = CHOICES
+    variant: str = ""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which columns and rows of files are read, and under which names."""
+
+    renames: Mapping[str, str] = field(default_factory=dict)
+    where: Mapping[str, str] = field(default_factory=dict)
+    levels: Path | None = None
+    judge: str | None = None
+    prompt: str | None = None
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The data of a study.
+
+    Attributes
+    ----------
+    study : Study, ItemStudy or None
+        None where judgments are analysed without a study.
+    tables : dict of str to DataFrame
+        ``choices``, and ``choices.NAME`` for a variant of them; or ``judgments`` and ``items``.
+    files : tuple of Source
+        The files that were read; empty for the data of a results folder.
+    notes : tuple of str
+        What was assumed in reading.
+    truth : DataFrame or None
+        True values of simulated data, from the file beside them.
+    changed : bool
+        Whether columns were renamed or rows selected.
+    """
+
+    study: Study | ItemStudy | None
+    tables: dict[str, pd.DataFrame]
+    files: tuple[Source, ...] = ()
+    notes: tuple[str, ...] = ()
+    truth: pd.DataFrame | None = None
+    changed: bool = False
+
+    @property
+    def variants(self) -> dict[str, pd.DataFrame]:
+        """Choices by variant; the main ones have the empty name."""
+        return {
+            name.removeprefix(CHOICES).removeprefix("."): table
+            for name, table in self.tables.items()
+            if name.partition(".")[0] == CHOICES
+        }
+
+    @property
+    def judgments(self) -> pd.DataFrame:
+        """The judgments of a study of items."""
+        return self.tables[JUDGMENTS]
+
+    @property
+    def items(self) -> pd.DataFrame | None:
+        """The items that judgments are about, where they are known."""
+        return self.tables.get(ITEMS)
+
+    @property
+    def paths(self) -> list[Path]:
+        """Every file that was read."""
+        return [source.file for source in self.files]
+
+    @property
+    def models(self) -> list[str]:
+        """Ids of the models among the judges, in order of appearance."""
+        model = as_text(self.judgments["judge_kind"]) == "model"
+        return [str(name) for name in as_text(self.judgments["judge_id"])[model].unique()]
+
+    def of_dimensions(self, wanted: Sequence[str] | None) -> pd.DataFrame:
+        """The judgments of some dimensions; InputError for one that they lack."""
+        if not wanted:
+            return self.judgments
+        names = as_text(self.judgments["dimension"])
+        known = [str(name) for name in names.unique()]
+        for name in wanted:
+            if name not in known:
+                raise InputError(
+                    f"--dimension {name}: the judgments have no such dimension{did_you_mean(name, known)}; "
+                    f"they have {listed(known)}."
+                )
+        return self.judgments[names.isin(list(wanted)).to_numpy(dtype=bool)]
+
+    def about(self, outcome: str | None) -> Loaded:
+        """The same choices with analyses of another outcome: the probability of being chosen."""
+        study = self.study
+        if outcome is None or not isinstance(study, Study) or outcome == study.outcome:
+            return self
+        if outcome != PROBABILITY:
+            raise InputError(f"--outcome {outcome}: write {study.outcome} or {PROBABILITY}.")
+        if all(choices[PROBABILITY].isna().all() for choices in self.variants.values()):
+            raise InputError(
+                f"--outcome {PROBABILITY}: {' and '.join(map(str, self.paths))} hold no probability; "
+                "collect answers with log-probabilities, or leave --outcome out."
+            )
+        return replace(self, study=with_outcome(study, outcome))
+
+    def require(self, option: str, columns: Iterable[str]) -> None:
+        """Refuse columns of an option that any variant of the choices lacks."""
+        wanted = list(columns)
+        for variant, choices in self.variants.items():
+            stray = next((column for column in wanted if column not in choices), None)
+            if stray is not None:
+                hint = did_you_mean(stray, choices.columns)
+                files = " and ".join(str(one.file) for one in self.files if one.variant == variant)
+                raise InputError(
+                    f"{option} {stray}: {files} has no column {stray!r}{hint}; correct the name."
+                )
+
+    def described(self) -> list[dict[str, Any]]:
+        """Name each file with its checksum and rows."""
+        described = [describe_file(one.file, one.rows, one.variant, one.used, one.kind) for one in self.files]
+        return with_folders(described, self.paths)
+
+    def source(self) -> dict[str, Any]:
+        """What a manifest records of the data: files, whether they are simulated, notes."""
+        origins = [judges_by_origin(table) for table in _by_judges(self.tables).values()]
+        return {
+            "simulated": any(simulated for simulated, _ in origins),
+            "real_judges": list(dict.fromkeys(name for _, real in origins for name in real)),
+            "data": self.described(),
+            "notes": list(dict.fromkeys([*simulated_notes(self.tables), *self.notes])),
+        }
+
+
+def _by_judges(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """The tables of choices or judgments among all tables."""
+    return {name: table for name, table in tables.items() if name.partition(".")[0] in (CHOICES, JUDGMENTS)}
+
+
+def simulated_notes(tables: Mapping[str, pd.DataFrame]) -> list[str]:
+    """Report which choices or judgments are simulated, if any are."""
+    judged = _by_judges(tables)
+    kind = next(iter(judged)).partition(".")[0]
+    judges = list(dict.fromkeys(name for table in judged.values() for name in judges_by_origin(table)[0]))
+    count = sum(int(is_simulated(table).sum()) for table in judged.values())
+    if not count:
+        return []
+    which = f"{count:,} rows of {listed(judges)} are simulated"
+    if count == sum(map(len, judged.values())):
+        which = f"These {kind} are simulated"
+    compared = "they are not compared with printed numbers"
+    if kind == JUDGMENTS:
+        compared = "nothing about printed numbers that are compared with them"
+    return [
+        f"{which}: they say nothing about the people and models that they are named after, and {compared}."
+    ]
+
+
+def read_choices_of(
+    study: Study,
+    data: Sequence[Path],
+    variants: Mapping[str, Path] | None = None,
+    selection: Selection | None = None,
+) -> Loaded:
+    """Read the main choices, stacked where they are in several files, and any variants of them."""
+    selection = selection or Selection()
+    tables: dict[str, pd.DataFrame] = {}
+    sources: list[Source] = []
+    notes: list[str] = []
+    for variant, files in {
+        "": list(data),
+        **{name: [file] for name, file in (variants or {}).items()},
+    }.items():
+        if not re.fullmatch(r"\w*", variant):
+            raise InputError(
+                f"--variant {variant!r} is no name for files; use letters, digits and underscores."
+            )
+        name = f"{CHOICES}.{variant}" if variant else CHOICES
+        tables[name], read, assumed = _read_variant(study, variant, files, selection)
+        sources += read
+        notes += assumed
+    loaded = Loaded(study, tables, tuple(sources), tuple(dict.fromkeys([*notes, *advice(study)])))
+    return replace(loaded, truth=_truth_of_choices(loaded))
+
+
+def _read_variant(
+    study: Study, variant: str, files: Sequence[Path], selection: Selection
+) -> tuple[pd.DataFrame, list[Source], list[str]]:
+    """Read the files of one variant and keep the selected rows, with how many these are of each file."""
+    _refuse_twice(files)
+    assumed: dict[str, list[str]] = {str(file): [] for file in files}
+    tables = {
+        str(file): load_choices(
+            study, file, levels=selection.levels, renames=selection.renames, notes=assumed[str(file)]
+        )
+        for file in files
+    }
+    stacked = stack_choices(study, tables)
+    notes = list(stacking_notes(tables, assumed))
+    if selection.judge is not None and (stacked["judge_id"] == DEFAULT_JUDGE).all():
+        notes = [note for note in notes if "there is no judge_id" not in note]
+    kept = name_or_select(stacked, selection.judge, selection.prompt)
+    ends = np.cumsum([len(table) for table in tables.values()])
+    used = np.diff(np.searchsorted(kept.index, ends), prepend=0)
+    counted = zip(files, tables.values(), used, strict=True)
+    return kept, [Source(file, len(table), int(n), CHOICES, variant) for file, table, n in counted], notes
+
+
+def _truth_of_choices(loaded: Loaded) -> pd.DataFrame | None:
+    """True values beside the main choices, of the judges whose choices are simulated."""
+    simulated, _ = judges_by_origin(loaded.variants[""])
+    files = [companion(one.file, "truth") for one in loaded.files if one.variant == ""]
+    tables = [read_table(file) for file in files if file.is_file()] if simulated else []
+    if not tables:
+        return None
+    truth = pd.concat(tables, ignore_index=True)
+    if len(tables) > 1:
+        truth = truth.drop_duplicates([key for key in KEYS if key in truth])
+    return truth[truth["judge"].isin(simulated)] if "judge" in truth else truth
+
+
+def read_judgments_of(
+    study: ItemStudy | None,
+    data: Sequence[Path],
+    items: Path | None = None,
+    selection: Selection | None = None,
+) -> Loaded:
+    """Read judgments of one or several files, the items beside them, and true values of a simulation."""
+    selection = selection or Selection()
+    _refuse_twice(data)
+    notes: list[str] = []
+    tables = {
+        str(file): load_judgments(
+            file, study=study, renames=selection.renames, where=selection.where, notes=notes
+        )
+        for file in data
+    }
+    truths = [read_table(file) for path in data if (file := companion(path, "truth")).is_file()]
+    found = _items(data, study, items)
+    return Loaded(
+        study,
+        {JUDGMENTS: stack_judgments(tables)} | ({} if found is None else {ITEMS: found}),
+        tuple(
+            Source(file, len(table), len(table), JUDGMENTS)
+            for file, table in zip(data, tables.values(), strict=True)
+        ),
+        tuple(notes),
+        pd.concat(truths, ignore_index=True).drop_duplicates() if truths else None,
+        changed=bool(selection.renames or selection.where),
+    )
+
+
+def _items(data: Sequence[Path], study: ItemStudy | None, given: Path | None) -> pd.DataFrame | None:
+    """Items from the file that is named, else from beside the judgments, else from the study."""
+    if given is not None:
+        return read_table(given, "items")
+    beside = [file for path in data if (file := companion(path, "items")).is_file()]
+    if beside:
+        return pd.concat([read_table(file, "items") for file in beside]).drop_duplicates("item_id")
+    return read_table(study.folder / study.items, "items") if study is not None else None
+
+
+def _refuse_twice(files: Sequence[Path]) -> None:
+    twice = next((file for at, file in enumerate(files) if file in files[:at]), None)
+    if twice is not None:
+        raise InputError(f"{twice} is named twice; name each file once.")
+
+
+def kept_choices(study: Study, results: Path, selection: Selection) -> Loaded:
+    """The main choices of a results folder."""
+    if selection.levels is not None or selection.renames:
+        raise InputError("--levels and --rename are about the columns of a file; name it with --data.")
+    choices = select_rows(ResultsFolder(results).choices(), selection.judge, selection.prompt)
+    return Loaded(study, {CHOICES: choices})
+
+
+def kept_judgments(results: Path) -> Loaded:
+    """The judgments of a results folder."""
+    folder = ResultsFolder(results)
+    judgments = folder.held(JUDGMENTS)
+    if judgments is None:
+        raise InputError(
+            f"{results} holds no judgments; name a file of them, or the folder of `conjury fit` with "
+            "--results."
+        )
+    items, truth = folder.held(ITEMS), results / "tables" / "truth.parquet"
+    tables = {JUDGMENTS: judgments} | ({} if items is None else {ITEMS: items})
+    return Loaded(None, tables, truth=read_table(truth) if truth.is_file() else None)

@@ -1,0 +1,108 @@
+"""The command ``conjury compare``: one analysis by several engines, added to a results folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from conjury.inference.errors import InputError
+
+from ..options import Alpha, LevelsFile, Renames, ResultsPath, StudyName, grouped, read_pairs
+from ..printing import console
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from conjury.analysis.pipeline.loading import Loaded
+    from conjury.inference.study.models import Study
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Which choices are analysed."""
+
+    results: ResultsPath = Path("results")
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Choices; by default those of the results folder.")
+    ] = None
+    judge: Annotated[str | None, typer.Option(help="Which judge; by default the first.")] = None
+    prompt: Annotated[str | None, typer.Option(help="Which prompt; by default the first.")] = None
+    levels: LevelsFile = None
+    rename: Renames = None
+
+
+@dataclass(frozen=True)
+class Comparing:
+    """What is compared."""
+
+    engines: Annotated[
+        str, typer.Option(help="Engines, separated by commas; the first is the yardstick.")
+    ] = "native,survey,cregg,statsmodels,linearmodels"
+    analysis: Annotated[str | None, typer.Option(help="Which analysis; by default the first.")] = None
+    alpha: Alpha = 0.05
+
+
+@grouped
+def compare(study: StudyName, choices: Choices, comparing: Comparing) -> None:
+    """Run one analysis with several engines and write their differences to the results folder."""
+    from conjury.analysis.pipeline.conjoint import groups
+    from conjury.analysis.pipeline.engines import compare_engines
+    from conjury.analysis.pipeline.results_folder import ResultsFolder
+    from conjury.analysis.pipeline.run import Fitted
+    from conjury.analysis.pipeline.writing import Addition, add_results
+    from conjury.inference.study import load_study
+
+    known = load_study(study)
+    folder = ResultsFolder(choices.results)
+    loaded, source = load_choices_of(known, choices)
+    group = next(groups(loaded.variants), None)
+    if group is None:
+        raise InputError("The choices hold no task that is not a repeat, so there is nothing to compare.")
+    analysis = known.analyses[0] if comparing.analysis is None else known.analysis(comparing.analysis)
+    engines = [name.strip() for name in comparing.engines.split(",") if name.strip()]
+    console.print(
+        f"{analysis.title}: {group.judge} {group.prompt}, {len(group.choices):,} rows of "
+        f"{choices.data or choices.results}"
+    )
+    result = compare_engines(known, analysis, group, engines, comparing.alpha)
+    summary = result.extra["summary"]
+    fitted = Fitted()
+    fitted.add("engines", analysis.title, result)
+    ran = [str(name) for name in summary.loc[summary["available"], "engine"]]
+    added = Addition("compared", loaded, fitted, source=source, engines=ran)
+    add_results(folder, added, lambda *drawn: [])
+    _print_summary(summary)
+    console.print(
+        f"Comparison in {choices.results / 'tables'}; render it with `conjury report estimators --results "
+        f"{choices.results}`."
+    )
+
+
+def load_choices_of(study: Study, choices: Choices) -> tuple[Loaded, dict[str, object]]:
+    """Read choices from a file, or those of a folder, with what manifests record of them."""
+    from conjury.analysis.pipeline.loading import Selection, kept_choices, read_choices_of
+    from conjury.analysis.pipeline.results_folder import ResultsFolder
+
+    renames = read_pairs("--rename", choices.rename)
+    selection = Selection(renames, {}, choices.levels, choices.judge, choices.prompt)
+    if choices.data is not None:
+        loaded = read_choices_of(study, [choices.data], None, selection)
+        return loaded, loaded.source()
+    loaded = kept_choices(study, choices.results, selection)
+    files = ResultsFolder(choices.results).manifest.get("data", [])
+    return loaded, {**loaded.source(), "data": [file for file in files if file.get("variant") == ""]}
+
+
+def _print_summary(summary: pd.DataFrame) -> None:
+    for row in summary.itertuples():
+        if row.available:
+            estimate, error = row.max_abs_difference_estimate, row.max_rel_difference_std_error
+            console.print(
+                f"  {row.engine:13} {row.seconds:8.3f} s   estimates within {estimate:.1e}"
+                f"   standard errors within {error:.1e} (relative)"
+            )
+        else:
+            console.print(f"  {row.engine:13} not available: {row.note}")

@@ -1,0 +1,175 @@
+"""The command ``conjury diagnose``: every check on a study's choices, added to a results folder."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import did_you_mean
+
+from ..figures import draw_figures, save_figures
+from ..options import LevelsFile, Renames, ResultsPath, StudyName, grouped
+from ..printing import console, show_steps
+from .compare import Choices, load_choices_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from conjury.analysis.diagnostics.check import Check
+    from conjury.analysis.pipeline.loading import Loaded
+    from conjury.analysis.pipeline.run import Fitted
+    from conjury.inference.study.models import Study
+
+VERDICTS = {"pass": "passes", "look": "LOOK", "fail": "FAILS", "not_applicable": "-"}
+COUNTED = {
+    "pass": ("passes", "pass"),
+    "look": ("needs a look", "need a look"),
+    "fail": ("fails", "fail"),
+    "not_applicable": ("does not apply", "do not apply"),
+}
+
+
+@dataclass(frozen=True)
+class Checked(Choices):
+    """Which choices are checked."""
+
+    results: ResultsPath = Path("results")
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Choices; by default those of the results folder.")
+    ] = None
+    judge: Annotated[str | None, typer.Option(help="Only this judge.")] = None
+    prompt: Annotated[str | None, typer.Option(help="Only this prompt.")] = None
+    levels: LevelsFile = None
+    rename: Renames = None
+
+
+@dataclass(frozen=True)
+class Checking:
+    """How choices are checked."""
+
+    filter: Annotated[
+        list[str] | None,
+        typer.Option(help="Column that says who passed an attention check; can be repeated."),
+    ] = None
+    alpha: Annotated[float, typer.Option("--alpha", help="Level of the tests.")] = 0.05
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random designs.")] = 1
+
+
+@grouped
+def diagnose(study: StudyName, choices: Checked, checking: Checking) -> None:
+    """Check design, respondents and answers; write tables and figures of what was found."""
+    from conjury.analysis.diagnostics.diagnose import NAMES
+    from conjury.analysis.diagnostics.diagnose import diagnose as run_checks
+    from conjury.analysis.numerics.intervals import check_alpha
+    from conjury.analysis.pipeline.results_folder import ResultsFolder
+    from conjury.analysis.pipeline.writing import Addition, add_results
+    from conjury.inference.study import load_study
+
+    check_alpha(checking.alpha)
+    known = load_study(study)
+    folder = ResultsFolder(choices.results)
+    if choices.data is None and not folder.manifest:
+        raise InputError(
+            f"{choices.results} holds no results (manifest.json is missing); run `conjury fit` first, or "
+            "name the choices with --data."
+        )
+    loaded, source = load_choices_of(known, choices)
+    rows = loaded.variants[""]
+    _check_filters(rows, checking.filter)
+    console.print(
+        f"{known.title}: {len(NAMES)} checks of {len(rows):,} rows of {choices.data or choices.results}"
+    )
+    with show_steps(len(NAMES)) as step:
+        checks = run_checks(
+            known, rows, alpha=checking.alpha, seed=checking.seed, filters=checking.filter, progress=step
+        )
+    fitted = _robustness(loaded, checking)
+    reach = dict(fitted.tables)
+    settings = {"alpha": checking.alpha, "seed": checking.seed}
+    _add_summary(fitted, checks, settings)
+    tables = {f"check_{check.name}": check.table for check in checks if check.figure}
+    record = {**settings, "checks": [check.name for check in checks]}
+    added = Addition("diagnosed", loaded, fitted, tables, source, record)
+    add_results(folder, added, partial(_draw, known, checks))
+    _print(checks)
+    for name, table in reach.items():
+        console.print(f"  {name}: {len(table):,} rows")
+    console.print(
+        f"Tables and figures of {sum(check.figure for check in checks)} checks in {choices.results}; render "
+        f"them with `conjury report diagnostics --results {choices.results}`."
+    )
+
+
+def _check_filters(choices: pd.DataFrame, filters: Sequence[str] | None) -> None:
+    stray = next((name for name in filters or () if name not in choices), None)
+    if stray is not None:
+        raise InputError(
+            f"--filter {stray}: the choices have no column {stray!r}{did_you_mean(stray, choices.columns)}; "
+            "name the column of an attention check."
+        )
+
+
+def _robustness(loaded: Loaded, checking: Checking) -> Fitted:
+    """Standard errors under every choice, reliability and detectable effects, or why there are none."""
+    from conjury.analysis.pipeline.robustness import robustness
+    from conjury.analysis.pipeline.run import Fitted
+    from conjury.inference.readers.prepare import judge_of
+    from conjury.inference.study.models import Study as Conjoint
+
+    assert isinstance(loaded.study, Conjoint)
+    choices = loaded.variants[""]
+    with show_steps(judge_of(choices).nunique() + 1) as step:
+        try:
+            return robustness(loaded.study, choices, alpha=checking.alpha, seed=checking.seed, progress=step)
+        except InputError as error:
+            return Fitted([], [f"Errors, reliability and power were left out: {error}"])
+
+
+def _add_summary(fitted: Fitted, checks: Sequence[Check], settings: Mapping[str, Any]) -> None:
+    """Add a table with a row per check: ``name, title, question, verdict, finding, remedy, figure``."""
+    import pandas as pd
+
+    from conjury.analysis.results import Result
+
+    names = ("name", "title", "question", "verdict", "finding", "remedy")
+    columns: dict[str, Any] = {
+        name: pd.array([getattr(check, name) for check in checks], dtype="string") for name in names
+    }
+    frame = pd.DataFrame({**columns, "figure": [check.figure for check in checks]})
+    fitted.add("diagnosis", "Checks", Result(frame, "diagnosis", (), settings))
+
+
+def _draw(study: Study, checks: Sequence[Check], folder: Path, part: str) -> list[str]:
+    """Draw every check that has numbers, and the results on standard errors, reliability and power."""
+    from conjury.analysis.figures import draw
+
+    labels: dict[Any, str] = {**study.prompt_labels, **study.judge_labels, **study.feature_labels}
+    labels |= {(f, level): text for f, texts in study.level_labels.items() for level, text in texts.items()}
+    drawings = [
+        (f"check_{check.name}", partial(draw, Result(check.table, check.name), labels=labels))
+        for check in checks
+        if check.figure
+    ]
+    return [*save_figures(folder, drawings), *draw_figures(folder, part)]
+
+
+def _print(checks: Sequence[Check]) -> None:
+    for check in checks:
+        console.print(f"\n{VERDICTS[check.verdict]:7} {check.title}")
+        console.print(f"        {check.finding}")
+        if check.remedy:
+            console.print(f"        What to do: {check.remedy}")
+    console.print(f"\n{count_verdicts(checks)}.")
+
+
+def count_verdicts(checks: Sequence[Check]) -> str:
+    """Count the verdicts of checks in words, such as "12 pass, 1 needs a look"."""
+    numbers: Counter[str] = Counter(check.verdict for check in checks)
+    return ", ".join(f"{numbers[v]} {one if numbers[v] == 1 else more}" for v, (one, more) in COUNTED.items())

@@ -1,0 +1,184 @@
+"""The command ``conjury fit``: all analyses of a study on its data, into a results folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from conjury.inference.errors import InputError
+from conjury.inference.tables.bounded import DRAWS
+
+from ..options import Alpha, LevelsFile, Renames, StudyName, at_most, grouped, read_pairs
+from ..printing import console, counted, print_notes, print_place, show_steps
+
+if TYPE_CHECKING:
+    from conjury.analysis.pipeline.fitting import Tables, Work
+    from conjury.analysis.pipeline.loading import Loaded
+    from conjury.analysis.pipeline.run import Fitted
+    from conjury.inference.study.models import ItemStudy, Study
+
+Data = Annotated[
+    list[Path],
+    typer.Option("--data", help="Tidy choices table: .parquet, .csv or .csv.gz; repeat it to stack several."),
+]
+
+
+@dataclass(frozen=True)
+class Files:
+    """Which data are read, and where results go."""
+
+    out: Annotated[Path, typer.Option("--out", help="Results folder; made if missing.")] = Path("results")
+    variant: Annotated[
+        list[str] | None, typer.Option(help="A second version of the data as NAME=FILE; can be repeated.")
+    ] = None
+    levels: LevelsFile = None
+    rename: Renames = None
+    judge: Annotated[str | None, typer.Option(help="Only this judge, or its name in a file of one.")] = None
+    prompt: Annotated[str | None, typer.Option(help="Only this prompt, or its name in a file of one.")] = None
+    items: Annotated[
+        Path | None, typer.Option("--items", help="Items of a study of items, with their strata.")
+    ] = None
+    gold: Annotated[
+        Path | None,
+        typer.Option("--gold", help="Gold labels (item_id, label_set, label); by default the study's."),
+    ] = None
+    reading: Annotated[
+        list[Path] | None,
+        typer.Option("--reading", help="The same answers read by another rule; can be repeated."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How analyses are fitted."""
+
+    engine: Annotated[str, typer.Option(help="native, survey, cregg, statsmodels or linearmodels.")] = (
+        "native"
+    )
+    id: Annotated[
+        list[str] | None,
+        typer.Option(help="Cluster column in place of the study's; repeat it for columns that cross."),
+    ] = None
+    vcov: Annotated[
+        str | None, typer.Option(help="Errors: survey (cregg's), CR0, CR1, CR1S, CR2, HC0 to HC3.")
+    ] = None
+    alpha: Alpha = 0.05
+    draws: Annotated[
+        int | None, typer.Option(help="Bootstrap draws; 0 for none.", callback=at_most(DRAWS))
+    ] = None
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 1
+    interval: Annotated[str, typer.Option(help="percentile, basic, bca or studentized.")] = "percentile"
+    outcome: Annotated[
+        str | None, typer.Option(help="What analyses are about: chosen, or probability (of being chosen).")
+    ] = None
+    epsilon: Annotated[
+        float, typer.Option(help="Advantage that people must have over a model that may replace them.")
+    ] = 0.1
+
+
+@grouped
+def fit(study: StudyName, data: Data, files: Files, fitting: Fitting) -> None:
+    """Run a study's analyses on its choices or judgments and write tables, figures and a manifest."""
+    from conjury.analysis.pipeline.fitting import work_of
+    from conjury.analysis.pipeline.results_folder import ResultsFolder
+    from conjury.analysis.pipeline.run import FitOptions
+    from conjury.analysis.pipeline.writing import add_notes, fit_manifest, write_fit
+    from conjury.inference.study import load_any_study
+
+    from ..figures import draw_figures
+
+    known = load_any_study(study)
+    _refuse_stray(known, files, fitting)
+    options = FitOptions(
+        fitting.alpha, fitting.draws, fitting.seed, fitting.engine, tuple(fitting.id or ()), fitting.vcov,
+        fitting.interval, fitting.epsilon,
+    )  # fmt: skip
+    loaded = _load(known, data, files).about(fitting.outcome)
+    loaded.require("--id", options.id)
+    work = work_of(loaded, options, files.gold, files.reading or ())
+    _print_plan(work)
+    folder = ResultsFolder(files.out)
+    before = folder.origin
+    with folder.replaced(work.loaded.paths) as draft:
+        with show_steps(len(work.plan.steps)) as step:
+            fitted, further = work.run(step)
+        manifest = fit_manifest(work, fitted, options.engine)
+        write_fit(draft, work.loaded, fitted.tables | further, manifest)
+        _print_tables(work, fitted, further)
+        undrawn = draw_figures(draft.path, "fit")
+        add_notes(draft, undrawn)
+    # notes on single results of items are many; reports print them with the results
+    notes = [*manifest["notes"], *(fitted.all_notes if work.groups else ()), *undrawn]
+    print_notes(list(dict.fromkeys(notes)), files.out)
+    print_place(files.out, before)
+
+
+def _refuse_stray(study: Study | ItemStudy, files: Files, fitting: Fitting) -> None:
+    """Refuse options that the kind of study does not take."""
+    from conjury.analysis.pipeline.fitting import has_gold
+    from conjury.inference.study.models import ItemStudy
+
+    of_labels = files.gold is not None or bool(files.reading)
+    if not isinstance(study, ItemStudy):
+        if of_labels:
+            raise InputError("--gold and --reading are options of studies of labels, and this is a conjoint.")
+        return
+    conjoint = {
+        "--variant": files.variant, "--levels": files.levels, "--id": fitting.id, "--vcov": fitting.vcov,
+        "--outcome": fitting.outcome, "--judge": files.judge, "--prompt": files.prompt,
+        "--engine": fitting.engine != "native", "--interval": fitting.interval != "percentile",
+    }  # fmt: skip
+    stray = next((option for option, given in conjoint.items() if given), None)
+    if stray is not None:
+        raise InputError(f"{stray} is an option of conjoint studies, and {study.name} is a study of items.")
+    if of_labels and not has_gold(study, files.gold):
+        raise InputError(
+            f"--gold and --reading are options of studies of labels, and {study.name} is not one."
+        )
+
+
+def _load(study: Study | ItemStudy, data: list[Path], files: Files) -> Loaded:
+    from conjury.analysis.pipeline.loading import Selection, read_choices_of, read_judgments_of
+    from conjury.inference.study.models import ItemStudy
+
+    renames = read_pairs("--rename", files.rename)
+    if isinstance(study, ItemStudy):
+        return read_judgments_of(study, data, files.items, Selection(renames))
+    variants = {name: Path(file) for name, file in read_pairs("--variant", files.variant).items()}
+    selection = Selection(renames, {}, files.levels, files.judge, files.prompt)
+    return read_choices_of(study, data, variants, selection)
+
+
+def _print_plan(work: Work) -> None:
+    """Print how much there is to compute."""
+    loaded = work.loaded
+    steps = counted(len(work.plan.steps), "analysis", "analyses")
+    if work.groups:
+        rows = f"{sum(map(len, loaded.variants.values())):,} rows"
+        asked = "judge and prompt" if len(work.groups) == 1 else "combinations of judge, prompt and variant"
+        data = f"{rows}, {len(work.groups)} {asked}"
+    else:
+        data = f"{len(loaded.judgments):,} judgments"
+        if "labels" in loaded.tables:
+            data += f", {len(loaded.tables['labels']):,} gold labels"
+    title = work.described["title"]
+    console.print(f"{title}: {data}, {steps}, {work.draws:,} bootstrap draws each.")
+
+
+def _print_tables(work: Work, fitted: Fitted, further: Tables) -> None:
+    """Print the rows of each table, and how many groups an analysis could not use."""
+    estimated = {
+        name: len(result.settings["groups"])
+        for name, result in fitted.by_name.items()
+        if "groups" in result.settings and result.kind != "people"
+    }
+    tables = {name: result.frame for name, result in fitted.by_name.items()}
+    if work.groups:
+        tables |= further
+    for name, table in tables.items():
+        absent = len(work.groups) - estimated[name] if name in estimated else 0
+        left_out = f", {absent} of {len(work.groups)} groups LEFT OUT" if absent else ""
+        console.print(f"  {name}: {len(table):,} rows{left_out}")

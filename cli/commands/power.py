@@ -1,0 +1,126 @@
+"""The command ``conjury power``: detectable effects and sample sizes of a study's design, with their cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from conjury.inference.errors import InputError
+from conjury.inference.tables.bounded import PAIRS, RESPONDENTS, TASKS
+
+from ..options import StudyName, at_most, grouped
+from ..printing import wide_console
+
+EFFECTS = (0.01, 0.02, 0.05)
+FIGURES = (".png", ".svg", ".pdf")
+TABLES = (".csv", ".gz", ".parquet")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Effects and sizes to plan for."""
+
+    effect: Annotated[
+        list[float] | None,
+        typer.Option(help="Effect to plan for; can be repeated; by default 0.01, 0.02, 0.05."),
+    ] = None
+    pairs: Annotated[
+        int | None,
+        typer.Option(help="Pairs that every model judges; else the study's.", callback=at_most(PAIRS)),
+    ] = None
+    respondents: Annotated[
+        int | None,
+        typer.Option(help="Size of the human panel; else the study's.", callback=at_most(RESPONDENTS)),
+    ] = None
+    judge: Annotated[list[str] | None, typer.Option(help="Only this judge; can be repeated.")] = None
+    cost_per_pair: Annotated[float | None, typer.Option(help="Cost of a pair, for all models.")] = None
+    cost_per_respondent: Annotated[
+        float | None, typer.Option(help="Cost of a respondent, repeats included.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Tests:
+    """How effects are tested, and how answers vary."""
+
+    power: Annotated[float, typer.Option(help="Wanted probability of a significant estimate.")] = 0.8
+    alpha: Annotated[float, typer.Option("--alpha", help="Two-sided significance level.")] = 0.05
+    tests: Annotated[int, typer.Option(help="Number of tests that share alpha (Bonferroni, Holm).")] = 1
+    icc: Annotated[float, typer.Option(help="Correlation of the scores of two tasks of one respondent.")] = (
+        0.0
+    )
+    reliability: Annotated[
+        float | None, typer.Option(help="Share of repeated pairs that a respondent answers alike.")
+    ] = None
+    repeats: Annotated[
+        int | None,
+        typer.Option(
+            help="Repeated tasks of each respondent, to correct effects by the reliability.",
+            callback=at_most(TASKS),
+        ),
+    ] = None
+    stimulus_sd: Annotated[
+        float | None,
+        typer.Option(help="Standard deviation of choice probabilities between stimuli of a level."),
+    ] = None
+
+    @property
+    def assumed(self) -> dict[str, Any]:
+        """What is assumed of answers, as `find_groups` takes it."""
+        names = ("tests", "icc", "reliability", "repeats", "stimulus_sd")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class Written:
+    """Files of a plan."""
+
+    out: Annotated[Path | None, typer.Option("--out", help="Table of all levels (.csv, .parquet).")] = None
+    figure: Annotated[Path | None, typer.Option("--figure", help="Figure (.png, .svg, .pdf).")] = None
+
+
+@grouped
+def power(study: StudyName, sizes: Sizes, tests: Tests, written: Written) -> None:
+    """Tell which effects a study can find, the sizes that others need, and what they cost."""
+    from conjury.inference.study import load_study
+    from conjury.inference.tables.files import write_table
+
+    from .. import power_tables as tables
+    from ..planned import find_groups, find_prices
+
+    _check_files(study, written)
+    known = load_study(study)
+    prices = find_prices(known, sizes.cost_per_pair, sizes.cost_per_respondent)
+    groups = find_groups(known, sizes.judge, sizes.pairs, sizes.respondents, tests.assumed)
+    effects = [*sizes.effect] if sizes.effect else [*EFFECTS]
+    found = [tables.powers_of(known, group, effects, (tests.power, tests.alpha)) for group in groups]
+    if written.out is not None:
+        write_table(tables.stacked(groups, found, prices), written.out)
+    if written.figure is not None:
+        tables.draw_power(known, found[-1][2 if sizes.effect else 0], groups[-1].label, written.figure)
+    console = wide_console()
+    console.print(f"{known.title}\nTwo-sided tests at alpha {found[0][0].setting.level_alpha:.3g}")
+    plan = tables.Planned(known, groups, found, prices, tests.power)
+    tables.print_detectable(console, plan)
+    tables.print_plan_costs(console, plan)
+    tables.print_sizes(console, plan)
+    for note in tables.notes_of(plan, tests.assumed):
+        console.print(note)
+    if written.out is not None:
+        console.print(f"All levels and judges in {written.out}")
+    if written.figure is not None:
+        console.print(f"Figure in {written.figure}")
+
+
+def _check_files(study: str, written: Written) -> None:
+    figure = written.figure
+    if figure is not None and figure.suffix.lower() not in FIGURES:
+        raise InputError(f"{figure}: figures are files that end in {', '.join(FIGURES)}; rename it.")
+    if Path(study).suffix.lower() in TABLES:
+        raise InputError(
+            f"{study}: conjury power plans studies, in which all levels combine freely; plan a table of "
+            "cells with conjury.analysis.conjoint.power() in Python."
+        )

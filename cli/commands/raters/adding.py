@@ -1,0 +1,171 @@
+"""Judgments of the commands on raters, and results that these commands add to a folder."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from conjury.inference.errors import InputError
+from conjury.inference.tables.bounded import DRAWS
+from conjury.inference.tables.columns import listed
+
+from ...options import Alpha, Renames, at_most, read_pairs
+from ...printing import console, print_frame, print_notes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from conjury.analysis.pipeline.loading import Loaded
+    from conjury.analysis.results import Result
+
+File = Annotated[
+    Path | None,
+    typer.Argument(help="Judgments (.parquet, .csv, .csv.gz); by default those of the results folder."),
+]
+ResultsPath = Annotated[Path, typer.Option("--results", help="Results folder to write to.")]
+Dimension = Annotated[list[str] | None, typer.Option(help="Only this dimension; can be repeated.")]
+Seed = Annotated[int, typer.Option(min=0, help="Same seed, same numbers.")]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Which judgments are analysed, and where results go."""
+
+    results: ResultsPath = Path("results")
+    dimension: Dimension = None
+    items: Annotated[Path | None, typer.Option("--items", help="Table of items, with their strata.")] = None
+    where: Annotated[list[str] | None, typer.Option("--where", help="Only rows with COLUMN=VALUE.")] = None
+    rename: Renames = None
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """How intervals are drawn."""
+
+    cluster: Annotated[
+        str | None, typer.Option(help="Column of items that belong together, such as topic_id.")
+    ] = None
+    draws: Annotated[
+        int, typer.Option(min=0, help="Bootstrap draws; 0 for none.", callback=at_most(DRAWS))
+    ] = 1000
+    seed: Seed = 1
+    alpha: Alpha = 0.05
+
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """Cluster, draws, seed and alpha, as analyses take them."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What a command computes: its name and title, what it is limited to, and the call.
+
+    ``narrowed`` are models or coefficients; ``further`` makes more results, by name with titles, from the
+    name, the result and the judgments.
+    """
+
+    name: str
+    title: str
+    narrowed: Sequence[str]
+    call: Callable[[pd.DataFrame], Result]
+    further: Callable[[str, Result, pd.DataFrame], dict[str, tuple[str, Result]]] | None = None
+
+
+def load_judged(file: Path | None, judged: Judged) -> Loaded:
+    """Judgments of a file, or those of a results folder; a folder with results on others is refused."""
+    from conjury.analysis.pipeline.loading import Selection, kept_judgments, read_judgments_of
+    from conjury.analysis.pipeline.results_folder import ResultsFolder
+    from conjury.analysis.pipeline.writing import refuse_other_data
+
+    if file is None:
+        options = {"--items": judged.items, "--rename": judged.rename, "--where": judged.where}
+        for option, given in options.items():
+            if given:
+                raise InputError(f"{option} goes with a file of judgments; name one, or leave it out.")
+        return kept_judgments(judged.results)
+    selection = Selection(read_pairs("--rename", judged.rename), read_pairs("--where", judged.where))
+    loaded = read_judgments_of(None, [file], judged.items, selection)
+    refuse_other_data(ResultsFolder(judged.results), loaded)
+    return loaded
+
+
+def run_analysis(
+    loaded: Loaded, judged: Judged, analysis: Analysis, show: Callable[[pd.DataFrame], None]
+) -> None:
+    """Compute an analysis, add it to the results folder under a free name, and print it."""
+    from conjury.analysis.pipeline.results_folder import ResultsFolder
+    from conjury.analysis.pipeline.writing import free_name
+
+    start = time.perf_counter()
+    judgments = loaded.of_dimensions(judged.dimension)
+    result = analysis.call(judgments)
+    base, title = analysis.name, analysis.title
+    limits = [*(judged.dimension or ()), *analysis.narrowed]
+    if limits:
+        base = "_".join([base, *map(plain_name, limits)])
+        title = f"{title} ({listed(labels_of(judged.results, judged.dimension or (), analysis.narrowed))})"
+    name = free_name(ResultsFolder(judged.results), base, result.settings)
+    more = analysis.further(name, result, judgments) if analysis.further is not None else {}
+    add(loaded, judged.results, {name: (title, result), **more}, time.perf_counter() - start)
+    show(result.frame)
+    for _, further in more.values():
+        print_frame(further.frame)
+    print_notes(result.notes, judged.results)
+    print_next(judged.results)
+
+
+def add(loaded: Loaded, results: Path, found: dict[str, tuple[str, Result]], seconds: float) -> None:
+    """Add titles and results by name to a folder, as one part of it with the name of the first."""
+    import pandas as pd
+
+    from conjury.analysis.pipeline.results_folder import ResultsFolder
+    from conjury.analysis.pipeline.run import Fitted, Named
+    from conjury.analysis.pipeline.writing import Addition, add_results
+    from conjury.analysis.recovery.ratings import recovery
+    from conjury.inference.tables.files import read_table
+
+    from ...figures import draw_figures
+
+    fitted = Fitted([Named(name, title, result, seconds) for name, (title, result) in found.items()])
+    tables: dict[str, pd.DataFrame] = {}
+    if loaded.truth is not None:
+        file = results / "tables" / "recovery.parquet"
+        earlier = [read_table(file)] if file.is_file() else []
+        kept = [table[~table["analysis"].isin(list(found))] for table in earlier]
+        recovered = pd.concat([*kept, recovery(fitted.by_name, loaded.truth)], ignore_index=True)
+        tables |= {} if recovered.empty else {"recovery": recovered}
+        tables |= {"truth": loaded.truth} if loaded.files else {}
+    source = loaded.source()
+    if not loaded.files:  # the notes on these judgments are those of the fit
+        source["notes"] = []
+    added = Addition(next(iter(found)), loaded, fitted, tables, source)
+    add_results(ResultsFolder(results), added, draw_figures)
+
+
+def labels_of(results: Path, dimensions: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Labels of dimensions, and of models or coefficients, as the results folder has them."""
+    from conjury.analysis.figures.raters.naming import Names
+    from conjury.analysis.figures.raters.terms import COEFFICIENTS
+    from conjury.analysis.pipeline.results_folder import ResultsFolder
+    from conjury.analysis.report.data import labels_of as labels_of_manifest
+
+    names = Names(labels_of_manifest(ResultsFolder(results).manifest))
+    labels = list(names.all("dimension", dimensions))
+    return labels + [COEFFICIENTS.get(name) or names.of("judge", name) for name in others]
+
+
+def print_next(results: Path) -> None:
+    """Print where results are, and how they are rendered."""
+    console.print(f"Results in {results}; render them with `conjury report raters --results {results}`.")
+
+
+def plain_name(name: object) -> str:
+    """A name that files may have: letters, digits and underscores."""
+    return re.sub(r"\W+", "_", str(name).casefold()).strip("_") or "unnamed"

@@ -1,0 +1,187 @@
+"""The command ``conjury raters``: Bayesian models of raters."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from conjury.inference.errors import InputError
+from conjury.inference.tables.bounded import CHAINS, DRAWS
+from conjury.inference.tables.columns import listed
+
+from ...options import Alpha, at_most, grouped
+from ...printing import console, print_frame, print_notes
+from .adding import File, Judged, Seed, add, labels_of, load_judged, plain_name, print_next
+from .priors import Assuming, Assumptions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from conjury.analysis.pipeline.loading import Loaded
+    from conjury.analysis.raters.models.fitted import ModelFit
+
+MODELS = ("auto", "ordinal", "dimensions", "labels")
+OF_RATINGS = "Severity, discrimination and agreement"
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How to sample; numbers that are None are those of the model."""
+
+    draws: Annotated[
+        int | None,
+        typer.Option(
+            min=4,
+            help="Draws of a chain; of ordinal 1,600, of small panels 2,500.",
+            callback=at_most(DRAWS),
+        ),
+    ] = None
+    tune: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Draws to adapt in, of a chain; of ordinal 250, of small panels 500.",
+            callback=at_most(DRAWS),
+        ),
+    ] = None
+    chains: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Chains; of ordinal 2, of small panels (up to ten people or 2,000 ratings) 4.",
+            callback=at_most(CHAINS),
+        ),
+    ] = None
+    sampler: Annotated[
+        str | None, typer.Option(help="nutpie, or pymc; dimensions have a sampler of their own.")
+    ] = None
+    target_accept: Annotated[
+        float | None,
+        typer.Option(
+            help="Acceptance rate of the sampler; 0.95 or 0.99 where draws diverge (default 0.8, of "
+            "ordinal 0.9 for up to ten people)."
+        ),
+    ] = None
+    seed: Seed = 1
+    alpha: Alpha = 0.05
+
+    def options(self) -> dict[str, Any]:
+        """As the models take them, with progress shown."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in given.items() if value is not None} | {"progress": True}
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model to be fitted: the name and title of its results, and the call."""
+
+    name: str
+    title: str
+    fit: Callable[..., ModelFit]
+    arguments: dict[str, Any]
+
+
+@grouped
+def raters(judged: Judged, assuming: Assuming, sampling: Sampling, file: File = None) -> None:
+    """Fit a Bayesian model of raters: severity, discrimination, agreement free of noise."""
+    assumptions = assuming.read()
+    if assuming.model not in MODELS:
+        raise InputError(f"--model {assuming.model}: use {listed(MODELS)}.")
+    loaded = load_judged(file, judged)
+    judgments = loaded.of_dimensions(judged.dimension)
+    for model in list(_plan(loaded, judged, assuming, sampling)):
+        console.print(f"{model.title}: {_size(judgments)}")
+        start = time.perf_counter()
+        fit = _recorded(model.fit(judgments, **model.arguments), assumptions)
+        add(loaded, judged.results, {model.name: (model.title, fit)}, time.perf_counter() - start)
+        _print(fit)
+        print_notes(fit.notes, judged.results)
+    print_next(judged.results)
+
+
+def _plan(loaded: Loaded, judged: Judged, assuming: Assuming, sampling: Sampling) -> Iterator[Model]:
+    """One model for each dimension that is named, or one for all dimensions."""
+    from conjury.analysis.raters import dimension_model
+    from conjury.analysis.raters.coverage import dimension_names
+
+    judgments, options = loaded.of_dimensions(judged.dimension), sampling.options()
+    names = dimension_names(judgments)
+    if assuming.model == "dimensions":
+        if sampling.target_accept is not None:
+            raise InputError(
+                "--target-accept goes with --model ordinal and --model labels; the model of dimensions has "
+                "a sampler that accepts every draw, so leave it out."
+            )
+        options |= {"items": loaded.items, "covariates": tuple(assuming.covariate or ())}
+        options |= assuming.read().given(link=False, scale=True)
+        yield Model("dimensions", "Dimensions of ratings: latent correlations", dimension_model, options)
+        return
+    if len(names) > 1 and not judged.dimension:
+        raise InputError(
+            f"The judgments have several dimensions ({listed(names)}); name one or more with --dimension, or "
+            "model them together with --model dimensions."
+        )
+    files = file_names(dimension_names(loaded.judgments))
+    for name in names:
+        prefix, title, fit, arguments = _of_dimension(loaded, judgments, name, assuming)
+        if name not in (None, "rating"):
+            title += f": {labels_of(judged.results, [str(name)], [])[0]}"
+        yield Model(f"{prefix}_{files[name]}", title, fit, {"dimension": name, **arguments, **options})
+
+
+def _of_dimension(
+    loaded: Loaded, judgments: pd.DataFrame, name: str | None, assuming: Assuming
+) -> tuple[str, str, Callable[..., ModelFit], dict[str, Any]]:
+    """The model of one dimension: of ratings where values are numbers, else of labels."""
+    from conjury.analysis.raters import label_model, rater_model
+    from conjury.analysis.raters.ratings import read_ratings
+
+    assumptions = assuming.read()
+    numeric = read_ratings(judgments, dimension=name, scale=assumptions.scale).numeric
+    if assuming.model != "labels" and (assuming.model != "auto" or numeric):
+        arguments = {"items": loaded.items, "covariates": tuple(assuming.covariate or ())}
+        return "raters", OF_RATINGS, rater_model, arguments | assumptions.given(link=True, scale=True)
+    if assuming.covariate:
+        raise InputError("--covariate goes with ratings, and the model of labels takes none; leave it out.")
+    title = "True classes and confusions"
+    return "labels", title, label_model, assumptions.given(link=False, scale=False)
+
+
+def _recorded(fit: ModelFit, assumptions: Assumptions) -> ModelFit:
+    """The same fit, with what was assumed among its settings."""
+    priors = {name: prior.in_words() for name, prior in fit.priors.items()}
+    return replace(fit, settings={**fit.settings, "priors": priors, **assumptions.record()})
+
+
+def _size(frame: pd.DataFrame) -> str:
+    return (
+        f"{len(frame):,} judgments of {frame['item_id'].nunique():,} items by "
+        f"{frame['judge_id'].nunique():,} judges"
+    )
+
+
+def _print(fit: ModelFit) -> None:
+    print_frame(fit.frame)
+    for name in fit.settings["priors_changed"]:
+        console.print(f"  Prior changed, {fit.settings['priors'][name]}")
+    for name in ("replacement", "agreement"):
+        if name in fit.extra:
+            console.print(name.capitalize())
+            print_frame(fit.extra[name])
+    for sentence in fit.verdict:
+        console.print(f"  {sentence}")
+
+
+def file_names(names: Sequence[str | None]) -> dict[str | None, str]:
+    """Plain names of several, with numbers where they are equal."""
+    plain: dict[str | None, str] = {}
+    for name in names:
+        first = plain_name(name or "rating")
+        free = (first if k == 1 else f"{first}_{k}" for k in itertools.count(1))
+        plain[name] = next(one for one in free if one not in plain.values())
+    return plain

@@ -1,0 +1,169 @@
+"""The command ``conjury simulate``: choices, ratings or labels from the truth table of a study."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from conjury.inference.errors import InputError
+from conjury.inference.tables.bounded import ITEMS, PAIRS, RESPONDENTS, SAMPLES, TRUE_CELLS
+
+from ..options import StudyName, at_most, grouped, refuse_options
+from ..printing import console, print_written
+
+if TYPE_CHECKING:
+    from conjury.inference.study.models import ItemStudy, Study
+
+Out = Annotated[
+    Path, typer.Option("--out", help="Where the choices or judgments go (.parquet, .csv, .csv.gz).")
+]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Who answers, and how often."""
+
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same choices.")] = 1
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            help="Answers of every model to each pair or item; by default one, or the study's.",
+            callback=at_most(SAMPLES),
+        ),
+    ] = None
+    judge: Annotated[list[str] | None, typer.Option(help="Only this judge; can be repeated.")] = None
+    people: Annotated[
+        int | None,
+        typer.Option(
+            help="People who share its ratings, or who all label each item.", callback=at_most(RESPONDENTS)
+        ),
+    ] = None
+    topics: Annotated[
+        int | None, typer.Option(help="Topics of a study of ratings.", callback=at_most(ITEMS))
+    ] = None
+    repeats: Annotated[
+        float | None, typer.Option(help="Share of a person's items that come twice, in a study of ratings.")
+    ] = None
+    items: Annotated[
+        int | None, typer.Option(help="Items of a study of labels.", callback=at_most(ITEMS))
+    ] = None
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What a conjoint asks."""
+
+    respondents: Annotated[
+        int | None, typer.Option(help="Size of the human panel.", callback=at_most(RESPONDENTS))
+    ] = None
+    pairs: Annotated[
+        int | None, typer.Option(help="Pairs that every model judges.", callback=at_most(PAIRS))
+    ] = None
+    swapped_share: Annotated[
+        float, typer.Option(help="Share of these pairs that models see again with the sides swapped.")
+    ] = 0.0
+    noise: Annotated[
+        float | None, typer.Option(help="Probability that an answer of a model departs from its stable pick.")
+    ] = None
+    prompt: Annotated[list[str] | None, typer.Option(help="Only this prompt; can be repeated.")] = None
+
+
+@grouped
+def simulate(study: StudyName, out: Out, answers: Answers, pairs: Pairs) -> None:
+    """Draw choices, ratings or labels of people and models from the study's truth table."""
+    from conjury.inference.study import Study, load_any_study
+
+    known = load_any_study(study)
+    of_ratings = {"--topics": answers.topics, "--repeats": answers.repeats}
+    if isinstance(known, Study):
+        others = {**of_ratings, "--people": answers.people, "--items": answers.items}
+        refuse_options(study, "pairs", others)
+        _choices(known, out, answers, pairs)
+        return
+    conjoint = {"--respondents": pairs.respondents, "--pairs": pairs.pairs, "--noise": pairs.noise}
+    conjoint |= {"--prompt": pairs.prompt, "--swapped-share": pairs.swapped_share or None}
+    refuse_options(study, "items", conjoint)
+    if known.label_sets:
+        refuse_options(study, "labels", of_ratings)
+        _labels(known, out, answers)
+    else:
+        refuse_options(study, "ratings", {"--items": answers.items})
+        _ratings(known, out, answers)
+
+
+def _choices(study: Study, out: Path, answers: Answers, pairs: Pairs) -> None:
+    """Simulate choices and write them with the true values beside them."""
+    from conjury.inference.simulation.conjoint.simulate import simulate as draw
+    from conjury.inference.tables.companions import companion
+
+    for name, number in (("respondents", pairs.respondents), ("pairs", pairs.pairs)):
+        if number is not None and number < 1:
+            raise InputError(f"--{name} is {number}; give a whole number above 0.")
+    drawn = draw(
+        study,
+        answers.seed,
+        respondents=pairs.respondents,
+        pairs=pairs.pairs,
+        judges=answers.judge,
+        prompts=pairs.prompt,
+        swapped_share=pairs.swapped_share,
+        samples=1 if answers.samples is None else answers.samples,
+        noise=pairs.noise,
+    )
+    print_written([(drawn.choices, out, "rows of choices")])
+    if drawn.truth is not None:
+        print_written([(drawn.truth, companion(out, "truth"), "true values")])
+        return
+    console.print(
+        f"No true values: they are computed for at most {TRUE_CELLS:,} combinations of attributes, and this "
+        "study has more."
+    )
+
+
+def _ratings(study: ItemStudy, out: Path, answers: Answers) -> None:
+    """Simulate ratings and write them with items and true values beside them."""
+    from conjury.inference.simulation.ratings import simulate_ratings
+    from conjury.inference.tables.companions import companion
+
+    drawn = simulate_ratings(
+        study,
+        answers.seed,
+        topics=answers.topics,
+        people=answers.people,
+        judges=answers.judge,
+        samples=1 if answers.samples is None else answers.samples,
+        repeats=answers.repeats,
+    )
+    print_written(
+        [
+            (drawn.judgments, out, "rows of judgments"),
+            (drawn.items, companion(out, "items"), "items"),
+            (drawn.truth, companion(out, "truth"), "true values"),
+        ]
+    )
+
+
+def _labels(study: ItemStudy, out: Path, answers: Answers) -> None:
+    """Simulate labels and write them with items, gold labels and true values beside them."""
+    from conjury.inference.simulation.labels import simulate_labels
+    from conjury.inference.tables.companions import companion
+
+    drawn = simulate_labels(
+        study,
+        answers.seed,
+        items=answers.items,
+        people=answers.people,
+        samples=answers.samples,
+        judges=answers.judge,
+    )
+    print_written(
+        [
+            (drawn.judgments, out, "rows of judgments"),
+            (drawn.items, companion(out, "items"), "items"),
+            (drawn.labels, companion(out, "labels"), "gold labels"),
+            (drawn.truth, companion(out, "truth"), "true values"),
+        ]
+    )

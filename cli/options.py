@@ -1,0 +1,96 @@
+"""Options of the commands: what several share, groups of them as dataclasses, and what they accept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from conjury.inference.errors import InputError
+
+
+def at_most(limit: int) -> Callable[[typer.CallbackParam, Any], Any]:
+    """Make the callback of an option that refuses numbers above a limit with one sentence."""
+
+    def check(param: typer.CallbackParam, value: Any) -> Any:
+        if value is not None and value > limit:
+            raise InputError(f"{param.opts[0]} is {value:,}, and the limit is {limit:,}; ask for fewer.")
+        return value
+
+    return check
+
+
+StudyName = Annotated[str, typer.Argument(help="Name of a study that ships, or the path of a study.yaml.")]
+LevelsFile = Annotated[
+    Path | None, typer.Option("--levels", help="Level order of columns that a CSV cannot hold.")
+]
+Renames = Annotated[list[str] | None, typer.Option("--rename", help="Column of the file as THEIRS=OURS.")]
+Alpha = Annotated[float, typer.Option("--alpha", help="One minus the confidence level.")]
+ResultsPath = Annotated[Path, typer.Option("--results", help="Results folder that `conjury fit` wrote.")]
+RunFolderPath = Annotated[
+    Path | None, typer.Option("--out", help="Folder of the run; by default runs/STUDY.")
+]
+PriceTable = Annotated[Path | None, typer.Option(help="Table of prices in place of the one that ships.")]
+Rule = Annotated[str, typer.Option(help="How answers are read: default, strict, lenient, token.")]
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the fields of the dataclasses among its parameters as options.
+
+    Fields are annotated as parameters of typer commands are, ``Annotated[type, typer.Option(...)]``; their
+    names are the names of the options. The command takes the object, its users see the options.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    own = [
+        one.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY)
+        for name, one in signature(command).parameters.items()
+        if name not in groups
+    ]
+    options = [
+        Parameter(
+            field.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if field.default is MISSING else field.default,
+            annotation=known[field.name],
+        )
+        for kind in groups.values()
+        for known in [get_type_hints(kind, include_extras=True)]
+        for field in fields(kind)
+    ]
+
+    def run(**given: Any) -> None:
+        objects = {
+            name: kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+            for name, kind in groups.items()
+        }
+        command(**given, **objects)
+
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__annotations__ = {one.name: one.annotation for one in (*own, *options)}
+    run.__dict__["__signature__"] = Signature([*own, *options])
+    return run
+
+
+def read_pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
+    """Read NAME=VALUE options, each name once."""
+    pairs: dict[str, str] = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name or not value:
+            raise InputError(f"{option} {text!r} is no pair; write NAME=VALUE.")
+        if name in pairs:
+            raise InputError(f"{option} names {name!r} twice; name it once.")
+        pairs[name] = value
+    return pairs
+
+
+def refuse_options(study: str, kind: str, given: Mapping[str, Any]) -> None:
+    """Refuse options that belong to studies of another kind; those not given are None or empty."""
+    for option, value in given.items():
+        if value is not None and value != () and value is not False:
+            raise InputError(f"{option} is not for {study}, which is a study of {kind}; leave it out.")

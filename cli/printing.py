@@ -1,0 +1,153 @@
+"""What the commands print: sentences, tables, notes, and bars of progress on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+console = Console(highlight=False, markup=False, soft_wrap=True)
+NOTES = 20  # notes that are printed; all are in the manifest
+MOST = 60  # rows of a table that are printed
+
+
+def wide_console() -> Console:
+    """A console whose tables fit the width of the terminal."""
+    return Console(highlight=False, markup=False)
+
+
+def warn(text: str) -> None:
+    """Print a warning to the error stream."""
+    Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(text)
+
+
+def counted(number: int, one: str, several: str = "") -> str:
+    """A number with its noun: "1 figure", "2 figures", "3 analyses"."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """A time in seconds, minutes or hours."""
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def money(amount: float) -> str:
+    """An amount of money with two decimals."""
+    return "under 0.01" if 0 < amount < 0.01 else f"{amount:,.2f}"
+
+
+def print_notes(notes: Sequence[str], out: Path) -> None:
+    """Print notes, those on exclusions first; the rest is in the manifest."""
+    ordered = sorted(notes, key=lambda note: "left out" not in note)
+    for note in ordered[:NOTES]:
+        console.print(f"  Note: {note}")
+    if len(notes) > NOTES:
+        console.print(f"  {len(notes) - NOTES} more notes in {out / 'manifest.json'}")
+
+
+def print_place(out: Path, before: str) -> None:
+    """Print where results are, and which they replaced; ``before`` is the origin of these."""
+    console.print(f"Results in {out}" + (f", in place of those {before}" if before else ""))
+
+
+def print_written(tables: Sequence[tuple[pd.DataFrame, Path, str]]) -> None:
+    """Write tables to their files and print how many rows of what each has."""
+    from conjury.inference.tables.files import write_table
+
+    for table, path, what in tables:
+        write_table(table, path)
+        console.print(f"{len(table):,} {what} in {path}")
+
+
+def print_frame(frame: pd.DataFrame) -> None:
+    """Print a table of text and numbers, without its empty columns."""
+    import pandas as pd
+
+    filled = frame.dropna(axis=1, how="all")
+    filled = filled.loc[:, [not (filled[name].astype("string") == "").all() for name in filled]]
+    cells = {str(name).replace("_", " "): filled[name].map(_cell) for name in filled}
+    for line in pd.DataFrame(cells).head(MOST).to_string(index=False).splitlines():
+        console.print(f"  {line}")
+    if len(filled) > MOST:
+        console.print(f"  {len(filled) - MOST:,} more rows in the results folder")
+
+
+def _cell(value: Any) -> str:
+    import pandas as pd
+
+    if isinstance(value, float):
+        return "" if value != value else f"{value:.3f}"
+    return "" if pd.isna(value) else str(value)
+
+
+@contextmanager
+def _bar(columns: Sequence[Any], total: int | None, first: str = "") -> Iterator[Callable[..., None]]:
+    """Show a bar on a terminal; the function that is handed out updates it."""
+    terminal = Console(stderr=True)
+    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
+        task = bar.add_task(first, total=total)
+
+        def update(**changes: Any) -> None:
+            bar.update(task, **changes)
+
+        yield update
+
+
+@contextmanager
+def show_steps(total: int) -> Iterator[Callable[[str], None]]:
+    """Show a bar of steps; the function that is handed out takes the name of the step that begins."""
+    description = TextColumn("{task.description}", markup=False)
+    columns = (description, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with _bar(columns, total) as update:
+
+        def step(name: str) -> None:
+            update(description=name, advance=1)
+
+        yield step
+
+
+@contextmanager
+def show_count(what: str, total: int | None = None) -> Iterator[Callable[..., None]]:
+    """Show a bar of a count; the function that is handed out takes the number done, and a new total."""
+    from rich.progress import TimeRemainingColumn
+
+    columns = (
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with _bar(columns, total) as update:
+
+        def watch(done: int, of: int | None = total) -> None:
+            update(completed=done, total=of)
+
+        yield watch
+
+
+@contextmanager
+def show_requests(total: int) -> Iterator[Callable[[int, str], None]]:
+    """Show a bar of requests; the function that is handed out takes the number done and a description."""
+    columns = (
+        TextColumn("Asking"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.description}", markup=False),
+        TimeElapsedColumn(),
+    )
+    with _bar(columns, total) as update:
+
+        def watch(done: int, description: str) -> None:
+            update(completed=done, description=description)
+
+        yield watch
