@@ -20,12 +20,12 @@ sys.path.insert(0, str(HERE))
 
 from measure import machine, peak_memory  # noqa: E402
 
-from conjury.analysis.raters import ModelFit, dimension_model  # noqa: E402
+from conjury.analysis.raters import ModelFit, dimension_model
 from conjury.analysis.raters.models.dimensions.data import dimension_data  # noqa: E402
 from conjury.analysis.raters.models.dimensions.priors import default_priors  # noqa: E402
 from conjury.analysis.raters.models.dimensions.sampler import sample_group  # noqa: E402
-from conjury.inference.simulation import simulate_ratings  # noqa: E402
-from conjury.inference.study import load_any_study  # noqa: E402
+from conjury.inference.simulation import simulate_ratings
+from conjury.inference.study import load_any_study
 
 STUDY, SEED, TIMED = "oogiri", 1, 20
 SIZES = ("draws", "tune", "chains")

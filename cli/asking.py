@@ -16,9 +16,9 @@ from .runs import run_folder
 
 if TYPE_CHECKING:
     from conjury.inference.collecting.runs import RunFolder
-    from conjury.inference.pictures import Pictures
     from conjury.inference.study.asking import Response, Sampling
     from conjury.inference.study.parts import Prompt
+    from conjury.inference.vignettes.pictures import Pictures
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def find_pictures_of(
     study: Study | ItemStudy, folder: RunFolder, prompts: Sequence[Prompt], running: Running
 ) -> Pictures | None:
     """Find the pictures of a conjoint's profiles, where these are shown."""
-    from conjury.inference.pictures import find_pictures
+    from conjury.inference.vignettes.pictures import find_pictures
 
     if not running.images or isinstance(study, ItemStudy):
         return None
