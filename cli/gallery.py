@@ -41,8 +41,8 @@ def gallery(
         gallery_page,
         gallery_sheet,
     )
-    from conjury.inference.vignettes.jobs import open_desk
-    from conjury.inference.vignettes.typesetting import Typesetter
+    from conjury.inference.vignettes.jobs.jobs import open_job
+    from conjury.inference.vignettes.text.typesetting import Typesetter
 
     from .printing import console, show_count
     from .rendering import check_cues, study_job
@@ -51,18 +51,18 @@ def gallery(
     named = check_cues(cues)
     folder = Path("runs") / known.name if out is None else out
     profiles, posts_seed = _profiles(known, folder)
-    desks = [open_desk(study_job(known, name, look, posts_seed)) for name in named]
+    renderers = [open_job(study_job(known, name, look, posts_seed)) for name in named]
     chosen = choose_profiles(known, profiles, n, seed)
-    with show_count("Drawing", len(chosen) * len(desks)) as watch:
-        shown = draw_profiles(known, chosen, desks, watch)
-    job = desks[0].job
+    with show_count("Drawing", len(chosen) * len(renderers)) as watch:
+        shown = draw_profiles(known, chosen, renderers, watch)
+    job = renderers[0].job
     facts = {"Layout": f"{job.layout}, {job.theme}", "Seed": str(seed)}
     page, sheet = folder / "gallery.html", folder / "gallery.png"
     folder.mkdir(parents=True, exist_ok=True)
     with whole(page) as file:
         file.write(gallery_page(known, shown, facts).encode())
     with whole(sheet) as file:
-        gallery_sheet(shown, Typesetter(desks[0].fonts), known.title).save(file, "png", compress_level=4)
+        gallery_sheet(shown, Typesetter(renderers[0].fonts), known.title).save(file, "png", compress_level=4)
     console.print(f"{len(shown):,} of {len(profiles):,} profiles of {known.title}")
     console.print(f"  {page}   to look through, by level")
     console.print(f"  {sheet}    the same as one picture")

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from conjury.inference.design.drawn import DrawnDesign
     from conjury.inference.study.asking import Cues
     from conjury.inference.study.models import Study
-    from conjury.inference.vignettes.jobs import Desk, Job
-    from conjury.inference.vignettes.manifest import JobFolder
-    from conjury.inference.vignettes.planning import Plan
+    from conjury.inference.vignettes import Job, JobFolder
+    from conjury.inference.vignettes.jobs.drawing import Plan
+    from conjury.inference.vignettes.jobs.jobs import Renderer
 
 MB = 1e6
 SHOWN = 20  # damaged files that are named
@@ -55,43 +55,27 @@ def render(
 
 
 def _render(job: Job, profiles: pd.DataFrame, delivery: Delivery) -> None:
-    """Draw what is missing of one kind of cues, gather its table, and upload it if asked to."""
-    from conjury.inference.vignettes.ablations import check_ablation
-    from conjury.inference.vignettes.claims import Claims
-    from conjury.inference.vignettes.jobs import check_job, note_job, open_desk
-    from conjury.inference.vignettes.manifest import JobFolder, gather
-    from conjury.inference.vignettes.planning import plan
-    from conjury.inference.vignettes.store import sweep
-    from conjury.inference.vignettes.workers import draw_all
+    """Draw the missing pictures of one kind of cues, and upload them if asked to."""
+    from conjury.inference.vignettes import JobFolder, draw_job, open_job
+    from conjury.inference.vignettes.jobs.drawing import plan
+    from conjury.inference.vignettes.jobs.jobs import check_ablation, check_job
 
-    desk = open_desk(job)
-    facts = desk.facts()
+    renderer = open_job(job)
     folder = JobFolder(delivery.out, job.study.name, job.cues)
-    check_job(folder, facts)
-    check_ablation(desk, profiles)
+    check_job(folder, renderer.facts)
+    check_ablation(renderer, profiles)
     workers = delivery.workers or _cores()
-    ids = profiles["profile_id"].to_numpy()
-    _tell_plan(desk, folder, profiles, plan(folder, ids), workers)
+    planned = plan(folder, profiles["profile_id"].to_numpy())
+    _print_plan(renderer, folder, profiles, planned, workers)
     if delivery.dry_run:
         return
-    with Claims.opened(folder.path) as claims:
-        with claims.whole():
-            if not check_job(folder, facts):
-                note_job(folder, facts)
-            planned = plan(folder, ids)
-            for part in planned.spoiled:
-                part.unlink()
-        try:
-            with show_count("Drawing", planned.wanted) as watch:
-                before = planned.wanted - sum(len(chunk.profiles) for chunk in planned.chunks)
-                draw_all(*(desk, folder, claims, profiles, planned, workers), lambda n: watch(before + n))
-        except KeyboardInterrupt:
-            console.print("Stopped; finished pictures are kept, and the same command goes on from here.")
-            raise
-        with claims.whole():
-            gather(folder)
-    sweep(folder.root)
-    _tell_end(folder, profiles)
+    try:
+        with show_count("Drawing", planned.wanted) as progress:
+            draw_job(renderer, folder, profiles, workers, progress)
+    except KeyboardInterrupt:
+        console.print("Stopped; finished pictures are kept, and the same command resumes from here.")
+        raise
+    _print_end(folder, profiles)
     if delivery.upload is not None and delivery.address is not None:
         _upload(job.study, folder, delivery.upload, delivery.address)
 
@@ -112,7 +96,7 @@ def check_cues(names: Sequence[str] | None) -> list[Cues]:
 
 def _check_delivery(delivery: Delivery) -> None:
     """Refuse options that do not go together, before anything is drawn."""
-    from conjury.inference.vignettes.uploading import check_address, open_storage
+    from conjury.inference.vignettes.jobs.uploading import check_address, open_storage
 
     if (delivery.upload is None) != (delivery.address is None):
         raise InputError(
@@ -147,7 +131,7 @@ def check_posts(
 ) -> None:
     """Refuse a design whose profiles and posts are no longer what the files of the study make."""
     from conjury.inference.tables.columns import listed
-    from conjury.inference.vignettes.records import vignette_records
+    from conjury.inference.vignettes import vignette_records
 
     now = vignette_records(study, profiles, "both", design.drawn["seed"]).set_index("profile_id")
     then = design.posts.set_index("profile_id").loc[wanted]
@@ -165,8 +149,8 @@ def check_posts(
 def study_job(study: Study, cues: Cues, look: Look, seed: int, kind: str = "png") -> Job:
     """Put together how pictures are drawn, by options and the study file."""
     from conjury.inference.tables.columns import listed
-    from conjury.inference.vignettes.encoding import MEDIA_TYPES, Format
-    from conjury.inference.vignettes.jobs import Job, with_faces
+    from conjury.inference.vignettes.jobs.jobs import Job, with_faces
+    from conjury.inference.vignettes.jobs.store import MEDIA_TYPES, Format
 
     if kind not in MEDIA_TYPES:
         raise InputError(f"--format {kind}: pictures are written as {listed(MEDIA_TYPES)}; choose one.")
@@ -183,67 +167,68 @@ def study_job(study: Study, cues: Cues, look: Look, seed: int, kind: str = "png"
     )
 
 
-def _tell_plan(desk: Desk, folder: JobFolder, profiles: pd.DataFrame, planned: Plan, workers: int) -> None:
-    """Say how many pictures there are and will be, how long that takes, and where they go."""
-    from conjury.inference.vignettes.planning import expect
+def _print_plan(
+    renderer: Renderer, folder: JobFolder, profiles: pd.DataFrame, planned: Plan, workers: int
+) -> None:
+    """Print how many pictures there are and will be, how long that takes, and where they are stored."""
+    from conjury.inference.vignettes.jobs.drawing import expect
 
-    job = desk.job
+    job = renderer.job
     console.print(
         f"{job.study.title}: {planned.wanted:,} profiles, cues {job.cues} (layout {job.layout}, theme "
         f"{job.theme}, {job.kind})"
     )
-    console.print(f"  there already     {planned.there:,}")
-    if planned.left:
-        expected = expect(desk, profiles)
-        rate = min(workers, _cores(), len(planned.chunks)) / expected.seconds
+    console.print(f"  already drawn     {planned.drawn:,}")
+    if missing := len(planned.missing):
+        seconds, size = expect(renderer, profiles)
+        rate = min(workers, _cores(), len(planned.chunks)) / seconds
         console.print(
-            f"  to be drawn       {planned.left:,}, about {planned.left * expected.size / MB:,.1f} MB, "
-            f"at about {rate:,.0f} a second: {duration(planned.left / rate)}"
+            f"  to be drawn       {missing:,}, about {missing * size / MB:,.1f} MB, "
+            f"at about {rate:,.0f} per second: {duration(missing / rate)}"
         )
     console.print(f"  pictures          {folder.root / 'pictures'}")
     console.print(f"  table of them     {folder.manifest}")
 
 
-def _tell_end(folder: JobFolder, profiles: pd.DataFrame) -> None:
-    """Say what is there now, and which providers refuse pictures or scale them down."""
-    from conjury.inference.vignettes.limits import told
-    from conjury.inference.vignettes.manifest import read_manifest
+def _print_end(folder: JobFolder, profiles: pd.DataFrame) -> None:
+    """Print what is there now, and which providers refuse pictures or scale them down."""
+    from conjury.inference.vignettes import provider_notes, read_manifest
 
     columns = ["profile_id", "width", "height", "bytes"]
     drawn = read_manifest(folder.root, folder.study, folder.cues, columns)
     drawn = drawn[drawn["profile_id"].isin(profiles["profile_id"])]
     width, height, size = (drawn[name].to_numpy() for name in columns[1:])
     console.print(f"All {len(drawn):,} pictures are drawn: {size.sum() / MB:,.1f} MB.")
-    for sentence in told(width, height, size):
+    for sentence in provider_notes(width, height, size):
         console.print(f"  {sentence}")
 
 
 def _check(study: Study, cues: Cues, root: Path) -> int:
     """Read all pictures of a manifest again; return an exit code."""
-    from conjury.inference.vignettes.manifest import JobFolder, read_manifest
-    from conjury.inference.vignettes.store import problems
+    from conjury.inference.vignettes import JobFolder, read_manifest
+    from conjury.inference.vignettes.jobs.store import damaged_pictures
 
     files = read_manifest(root, study.name, cues, ["file", "sha256"]).drop_duplicates()
     with show_count("Reading", len(files)) as watch:
         rows = zip(range(1, len(files) + 1), files["file"], files["sha256"], strict=True)
-        found = list(problems(root, ((watch(n), (file, sha256))[1] for n, file, sha256 in rows)))
-    for problem in found[:SHOWN]:
+        damaged = list(damaged_pictures(root, ((watch(n), (file, sha256))[1] for n, file, sha256 in rows)))
+    for problem in damaged[:SHOWN]:
         console.print(f"  {problem}")
-    if len(found) > SHOWN:
-        console.print(f"  and {len(found) - SHOWN:,} more")
-    what = f"{len(found):,} of them missing or damaged" if found else "none missing or damaged"
+    if len(damaged) > SHOWN:
+        console.print(f"  and {len(damaged) - SHOWN:,} more")
+    what = f"{len(damaged):,} of them missing or damaged" if damaged else "none missing or damaged"
     console.print(f"{JobFolder(root, study.name, cues).manifest}: {len(files):,} pictures, {what}.")
-    if found:
+    if damaged:
         console.print(
             "Delete the damaged files and run the command without --check: what is missing is drawn again."
         )
-    return int(bool(found))
+    return int(bool(damaged))
 
 
 def _upload(study: Study, folder: JobFolder, target: str, address: str) -> None:
     from urllib.parse import urlsplit
 
-    from conjury.inference.vignettes.uploading import check_address, open_storage, upload
+    from conjury.inference.vignettes.jobs.uploading import check_address, open_storage, upload
 
     with show_count("Uploading") as watch:
         sent, total = upload(folder, open_storage(target), check_address(address), watch)

@@ -14,7 +14,7 @@ import pytest
 from golden import AVAILABLE, SHARED
 
 if TYPE_CHECKING:
-    from conjury.inference.vignettes.fonts import Fonts
+    from conjury.inference.vignettes import Fonts
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +29,7 @@ def shared() -> Path:
 def fonts() -> Fonts:
     """Fonts of pictures, with colour emoji and text from right to left."""
     from conjury.inference.errors import MissingDependency
-    from conjury.inference.vignettes.fonts import Fonts
+    from conjury.inference.vignettes import Fonts
 
     try:
         found = Fonts.find()

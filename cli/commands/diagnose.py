@@ -149,6 +149,7 @@ def _add_summary(fitted: Fitted, checks: Sequence[Check], settings: Mapping[str,
 def _draw(study: Study, checks: Sequence[Check], folder: Path, part: str) -> list[str]:
     """Draw every check that has numbers, and the results on standard errors, reliability and power."""
     from conjury.analysis.figures import draw
+    from conjury.analysis.results import Result
 
     labels: dict[Any, str] = {**study.prompt_labels, **study.judge_labels, **study.feature_labels}
     labels |= {(f, level): text for f, texts in study.level_labels.items() for level, text in texts.items()}

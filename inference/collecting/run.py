@@ -10,7 +10,7 @@ from pathlib import Path
 from ..errors import ConjuryError, InputError
 from ..ledger import Ledger
 from ..parsing.reader import full_rules
-from ..pictures import Pictures, find_pictures
+from ..vignettes.pictures import Pictures, find_pictures
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.parts import Prompt

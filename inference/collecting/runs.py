@@ -23,11 +23,11 @@ from ..design.drawn import (
 from ..design.subjects import Subject, SubjectTable, is_single, pair_subjects, single_subjects, takes
 from ..errors import InputError
 from ..ledger import Ledger
-from ..pictures import Pictures
 from ..readers.item_columns import judged_texts, lines_of, strata_of, with_texts
 from ..requests.media_parts import MediaParts
 from ..study.models import ItemStudy, Study
 from ..tables.files import read_table
+from ..vignettes.pictures import Pictures
 from .run_inputs import design_facts
 
 PROFILE = "profile_"

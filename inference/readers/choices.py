@@ -104,9 +104,7 @@ def _judge_kinds(
     return kinds.fillna(kind), [f"{note}{who} are taken as '{kind}'."]
 
 
-def _fill(
-    frame: pd.DataFrame, source: str, judge_kinds: Mapping[str, str], notes: list[str]
-) -> pd.DataFrame:
+def _fill(frame: pd.DataFrame, source: str, judge_kinds: Mapping[str, str], notes: list[str]) -> pd.DataFrame:
     """Add the columns that the file may lack, and note what was assumed."""
     filled, file = frame.copy(), Path(source).name
     if "judge_id" not in frame:

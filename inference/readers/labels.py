@@ -136,9 +136,7 @@ def _votes(judgments: pd.DataFrame, dimension: str) -> pd.DataFrame:
     return first.reset_index()
 
 
-def _by_id(
-    labels: pd.DataFrame, study: ItemStudy, source: str, notes: list[str] | None
-) -> pd.DataFrame:
+def _by_id(labels: pd.DataFrame, study: ItemStudy, source: str, notes: list[str] | None) -> pd.DataFrame:
     """Write labels by their ids; the table is valid already, and may hold them as they were already."""
     raw = as_text(labels[RAW if RAW in labels else "label"]).fillna("")
     tasks = labels["label_set"].str.replace(rf"^{LINE}_[1-9]\d*$", LINE, regex=True)

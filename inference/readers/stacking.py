@@ -121,9 +121,7 @@ def _more(found: int) -> str:
     return f" (and {found - 1:,} more)" if found > 1 else ""
 
 
-def stacking_notes(
-    tables: Mapping[str, pd.DataFrame], assumed: Mapping[str, Sequence[str]]
-) -> Iterator[str]:
+def stacking_notes(tables: Mapping[str, pd.DataFrame], assumed: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Report the rows of each file, where there are several, and what was assumed in reading each."""
     if len(tables) == 1:
         yield from next(iter(assumed.values()))

@@ -1,1 +1,65 @@
-"""Vignettes drawn as pictures: layouts, text in many scripts, faces, and the files that judges are sent."""
+"""Vignettes drawn as pictures: layouts, text in many scripts, faces, and the files that judges receive."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .faces import Faces, load_faces
+    from .gallery import choose_profiles
+    from .jobs.drawing import draw_job
+    from .jobs.jobs import Job, open_job
+    from .jobs.manifest import JobFolder, read_manifest
+    from .jobs.records import vignette_records
+    from .jobs.store import encode
+    from .jobs.uploading import upload
+    from .layout.layouts import load_layout
+    from .layout.painting import Painter
+    from .limits import provider_notes
+    from .pictures import Pictures, find_pictures
+    from .text.fonts import Fonts
+    from .text.typesetting import TextStyle, Typesetter
+
+__all__ = [
+    "Faces",
+    "Fonts",
+    "Job",
+    "JobFolder",
+    "Painter",
+    "Pictures",
+    "TextStyle",
+    "Typesetter",
+    "choose_profiles",
+    "draw_job",
+    "encode",
+    "find_pictures",
+    "load_faces",
+    "load_layout",
+    "open_job",
+    "provider_notes",
+    "read_manifest",
+    "upload",
+    "vignette_records",
+]
+MODULES = {
+    "faces": ("Faces", "load_faces"),
+    "gallery": ("choose_profiles",),
+    "jobs.drawing": ("draw_job",),
+    "jobs.jobs": ("Job", "open_job"),
+    "jobs.manifest": ("JobFolder", "read_manifest"),
+    "jobs.records": ("vignette_records",),
+    "jobs.store": ("encode",),
+    "jobs.uploading": ("upload",),
+    "layout.layouts": ("load_layout",),
+    "layout.painting": ("Painter",),
+    "limits": ("provider_notes",),
+    "pictures": ("Pictures", "find_pictures"),
+    "text.fonts": ("Fonts",),
+    "text.typesetting": ("TextStyle", "Typesetter"),
+}
+HOMES = {name: module for module, names in MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:  # lazily, since most modules need the packages of the extra "pictures"
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{HOMES[name]}", __name__), name)

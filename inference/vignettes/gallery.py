@@ -1,4 +1,4 @@
-"""A contact sheet of vignettes, to look at before anyone is asked: which are shown, as HTML and as PNG."""
+"""A contact sheet of vignettes, to look at before judges are asked: which are shown, as HTML and as PNG."""
 
 from __future__ import annotations
 
@@ -16,48 +16,37 @@ from ..design.subjects import label_fields
 from ..study.models import Study
 from ..tables.files import ROOT
 from ..tables.streams import stream
-from .encoding import encode
-from .jobs import Desk
-from .typesetting import TextStyle, Typesetter
+from .jobs.jobs import Renderer
+from .jobs.store import encode
+from .text.typesetting import TextStyle, Typesetter
 
-CANDIDATES = 50  # profiles among which one is chosen, for each that is shown
+CANDIDATES = 50  # profiles drawn at random per chosen one
 CUES = {"both": "Name and face", "name": "Name without face", "face": "Face without name", "none": "Neither"}
 INK, PAPER, MUTED = (27, 31, 36), (236, 239, 242), (84, 94, 104)
 COLUMN, GAP, CAPTION = 520, 28, 19  # pixels of the sheet
 
 
 @dataclass(frozen=True)
-class Shown:
-    """One profile of a gallery.
-
-    Attributes
-    ----------
-    profile_id : int
-    levels : dict
-        Its levels in words, by attribute in words.
-    pictures : dict
-        Its picture for each kind of cues.
-    alts : dict
-        What the pictures show, in words.
-    """
+class Entry:
+    """One profile of a gallery."""
 
     profile_id: int
-    levels: Mapping[str, str]
-    pictures: Mapping[str, Picture]
-    alts: Mapping[str, str]
+    levels: Mapping[str, str]  # labels by label of the attribute
+    pictures: Mapping[str, Picture]  # by kind of cues
+    alts: Mapping[str, str]  # alternative text by kind of cues
 
 
 def choose_profiles(study: Study, profiles: pd.DataFrame, n: int, seed: int) -> pd.DataFrame:
     """Choose profiles that together show all levels about equally often.
 
-    One after the other is chosen whose levels have been shown least so far, among ones drawn at random.
+    Among profiles drawn at random, the next is always the one whose levels were chosen least often so far.
 
     Parameters
     ----------
     profiles : DataFrame
         ``profile_id`` and a column for each attribute and stimulus.
     n : int
-        How many; all of them where there are fewer.
+        Number of profiles; all of them if there are fewer.
     seed : int
 
     Returns
@@ -93,44 +82,29 @@ def choose_profiles(study: Study, profiles: pd.DataFrame, n: int, seed: int) -> 
 
 
 def draw_profiles(
-    study: Study, profiles: pd.DataFrame, desks: Sequence[Desk], watch: Callable[[int], None]
-) -> list[Shown]:
-    """Draw profiles at each desk, which differ in the cues that their pictures show.
-
-    Parameters
-    ----------
-    watch : callable
-        Takes how many pictures are drawn.
-    """
-    records = {desk.job.cues: desk.records(profiles) for desk in desks}
+    study: Study, profiles: pd.DataFrame, renderers: Sequence[Renderer], progress: Callable[[int], None]
+) -> list[Entry]:
+    """Draw each profile with each renderer (they differ in the cues), and report the pictures drawn."""
+    records = {renderer.job.cues: renderer.records(profiles) for renderer in renderers}
     table = label_fields(study, profiles).drop(columns="profile_id")
-    words = [dict(zip(table.columns, row, strict=True)) for row in table.itertuples(index=False, name=None)]
-    pictures: list[dict[str, Picture]] = [{} for _ in words]
+    levels = [dict(zip(table.columns, row, strict=True)) for row in table.itertuples(index=False, name=None)]
+    pictures: list[dict[str, Picture]] = [{} for _ in levels]
     drawn = 0
-    for desk in desks:
-        for row, record in desk.in_order(records[desk.job.cues]):
-            pictures[row][desk.job.cues] = desk.painter.draw(record).image
+    for renderer in renderers:
+        for row, record in renderer.in_drawing_order(records[renderer.job.cues]):
+            pictures[row][renderer.job.cues] = renderer.painter.draw(record).image
             drawn += 1
-            watch(drawn)
+            progress(drawn)
+    alts = [
+        {cues: str(table["alt"].iloc[row]) for cues, table in records.items()} for row in range(len(levels))
+    ]
     return [
-        Shown(
-            int(number),
-            levels,
-            pictures[row],
-            {cues: str(held["alt"].iloc[row]) for cues, held in records.items()},
-        )
-        for row, (number, levels) in enumerate(zip(profiles["profile_id"], words, strict=True))
+        Entry(*values) for values in zip(profiles["profile_id"].tolist(), levels, pictures, alts, strict=True)
     ]
 
 
-def gallery_page(study: Study, shown: Sequence[Shown], facts: Mapping[str, str]) -> str:
-    """Write the gallery as an HTML document that needs no other file.
-
-    Parameters
-    ----------
-    facts : mapping
-        What the pictures were drawn with, in words.
-    """
+def gallery_page(study: Study, entries: Sequence[Entry], facts: Mapping[str, str]) -> str:
+    """Return the gallery as an HTML document without other files; ``facts`` label how it was drawn."""
     environment = Environment(
         loader=FileSystemLoader(ROOT / "data"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
@@ -143,21 +117,25 @@ def gallery_page(study: Study, shown: Sequence[Shown], facts: Mapping[str, str])
                 for cues, picture in one.pictures.items()
             ],
         }
-        for one in shown
+        for one in entries
     ]
     template = environment.get_template("gallery.html.j2")
     return template.render(
-        title=study.title, figures=figures, facts=facts, counts=_counts(study, shown), several=_several(shown)
+        title=study.title,
+        figures=figures,
+        facts=facts,
+        counts=_counts(study, entries),
+        several=_several(entries),
     )
 
 
-def gallery_sheet(shown: Sequence[Shown], typesetter: Typesetter, title: str, columns: int = 4) -> Picture:
-    """Draw the gallery as one picture: profiles in columns, each filled in turn where it is shortest.
+def gallery_sheet(entries: Sequence[Entry], typesetter: Typesetter, title: str, columns: int = 4) -> Picture:
+    """Draw the gallery as one picture: profiles in columns, each placed in the shortest column so far.
 
-    With several kinds of cues a profile takes a row of its own, its pictures side by side.
+    With several kinds of cues the pictures of a profile are side by side.
     """
-    blocks = [_block(one, typesetter) for one in shown]
-    across = len(shown[0].pictures) if _several(shown) else 1
+    blocks = [_block(one, typesetter) for one in entries]
+    across = len(entries[0].pictures) if _several(entries) else 1
     columns = max(1, min(columns // across if across > 1 else columns, len(blocks)))
     heading = typesetter.set(title, TextStyle(34, weight=700), None)
     bottoms = [2 * GAP + heading.height] * columns
@@ -174,15 +152,15 @@ def gallery_sheet(shown: Sequence[Shown], typesetter: Typesetter, title: str, co
     return sheet
 
 
-def _block(one: Shown, typesetter: Typesetter) -> Picture:
+def _block(one: Entry, typesetter: Typesetter) -> Picture:
     """Draw the pictures of a profile side by side, and their caption below."""
     small = [
         picture.resize((COLUMN, round(picture.height * COLUMN / picture.width)), Image.Resampling.LANCZOS)
         for picture in one.pictures.values()
     ]
     width = len(small) * COLUMN + (len(small) - 1) * GAP
-    words = f"{one.profile_id}: {' · '.join(one.levels.values())}"
-    caption = typesetter.set(words, TextStyle(CAPTION), width)
+    text = f"{one.profile_id}: {' · '.join(one.levels.values())}"
+    caption = typesetter.set(text, TextStyle(CAPTION), width)
     tallest = max(picture.height for picture in small)
     block = Image.new("RGB", (width, tallest + 8 + caption.height + caption.below), PAPER)
     for position, picture in enumerate(small):
@@ -191,15 +169,15 @@ def _block(one: Shown, typesetter: Typesetter) -> Picture:
     return block
 
 
-def _several(shown: Sequence[Shown]) -> bool:
-    return any(len(one.pictures) > 1 for one in shown)
+def _several(entries: Sequence[Entry]) -> bool:
+    return any(len(one.pictures) > 1 for one in entries)
 
 
-def _counts(study: Study, shown: Sequence[Shown]) -> dict[str, dict[str, int]]:
-    """Count how often each level is shown, by attribute, both in words."""
+def _counts(study: Study, entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
+    """Count the profiles with each level, by attribute, both by label."""
     return {
-        name: {level.label: sum(one.levels[name] == level.label for one in shown) for level in part.levels}
-        for name, part in zip(shown[0].levels, study.attributes, strict=True)
+        name: {level.label: sum(one.levels[name] == level.label for one in entries) for level in part.levels}
+        for name, part in zip(entries[0].levels, study.attributes, strict=True)
     }
 
 

@@ -1,8 +1,8 @@
-"""What the providers of judges take: bytes and pixels of a picture, and what they scale down.
+"""Bytes and pixels of a picture that the providers of judges accept, and what they scale down.
 
 Read on 22 November 2026 in copies of the pages that ``LIMITS`` names, the youngest of September 2026. All
-take PNG and WebP. Requests have limits of their own: 512 MB and 1,500 pictures (OpenAI, where 50 MB were
-enforced in September 2026), 32 MB and 100 pictures (Anthropic), 100 MB (Gemini); a pair of posts takes about
+accept PNG and WebP. Requests have limits of their own: 512 MB and 1,500 pictures (OpenAI, where 50 MB were
+enforced in September 2026), 32 MB and 100 pictures (Anthropic), 100 MB (Gemini); a pair of posts has about
 0.2 MB.
 """
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-BASE64 = 4 / 3  # bytes that travel for each byte of a file
+BASE64 = 4 / 3  # bytes sent per byte of a file
 MB = 1_000_000
 OPENAI = "https://developers.openai.com/api/docs/guides/images-vision"
 ANTHROPIC = "https://platform.claude.com/docs/en/build-with-claude/vision"
@@ -26,81 +26,42 @@ GEMINI = "https://firebase.google.com/docs/ai-logic/input-file-requirements"
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What a provider does with large pictures; None where its page states nothing.
-
-    Attributes
-    ----------
-    provider : str
-    source : str
-        The page.
-    travelling : int, optional
-        Bytes of a picture in base64 beyond which it is refused.
-    side : int, optional
-        Pixels of a side beyond which it is refused.
-    longest, shortest : int, optional
-        Pixels of the longer and of the shorter side beyond which it is scaled down.
-    patch, patches : int, optional
-        Side of the squares that a picture is cut into, and how many there may be before it is scaled down.
-    """
+    """What a provider does with large pictures; None where its page states nothing."""
 
     provider: str
-    source: str
-    travelling: int | None = None
-    side: int | None = None
-    longest: int | None = None
-    shortest: int | None = None
-    patch: int = 1
-    patches: int | None = None
+    source: str  # the page
+    encoded: int | None = None  # bytes in base64 beyond which a picture is refused
+    side: int | None = None  # pixels of a side beyond which it is refused
+    longest: int | None = None  # pixels of the longer side beyond which it is scaled down
+    shortest: int | None = None  # pixels of the shorter side beyond which it is scaled down
+    patch: int = 1  # side of the squares into which it is cut
+    patches: int | None = None  # squares beyond which it is scaled down
 
     def refuses(self, width: Integers, height: Integers, size: Integers) -> Flags:
-        """Say which pictures of these pixels and bytes are refused.
-
-        Examples
-        --------
-        >>> LIMITS[2].refuses(np.array([1050]), np.array([8100]), np.array([60_000]))
-        array([ True])
-        """
-        return _over(size * BASE64, self.travelling) | _over(np.maximum(width, height), self.side)
+        """Return which pictures of these pixels and bytes are refused."""
+        return _over(size * BASE64, self.encoded) | _over(np.maximum(width, height), self.side)
 
     def scales(self, width: Integers, height: Integers) -> Flags:
-        """Say which pictures of these pixels are scaled down before a model sees them.
-
-        Examples
-        --------
-        >>> LIMITS[0].scales(np.array([1050, 1050]), np.array([620, 880]))
-        array([False,  True])
-        """
+        """Return which pictures of these pixels are scaled down before a model sees them."""
         longer, shorter = np.maximum(width, height), np.minimum(width, height)
-        cut = -(-width // self.patch) * -(-height // self.patch)
-        return _over(longer, self.longest) | _over(shorter, self.shortest) | _over(cut, self.patches)
+        squares = -(-width // self.patch) * -(-height // self.patch)
+        return _over(longer, self.longest) | _over(shorter, self.shortest) | _over(squares, self.patches)
 
 
 LIMITS = (
     Limit("OpenAI (GPT-4o, GPT-4.1, o models; detail high)", OPENAI, longest=2048, shortest=768),
     Limit("OpenAI (GPT-5 mini and others by patches)", OPENAI, longest=2048, patch=32, patches=1536),
     Limit(
-        *("Anthropic (models before Opus 4.7)", ANTHROPIC),
-        travelling=10 * MB,
-        side=8000,
-        longest=1568,
-        patch=28,
-        patches=1568,
+        "Anthropic (models before Opus 4.7)", ANTHROPIC, 10 * MB, 8000, longest=1568, patch=28, patches=1568
     ),
-    Limit(
-        *("Anthropic (Opus 4.7 and later)", ANTHROPIC),
-        travelling=10 * MB,
-        side=8000,
-        longest=2576,
-        patch=28,
-        patches=4784,
-    ),
-    Limit("Anthropic on Bedrock and Vertex", ANTHROPIC, travelling=5 * MB, side=8000),
+    Limit("Anthropic (Opus 4.7 and later)", ANTHROPIC, 10 * MB, 8000, longest=2576, patch=28, patches=4784),
+    Limit("Anthropic on Bedrock and Vertex", ANTHROPIC, 5 * MB, 8000),
     Limit("Gemini", GEMINI, longest=3072),
 )
 
 
-def told(width: Integers, height: Integers, size: Integers) -> Iterator[str]:
-    """Say which providers do not take n pictures as they are.
+def provider_notes(width: Integers, height: Integers, size: Integers) -> Iterator[str]:
+    """Yield a sentence for each provider that refuses some of n pictures or scales them down.
 
     Parameters
     ----------
@@ -109,33 +70,28 @@ def told(width: Integers, height: Integers, size: Integers) -> Iterator[str]:
     size : ndarray of int, shape (n,)
         Bytes.
 
-    Yields
-    ------
-    str
-        A sentence for each provider that refuses some of them or scales them down.
-
     Examples
     --------
-    >>> print(*told(np.array([1050, 1050]), np.array([620, 880]), np.array([50_000, 60_000])))
+    >>> print(*provider_notes(np.array([1050, 1050]), np.array([620, 880]), np.array([50_000, 60_000])))
     OpenAI (GPT-4o, GPT-4.1, o models; detail high) scales down 1 of 2 pictures, those with a longer side of
     more than 2,048 pixels or a shorter side of more than 768 pixels.
     """
     for limit in LIMITS:
-        heavy = None if limit.travelling is None else f"{limit.travelling / BASE64 / MB:g} MB"
-        refusing = {"more than {}": heavy, "a side of more than {}": _pixels(limit.side)}
+        weight = None if limit.encoded is None else f"{limit.encoded / BASE64 / MB:g} MB"
+        refusing = {"more than {}": weight, "a side of more than {}": _pixels(limit.side)}
         scaling = {
             "a longer side of more than {}": _pixels(limit.longest),
             "a shorter side of more than {}": _pixels(limit.shortest),
             "more than {}": limit.patches and f"{limit.patches:,} squares of {limit.patch} pixels",
         }
-        for does, bounds, which in (
+        for verb, bounds, which in (
             ("refuses", refusing, limit.refuses(width, height, size)),
             ("scales down", scaling, limit.scales(width, height)),
         ):
             if which.any():
-                listed = " or ".join(words.format(bound) for words, bound in bounds.items() if bound)
+                listed = " or ".join(phrase.format(bound) for phrase, bound in bounds.items() if bound)
                 share = f"{int(which.sum()):,} of {len(which):,} pictures"
-                yield f"{limit.provider} {does} {share}, those with {listed}."
+                yield f"{limit.provider} {verb} {share}, those with {listed}."
                 break
 
 

@@ -9,7 +9,7 @@ from fakes.studies import change_study, towns, write_study
 from PIL import Image
 
 from conjury.cli.main import main
-from conjury.inference.vignettes.fonts import Fonts
+from conjury.inference.vignettes import Fonts
 from conjury.inference.vignettes.gallery import COLUMN, GAP
 
 pytest.importorskip("fontpkg_inter")

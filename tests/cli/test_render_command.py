@@ -19,7 +19,7 @@ from conjury.cli.main import main
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.study import load_study
-from conjury.inference.vignettes.manifest import read_manifest
+from conjury.inference.vignettes import read_manifest
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -72,7 +72,7 @@ def test_the_profiles_of_a_design_are_drawn_and_the_design_is_kept(towns: Path, 
     assert table()["profile_id"].tolist() == shown
     assert out.startswith(
         f"Which town to visit?: {len(shown)} profiles, cues both (layout card.yaml, theme light, png)\n"
-        f"  there already     0\n  to be drawn       {len(shown)}, about 0."
+        f"  already drawn     0\n  to be drawn       {len(shown)}, about 0."
     )
     assert f"All {len(shown)} pictures are drawn: {table()['bytes'].sum() / 1e6:,.1f} MB.\n" in out
     assert out.endswith(f"Next: conjury collect {towns} --stimuli images --judge ...\n")
@@ -84,18 +84,18 @@ def test_the_profiles_of_a_design_are_drawn_and_the_design_is_kept(towns: Path, 
 
 
 def test_first_pairs_then_the_design_then_all(towns: Path, render: Command) -> None:
-    assert "there already     0\n" in render(towns, "--pairs", 5)[1]
+    assert "already drawn     0\n" in render(towns, "--pairs", 5)[1]
     assert render(towns, "--pairs", 5)[1].endswith("--stimuli images --pairs 5 --judge ...\n")
     first = table()
     design = RunFolder(Path("runs/towns")).design
     assert design is not None
     assert set(first["profile_id"]) == set(design.first_pairs(5)["profile_id"])
-    assert f"there already     {len(first)}\n" in render(towns)[1]
-    assert f"there already     {len(set(design.tasks['profile_id']))}\n" in render(towns, "--all")[1]
+    assert f"already drawn     {len(first)}\n" in render(towns)[1]
+    assert f"already drawn     {len(set(design.tasks['profile_id']))}\n" in render(towns, "--all")[1]
     assert table()["profile_id"].tolist() == list(range(1, PROFILES + 1))
     code, out, _ = render(towns, "--all")
     assert code == 0
-    assert f"there already     {PROFILES}\n" in out
+    assert f"already drawn     {PROFILES}\n" in out
     assert "to be drawn" not in out
 
 
@@ -160,7 +160,7 @@ def test_check_finds_what_is_missing_or_damaged(towns: Path, render: Command) ->
     assert f"  {files[4]} is damaged\n" in out
     assert "6 pictures, 2 of them missing or damaged.\nDelete the damaged files" in out
     damaged.unlink()
-    assert "there already     4\n" in render(towns, "--pairs", 3)[1]
+    assert "already drawn     4\n" in render(towns, "--pairs", 3)[1]
     assert render(towns, "--check")[0] == 0
 
 
@@ -223,7 +223,7 @@ def test_another_job_in_the_same_folder_is_refused(
 ) -> None:
     render(towns, "--pairs", 2)
     assert refused(towns, "--pairs", 2, "--theme", "dark") == (
-        "conjury: stimuli/towns/both: its pictures were drawn otherwise (theme light there, dark now); give "
+        "conjury: stimuli/towns/both: its pictures were drawn differently (theme light there, dark now); give "
         "another folder with --out, or draw as before.\n"
     )
     assert render(towns, "--pairs", 2, "--theme", "dark", "--out", "dark")[0] == 0

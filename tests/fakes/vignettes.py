@@ -17,10 +17,9 @@ from interrupts import interruptible_process
 
 from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.study import Study, load_study
-from conjury.inference.vignettes.jobs import Job
-from conjury.inference.vignettes.manifest import JobFolder, Picture, rows_of
-from conjury.inference.vignettes.placing import Box
-from conjury.inference.vignettes.store import keep
+from conjury.inference.vignettes import Job, JobFolder
+from conjury.inference.vignettes.jobs.manifest import picture_rows
+from conjury.inference.vignettes.jobs.store import store_picture
 
 from .studies import towns, write_study
 
@@ -34,22 +33,19 @@ LAYOUT: dict[str, Any] = {
     "styles": {"words": {"size": 18, "colour": "ink"}},
     "content": {"column": [{"each": {"text": "{field}: {value}", "style": "words"}}], "padding": 8},
 }
-BOXES = (
-    Box("name", "text", ("name",), "name", 10, 20, 300, 40, "Ann", ("Ann",)),
-    Box("rule", "rule", (), None, 0, 70, 320, 2),
-)
 FACTS = {"cues": "both", "layout": "post", "theme": "light"}
-# The command with few profiles a chunk, and pictures that take a while.
+# The command with few profiles per chunk and slow pictures, except in processes that it starts.
 COMMAND = """
 import sys, time
-from conjury.inference.vignettes import planning, rendering
-planning.CHUNK, pause = int(sys.argv.pop(1)), float(sys.argv.pop(1))
-def slowly(*given, draw=rendering.draw_picture):
+from conjury.inference.vignettes.jobs import drawing
+drawing.CHUNK, pause = int(sys.argv.pop(1)), float(sys.argv.pop(1))
+def slowly(*given, draw=drawing.draw_picture):
     time.sleep(pause)
     return draw(*given)
-rendering.draw_picture = slowly
+drawing.draw_picture = slowly
 from conjury.cli.main import main
-main()
+if __name__ == "__main__":
+    main()
 """
 
 
@@ -113,13 +109,17 @@ def files(root: Path) -> dict[str, bytes]:
 
 
 def rows(folder: JobFolder, profiles: list[int], shade: int = 0) -> pa.Table:
-    """Store made-up pictures of profiles and return their rows of a manifest."""
-    stored = [keep(folder.root, f"{number} {shade}".encode(), "png") for number in profiles]
-    pictures = [Picture(one.file, one.sha256, "image/png", 30, 20, one.size, BOXES) for one in stored]
+    """Store pictures of profiles and return their rows of a manifest."""
+    pictures = []
+    for number in profiles:
+        content = f"{number} {shade}".encode()
+        file, sha256 = store_picture(folder.root, content, "png")
+        facts = {"media_type": "image/png", "width": 30, "height": 20, "bytes": len(content)}
+        pictures.append({"file": file, "sha256": sha256, **facts, "boxes": "[]"})
     levels = pd.Categorical(
         ["small" if number % 2 else "large" for number in profiles], ["small", "large", "huge"]
     )
     known = pd.DataFrame({"profile_id": profiles, "size": levels, "probability": 0.5})
     words = pd.array([None if number % 3 else "hills" for number in profiles], dtype="string")
     records = pd.DataFrame({"profile_id": profiles, "Place": words, "alt": "A town."})
-    return rows_of(known, records, pictures, FACTS)
+    return picture_rows(known, records, pictures, FACTS)

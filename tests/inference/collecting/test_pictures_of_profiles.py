@@ -18,11 +18,10 @@ from conjury.inference.design.drawn import save_design
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Request
-from conjury.inference.pictures import Pictures, find_pictures
 from conjury.inference.requests.building import Builder
 from conjury.inference.study import Study, load_any_study, load_study
 from conjury.inference.tables import write_table
-from conjury.inference.vignettes.encoding import encode
+from conjury.inference.vignettes import Pictures, encode, find_pictures
 
 HOST = "pictures.example.org"
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conjury.inference.vignettes.fonts import Fonts
-from conjury.inference.vignettes.typesetting import Typesetter
+from conjury.inference.vignettes import Fonts, Typesetter
 
 
 @pytest.fixture(scope="session")

@@ -1,3 +1,5 @@
+"""Fonts: which family has a character, what is missing and how it is named, emoji fonts."""
+
 from __future__ import annotations
 
 import hashlib
@@ -11,10 +13,10 @@ import yaml
 from fontTools.ttLib import TTFont
 
 from conjury.inference.errors import InputError, MissingDependency
-from conjury.inference.vignettes import directions
-from conjury.inference.vignettes import fonts as module
-from conjury.inference.vignettes.emoji import EmojiFont, find_emoji
-from conjury.inference.vignettes.fonts import EMOJI, FONTS, Fonts
+from conjury.inference.vignettes import Fonts
+from conjury.inference.vignettes.text import characters
+from conjury.inference.vignettes.text import fonts as module
+from conjury.inference.vignettes.text.fonts import EMOJI, FONTS, EmojiFont, find_emoji
 
 
 def name_of(fonts: Fonts, cluster: str) -> str:
@@ -80,7 +82,7 @@ def test_axes_are_listed_in_the_order_of_the_files(fonts: Fonts) -> None:
         assert list(listed[family.name]) == axes, family.name
 
 
-def test_letters_are_cut_wider_for_small_text(fonts: Fonts) -> None:
+def test_letters_are_wider_in_small_text(fonts: Fonts) -> None:
     small, large = (fonts.face(0, size, 400).getlength("handgloves") / size for size in (28, 64))
     assert small > 1.02 * large
 
@@ -95,7 +97,7 @@ def test_letters_are_cut_wider_for_small_text(fonts: Fonts) -> None:
     ],
 )
 def test_a_character_in_no_font_is_named(fonts: Fonts, cluster: str, named: str) -> None:
-    with pytest.raises(InputError, match=r"take (it|them) out of the text") as caught:
+    with pytest.raises(InputError, match=r"remove (it|them)") as caught:
         fonts.family_of(cluster)
     assert named in str(caught.value)
 
@@ -171,7 +173,7 @@ def test_a_font_that_cannot_be_drawn_is_passed_over_unless_named(fonts: Fonts, t
     broken.write_text("no font")
     assert find_emoji(["Broken.ttf"], [str(tmp_path)], None) is None
     for path in (broken, tmp_path / "absent.ttf"):
-        with pytest.raises(InputError, match="no font with emoji"):
+        with pytest.raises(InputError, match="not a font with emoji"):
             Fonts.find(path)
     with pytest.raises(InputError, match="no colour emoji that can be drawn"):
         Fonts.find(fonts.families[0].regular)
@@ -187,11 +189,11 @@ def test_emoji_are_as_large_beside_any_text(fonts: Fonts) -> None:
         assert left + image.width == pytest.approx(advance, abs=1.5)
 
 
-@pytest.mark.parametrize(("package", "module"), [("regex", "characters"), ("fontTools", "font_tables")])
+@pytest.mark.parametrize(("package", "module"), [("regex", "characters"), ("fontTools", "fonts")])
 def test_missing_packages_of_the_extra_are_named(
     monkeypatch: pytest.MonkeyPatch, package: str, module: str
 ) -> None:
-    name = f"conjury.inference.vignettes.{module}"
+    name = f"conjury.inference.vignettes.text.{module}"
     for loaded in [each for each in sys.modules if each == name or each.split(".")[0] == package]:
         monkeypatch.delitem(sys.modules, loaded)
     monkeypatch.setitem(sys.modules, package, None)
@@ -214,7 +216,7 @@ def test_fribidi_is_looked_for_under_its_usual_names(monkeypatch: pytest.MonkeyP
         tried.append(name)
         raise OSError
 
-    monkeypatch.setattr(directions.ctypes, "CDLL", refuse)
-    monkeypatch.setattr(directions.sys, "platform", "linux")
-    assert directions.fribidi.__wrapped__() is None
+    monkeypatch.setattr(characters.ctypes, "CDLL", refuse)
+    monkeypatch.setattr(characters.sys, "platform", "linux")
+    assert characters.fribidi.__wrapped__() is None
     assert tried == ["libfribidi.so.0", "libfribidi.so"]

@@ -13,17 +13,8 @@ from PIL import Image
 
 from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.study import Study, load_study
-from conjury.inference.vignettes.gallery import (
-    COLUMN,
-    GAP,
-    Shown,
-    choose_profiles,
-    draw_profiles,
-    gallery_page,
-    gallery_sheet,
-)
-from conjury.inference.vignettes.jobs import Job, open_desk
-from conjury.inference.vignettes.typesetting import Typesetter
+from conjury.inference.vignettes import Job, Typesetter, choose_profiles, open_job
+from conjury.inference.vignettes.gallery import COLUMN, GAP, Entry, draw_profiles, gallery_page, gallery_sheet
 
 
 @pytest.fixture
@@ -36,9 +27,9 @@ def profiles() -> pd.DataFrame:
     return enumerate_profiles(load_study("moderation"))
 
 
-def shown(cues: tuple[str, ...], heights: list[int]) -> list[Shown]:
+def entries(cues: tuple[str, ...], heights: list[int]) -> list[Entry]:
     return [
-        Shown(
+        Entry(
             number,
             {"Size": "Small <b>", "Place": "Coast"},
             {name: Image.new("RGB", (2 * COLUMN, 2 * height), (200, 40 * number, 0)) for name in cues},
@@ -72,19 +63,19 @@ def test_a_study_with_fewer_profiles_shows_all_of_them(known: Study) -> None:
 
 def test_a_page_needs_no_other_file_and_says_what_is_in_each_picture(known: Study) -> None:
     pair = known.model_copy(update={"attributes": known.attributes[:2], "title": "Towns & <villages>"})
-    page = gallery_page(pair, shown(("both",), [100, 120]), {"Layout": "table, light"})
+    page = gallery_page(pair, entries(("both",), [100, 120]), {"Layout": "table, light"})
     assert "Towns &amp; &lt;villages&gt;" in page
     assert '<b>"' not in page
     assert len(re.findall(r'<img src="data:image/png;base64,', page)) == 2
     assert page.count("A town called &#34;1&#34;") == 1
     assert not re.search(r'(src|href)="(?!data:)', page)
     assert "Name without face" not in page
-    several = gallery_page(pair, shown(("both", "name"), [100]), {})
+    several = gallery_page(pair, entries(("both", "name"), [100]), {})
     assert "Name without face" in several
 
 
 def test_a_sheet_fills_the_shortest_column(typesetter: Typesetter) -> None:
-    sheet = np.asarray(gallery_sheet(shown(("both",), [300, 60, 60]), typesetter, "Towns", columns=2))
+    sheet = np.asarray(gallery_sheet(entries(("both",), [300, 60, 60]), typesetter, "Towns", columns=2))
     assert sheet.shape[1] == GAP + 2 * (COLUMN + GAP)
     second = sheet[:, GAP + COLUMN + GAP + 5]
     reds = [tuple(pixel) for pixel in second if pixel[0] == 200]
@@ -93,18 +84,18 @@ def test_a_sheet_fills_the_shortest_column(typesetter: Typesetter) -> None:
 
 
 def test_kinds_of_cues_stand_side_by_side(typesetter: Typesetter) -> None:
-    sheet = gallery_sheet(shown(("both", "name", "face", "none"), [50]), typesetter, "Towns")
+    sheet = gallery_sheet(entries(("both", "name", "face", "none"), [50]), typesetter, "Towns")
     assert sheet.width == GAP + 4 * (COLUMN + GAP)
 
 
 def test_pictures_belong_to_their_profiles(known: Study, typesetter: Typesetter) -> None:
     chosen = enumerate_profiles(known).iloc[[5, 2, 90]]
-    desk = open_desk(Job(known, "both", "table", "light", "png", 1))
+    renderer = open_job(Job(known, "both", "table", "light", "png", 1))
     counts: list[int] = []
-    drawn = draw_profiles(known, chosen, [desk], counts.append)
+    drawn = draw_profiles(known, chosen, [renderer], counts.append)
     assert counts == [1, 2, 3]
     assert [one.profile_id for one in drawn] == chosen["profile_id"].tolist()
-    for one, (_, record) in zip(drawn, desk.records(chosen).iterrows(), strict=True):
-        picture = desk.painter.draw({str(name): value for name, value in record.items()}).image
+    for one, (_, record) in zip(drawn, renderer.records(chosen).iterrows(), strict=True):
+        picture = renderer.painter.draw({str(name): value for name, value in record.items()}).image
         assert picture.tobytes() == one.pictures["both"].tobytes()
         assert all(level in one.alts["both"] for level in one.levels.values())

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from conjury.inference.requests.media import LARGEST
-from conjury.inference.vignettes.limits import LIMITS, Limit, told
+from conjury.inference.vignettes import provider_notes
+from conjury.inference.vignettes.limits import LIMITS, Limit
 
 
 def limit(provider: str) -> Limit:
@@ -59,16 +60,18 @@ def test_providers_scale_down_what_is_beyond_their_bounds(
 
 def test_usual_posts_are_taken_by_all_and_seen_whole_by_most() -> None:
     heights = np.array([620, 880])
-    said = list(told(np.full(2, 1050), heights, np.array([50_000, 60_000])))
-    assert len(said) == 1
-    assert said[0].startswith("OpenAI (GPT-4o, GPT-4.1, o models; detail high) scales down 1 of 2 pictures")
-    assert not list(told(np.array([1050]), heights[:1], np.array([50_000])))
+    sentences = list(provider_notes(np.full(2, 1050), heights, np.array([50_000, 60_000])))
+    assert len(sentences) == 1
+    assert sentences[0].startswith(
+        "OpenAI (GPT-4o, GPT-4.1, o models; detail high) scales down 1 of 2 pictures"
+    )
+    assert not list(provider_notes(np.array([1050]), heights[:1], np.array([50_000])))
 
 
 def test_each_provider_has_one_sentence_and_refusing_comes_first() -> None:
-    said = list(told(*arrays(9000, 9000, 19_000_000)))
-    assert len(said) == len(LIMITS)
-    assert said[2] == (
+    sentences = list(provider_notes(*arrays(9000, 9000, 19_000_000)))
+    assert len(sentences) == len(LIMITS)
+    assert sentences[2] == (
         "Anthropic (models before Opus 4.7) refuses 1 of 1 pictures, those with more than 7.5 MB or a "
         "side of more than 8,000 pixels."
     )

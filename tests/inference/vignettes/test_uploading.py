@@ -15,8 +15,9 @@ import pytest
 from fakes.vignettes import rows
 
 from conjury.inference.errors import InputError, MissingDependency
-from conjury.inference.vignettes.manifest import JobFolder, gather, read_manifest, write_part
-from conjury.inference.vignettes.uploading import Storage, check_address, open_storage, upload
+from conjury.inference.vignettes import JobFolder, read_manifest, upload
+from conjury.inference.vignettes.jobs.manifest import merge_parts, write_part
+from conjury.inference.vignettes.jobs.uploading import Storage, check_address, open_storage
 
 ADDRESS = "https://pictures.example.org/audit"
 SECRET = "quince-SENTINEL-0123456789"
@@ -27,9 +28,8 @@ TARGET = "memory://bucket/audit"
 def folder(tmp_path: Path) -> JobFolder:
     """Manifest and pictures of 60 profiles."""
     made = JobFolder(tmp_path / "stimuli", "towns", "both")
-    made.path.mkdir(parents=True)
-    write_part(made, "ab", rows(made, list(range(60))))
-    gather(made)
+    write_part(made, rows(made, list(range(60))))
+    merge_parts(made)
     return made
 
 
@@ -58,7 +58,7 @@ def test_each_picture_lies_below_the_target_and_the_manifest_has_its_address(
     target = target.format(tmp_path=tmp_path)
     assert send(folder, target) == (60, 60)
     storage = open_storage(target)
-    assert len(storage.held()) == 60
+    assert len(storage.sizes()) == 60
     for row in manifest(folder).itertuples():
         name = f"{row.sha256[:2]}/{row.sha256}.png"
         assert row.url == f"{ADDRESS}/{name}"
@@ -79,7 +79,7 @@ def test_only_what_is_missing_or_cut_off_is_copied(
     storage = open_storage(TARGET)
     assert upload(folder, storage, ADDRESS, lambda *seen: watched.append(seen)) == (2, 60)
     assert watched == [(58, 60), (59, 60), (60, 60)]
-    assert {size for name, size in storage.held().items() if name != "notes.txt"} == set(
+    assert {size for name, size in storage.sizes().items() if name != "notes.txt"} == set(
         manifest(folder)["bytes"]
     )
 
@@ -87,8 +87,8 @@ def test_only_what_is_missing_or_cut_off_is_copied(
 @pytest.mark.usefixtures("memory")
 def test_pictures_drawn_later_have_no_address_until_they_are_uploaded(folder: JobFolder) -> None:
     send(folder)
-    write_part(folder, "cd", rows(folder, [60, 61]))
-    gather(folder)
+    write_part(folder, rows(folder, [60, 61]))
+    merge_parts(folder)
     assert manifest(folder)["url"].isna().sum() == 2
     assert send(folder) == (2, 62)
     assert manifest(folder)["url"].notna().all()
@@ -114,7 +114,7 @@ def test_an_upload_that_fails_can_be_taken_up_and_tells_no_secret(
     assert SECRET not in str(refused.value)
     assert refused.value.__cause__ is None
     assert manifest(folder)["url"].isna().all()
-    held = len(open_storage(TARGET).held())
+    held = len(open_storage(TARGET).sizes())
     assert 20 <= held < 60
     assert send(folder) == (60 - held, 60)
 

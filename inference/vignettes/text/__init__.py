@@ -1,0 +1,1 @@
+"""Text in many scripts: fonts, line breaks and drawing."""
