@@ -17,10 +17,9 @@ from conjury.inference.tables.schema import PROBABILITY
 from .. import conjoint
 from ..conjoint.engines.solution import ENGINES
 from ..conjoint.estimates import Estimates
-from ..frames.repeats import is_repeat
 from ..conjoint.request import VCOVS, is_independent
-from ..numerics.intervals import METHODS
-from ..numerics.intervals import check_alpha
+from ..frames.repeats import is_repeat
+from ..numerics.intervals import METHODS, check_alpha
 from ..results import stack
 from .manifest import BOOTSTRAPPED, COUNTS, record_analysis, resampled_unit, warnings_noted
 from .people import compare_with_people
