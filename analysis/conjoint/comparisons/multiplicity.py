@@ -34,7 +34,7 @@ class Draws:
     """t ratios of m tested estimates."""
 
     statistic: np.ndarray  # (m,): in the data
-    ratios: np.ndarray  # (draws, m): Under the null hypothesis
+    ratios: np.ndarray  # (draws, m): under the null hypothesis
     kind: str  # "wild", "replicates", "scores" or "normal"
     observed: int = 1  # 1 if the data count as one more draw, 0 if they are among the draws
 

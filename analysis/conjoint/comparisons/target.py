@@ -47,7 +47,7 @@ def pamce(
     Parameters
     ----------
     data : DataFrame
-        One row a profile.
+        One row per profile.
     formula : str
         As in `amce`, without ``*``.
     target : mapping, DataFrame or "uniform"

@@ -246,7 +246,7 @@ def taus_of(plan: Plan, errors: Errors) -> Taus:
 
 
 def table_of(errors: Errors) -> pd.DataFrame:
-    """One row a swapping error, as in `correction.Corrected`."""
+    """One row per swapping error, as in `correction.Corrected`."""
     return pd.DataFrame(
         {
             "group": errors.names,
