@@ -34,9 +34,9 @@ class Repeats:
     """Presentations of a table of choices, and which of them repeat an earlier one."""
 
     # one row per presentation: ``judge, prompt, judge_id, prompt_id, pair_id, repeat, sample, repeat_of,
-    # row_a, row_b`` (rows of the table of choices, from 0), ``key_a, key_b`` (profiles as numbers), ``answer`` (1
-    # for A, 0 for B, missing without a choice) and ``unit`` (the respondent, or for a model the two profiles:
-    # what is drawn and clustered by)
+    # row_a, row_b`` (rows of the table of choices, from 0), ``key_a, key_b`` (profiles as numbers),
+    # ``answer`` (1 for A, 0 for B, missing without a choice) and ``unit`` (the respondent, or for a model
+    # the two profiles: what is drawn and clustered by)
     presentations: pd.DataFrame
     # one row per repeat with the presentation that it repeats: ``judge, prompt, judge_id, prompt_id, pair_id,
     # unit, row_a, row_b`` of the earlier one, ``sides`` ("swapped" or "same"), ``first`` and ``again`` (1 for
