@@ -41,7 +41,7 @@ class Estimates(Result):
     Attributes
     ----------
     frame : DataFrame
-        One row an estimate: ``outcome, statistic, feature, level, [by columns],
+        One row per estimate: ``outcome, statistic, feature, level, [by columns],
         estimate, std_error, [df], z, p, lower, upper``; ``df`` where ``z`` is a t statistic
         with so many degrees of freedom. Reference levels have estimate 0
         and missing standard errors; levels that never occur have a missing estimate.

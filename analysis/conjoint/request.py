@@ -136,7 +136,7 @@ def _check_accepted(verb: str, options: Mapping[str, Any]) -> None:
 def require_frame(data: Any) -> pd.DataFrame:
     """Return ``data`` if it is a DataFrame, else raise InputError."""
     if not isinstance(data, pd.DataFrame):
-        raise InputError(f"data is a {type(data).__name__}; give a pandas DataFrame with one row a profile.")
+        raise InputError(f"data is a {type(data).__name__}; give a DataFrame with one row per profile.")
     return data
 
 

@@ -10,7 +10,18 @@ import pandas as pd
 from scipy.stats import binomtest, chi2, gamma
 
 from ..numerics.intervals import inference
-from .check import Check, Question, Verdict, adjusted, check, highest, lowest, said_p, who
+from .check import (
+    Check,
+    Question,
+    Verdict,
+    adjusted,
+    adjusted_by_feature,
+    check,
+    highest,
+    lowest,
+    said_p,
+    who,
+)
 from .judged import Judged, codes, designs, tidy
 
 POSITION_BALANCE = Question(
@@ -64,22 +75,15 @@ def marginal_homogeneity(first: np.ndarray, second: np.ndarray, levels: int) -> 
 def position_balance(judged: Sequence[Judged], alpha: float) -> Check:
     """Compare levels between positions for every design."""
     groups = designs(judged)
-    tables = [_position_rows(members[0], alpha) for members in groups]
-    tested = pd.concat(
-        [table.drop_duplicates("feature").assign(design=k) for k, table in enumerate(tables)]
-    ).reset_index(drop=True)
-    tested["p_adjusted"] = adjusted(tested["p"].to_numpy())
-    tables = [
-        table.merge(tested.loc[tested["design"] == k, ["feature", "p_adjusted"]], on="feature")
-        for k, table in enumerate(tables)
-    ]
+    tables = adjusted_by_feature([_position_rows(members[0], alpha) for members in groups])
+    n_tests = sum(table["feature"].nunique() for table in tables)
     table = tidy((g, t) for members, t in zip(groups, tables, strict=True) for g in members)
     smallest = lowest(table, table["p_adjusted"].fillna(1))
     largest = highest(table, table["estimate"].abs())
     p = float(smallest["p_adjusted"])
     finding = (
         f"The largest standardised difference between A and B is {largest['estimate']:+.3f} "
-        f"({largest['feature']} = {largest['level']}, {who(largest)}); over {len(tested)} tests the smallest "
+        f"({largest['feature']} = {largest['level']}, {who(largest)}); over {n_tests} tests the smallest "
         f"adjusted {said_p(p)} ({smallest['feature']})."
     )
     verdict: Verdict = "fail" if p < min(SEVERE, alpha) else "look" if p < alpha else "pass"

@@ -108,6 +108,17 @@ def adjusted(p: np.ndarray) -> np.ndarray:
     return holm_of(p, "holm")
 
 
+def adjusted_by_feature(tables: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
+    """Add ``p_adjusted``: p values of features, adjusted over all features of all designs' tables."""
+    tests = [table.drop_duplicates("feature")[["feature", "p"]] for table in tables]
+    values = adjusted(np.concatenate([each["p"].to_numpy() for each in tests]))
+    parts = np.split(values, np.cumsum([len(each) for each in tests])[:-1])
+    return [
+        table.merge(each[["feature"]].assign(p_adjusted=part), on="feature")
+        for table, each, part in zip(tables, tests, parts, strict=True)
+    ]
+
+
 def said_p(p: float) -> str:
     """Write a p value."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"

@@ -12,7 +12,19 @@ from conjury.inference.study.restrictions import count_cells
 
 from ..conjoint import amce
 from ..numerics.intervals import inference
-from .check import Check, Question, Verdict, adjusted, check, highest, lowest, many, said_p, who, worst
+from .check import (
+    Check,
+    Question,
+    Verdict,
+    adjusted_by_feature,
+    check,
+    highest,
+    lowest,
+    many,
+    said_p,
+    who,
+    worst,
+)
 from .judged import Judged, attempt, designs, tidy
 from .randomness import DRAWS, Against, Draw, against, draw_counts, how_drawn, misfit, probabilities
 
@@ -131,16 +143,9 @@ def design_probabilities(study: Study, judged: Sequence[Judged], alpha: float, s
     """Test the levels of every attribute in every design."""
     rng = np.random.default_rng(seed)
     groups = designs(judged)
-    tables = [_level_rows(study, members[0], rng, alpha) for members in groups]
-    tests = pd.concat(
-        [table.drop_duplicates("feature").assign(design=k) for k, table in enumerate(tables)]
-    ).reset_index(drop=True)
-    tests["p_adjusted"] = adjusted(tests["p"].to_numpy())
-    table = tidy(
-        (g, t.merge(tests.loc[tests["design"] == k, ["feature", "p_adjusted"]], on="feature"))
-        for k, (members, t) in enumerate(zip(groups, tables, strict=True))
-        for g in members
-    )
+    tables = adjusted_by_feature([_level_rows(study, members[0], rng, alpha) for members in groups])
+    tests = pd.concat([table.drop_duplicates("feature") for table in tables], ignore_index=True)
+    table = tidy((g, t) for members, t in zip(groups, tables, strict=True) for g in members)
     furthest = lowest(table, table["p_adjusted"])
     p = float(furthest["p_adjusted"])
     off = highest(table, table["estimate"].abs())

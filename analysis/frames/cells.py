@@ -89,7 +89,7 @@ def build_cells(
 ) -> Cells:
     """Reduce a table of profiles to attribute cells."""
     if len(data) == 0:
-        raise InputError("The data have no rows; give a table with one row a profile.")
+        raise InputError("The data have no rows; give a table with one row per profile.")
     wanted = [*features, *(name for name in (outcome, weights, strata) if name is not None), *clusters]
     for name in wanted:
         require_column(data, name)

@@ -38,7 +38,7 @@ def unit_codes(data: pd.DataFrame, name: str) -> tuple[np.ndarray, int]:
     try:
         codes, found = pd.factorize(column)
     except TypeError as error:
-        raise InputError(f"Column {name!r} holds lists or other objects; give one label a row.") from error
+        raise InputError(f"Column {name!r} holds lists or other objects; give one label per row.") from error
     return codes.astype(np.int64), len(found)
 
 
@@ -47,7 +47,7 @@ def as_category(data: pd.DataFrame, name: str) -> pd.Series:
     try:
         return data[name].astype("category")
     except TypeError as error:
-        raise InputError(f"Column {name!r} holds lists or other objects; give one label a row.") from error
+        raise InputError(f"Column {name!r} holds lists or other objects; give one label per row.") from error
 
 
 def check_pairs(data: pd.DataFrame, column: str) -> None:

@@ -192,9 +192,9 @@ def clustered_errors(influence: Floats, cluster: Codes) -> tuple[Floats, int]:
 class Units:
     """What is drawn."""
 
-    code: np.ndarray  # (n,): Unit of each row; of crossed factors, their combination
-    n: int  # Units, U
-    # Unit of each of the U units in each factor, (U,) each; a single one is drawn itself
+    code: np.ndarray  # (n,): unit of each row; of crossed factors, their combination
+    n: int  # units, U
+    # unit of each of the U units in each factor, (U,) each; a single one is drawn itself
     factors: tuple[Clusters, ...]
 
     @property

@@ -62,7 +62,7 @@ class Entries:
     weight: np.ndarray
     total: np.ndarray
     starts: np.ndarray  # (U + 1,): where each unit's rows start
-    n_cells: int  # c
+    n_cells: int  # C
 
     @property
     def n_units(self) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -21,44 +20,12 @@ DIFFERENCES = ("amce_diffs", "mm_diffs")
 EFFECTS = ("amce", "amce_by_reference", "cj_amce", "amce_diffs")
 
 
-class Space(Protocol):
-    """Levels of one feature in each group, as vectors of K coefficients or rows."""
-
-    @property
-    def feature(self) -> str:
-        """The feature's label in the table."""
-
-    @property
-    def levels(self) -> tuple[str, ...]:
-        """Its levels, in order."""
-
-    @property
-    def groups(self) -> tuple[tuple[str, ...], ...]:
-        """Groups, each with its level of every grouping column; a single empty one without groups."""
-
-    @property
-    def is_mean(self) -> bool:
-        """Whether a level has a mean of its own, and not only an effect against a base."""
-
-    @property
-    def is_difference(self) -> bool:
-        """Whether all groups are compared with the first."""
-
-    @property
-    def base(self) -> int:
-        """Reference level of the fit."""
-
-    @property
-    def plan(self) -> Plan | None:
-        """Plan whose coefficients the vectors combine; None where they combine rows."""
-
-    def vector(self, group: int, level: int, base: int | None) -> np.ndarray:
-        """Vector, shape (K,), of a level minus a base (None for the mean itself) in a group."""
-
-
 @dataclass(frozen=True)
 class PlanSpace:
-    """Vectors of coefficients."""
+    """Levels of one feature in each group as vectors of coefficients.
+
+    Groups have their level of every grouping column; without groups there is a single empty one.
+    """
 
     fitted: Plan
     name: str
@@ -76,17 +43,17 @@ class PlanSpace:
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """Levels, in order."""
+        """Its levels, in order."""
         return tuple(map(str, self.fitted.cells.levels[self.name]))
 
     @property
     def is_mean(self) -> bool:
-        """Whether levels have means."""
+        """Whether a level has a mean of its own, and not only an effect against a base."""
         return self.fitted.request.verb in MEANS
 
     @property
     def is_difference(self) -> bool:
-        """Whether groups are compared with the first."""
+        """Whether all groups are compared with the first."""
         return self.fitted.request.verb in DIFFERENCES
 
     @property
@@ -152,6 +119,9 @@ class RowSpace:
             here &= rows[name] == value
         is_reference = (rows["estimate"] == 0) & rows["std_error"].isna()
         return (here & ~is_reference).to_numpy(float)
+
+
+Space = PlanSpace | RowSpace
 
 
 def space_of(fit: Estimates, feature: str) -> Space:

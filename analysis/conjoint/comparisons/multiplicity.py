@@ -34,7 +34,7 @@ class Draws:
     """t ratios of m tested estimates."""
 
     statistic: np.ndarray  # (m,): in the data
-    ratios: np.ndarray  # (draws, m): Under the null hypothesis
+    ratios: np.ndarray  # (draws, m): under the null hypothesis
     kind: str  # "wild", "replicates", "scores" or "normal"
     observed: int = 1  # 1 if the data count as one more draw, 0 if they are among the draws
 
@@ -90,9 +90,9 @@ def romano_wolf(statistic: np.ndarray, ratios: np.ndarray, observed: int = 1) ->
     sizes = np.nan_to_num(np.abs(ratios[:, order]))
     largest = np.maximum.accumulate(sizes[:, ::-1], axis=1)[:, ::-1]
     exceeding = (largest >= np.abs(statistic[order]) * (1 - _TIE)).sum(axis=0)
-    adjusted = np.empty(len(order))
-    adjusted[order] = np.maximum.accumulate((exceeding + observed) / (len(ratios) + observed))
-    return adjusted
+    stepped = np.empty(len(order))
+    stepped[order] = np.maximum.accumulate((exceeding + observed) / (len(ratios) + observed))
+    return stepped
 
 
 def signed_scores(influence: Iterator[np.ndarray], draws: int, seed: int | None) -> np.ndarray:
@@ -268,10 +268,9 @@ def adjust(
             stepped = romano_wolf(made_by.statistic[own], made_by.ratios[:, own], made_by.observed)
             corrected[rows] = np.maximum(stepped, p[rows])
     else:
-        correct = holm if method == "holm" else benjamini_hochberg
         for rows in families:
             rows = rows[~np.isnan(p[rows])]
-            corrected[rows] = correct(p[rows])
+            corrected[rows] = adjusted(p[rows], method)
     made = _with_column(frame, corrected)
     if isinstance(fit, pd.DataFrame):
         return made
@@ -280,16 +279,6 @@ def adjust(
         record |= {"draws": len(made_by.ratios), "drawn": made_by.kind, "seed": seed}
     extra = fit.provenance.extra | {"adjusted": record}
     return replace(fit, frame=made, provenance=replace(fit.provenance, extra=extra))
-
-
-def holm(p: np.ndarray) -> np.ndarray:
-    """Adjust m p values by Holm's step-down, shape (m,)."""
-    return adjusted(p, "holm")
-
-
-def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
-    """Adjust m p values by the step-up of Benjamini and Hochberg, shape (m,)."""
-    return adjusted(p, "bh")
 
 
 def _families(frame: pd.DataFrame, family: str | Sequence[str] | None) -> Iterator[np.ndarray]:
@@ -309,7 +298,7 @@ def _names(family: str | Sequence[str] | None) -> list[str]:
     return [family] if isinstance(family, str) else list(family or ())
 
 
-def _with_column(frame: pd.DataFrame, adjusted: np.ndarray) -> pd.DataFrame:
+def _with_column(frame: pd.DataFrame, values: np.ndarray) -> pd.DataFrame:
     made = frame.drop(columns="p_adjusted", errors="ignore")
-    made.insert(list(made.columns).index("p") + 1, "p_adjusted", adjusted)
+    made.insert(list(made.columns).index("p") + 1, "p_adjusted", values)
     return made

@@ -26,7 +26,7 @@ class RowRegression:
     # outcome, weight: (n,)
     outcome: np.ndarray
     weight: np.ndarray
-    cluster: np.ndarray | None  # (n,): none: rows are independent
+    cluster: np.ndarray | None  # (n,); None where rows are independent
     # (n,): with strata all rows of the data are here, and outcomes that the fit does not use are NaN
     strata: np.ndarray | None
     n_clusters: int  # G, clusters without a complete row included

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,11 @@ from conjury.inference.errors import InputError
 
 from ...frames.cells import Cells, build_cells
 from ...numerics.linear import invert_in_order
-from ..plan import Block, level_contrast, make_block
+from ..plan import Block, base_level, level_contrast, make_block
+from .design import Shares, in_order, unknown
+
+if TYPE_CHECKING:
+    from conjury.inference.study.models import Study
 
 PROBABILITY = "probability"
 Solved = tuple[Block, np.ndarray, np.ndarray]
@@ -116,3 +121,175 @@ def regressions(design: pd.DataFrame, restrictions: Sequence[tuple[str, str]] = 
         design = design[~(design[given] == 0)]
     cells = build_cells(design, None, names, weights=given)
     return Regressions(cells, cells.cell_weight / cells.cell_weight.sum(), tuple(restrictions))
+
+
+Compared = tuple[Group | None, ...]
+
+
+def is_restricted(design: object) -> bool:
+    """Whether a design is a study in which some levels never meet."""
+    return hasattr(design, "attributes") and bool(design.design.restrictions)  # type: ignore[attr-defined]
+
+
+def design_cells(design: object) -> pd.DataFrame:
+    """The table of a design's cells: as it was given, or that of a study."""
+    if isinstance(design, pd.DataFrame):
+        return design
+    if not hasattr(design, "attributes"):
+        raise InputError(
+            "restrictions need to know which levels meet; give the design as a table of cells with a column "
+            "for each attribute, or as a study."
+        )
+    from conjury.inference.design.profiles import attribute_cells
+
+    study: Study = design  # type: ignore[assignment]
+    return attribute_cells(study)
+
+
+def cell_contrasts(
+    design: pd.DataFrame,
+    restrictions: Sequence[tuple[str, str]] = (),
+    features: Sequence[str] | None = None,
+    by: str | Shares | None = None,
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """One row for each level against its reference, with the weights that least squares gives to profiles."""
+    known = regressions(design, _checked(design, restrictions))
+    levels = known.cells.levels
+    names = list(levels) if features is None else list(features)
+    for name in names:
+        if name not in levels:
+            raise InputError(f"features: {unknown(name, levels)}")
+    compared: list[Compared] = [(None,)]
+    if by is not None:
+        if not isinstance(by, str) or by not in levels:
+            raise InputError(f"by: {unknown(str(by), levels)}")
+        names = [name for name in names if name != by]
+        first = Group(by, _base(known, by))
+        compared = [(Group(by, i), first) for i in range(len(levels[by])) if i != first.level]
+    rows: list[dict[str, Any]] = []
+    lost: dict[tuple[str, str], list[str]] = {}
+    for name, level, groups in product(names, range(max(map(len, levels.values()))), compared):
+        base = _base(known, name)
+        if level == base or level >= len(levels[name]):
+            continue
+        row = _row(known, name, level, base, groups)
+        if isinstance(row, str):
+            lost.setdefault((name, row), []).append(str(levels[name][level]))
+        else:
+            rows.append(row)
+    told = tuple(
+        f"No answer for {', '.join(dict.fromkeys(those))} of {name}: {why}."
+        for (name, why), those in lost.items()
+    )
+    if not rows:
+        raise InputError(told[0] if told else "No feature is left to plan for; name another in features.")
+    return in_order(pd.DataFrame(rows)), (*told, *_averages(known, names, by), *_cautions(known, names))
+
+
+def _checked(design: pd.DataFrame, restrictions: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    pairs = [tuple(pair) for pair in restrictions if not isinstance(pair, str)]
+    if len(pairs) != len(restrictions) or any(len(pair) != 2 for pair in pairs):
+        raise InputError(f'restrictions is {restrictions!r}; give pairs of features, as [("school", "job")].')
+    named = [name for pair in pairs for name in pair]
+    for name in named:
+        if name not in design:
+            raise InputError(f"restrictions: {unknown(name, dict.fromkeys(map(str, design.columns)))}")
+        if named.count(name) > 1:
+            raise InputError(
+                f"restrictions name '{name}' twice; join the features that restrict it into one column."
+            )
+    return tuple((one, two) for one, two in pairs)
+
+
+def _base(known: Regressions, feature: str) -> int:
+    return base_level(known.cells, feature, known.inside(None))
+
+
+def _row(known: Regressions, feature: str, level: int, base: int, groups: Compared) -> dict[str, Any] | str:
+    """The row of a level, in the first group against the second if there are two; or why it has none."""
+    levels, code = known.cells.levels, known.cells.code(feature)
+    weight = np.zeros(len(code))
+    shares = {}
+    for group, sign, prefix in zip(groups, (1, -1), ("", "other_"), strict=False):
+        found = known.weights(feature, level, base, group)
+        if found is None:
+            return _reason(known, feature, level, base, group)
+        weight += sign * found
+        inside = known.inside(group)
+        shares[f"{prefix}share"] = float(known.probability[inside & (code == level)].sum())
+        shares[f"{prefix}reference_share"] = float(known.probability[inside & (code == base)].sum())
+    named = {"feature": feature, "level": levels[feature][level], "reference": levels[feature][base]}
+    for group, key in zip(groups, ("by_level", "by_reference"), strict=False):
+        if group is not None:
+            named |= {"by": group.by, key: levels[group.by][group.level]}
+    squares = known.probability * weight**2
+    raised = known.inside(groups[0]) & (code == level)
+    own, rest = float(squares[raised].sum()), float(squares[~raised].sum())
+    texts = {key: str(value) for key, value in named.items()}
+    return {**texts, **shares, "own_weight": own, "rest_weight": rest}
+
+
+def _reason(known: Regressions, feature: str, level: int, base: int, group: Group | None) -> str:
+    """Why an AMCE is not identified."""
+    levels, partner = known.cells.levels, known.partner(feature, group)
+    where = "" if group is None else f" where {group.by} is {levels[group.by][group.level]}"
+    occurs = np.bincount(known.cells.code(feature)[known.inside(group)], minlength=len(levels[feature])) > 0
+    for one in (level, base):
+        if not occurs[one]:
+            return f"{levels[feature][one]} never occurs{where}"
+    if partner is not None:
+        met = known.meeting(feature, partner, group)
+        if not (met[level] & met[base]).any():
+            reference = levels[feature][base]
+            return f"no level of {partner} occurs both with it and with the reference {reference}{where}"
+    return f"it cannot be told apart from other attributes{where}"
+
+
+def _averages(known: Regressions, names: Sequence[str], by: object) -> list[str]:
+    """Over which levels of a partner AMCEs are averaged, where these are not all."""
+    told = []
+    for name in names:
+        partner = known.partner(name)
+        if partner is None or partner == by:
+            continue
+        met, base = known.meeting(name, partner), _base(known, name)
+        parts = [
+            f"{known.cells.levels[name][i]} over "
+            + ", ".join(str(known.cells.levels[partner][j]) for j in np.flatnonzero(both))
+            for i, both in enumerate(met & met[base])
+            if i != base and both.any() and not both.all()
+        ]
+        if parts:
+            told.append(
+                f"AMCEs of {name} average over the levels of {partner} that meet both the level and its "
+                f"reference: {'; '.join(parts)}."
+            )
+    return told
+
+
+def _cautions(known: Regressions, names: Sequence[str]) -> list[str]:
+    """What a reader must know about features that no restriction joins."""
+    joined = {frozenset(pair) for pair in known.restrictions}
+    nested = [pair for pair in known.nested if frozenset(pair) not in joined]
+    told = [
+        f"{coarse} follows from {fine}; each is planned without the other."
+        for fine, coarse in nested
+        if {fine, coarse} & set(names)
+    ]
+    apart = joined | {frozenset(pair) for pair in nested}
+    never = [
+        f"{one} and {two}"
+        for one, two in combinations(known.cells.levels, 2)
+        if frozenset((one, two)) not in apart and not _crossed(known.meeting(one, two))
+    ]
+    if never:
+        told.append(
+            f"Some levels of {'; of '.join(never)} never meet, but no restriction joins them: their AMCEs "
+            "take each effect to be the same at all levels of the other."
+        )
+    return told
+
+
+def _crossed(met: np.ndarray) -> bool:
+    """Whether all levels that occur meet."""
+    return bool(met[met.any(axis=1)][:, met.any(axis=0)].all())

@@ -18,10 +18,20 @@ from ..estimates import Estimates
 from ..plan import Plan
 from ..request import Request, require_frame
 from ..run import Data, estimate
-from .attenuation import Pieces, Taus, joint_vcov, undo
 from .estimate import Reliability
 from .repeats import first_answers
-from .swapping_errors import BY_GROUP, groups_for, repeats_for, swapping_errors, table_of, taus_of
+from .swapping_errors import (
+    BY_GROUP,
+    Pieces,
+    Taus,
+    groups_for,
+    joint_vcov,
+    repeats_for,
+    swapping_errors,
+    table_of,
+    taus_of,
+    undo,
+)
 
 Correct = float | str | Reliability
 

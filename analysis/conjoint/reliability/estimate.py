@@ -45,7 +45,7 @@ class Reliability(Result):
         ``share_a`` of all first answers with ``share_a_lower, share_a_upper`` and ``n_first``;
         ``n_unmatched`` (repeats that show no earlier pair).
     pairs : DataFrame
-        One row a repeat, as in `repeats.Repeats`.
+        One row per repeat, as in `repeats.Repeats`.
     kind, notes, settings, extra
         As in `conjury.analysis.results.Result`; ``extra`` contains ``position`` and ``pairs``.
     """

@@ -33,12 +33,12 @@ _OURS = {"panel", "origin"}
 class Repeats:
     """Presentations of a table of choices, and which of them repeat an earlier one."""
 
-    # one row a presentation: ``judge, prompt, judge_id, prompt_id, pair_id, repeat, sample, repeat_of, row_a,
-    # row_b`` (rows of the table of choices, from 0), ``key_a, key_b`` (profiles as numbers), ``answer`` (1
-    # for A, 0 for B, missing without a choice) and ``unit`` (the respondent, or for a model the two profiles:
-    # what is drawn and clustered by)
+    # one row per presentation: ``judge, prompt, judge_id, prompt_id, pair_id, repeat, sample, repeat_of,
+    # row_a, row_b`` (rows of the table of choices, from 0), ``key_a, key_b`` (profiles as numbers),
+    # ``answer`` (1 for A, 0 for B, missing without a choice) and ``unit`` (the respondent, or for a model
+    # the two profiles: what is drawn and clustered by)
     presentations: pd.DataFrame
-    # one row a repeat with the presentation that it repeats: ``judge, prompt, judge_id, prompt_id, pair_id,
+    # one row per repeat with the presentation that it repeats: ``judge, prompt, judge_id, prompt_id, pair_id,
     # unit, row_a, row_b`` of the earlier one, ``sides`` ("swapped" or "same"), ``first`` and ``again`` (1 for
     # A, 0 for B), ``same`` (1 if both answers name one profile, missing if an answer is missing)
     pairs: pd.DataFrame
@@ -86,7 +86,7 @@ def first_answers(choices: pd.DataFrame) -> pd.DataFrame:
 def presentations(
     choices: pd.DataFrame, outcome: str = "chosen", features: Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """One row a presentation, as in `Repeats`."""
+    """One row per presentation, as in `Repeats`."""
     for name in ("judge_id", "pair_id", "position", outcome):
         require_column(choices, name)
         if choices[name].isna().any() and name != outcome:

@@ -36,7 +36,7 @@ class Mixed(Estimates):
     Attributes
     ----------
     components : DataFrame
-        One row a random factor, the residual last: ``factor, levels, variance, std_dev, share``
+        One row per random factor, the residual last: ``factor, levels, variance, std_dev, share``
         (of the sum of variances); variance 0 where the data show none.
     """
 

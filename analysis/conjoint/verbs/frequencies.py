@@ -37,7 +37,7 @@ def cj_freqs(
     Parameters
     ----------
     data : DataFrame
-        One row a profile.
+        One row per profile.
     formula : str
         ``~ a + b``; an outcome is ignored.
     id : str, optional
@@ -85,7 +85,7 @@ def cj_props(
     Returns
     -------
     Estimates
-        One column a feature, and ``proportion``.
+        One column per feature, and ``proportion``.
 
     Examples
     --------

@@ -13,13 +13,12 @@ from scipy.stats import norm
 
 from conjury.analysis.conjoint import adjust, amce, bootstrap, cj, wald, wild
 from conjury.analysis.conjoint.comparisons.multiplicity import (
-    benjamini_hochberg,
     cluster_influence,
-    holm,
     normal_ratios,
     romano_wolf,
     signed_scores,
 )
+from conjury.analysis.numerics.multiplicity import adjusted
 from conjury.inference.errors import InputError
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
@@ -66,8 +65,8 @@ def naive_step_down(statistic: np.ndarray, ratios: np.ndarray) -> np.ndarray:
 def test_holm_and_benjamini_hochberg_equal_those_of_r() -> None:
     expected = pd.read_csv(FIXTURES / "comparisons" / "adjusted.csv")
     p = expected["p"].to_numpy()
-    np.testing.assert_allclose(holm(p), expected["holm"], rtol=1e-9)
-    np.testing.assert_allclose(benjamini_hochberg(p), expected["bh"], rtol=1e-9)
+    np.testing.assert_allclose(adjusted(p, "holm"), expected["holm"], rtol=1e-9)
+    np.testing.assert_allclose(adjusted(p, "bh"), expected["bh"], rtol=1e-9)
 
 
 def test_the_step_down_equals_a_naive_one() -> None:
@@ -81,7 +80,7 @@ def test_families_are_adjusted_apart() -> None:
     found = adjust(fit, "holm", family=["judge", "feature"]).frame
     for _, rows in found.groupby(["judge", "feature"], observed=True):
         tested = rows[rows["p"].notna()]
-        np.testing.assert_allclose(tested["p_adjusted"], holm(tested["p"].to_numpy()))
+        np.testing.assert_allclose(tested["p_adjusted"], adjusted(tested["p"].to_numpy(), "holm"))
     assert found["p_adjusted"].isna().equals(found["p"].isna())
     one = adjust(fit, "romano_wolf", family="judge", seed=1).frame
     whole = adjust(fit, "romano_wolf", seed=1).frame
@@ -147,12 +146,12 @@ def test_familywise_error_is_near_alpha_and_power_above_holm() -> None:
     rng = np.random.default_rng(4)
     samples, ratios = correlated(30, 0.8, rng, 1000), correlated(30, 0.8, rng, 999)
     ours = np.array([romano_wolf(t, ratios).min() < 0.05 for t in samples])
-    theirs = np.array([holm(2 * norm.sf(np.abs(t))).min() < 0.05 for t in samples])
+    theirs = np.array([adjusted(2 * norm.sf(np.abs(t)), "holm").min() < 0.05 for t in samples])
     assert 0.03 < ours.mean() < 0.075
     assert theirs.mean() < 0.03
     shift = np.where(np.arange(30) < 10, 2.8, 0.0)
     found = np.array([(romano_wolf(t + shift, ratios) < 0.05)[:10].mean() for t in samples])
-    known = np.array([(holm(2 * norm.sf(np.abs(t + shift))) < 0.05)[:10].mean() for t in samples])
+    known = np.array([(adjusted(2 * norm.sf(np.abs(t + shift)), "holm") < 0.05)[:10].mean() for t in samples])
     assert found.mean() > known.mean() + 0.1
 
 

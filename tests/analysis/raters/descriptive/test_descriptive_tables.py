@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from conjury.analysis.conjoint.comparisons.multiplicity import holm
+from conjury.analysis.numerics.multiplicity import adjusted
 from conjury.analysis.raters import (
     correlations,
     dimension_correlations,
@@ -114,7 +114,7 @@ def test_adjustment_takes_all_rows_of_a_coefficient_as_its_family(correlated: pd
     made = correlated
     assert len(made) == 3 * 3 * 9 * 3
     for _, family in made.dropna(subset="p").groupby("coefficient", observed=True):
-        assert family["p_holm"].to_numpy() == pytest.approx(holm(family["p"].to_numpy()))
+        assert family["p_holm"].to_numpy() == pytest.approx(adjusted(family["p"].to_numpy(), "holm"))
         assert (family["p_bh"] <= family["p_holm"] + 1e-12).all()
         assert (family["p_bh"] >= family["p"] - 1e-12).all()
 
