@@ -29,16 +29,10 @@ ODDS = {"": "estimate", "_lower": "lower", "_upper": "upper"}  # columns of odds
 
 @dataclass(frozen=True)
 class Counted:
-    """Answers to I items by K sides.
+    """Answers to I items by K sides."""
 
-    Attributes
-    ----------
-    right, asked : ndarray, shape (I, K)
-    sides : tuple of str
-    """
-
-    right: Floats
-    asked: Floats
+    right: Floats  # shape (I, K)
+    asked: Floats  # shape (I, K)
     sides: tuple[str, ...]
 
 

@@ -41,16 +41,10 @@ LEFT_OUT = -2  # answer of a sample that was not drawn, or that a policy leaves 
 
 @dataclass(frozen=True)
 class Answers:
-    """Answers of S samples to n units.
+    """Answers of S samples to n units."""
 
-    Attributes
-    ----------
-    gold : ndarray, shape (n,)
-    predicted : ndarray, shape (n, S)
-        Codes in the order of the samples; -1 for no answer, `LEFT_OUT` for none to count.
-    """
-
-    gold: Codes
+    gold: Codes  # shape (n,)
+    # shape (n, S): codes in the order of the samples; -1 for no answer, `LEFT_OUT` for none to count
     predicted: Codes
 
     @property

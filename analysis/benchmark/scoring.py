@@ -52,25 +52,13 @@ def _stacked(tables: Sequence[pd.DataFrame], rule: str) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Cell:
-    """Answers of one judge with one prompt to one task, in one stratum.
+    """Answers of one judge with one prompt to one task, in one stratum."""
 
-    Attributes
-    ----------
-    keys : dict
-        ``judge, judge_kind, prompt, task`` and the columns of the strata.
-    frame : DataFrame
-        The rows of `Scored.frame`.
-    classes, levels : tuple of str
-        Of the task, as in `Scored`.
-    class_of : ndarray, shape (L,)
-        Class that covers each gold label.
-    """
-
-    keys: Mapping[str, str]
-    frame: pd.DataFrame
-    classes: tuple[str, ...]
+    keys: Mapping[str, str]  # ``judge, judge_kind, prompt, task`` and the columns of the strata
+    frame: pd.DataFrame  # the rows of `Scored.frame`
+    classes: tuple[str, ...]  # of the task, as in `Scored`
     levels: tuple[str, ...]
-    class_of: Codes
+    class_of: Codes  # shape (L,): class that covers each gold label
 
     def codes(self, column: str) -> Codes:
         """Codes in a column of the frame (gold, level, predicted), shape (n,)."""

@@ -33,16 +33,10 @@ def panel_of(ratings: Ratings, cluster: Codes | None = None) -> Panel:
 
 @dataclass(frozen=True)
 class Sides:
-    """Shares of the ratings of I items in q categories, by two sides.
+    """Shares of the ratings of I items in q categories, by two sides."""
 
-    Attributes
-    ----------
-    first, second : ndarray, shape (I, q)
-        Every row adds up to 1.
-    """
-
-    first: Floats
-    second: Floats
+    first: Floats  # shape (I, q): every row adds up to 1
+    second: Floats  # shape (I, q)
 
 
 MODELS = "model"
@@ -50,24 +44,12 @@ MODELS = "model"
 
 @dataclass(frozen=True)
 class Comparison:
-    """The ratings of a group, or of two sides.
+    """The ratings of a group, or of two sides."""
 
-    Attributes
-    ----------
-    among : str
-        The group, or the first side.
-    against : str or None
-        The second side.
-    panel : Panel
-        Of a group its ratings; of two sides those of the first, of the items that both rated.
-    other : Panel or None
-        Of the second side, the same items in the same order.
-    """
-
-    among: str
-    against: str | None
-    panel: Panel
-    other: Panel | None = None
+    among: str  # the group, or the first side
+    against: str | None  # the second side
+    panel: Panel  # of a group its ratings; of two sides those of the first, of the items that both rated
+    other: Panel | None = None  # of the second side, the same items in the same order
 
     @property
     def sides(self) -> Sides:

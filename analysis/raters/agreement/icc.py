@@ -106,26 +106,14 @@ def is_crossed(panel: Panel) -> bool:
 
 @dataclass(frozen=True)
 class MeanSquares:
-    """Mean squares of n items x k raters, each of shape (b,), one entry a sample.
+    """Mean squares of n items x k raters, each of shape (b,), one entry a sample."""
 
-    Attributes
-    ----------
-    items, raters, residual : ndarray
-        Of the two-way analysis of variance with one rating a cell.
-    within : ndarray
-        Of ratings within items: raters and residual together.
-    n : ndarray
-        Items.
-    k : int
-        Raters.
-    """
-
-    items: Floats
+    items: Floats  # of the two-way analysis of variance with one rating a cell
     raters: Floats
     residual: Floats
-    within: Floats
-    n: Floats
-    k: int
+    within: Floats  # of ratings within items: raters and residual together
+    n: Floats  # Items
+    k: int  # Raters
 
 
 def mean_squares(panel: Panel, drawn: Floats) -> MeanSquares:

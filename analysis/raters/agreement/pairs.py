@@ -113,22 +113,14 @@ def _ranked_influence(sides: Sides) -> Floats:
 
 @dataclass(frozen=True)
 class Pairs:
-    """P pairs of raters of a panel and the items both rated, one row each, R in all.
+    """P pairs of raters of a panel and the items both rated, one row each, R in all."""
 
-    Attributes
-    ----------
-    first, second : ndarray of int, shape (P,)
-        The raters.
-    pair, item, left, right : ndarray of int, shape (R,)
-        Pair, item, category by the first and by the second rater.
-    """
-
-    first: Codes
-    second: Codes
-    pair: Codes
-    item: Codes
-    left: Codes
-    right: Codes
+    first: Codes  # shape (P,): the raters
+    second: Codes  # shape (P,)
+    pair: Codes  # shape (R,): Pair, item, category by the first and by the second rater
+    item: Codes  # shape (R,)
+    left: Codes  # shape (R,)
+    right: Codes  # shape (R,)
 
 
 def pairs_of(panel: Panel) -> Pairs:
@@ -184,20 +176,11 @@ def mean_kappa(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class ByPair:
-    """A coefficient of each of P pairs of raters.
+    """A coefficient of each of P pairs of raters."""
 
-    Attributes
-    ----------
-    estimate : ndarray, shape (P,)
-    n : ndarray, shape (P,)
-        Items that both rated.
-    own : ndarray, shape (R,)
-        Influence of each item of a pair on the pair's estimate.
-    """
-
-    estimate: Floats
-    n: Floats
-    own: Floats
+    estimate: Floats  # shape (P,)
+    n: Floats  # shape (P,): items that both rated
+    own: Floats  # shape (R,): influence of each item of a pair on the pair's estimate
 
 
 def by_pair(pairs: Pairs, weights: Floats, kind: str) -> ByPair:

@@ -178,19 +178,11 @@ def _undefined(frame: pd.DataFrame) -> list[str]:
 
 @dataclass(frozen=True)
 class Cells:
-    """n pairs in m cells of equal values, by cluster.
+    """n pairs in m cells of equal values, by cluster."""
 
-    Attributes
-    ----------
-    x, y : ndarray, shape (m,)
-        Values of a cell.
-    counts : sparse array, shape (C, m)
-        Pairs of each of C clusters in each cell.
-    """
-
-    x: Floats
-    y: Floats
-    counts: sparse.csr_array
+    x: Floats  # shape (m,): values of a cell
+    y: Floats  # shape (m,)
+    counts: sparse.csr_array  # shape (C, m): pairs of each of C clusters in each cell
 
 
 def cells_of(x: Floats, y: Floats, cluster: Codes, n_clusters: int) -> Cells:

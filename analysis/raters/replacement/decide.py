@@ -31,26 +31,14 @@ NO_SPREAD = 1e-9  # a standard error below it is rounding
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the comparisons with each of J annotators say; every array has shape (..., J).
+    """What the comparisons with each of J annotators say; every array has shape (..., J)."""
 
-    Attributes
-    ----------
-    n, clusters : ndarray
-        Comparisons, and clusters of items that they come from.
-    rho_model, rho_human : ndarray
-        Share of items where the model's (the person's) score is at least the other's.
-    difference : ndarray
-        ``rho_human - rho_model``.
-    std_error : ndarray
-        Of the difference, robust to clusters; NaN with fewer than two clusters.
-    """
-
-    n: Floats
+    n: Floats  # Comparisons, and clusters of items that they come from
     clusters: Floats
-    rho_model: Floats
+    rho_model: Floats  # share of items where the model's (the person's) score is at least the other's
     rho_human: Floats
-    difference: Floats
-    std_error: Floats
+    difference: Floats  # ``rho_human - rho_model``
+    std_error: Floats  # of the difference, robust to clusters; NaN with fewer than two clusters
 
 
 def evidence(sums: Floats) -> Evidence:

@@ -317,59 +317,28 @@ Kind = Literal["labels", "ratings"]
 
 @dataclass(frozen=True)
 class World:
-    """How people and a model answer: two raters agree beyond chance to the product of their loadings.
+    """How people and a model answer: two raters agree beyond chance to the product of their loadings."""
 
-    Attributes
-    ----------
-    kind : {"labels", "ratings"}
-    shares : ndarray, shape (K,)
-        How often each category occurs.
-    human : float
-        Loading of people, between 0 and 1.
-    people : int
-        Size of the panel.
-    per_item : int
-        How many of them, drawn at random, rate an item.
-    scoring : str
-        accuracy, neg_rmse or neg_mae.
-    """
-
-    kind: Kind
-    shares: Floats
-    human: float
-    people: int
-    per_item: int
-    scoring: str
+    kind: Kind  # {"labels", "ratings"}
+    shares: Floats  # shape (K,): how often each category occurs
+    human: float  # loading of people, between 0 and 1
+    people: int  # size of the panel
+    per_item: int  # how many of them, drawn at random, rate an item
+    scoring: str  # accuracy, neg_rmse or neg_mae
 
 
 @dataclass(frozen=True)
 class Studies:
-    """S studies of n items with m people, before a model answers.
+    """S studies of n items with m people, before a model answers."""
 
-    Attributes
-    ----------
-    people : ndarray, shape (S, n, m)
-        Codes of their answers.
-    used : ndarray, shape (S, n, m)
-        Who rates which item.
-    scores : ndarray, shape (S, n, m)
-        Sum of the scores of each answer against the others of the item.
-    against_all : ndarray, shape (S, n, K)
-        Sum of the scores of each category against all ratings of the item.
-    alike : ndarray, shape (K, K)
-        Score of one category against another.
-    truth, luck, drawn : ndarray, shape (S, n)
-        Uniform numbers: of the item, and of the model's answer.
-    """
-
-    people: Codes
-    used: Mask
-    scores: Floats
-    against_all: Floats
-    alike: Floats
-    truth: Floats
-    luck: Floats
-    drawn: Floats
+    people: Codes  # shape (S, n, m): codes of their answers
+    used: Mask  # shape (S, n, m): who rates which item
+    scores: Floats  # shape (S, n, m): sum of the scores of each answer against the others of the item
+    against_all: Floats  # shape (S, n, K): sum of the scores of each category against all ratings of the item
+    alike: Floats  # shape (K, K): score of one category against another
+    truth: Floats  # shape (S, n): uniform numbers: of the item, and of the model's answer
+    luck: Floats  # shape (S, n)
+    drawn: Floats  # shape (S, n)
 
 
 @dataclass(frozen=True)

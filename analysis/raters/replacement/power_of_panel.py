@@ -28,25 +28,14 @@ ALIKE = (
 
 @dataclass(frozen=True)
 class AtHand:
-    """What a simulation must know of a panel.
+    """What a simulation must know of a panel."""
 
-    Attributes
-    ----------
-    kind : {"labels", "ratings"}
-    annotators, per_item, instances : int
-        People, people who rate an item (on average, rounded), and items that two of them rated.
-    shares : ndarray, shape (K,)
-        How often each category was given.
-    agreement : float
-        Of two people beyond chance, as `alt_test_power` takes it.
-    """
-
-    kind: Kind
-    annotators: int
+    kind: Kind  # {"labels", "ratings"}
+    annotators: int  # People, people who rate an item (on average, rounded), and items that two of them rated
     per_item: int
     instances: int
-    shares: Floats
-    agreement: float
+    shares: Floats  # shape (K,): how often each category was given
+    agreement: float  # of two people beyond chance, as `alt_test_power` takes it
 
 
 def panel_power(
