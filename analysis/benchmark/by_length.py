@@ -16,9 +16,7 @@ from conjury.inference.tables.schema import require_columns
 from ..numerics.intervals import inference
 from ..results import Result
 from ..vocabulary import BASELINE
-from .intervals import (
-    with_adjusted,
-)
+from .intervals import with_adjusted
 from .parse_status import WRONG
 from .scores import scores
 from .scoring import Scored

@@ -104,7 +104,7 @@ def biases(
         dimensions=dimensions,
         cluster=cluster,
         scale=scale,
-        sampling=(alpha, draws, seed),
+        drawn=(alpha, draws, seed),
     )
     off_topic = _flagged(scores, {unrelated[0]: [unrelated[1]]}) if unrelated else None
     put_by = _flagged(scores, aside)

@@ -76,13 +76,7 @@ def correlations(
     by = names_of(by)
     kinds = [one_of(kind, COEFFICIENTS, "coefficient") for kind in names_of(coefficients)]
     scores = item_scores(
-        judgments,
-        items,
-        by,
-        dimensions=dimensions,
-        cluster=cluster,
-        scale=scale,
-        sampling=(alpha, draws, seed),
+        judgments, items, by, dimensions=dimensions, cluster=cluster, scale=scale, drawn=(alpha, draws, seed)
     )
     weights = scores.weights(draws, seed)
     strata = scores.overall_and_cells(by)

@@ -134,10 +134,10 @@ def item_scores(
     cluster: str | None = None,
     scale: Sequence[float] | None = None,
     people: bool = True,
-    sampling: tuple[float, int, int] = (0.05, 0, 1),
+    drawn: tuple[float, int, int] = (0.05, 0, 1),
 ) -> Scores:
     """Average the ratings of each item by group; ``people``: refuse judgments without people and models."""
-    alpha, draws, seed = sampling
+    alpha, draws, seed = drawn
     check_alpha(alpha)
     check_draws(draws, seed)
     wanted = list(dict.fromkeys([*columns, *names_of(cluster)]))
