@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, listed
 from conjury.inference.tables.schema import require_columns
-from conjury.inference.tables.streams import UNPERTURBED
 
 from ..numerics.cluster_draws import draw_clusters, few_clusters
 from ..numerics.intervals import check_alpha, check_draws, vary, wilson
@@ -138,11 +137,8 @@ def as_row(
 
 def pooled_notes(scored: Scored, by: Sequence[str]) -> list[str]:
     """Say where a table takes items as they were and copies of them together."""
-    if CONDITION not in scored.frame or CONDITION in by:
-        return []
-    kinds = scored.frame[CONDITION]
-    perturbed = ~filled_text(kinds).fillna(UNPERTURBED).eq(UNPERTURBED).to_numpy(dtype=bool)
-    if not perturbed.any() or perturbed.all():
+    perturbed = scored.is_perturbed
+    if CONDITION in by or not perturbed.any() or perturbed.all():
         return []
     n = int(perturbed.sum())
     return [

@@ -139,7 +139,7 @@ def comparable(scored: Scored, between: str, by: Sequence[str]) -> tuple[Scored,
             base = as_text(frame["base_item_id"]).fillna(as_text(frame["item_id"]))
             frame = frame.assign(item_id=base)
         return replace(scored, frame=frame), []
-    perturbed = (condition != UNPERTURBED).to_numpy()
+    perturbed = scored.is_perturbed
     if CONDITION in by or not perturbed.any() or perturbed.all():
         return replace(scored, frame=frame), []
     note = (

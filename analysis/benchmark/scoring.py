@@ -12,10 +12,20 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, did_you_mean, listed
 from conjury.inference.tables.schema import KEYS, require_columns
+from conjury.inference.tables.streams import UNPERTURBED
 
 from ..numerics.types import Codes
 from .parse_status import NO_ANSWER, check_policy
-from .units import answers_table, bases, gold_table, joined, strata_table, with_origins
+from .units import (
+    CONDITION,
+    answers_table,
+    bases,
+    filled_text,
+    gold_table,
+    joined,
+    strata_table,
+    with_origins,
+)
 
 
 def rule_of(judgments: pd.DataFrame) -> str:
@@ -101,6 +111,18 @@ class Scored:
     def tasks(self) -> tuple[str, ...]:
         """Tasks, in order of appearance."""
         return tuple(self.classes)
+
+    @property
+    def is_perturbed(self) -> NDArray[np.bool_]:
+        """Whether each answer is to a perturbed copy of an item, shape (n,)."""
+        if CONDITION not in self.frame:
+            return np.zeros(len(self.frame), dtype=bool)
+        condition = filled_text(self.frame[CONDITION]).fillna(UNPERTURBED)
+        return condition.ne(UNPERTURBED).to_numpy(dtype=bool)
+
+    def unperturbed(self) -> Scored:
+        """The answers to items that are no perturbed copies: all answers need to be scored only once."""
+        return self.where(~self.is_perturbed)
 
     def where(self, kept: NDArray[np.bool_]) -> Scored:
         """The answers where ``kept``, shape (n,), is true."""
