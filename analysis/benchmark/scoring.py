@@ -47,17 +47,17 @@ def by_rule(main: pd.DataFrame, others: Sequence[pd.DataFrame]) -> dict[str, pd.
 def _stacked(tables: Sequence[pd.DataFrame], rule: str) -> pd.DataFrame:
     if len(tables) == 1:
         return tables[0]
-    made = pd.concat(tables, ignore_index=True)
-    names = [name for name in KEYS["judgments"] if name in made]
-    again = made.duplicated(names).to_numpy(dtype=bool)
+    result = pd.concat(tables, ignore_index=True)
+    names = [name for name in KEYS["judgments"] if name in result]
+    again = result.duplicated(names).to_numpy(dtype=bool)
     if again.any():
-        first = made[again].iloc[0]
+        first = result[again].iloc[0]
         named = f"rule '{rule}'" if rule else "a rule that the column 'rule' does not name"
         raise InputError(
             f"readings: two tables hold the judgment of '{first['judge_id']}' on dimension "
             f"'{first['dimension']}' of item '{first['item_id']}' by {named}; give each answer once a rule."
         )
-    return made
+    return result
 
 
 @dataclass(frozen=True)
@@ -285,8 +285,8 @@ def _outside(task: str, left: pd.Series[str]) -> list[str]:
     if left.empty:
         return []
     counts = left.fillna("(none)").value_counts()
-    told = listed([f"'{label}' ({n:,})" for label, n in counts.items()])
-    return [f"{task}: {len(left):,} gold labels are none of the classes and are left out: {told}."]
+    named = listed([f"'{label}' ({n:,})" for label, n in counts.items()])
+    return [f"{task}: {len(left):,} gold labels are none of the classes and are left out: {named}."]
 
 
 def _coded(
@@ -315,11 +315,11 @@ def _with_strata(frame: pd.DataFrame, strata: pd.DataFrame | None) -> pd.DataFra
 
 def _in_categories(frame: pd.DataFrame, kept: Sequence[str] = ()) -> pd.DataFrame:
     """Texts as categories in order of appearance, so that long ones are held once."""
-    made = frame.copy(deep=False)
-    for name in made:
-        if name not in kept and isinstance(made[name].dtype, pd.StringDtype):
-            made[name] = pd.Categorical(made[name], made[name].dropna().unique().tolist())
-    return made
+    result = frame.copy(deep=False)
+    for name in result:
+        if name not in kept and isinstance(result[name].dtype, pd.StringDtype):
+            result[name] = pd.Categorical(result[name], result[name].dropna().unique().tolist())
+    return result
 
 
 def class_codes(names: Sequence[str], levels: Sequence[str], covers: Mapping[str, Sequence[str]]) -> Codes:

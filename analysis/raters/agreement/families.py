@@ -89,8 +89,8 @@ def _of_panel(panel: Panel, name: str, weighting: Weighting) -> Family:
         return _single(name, weighting, partial(corrected.observed, panel, weights), influence)
     if name == "cohen":
         of = partial(pairs.mean_kappa, panel, weights)
-        made = _single(name, weighting, of, pairs.mean_kappa_influence(panel, weights))
-        return replace(made, draw=few_shared(panel) is None)
+        result = _single(name, weighting, of, pairs.mean_kappa_influence(panel, weights))
+        return replace(result, draw=few_shared(panel) is None)
     of = partial(corrected.coefficient, panel, weights, kind=name)
     return _single(name, weighting, of, corrected.coefficient_influence(panel, weights, name))
 

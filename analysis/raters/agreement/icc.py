@@ -20,8 +20,10 @@ def kendall_w(panel: Panel, drawn: Floats) -> Floats:
     category = np.empty((panel.n_items, m), dtype=np.int64)
     category[panel.item, panel.rater] = panel.category
     size = max(1, BLOCK // (panel.n_items * max(q, 2)))
-    made = [_concordance(category, part, q) for part in np.array_split(drawn, range(size, len(drawn), size))]
-    return np.concatenate(made)
+    result = [
+        _concordance(category, part, q) for part in np.array_split(drawn, range(size, len(drawn), size))
+    ]
+    return np.concatenate(result)
 
 
 def _concordance(category: Codes, drawn: Floats, q: int) -> Floats:
@@ -45,22 +47,22 @@ def restricted(panel: Panel, drawn: Floats, crossed: bool) -> Floats:
     # Complete panels have a closed form. Where all ratings of every item are the same, there is no residual.
     if crossed and panel.is_complete and min(panel.n_raters, panel.n_items) > 1:
         return balanced(mean_squares(panel, drawn))
-    made = np.full((len(drawn), 3), np.nan)
+    result = np.full((len(drawn), 3), np.nan)
     if panel.n_items < 2 or panel.value.std() == 0:
-        return made
+        return result
     cells, scale = cells_of(panel, crossed), float(panel.value.var())
     within = _varies_within(panel)
     whole = sums_of(cells, np.ones(panel.n_items))
     if not within.any():
-        return made
+        return result
     theta = fit(whole, crossed)
     refit = Refit.at(whole, theta)
     for at, counts in enumerate(drawn):
         if counts @ within > 0 and (counts > 0).sum() > 1:
             same = bool((counts == 1).all())
             sums = whole if same else sums_of(cells, counts)
-            made[at] = variances_at(sums, theta if same else refit(sums)) * scale
-    return made
+            result[at] = variances_at(sums, theta if same else refit(sums)) * scale
+    return result
 
 
 def _varies_within(panel: Panel) -> Floats:

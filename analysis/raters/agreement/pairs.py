@@ -37,8 +37,8 @@ def paired(sides: Sides, weights: Floats | None, drawn: Floats, kind: str) -> Fl
     observed = drawn @ ((sides.first @ weights) * sides.second).sum(axis=1) / n
     if kind == "percent":
         return np.asarray(observed)
-    made = corrected(observed, _chance(first, second, weights, kind))
-    return made if kind != "krippendorff" else 1 - (1 - made) * (1 - 0.5 / n)
+    result = corrected(observed, _chance(first, second, weights, kind))
+    return result if kind != "krippendorff" else 1 - (1 - result) * (1 - 0.5 / n)
 
 
 def _chance(first: Floats, second: Floats, weights: Floats, kind: str) -> Floats:
@@ -161,7 +161,7 @@ def mean_kappa(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
         shape=(panel.n_items, n_pairs * width),
     )
     size = max(1, BLOCK // (n_pairs * width))
-    made = []
+    result = []
     for part in np.array_split(drawn, range(size, len(drawn), size)):
         sums = np.asarray((cells.T @ part.T).T).reshape(len(part), n_pairs, width)
         n = sums[..., 1 : 1 + q].sum(axis=2)
@@ -170,8 +170,8 @@ def mean_kappa(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
             chance = ((share[..., 1 : 1 + q] @ weights) * share[..., 1 + q :]).sum(axis=2)
             kappa = corrected(share[..., 0], np.where(n > 0, chance, 1.0))
             n = np.where(np.isfinite(kappa), n, 0.0)
-            made.append((n * np.nan_to_num(kappa)).sum(axis=1) / n.sum(axis=1))
-    return np.concatenate(made)
+            result.append((n * np.nan_to_num(kappa)).sum(axis=1) / n.sum(axis=1))
+    return np.concatenate(result)
 
 
 @dataclass(frozen=True)

@@ -185,7 +185,7 @@ class Units:
     n_clusters: int
 
 
-def units_of(panel: Panel, made: Comparisons) -> Units:
+def units_of(panel: Panel, result: Comparisons) -> Units:
     """Sum comparisons within annotators and clusters, which is where they may hang together."""
     key = panel.annotator * panel.n_clusters + panel.cluster[panel.item]
     names, unit = np.unique(key, return_inverse=True)
@@ -193,7 +193,7 @@ def units_of(panel: Panel, made: Comparisons) -> Units:
     for model in range(len(panel.models)):
         n, wins, human = (
             np.bincount(unit, values[model], len(names))
-            for values in (made.used, made.model_wins, made.human_wins)
+            for values in (result.used, result.model_wins, result.human_wins)
         )
         difference = human - wins
         fields[:, model] = np.stack(

@@ -56,7 +56,7 @@ def panel_power(
     sizes = sorted({max(2, round(share * hand.instances)) for share in SIZES})
     least, most = SIMULATIONS
     drawn = int(np.clip(WORK // (sizes[-1] * hand.annotators), least, most))
-    made = alt_test_power(
+    result = alt_test_power(
         annotators=hand.annotators,
         instances=sizes,
         epsilon=epsilon,
@@ -72,7 +72,7 @@ def panel_power(
     )
     own = {"dimension": dimension, "epsilon": epsilon, "instances": hand.instances,
            "annotators": hand.annotators, "per_item": hand.per_item}  # fmt: skip
-    return replace(made, settings={**made.settings, **own}, notes=(*made.notes, ALIKE))
+    return replace(result, settings={**result.settings, **own}, notes=(*result.notes, ALIKE))
 
 
 def at_hand(panel: Panel, n_categories: int, numeric: bool) -> AtHand:
