@@ -142,8 +142,8 @@ def published(
             codes = np.where(codes < 0, len(strings) + pd.factorize(units["gold"])[0], codes)
             for keys in asked[list(JUDGE)].drop_duplicates().to_dict("records"):
                 of_judge = moved[tuple(keys.values())].to_numpy()
-                told = {**keys, "task": task, "set": name, "rules": rules}
-                rows += [{**told, **row} for row in _scores(codes, of_judge, k)]
+                named = {**keys, "task": task, "set": name, "rules": rules}
+                rows += [{**named, **row} for row in _scores(codes, of_judge, k)]
     settings = {"rules": rules, "shifted": shifted, "k": list(k)}
     return Result(pd.DataFrame(rows), "protocol", (_NOTE if shifted else _UNSHIFTED,), settings)
 

@@ -50,8 +50,8 @@ def compare_oogiri(
     """Printed tables beside recomputed ones, for a study that has any; keys are names of tables."""
     if study != STUDY:
         return {}
-    made = [published_means(results[name]) for name in ("means", "means_crossed") if name in results]
-    tables = {"published_means": pd.concat(made, ignore_index=True)} if made else {}
+    result = [published_means(results[name]) for name in ("means", "means_crossed") if name in results]
+    tables = {"published_means": pd.concat(result, ignore_index=True)} if result else {}
     if "correlations" in results:
         tables["published_correlations"] = published_correlations(results["correlations"])
     if real is None:

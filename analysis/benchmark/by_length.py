@@ -17,9 +17,7 @@ from ..numerics.intervals import inference
 from ..results import Result
 from ..steps import Step, analysis
 from ..vocabulary import BASELINE
-from .intervals import (
-    with_adjusted,
-)
+from .intervals import with_adjusted
 from .parse_status import WRONG
 from .scores import scores
 from .scoring import Scored
@@ -95,12 +93,12 @@ def _lengths(scored: Scored, items: pd.DataFrame, groups: int, within: list[str]
         group = held.groupby(within, sort=False)[LENGTH].transform(_bins, groups)
     else:
         group = _bins(held[LENGTH], groups)
-    made = held.assign(**{BIN: group}).dropna(subset=BIN)
-    if made.empty:
+    result = held.assign(**{BIN: group}).dropna(subset=BIN)
+    if result.empty:
         raise InputError(
             "items: fewer than two groups of lengths; length effects need texts of several lengths."
         )
-    return made, len(held) - len(made)
+    return result, len(held) - len(result)
 
 
 def _bins(length: pd.Series[float], groups: int) -> pd.Series[float]:
@@ -121,7 +119,7 @@ def _ends(table: pd.DataFrame, keys: Sequence[str], alpha: float) -> pd.DataFram
     error = np.sqrt((errors**2).sum(axis=1))
     estimate = both["estimate"] - both["estimate_short"]
     bounds = inference(estimate.to_numpy(dtype=float), error, alpha)
-    made = pd.DataFrame(
+    result = pd.DataFrame(
         {
             "short": both["estimate_short"],
             "long": both["estimate"],
@@ -132,7 +130,7 @@ def _ends(table: pd.DataFrame, keys: Sequence[str], alpha: float) -> pd.DataFram
             "p": bounds.p,
         }
     )
-    return with_adjusted(made.reset_index(), ["task", "metric"], "holm")
+    return with_adjusted(result.reset_index(), ["task", "metric"], "holm")
 
 
 def has_texts(answered: Answered) -> bool:

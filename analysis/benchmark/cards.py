@@ -97,14 +97,14 @@ def _shown(known: pd.DataFrame, item: str) -> dict[str, str]:
 def _answers(own: pd.DataFrame, scored: Scored, task: str) -> list[dict[str, Any]]:
     """Gold and the first answer of each judge with each prompt."""
     classes, levels = (*scored.classes[task], OTHER_LABEL), scored.levels[task]
-    made = []
+    result = []
     for (judge, prompt), part in own.groupby(["judge", "prompt"], sort=False, observed=True):
         first = part[part["sample"] == part["sample"].min()].sort_values("line")
         codes, lines = first["predicted"].to_numpy(), first["line"].to_numpy()
         answers = ["" if code == NO_ANSWER else classes[code] for code in codes]
         gold = [levels[code] for code in first["level"]]
         status = [str(name) for name in first["status"]]
-        made.append(
+        result.append(
             {
                 "gold": listed_lines(gold, lines),
                 "judge": str(judge),
@@ -115,7 +115,7 @@ def _answers(own: pd.DataFrame, scored: Scored, task: str) -> list[dict[str, Any
                 "right": float(first["correct"].mean()),
             }
         )
-    return made
+    return result
 
 
 def listed_lines(labels: Sequence[str], lines: np.ndarray) -> str:

@@ -159,9 +159,9 @@ def by_label(
 def use_of_labels(frame: pd.DataFrame, alpha: float) -> Codes:
     """1 for labels that are given too often, -1 for those given too rarely, 0 for others, shape (n,)."""
     given, gold = (frame[name].to_numpy(dtype=np.int64) for name in ("n_predicted", "n_answers"))
-    told = (frame["p_adjusted"].to_numpy(dtype=float) < alpha) | (given == 0)
+    clear = (frame["p_adjusted"].to_numpy(dtype=float) < alpha) | (given == 0)
     enough = frame["n_gold"].to_numpy(dtype=np.int64) >= FEWEST_GOLD
-    found: Codes = np.where(told & enough, np.sign(given - gold), 0).astype(np.int64)
+    found: Codes = np.where(clear & enough, np.sign(given - gold), 0).astype(np.int64)
     return found
 
 

@@ -176,11 +176,11 @@ def rows_of(
     """Rows of one pair: every metric by the bootstrap, then the tests of right and wrong answers."""
     _, n_clusters = pair.clusters(plan.cluster)
     parted = discordance(*pair.correct)
-    told = {"only_left": parted.only_left, "only_right": parted.only_right}
+    apart = {"only_left": parted.only_left, "only_right": parted.only_right}
 
     def row(name: str, test: str, numbers: Mapping[str, float], of: Matched = pair) -> dict[str, Any]:
         keys = {**pair.keys, "left": pair.left, "right": pair.right, "metric": name, "test": test}
-        return {**keys, **numbers, **of.counts, "n_clusters": n_clusters, **told}
+        return {**keys, **numbers, **of.counts, "n_clusters": n_clusters, **apart}
 
     if BOOTSTRAP in tests:
         margins = margins_of_sides(pair, plan)
@@ -280,17 +280,17 @@ def unbalanced(frame: pd.DataFrame, left: str = "the left side", right: str = "t
     for name, words in _COUNTED.items():
         n, where = int(pairs[name].sum()), int((pairs[name] > 0).sum())
         if n:
-            told = words.format(left=left, right=right)
-            notes.append(f"{n:,} {told} ({where} of {len(pairs)} comparisons).")
+            what = words.format(left=left, right=right)
+            notes.append(f"{n:,} {what} ({where} of {len(pairs)} comparisons).")
     return notes
 
 
 def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:
     """Say what the tests rest on, and where they can say little."""
-    told = []
+    notes = []
     independent = frame[frame["test"].isin([EXACT, MID_P])]
     if (independent["n_pairs"] > independent["n_items"]).any():
-        told.append(
+        notes.append(
             "McNemar's exact and mid-p tests take the lines of an item as independent; the bootstrap and the "
             "clustered test do not."
         )
@@ -298,21 +298,21 @@ def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:
     same = of_right[(of_right["only_left"] == 0) & (of_right["only_right"] == 0)]
     if len(same):
         pairs = same.apply(lambda row: f"{row['left']} and {row['right']}", axis=1).drop_duplicates()
-        told.append(f"No pair of answers is discordant, so that nothing is told apart: {listed(pairs)}.")
+        notes.append(f"No pair of answers is discordant, so that nothing is told apart: {listed(pairs)}.")
     drawn = frame[frame["test"] == BOOTSTRAP]
     tested = (frame["test"] != BOOTSTRAP) | (plan.draws > 0)
     idle = frame["p"].isna() & (frame["estimate"] == 0) & (frame["n_clusters"] > 1) & tested
     if idle.any():
-        told.append(
+        notes.append(
             f"{int(idle.sum())} of {len(frame)} comparisons have no p and are not adjusted for: the metric "
             "is always 0, or always 1, on both sides."
         )
-    told += few_clusters(drawn["n_clusters"], plan.draws)
+    notes += few_clusters(drawn["n_clusters"], plan.draws)
     if plan.draws and len(drawn):
-        told.append(
+        notes.append(
             f"Intervals are percentiles of {plan.draws:,} draws of {plan.cluster}, for both sides together."
         )
-    return told
+    return notes
 
 
 @analysis("benchmark", order=40, when=lambda answered: answered.is_scored)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, listed
 from conjury.inference.tables.schema import require_columns
-from conjury.inference.tables.streams import UNPERTURBED
 
 from ..numerics.bootstrap import cluster_weights, few_clusters
 from ..numerics.intervals import check_alpha, check_draws, vary, wilson
@@ -138,11 +137,8 @@ def as_row(
 
 def pooled_notes(scored: Scored, by: Sequence[str]) -> list[str]:
     """Say where a table takes items as they were and copies of them together."""
-    if CONDITION not in scored.frame or CONDITION in by:
-        return []
-    kinds = scored.frame[CONDITION]
-    perturbed = ~filled_text(kinds).fillna(UNPERTURBED).eq(UNPERTURBED).to_numpy(dtype=bool)
-    if not perturbed.any() or perturbed.all():
+    perturbed = scored.is_perturbed
+    if CONDITION in by or not perturbed.any() or perturbed.all():
         return []
     n = int(perturbed.sum())
     return [
@@ -159,13 +155,13 @@ def check_adjust(adjust: str) -> None:
 
 def with_adjusted(frame: pd.DataFrame, family: Sequence[str], adjust: str) -> pd.DataFrame:
     """Put adjusted p values beside p."""
-    made = frame["p"].astype(float)
+    result = frame["p"].astype(float)
     if adjust != "none":
         step: Any = adjust
         keys: Any = [frame[name] for name in family] or pd.Series(0, index=frame.index)
-        made = made.groupby(keys, sort=False).transform(lambda p: adjusted(p.to_numpy(dtype=float), step))
+        result = result.groupby(keys, sort=False).transform(lambda p: adjusted(p.to_numpy(dtype=float), step))
     frame = frame.copy()
-    frame.insert(list(frame.columns).index("p") + 1, "p_adjusted", made)
+    frame.insert(list(frame.columns).index("p") + 1, "p_adjusted", result)
     return frame
 
 
@@ -181,14 +177,14 @@ def interval_notes(frame: pd.DataFrame, plan: Plan) -> list[str]:
     if not plan.draws:
         return ["No intervals: there were no draws."]
     drawn = f"{plan.draws:,} draws of {'items' if plan.cluster == 'item_id' else plan.cluster}"
-    told = [f"Intervals are percentiles of {drawn}, with all answers to what is drawn."]
+    notes = [f"Intervals are percentiles of {drawn}, with all answers to what is drawn."]
     if (frame["interval"] == WILSON).any():
-        told.append(
+        notes.append(
             "Shares of 0 and 1 are the same in every draw: their interval is Wilson's, with a trial for each "
             f"{'item' if plan.cluster == 'item_id' else 'cluster'}."
         )
     judged = frame["judge_kind"] != BASELINE if "judge_kind" in frame else pd.Series(True, index=frame.index)
     none = sorted(frame["metric"][judged & (frame["interval"] == NONE) & frame["estimate"].notna()].unique())
     if none:
-        told.append(f"No interval where no draw differs from the others: some rows of {listed(none)}.")
-    return [*told, *few_clusters(frame["n_clusters"][frame["interval"] == BOOTSTRAP], plan.draws)]
+        notes.append(f"No interval where no draw differs from the others: some rows of {listed(none)}.")
+    return [*notes, *few_clusters(frame["n_clusters"][frame["interval"] == BOOTSTRAP], plan.draws)]

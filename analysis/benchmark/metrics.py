@@ -29,27 +29,14 @@ from ..vocabulary import RANDOM as RANDOM
 
 @dataclass(frozen=True)
 class Margins:
-    """Margins of B weighted confusion matrices of L gold labels by K classes.
+    """Margins of B weighted confusion matrices of L gold labels by K classes."""
 
-    Attributes
-    ----------
-    gold : ndarray, shape (B, L)
-        Weight of the units with each gold label.
-    hits : ndarray, shape (B, L)
-        Of these, the weight of those answered with the class that covers the label.
-    unanswered : ndarray, shape (B, L)
-        Of these, the weight of those without an answer.
-    given : ndarray, shape (B, K + 1)
-        Weight of the units answered with each class, and with a label that is none of them.
-    class_of : ndarray, shape (L,)
-        Class that covers each gold label.
-    """
-
-    gold: Floats
-    hits: Floats
-    unanswered: Floats
+    gold: Floats  # shape (B, L): weight of the units with each gold label
+    hits: Floats  # shape (B, L): of these, the weight of those answered with the class that covers the label
+    unanswered: Floats  # shape (B, L): of these, the weight of those without an answer
+    # shape (B, K + 1): weight of the units answered with each class, and with a label that is none of them
     given: Floats
-    class_of: Codes
+    class_of: Codes  # shape (L,): class that covers each gold label
 
     @cached_property
     def n(self) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,21 +28,15 @@ if TYPE_CHECKING:
     from .answered import Answered
 
 ROBUST, MODEL = "robust", "model"
-NUMBERS = ("estimate", "std_error", "std_error_model", "z", "p", "lower", "upper")
+ODDS = {"": "estimate", "_lower": "lower", "_upper": "upper"}  # columns of odds ratios
 
 
 @dataclass(frozen=True)
 class Counted:
-    """Answers to I items by K sides.
+    """Answers to I items by K sides."""
 
-    Attributes
-    ----------
-    right, asked : ndarray, shape (I, K)
-    sides : tuple of str
-    """
-
-    right: Floats
-    asked: Floats
+    right: Floats  # shape (I, K)
+    asked: Floats  # shape (I, K)
     sides: tuple[str, ...]
 
 
@@ -127,9 +121,9 @@ def mixed_logit(
         if len(counted.sides) < 2:
             notes.append(f"{_named(keys)}: fewer than two of column '{between}', so nothing to compare.")
             continue
-        fitted, used = fit_counted(counted, quadrature, notes, _named(keys))
-        rows += _rows(keys, counted, fitted, used, alpha, errors)
-        sides += _sides(keys, counted, fitted, used, errors)
+        fitted = fit_counted(counted, quadrature, notes, _named(keys))
+        rows += _rows(keys, counted, fitted, alpha, errors)
+        sides += _sides(keys, counted, fitted, errors)
     if not rows:
         raise InputError(f"scored judgments: no two values of column '{between}' share a task and prompt.")
     return Result(
@@ -171,43 +165,54 @@ def tally(
     return Counted(correct, asked, sides)
 
 
-def fit_counted(
-    counted: Counted, quadrature: int, notes: list[str], where: str
-) -> tuple[MixedLogit | None, NDArray[np.bool_]]:
-    """Fit the sides that are right sometimes; None where that cannot be, with a note that says why."""
+def fit_counted(counted: Counted, quadrature: int, notes: list[str], where: str) -> MixedLogit:
+    """Fit the sides that are right sometimes; NaN for the others, with a note that says why."""
     share = counted.right.sum(axis=0) / counted.asked.sum(axis=0)
     used = (share > 0) & (share < 1)
     if not used.all():
         never = [side for side, value in zip(counted.sides, used, strict=True) if not value]
         notes.append(f"{where}: always or never right, so without finite log-odds: {listed(never)}.")
+    if used.sum() < 2:
+        return _of_all_sides(None, used)
     right, asked = counted.right[:, used], counted.asked[:, used]
     seen = asked.sum(axis=1) > 0
     right, asked = right[seen], asked[seen]
-    total, answers = right.sum(axis=1), asked.sum(axis=1)
-    if used.sum() < 2:
-        return None, used
-    if len(right) < 2:
-        notes.append(f"{where}: a single item, so no variance of items; nothing is fitted.")
-        return None, used
-    if ((total == 0) | (total == answers)).all():
-        notes.append(
-            f"{where}: every item is always right or always wrong, so the variance of items has no finite "
-            "estimate; nothing is fitted."
-        )
-        return None, used
-    if _is_nested(right, asked):
-        notes.append(
-            f"{where}: every item that one side gets right is right for all better sides, too, so the "
-            "variance of items has no finite estimate; nothing is fitted."
-        )
-        return None, used
+    if why := _no_fit(right, asked):
+        notes.append(f"{where}: {why}; nothing is fitted.")
+        return _of_all_sides(None, used)
     fitted = fit_mixed_logit(right, asked, quadrature)
     if not fitted.converged:
         notes.append(f"{where}: the fit did not settle on finite numbers; they are left out.")
-        return None, used
+        return _of_all_sides(None, used)
     if fitted.sd == 0:
         notes.append(f"{where}: the variance of items is estimated as zero: plain logistic regression.")
-    return fitted, used
+    return _of_all_sides(fitted, used)
+
+
+def _no_fit(right: Floats, asked: Floats) -> str:
+    """Why the variance of items has no finite estimate; empty where it has one."""
+    total = right.sum(axis=1)
+    if len(right) < 2:
+        return "a single item, so no variance of items"
+    if ((total == 0) | (total == asked.sum(axis=1))).all():
+        return "every item is always right or always wrong, so the variance of items has no finite estimate"
+    if _is_nested(right, asked):
+        return (
+            "every item that one side gets right is right for all better sides, too, so the variance of "
+            "items has no finite estimate"
+        )
+    return ""
+
+
+def _of_all_sides(fitted: MixedLogit | None, used: NDArray[np.bool_]) -> MixedLogit:
+    """The fit of some of K sides as that of all, NaN for the others."""
+    k = len(used)
+    log_odds, vcov, robust = np.full(k, np.nan), np.full((k, k), np.nan), np.full((k, k), np.nan)
+    if fitted is None:
+        return MixedLogit(log_odds, vcov, robust, np.nan, np.nan, False)
+    log_odds[used], block = fitted.log_odds, np.ix_(used, used)
+    vcov[block], robust[block] = fitted.vcov, fitted.robust
+    return replace(fitted, log_odds=log_odds, vcov=vcov, robust=robust)
 
 
 def _is_nested(right: Floats, asked: Floats) -> bool:
@@ -226,79 +231,53 @@ def pair_of(pair: Matched, alpha: float, notes: list[str]) -> dict[str, float]:
     side = np.repeat([0, 1], [len(pair.left_frame), len(pair.right_frame)])
     counted = tally(np.concatenate(pair.right_answers), item, side, (pair.left, pair.right))
     where = _named({**pair.keys, "left": pair.left, "right": pair.right})
-    fitted, _ = fit_counted(counted, QUADRATURE, notes, where)
-    if fitted is None:
-        return dict.fromkeys(("estimate", "std_error", "lower", "upper", "p"), np.nan)
-    told = _contrast(fitted, 0, 1, alpha, ROBUST)
-    return {name: told[name] for name in ("estimate", "std_error", "lower", "upper", "p")}
+    numbers = _contrast(fit_counted(counted, QUADRATURE, notes, where), 0, 1, alpha, ROBUST)
+    return {name: numbers[name] for name in ("estimate", "std_error", "lower", "upper", "p")}
 
 
 def _contrast(fitted: MixedLogit, left: int, right: int, alpha: float, errors: str) -> dict[str, float]:
-    weights = np.zeros(len(fitted.log_odds))
-    weights[left], weights[right] = 1, -1
-    estimate = weights @ fitted.log_odds
-    of_model, robust = (np.sqrt(weights @ vcov @ weights) for vcov in (fitted.vcov, fitted.robust))
+    estimate = fitted.log_odds[left] - fitted.log_odds[right]
+    of_model, robust = (
+        np.sqrt(vcov[left, left] + vcov[right, right] - 2 * vcov[left, right])
+        for vcov in (fitted.vcov, fitted.robust)
+    )
     std_error = robust if errors == ROBUST else of_model
-    found = inference(np.array([estimate]), np.array([std_error]), alpha)
+    tested = inference(np.array([estimate]), np.array([std_error]), alpha)
+    numbers = {name: float(values[0]) for name, values in vars(tested).items()}
     return {
         "estimate": float(estimate),
         "std_error": float(std_error),
         "std_error_model": float(of_model),
-        "z": float(found.z[0]),
-        "p": float(found.p[0]),
-        "lower": float(found.lower[0]),
-        "upper": float(found.upper[0]),
-    }
+    } | numbers
 
 
 def _rows(
-    keys: Mapping[str, str],
-    counted: Counted,
-    fitted: MixedLogit | None,
-    used: NDArray[np.bool_],
-    alpha: float,
-    errors: str,
-) -> list[dict[str, Any]]:
-    place = np.cumsum(used) - 1
-    rows = []
+    keys: Mapping[str, str], counted: Counted, fitted: MixedLogit, alpha: float, errors: str
+) -> Iterator[dict[str, Any]]:
     for k in range(1, len(counted.sides)):
-        there = fitted is not None and used[k] and used[0]
-        told = (
-            _contrast(fitted, int(place[k]), int(place[0]), alpha, errors)
-            if fitted is not None and there
-            else dict.fromkeys(NUMBERS, np.nan)
-        )
-        odds = {
-            "odds_ratio": np.exp(told["estimate"]),
-            "odds_ratio_lower": np.exp(told["lower"]),
-            "odds_ratio_upper": np.exp(told["upper"]),
-            "sd_items": fitted.sd if fitted is not None and there else np.nan,
-        }
+        numbers = _contrast(fitted, k, 0, alpha, errors)
+        odds = {f"odds_ratio{end}": np.exp(numbers[name]) for end, name in ODDS.items()}
+        sd = fitted.sd if np.isfinite(numbers["estimate"]) else np.nan
         both = counted.asked[:, [0, k]]
         counts = {"n_answers": int(both.sum()), "n_items": int((both.sum(axis=1) > 0).sum())}
         sides = {"left": counted.sides[k], "right": counted.sides[0], "metric": LOG_ODDS}
-        rows.append({**keys, **sides, **told, **odds, **counts})
-    return rows
+        yield {**keys, **sides, **numbers, **odds, "sd_items": sd, **counts}
 
 
 def _sides(
-    keys: Mapping[str, str], counted: Counted, fitted: MixedLogit | None, used: NDArray[np.bool_], errors: str
-) -> list[dict[str, Any]]:
-    place = np.cumsum(used) - 1
-    found = None
-    if fitted is not None:
-        found = np.sqrt(np.diag(fitted.robust if errors == ROBUST else fitted.vcov))
-    return [
-        {
+    keys: Mapping[str, str], counted: Counted, fitted: MixedLogit, errors: str
+) -> Iterator[dict[str, Any]]:
+    std_error = np.sqrt(np.diag(fitted.robust if errors == ROBUST else fitted.vcov))
+    for k, side in enumerate(counted.sides):
+        asked, right = counted.asked[:, k].sum(), counted.right[:, k].sum()
+        yield {
             **keys,
             "side": side,
-            "log_odds": np.nan if fitted is None or not used[k] else float(fitted.log_odds[place[k]]),
-            "std_error": np.nan if found is None or not used[k] else float(found[place[k]]),
-            "share_right": float(counted.right[:, k].sum() / counted.asked[:, k].sum()),
-            "n_answers": int(counted.asked[:, k].sum()),
+            "log_odds": float(fitted.log_odds[k]),
+            "std_error": float(std_error[k]),
+            "share_right": float(right / asked),
+            "n_answers": int(asked),
         }
-        for k, side in enumerate(counted.sides)
-    ]
 
 
 def _named(keys: Mapping[str, str]) -> str:

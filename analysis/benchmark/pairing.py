@@ -28,39 +28,20 @@ UNIT = ("item_id", "line", "unit", "task")
 
 @dataclass(frozen=True)
 class Matched:
-    """Answers of two sides to the same n units, or n units and samples.
+    """Answers of two sides to the same n units, or n units and samples."""
 
-    Attributes
-    ----------
-    keys : dict
-        Judge, prompt, task and strata, as far as they are not what is compared.
-    left, right : str
-        What is compared.
-    cell : Cell
-        Classes and levels of the task.
-    left_frame, right_frame : DataFrame
-        The rows of `Scored.frame`, one answer a row, in the order of the pairs.
-    predicted : pair of ndarray
-        Answers under the policy for missing ones, a row of either frame each.
-    pair : pair of ndarray
-        Which pair an answer of the left, and of the right belongs to: 0, 1, ..., n - 1, ascending.
-    n_left_only, n_right_only : int
-        Answers without a partner, which are left out.
-    n_missing : int
-        Pairs that the policy for missing answers leaves out.
-    """
-
-    keys: Mapping[str, str]
-    left: str
+    keys: Mapping[str, str]  # Judge, prompt, task and strata, as far as they are not what is compared
+    left: str  # what is compared
     right: str
-    cell: Cell
-    left_frame: pd.DataFrame
+    cell: Cell  # classes and levels of the task
+    left_frame: pd.DataFrame  # the rows of `Scored.frame`, one answer a row, in the order of the pairs
     right_frame: pd.DataFrame
-    predicted: tuple[Codes, Codes]
+    predicted: tuple[Codes, Codes]  # answers under the policy for missing ones, a row of either frame each
+    # which pair an answer of the left, and of the right belongs to: 0, 1, ..., n - 1, ascending
     pair: tuple[Codes, Codes]
-    n_left_only: int
+    n_left_only: int  # answers without a partner, which are left out
     n_right_only: int
-    n_missing: int
+    n_missing: int  # pairs that the policy for missing answers leaves out
 
     @cached_property
     def n(self) -> int:
@@ -158,7 +139,7 @@ def comparable(scored: Scored, between: str, by: Sequence[str]) -> tuple[Scored,
             base = as_text(frame["base_item_id"]).fillna(as_text(frame["item_id"]))
             frame = frame.assign(item_id=base)
         return replace(scored, frame=frame), []
-    perturbed = (condition != UNPERTURBED).to_numpy()
+    perturbed = scored.is_perturbed
     if CONDITION in by or not perturbed.any() or perturbed.all():
         return replace(scored, frame=frame), []
     note = (

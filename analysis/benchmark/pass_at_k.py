@@ -47,16 +47,10 @@ LEFT_OUT = -2  # answer of a sample that was not drawn, or that a policy leaves 
 
 @dataclass(frozen=True)
 class Answers:
-    """Answers of S samples to n units.
+    """Answers of S samples to n units."""
 
-    Attributes
-    ----------
-    gold : ndarray, shape (n,)
-    predicted : ndarray, shape (n, S)
-        Codes in the order of the samples; -1 for no answer, `LEFT_OUT` for none to count.
-    """
-
-    gold: Codes
+    gold: Codes  # shape (n,)
+    # shape (n, S): codes in the order of the samples; -1 for no answer, `LEFT_OUT` for none to count
     predicted: Codes
 
     @property
@@ -211,13 +205,13 @@ def samples_alike(answers: Answers) -> dict[str, Any]:
     each = [column.tobytes() for column in given.T]
     heard = dict.fromkeys(column for column, any_answer in zip(each, spoke, strict=True) if any_answer)
     names = {column: _letters(at) for at, column in enumerate(heard)}
-    told = [names[column] if any_answer else "-" for column, any_answer in zip(each, spoke, strict=True)]
+    letters = [names[column] if any_answer else "-" for column, any_answer in zip(each, spoke, strict=True)]
     return {
         "n_samples": len(each),
         "n_silent": int((~spoke).sum()),
         "n_distinct": len(names),
         "n_answered": int((given != NO_ANSWER).any(axis=1).sum()),
-        "groups": ("" if len(names) <= len(ascii_uppercase) else " ").join(told),
+        "groups": ("" if len(names) <= len(ascii_uppercase) else " ").join(letters),
     }
 
 
@@ -312,13 +306,13 @@ def _notes(alike: pd.DataFrame, by: Sequence[str]) -> list[str]:
     copied = alike[with_copies(alike) & ~said]
     if copied.empty:
         return []
-    told = [
+    places = [
         f"{_place(row, by)} ({row['groups']}; {row['n_answered']:,} answered units)"
         for row in copied.to_dict("records")
     ]
     return [
         "Samples that are copies of each other add nothing to k (the same letters for the same answers): "
-        f"{listed(told, 30)}."
+        f"{listed(places, 30)}."
     ]
 
 

@@ -133,8 +133,8 @@ def robustness(
             "judge items and their perturbed copies, and keep base_item_id."
         )
     frame = with_adjusted(pd.DataFrame(rows), ["metric"], adjust)
-    told = frame.assign(left=frame["condition"], right=baseline, test=BOOTSTRAP)
-    notes = [*unbalanced(told, "perturbed items", "items as they were"), *notes_of_tests(told, plan)]
+    paired = frame.assign(left=frame["condition"], right=baseline, test=BOOTSTRAP)
+    notes = [*unbalanced(paired, "perturbed items", "items as they were"), *notes_of_tests(paired, plan)]
     notes += [*_few(frame), *([BY_UNIT] if several else [])]
     if apart:
         notes.append(f"No item in common with '{baseline}': {listed(dict.fromkeys(apart))}.")
@@ -150,9 +150,9 @@ def _few(frame: pd.DataFrame) -> list[str]:
     """Say which conditions rest on few perturbed items, with the fewest of a judge, task and stratum."""
     fewest = frame.groupby("condition", sort=False, observed=True)["n_items"].min()
     few = fewest[fewest < FEW_PAIRS]
-    told = listed(f"{name} ({n:,})" for name, n in few.items())
+    named = listed(f"{name} ({n:,})" for name, n in few.items())
     return (
-        [f"Fewer than {FEW_PAIRS} items and their copies tell little about what changes: {told}."]
+        [f"Fewer than {FEW_PAIRS} items and their copies tell little about what changes: {named}."]
         if len(few)
         else []
     )

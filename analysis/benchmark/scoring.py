@@ -12,10 +12,20 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text, did_you_mean, listed
 from conjury.inference.tables.schema import KEYS, require_columns
+from conjury.inference.tables.streams import UNPERTURBED
 
 from ..numerics.types import Codes
 from .parse_status import NO_ANSWER, check_policy
-from .units import answers_table, bases, gold_table, joined, strata_table, with_origins
+from .units import (
+    CONDITION,
+    answers_table,
+    bases,
+    filled_text,
+    gold_table,
+    joined,
+    strata_table,
+    with_origins,
+)
 
 
 def rule_of(judgments: pd.DataFrame) -> str:
@@ -37,40 +47,28 @@ def by_rule(main: pd.DataFrame, others: Sequence[pd.DataFrame]) -> dict[str, pd.
 def _stacked(tables: Sequence[pd.DataFrame], rule: str) -> pd.DataFrame:
     if len(tables) == 1:
         return tables[0]
-    made = pd.concat(tables, ignore_index=True)
-    names = [name for name in KEYS["judgments"] if name in made]
-    again = made.duplicated(names).to_numpy(dtype=bool)
+    result = pd.concat(tables, ignore_index=True)
+    names = [name for name in KEYS["judgments"] if name in result]
+    again = result.duplicated(names).to_numpy(dtype=bool)
     if again.any():
-        first = made[again].iloc[0]
+        first = result[again].iloc[0]
         named = f"rule '{rule}'" if rule else "a rule that the column 'rule' does not name"
         raise InputError(
             f"readings: two tables hold the judgment of '{first['judge_id']}' on dimension "
             f"'{first['dimension']}' of item '{first['item_id']}' by {named}; give each answer once a rule."
         )
-    return made
+    return result
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Answers of one judge with one prompt to one task, in one stratum.
+    """Answers of one judge with one prompt to one task, in one stratum."""
 
-    Attributes
-    ----------
-    keys : dict
-        ``judge, judge_kind, prompt, task`` and the columns of the strata.
-    frame : DataFrame
-        The rows of `Scored.frame`.
-    classes, levels : tuple of str
-        Of the task, as in `Scored`.
-    class_of : ndarray, shape (L,)
-        Class that covers each gold label.
-    """
-
-    keys: Mapping[str, str]
-    frame: pd.DataFrame
-    classes: tuple[str, ...]
+    keys: Mapping[str, str]  # ``judge, judge_kind, prompt, task`` and the columns of the strata
+    frame: pd.DataFrame  # the rows of `Scored.frame`
+    classes: tuple[str, ...]  # of the task, as in `Scored`
     levels: tuple[str, ...]
-    class_of: Codes
+    class_of: Codes  # shape (L,): class that covers each gold label
 
     def codes(self, column: str) -> Codes:
         """Codes in a column of the frame (gold, level, predicted), shape (n,)."""
@@ -113,6 +111,18 @@ class Scored:
     def tasks(self) -> tuple[str, ...]:
         """Tasks, in order of appearance."""
         return tuple(self.classes)
+
+    @property
+    def is_perturbed(self) -> NDArray[np.bool_]:
+        """Whether each answer is to a perturbed copy of an item, shape (n,)."""
+        if CONDITION not in self.frame:
+            return np.zeros(len(self.frame), dtype=bool)
+        condition = filled_text(self.frame[CONDITION]).fillna(UNPERTURBED)
+        return condition.ne(UNPERTURBED).to_numpy(dtype=bool)
+
+    def unperturbed(self) -> Scored:
+        """The answers to items that are no perturbed copies: all answers need to be scored only once."""
+        return self.where(~self.is_perturbed)
 
     def where(self, kept: NDArray[np.bool_]) -> Scored:
         """The answers where ``kept``, shape (n,), is true."""
@@ -275,8 +285,8 @@ def _outside(task: str, left: pd.Series[str]) -> list[str]:
     if left.empty:
         return []
     counts = left.fillna("(none)").value_counts()
-    told = listed([f"'{label}' ({n:,})" for label, n in counts.items()])
-    return [f"{task}: {len(left):,} gold labels are none of the classes and are left out: {told}."]
+    named = listed([f"'{label}' ({n:,})" for label, n in counts.items()])
+    return [f"{task}: {len(left):,} gold labels are none of the classes and are left out: {named}."]
 
 
 def _coded(
@@ -305,11 +315,11 @@ def _with_strata(frame: pd.DataFrame, strata: pd.DataFrame | None) -> pd.DataFra
 
 def _in_categories(frame: pd.DataFrame, kept: Sequence[str] = ()) -> pd.DataFrame:
     """Texts as categories in order of appearance, so that long ones are held once."""
-    made = frame.copy(deep=False)
-    for name in made:
-        if name not in kept and isinstance(made[name].dtype, pd.StringDtype):
-            made[name] = pd.Categorical(made[name], made[name].dropna().unique().tolist())
-    return made
+    result = frame.copy(deep=False)
+    for name in result:
+        if name not in kept and isinstance(result[name].dtype, pd.StringDtype):
+            result[name] = pd.Categorical(result[name], result[name].dropna().unique().tolist())
+    return result
 
 
 def class_codes(names: Sequence[str], levels: Sequence[str], covers: Mapping[str, Sequence[str]]) -> Codes:

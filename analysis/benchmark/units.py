@@ -54,7 +54,7 @@ def answers_table(judgments: pd.DataFrame) -> pd.DataFrame:
     status = as_text(frame["status"]) if "status" in frame else pd.Series("ok", index=frame.index)
     status = status.mask((status == "ok") & value.isna(), "missing")
     task, line = _tasks(as_text(frame["dimension"]))
-    made = pd.DataFrame(
+    result = pd.DataFrame(
         {
             "judge": as_text(frame["judge_id"]),
             "judge_kind": as_text(frame["judge_kind"]),
@@ -67,9 +67,9 @@ def answers_table(judgments: pd.DataFrame) -> pd.DataFrame:
             "status": status,
         }
     )
-    made = made.join(frame[[name for name in frame if _is_carried(str(name))]])
+    result = result.join(frame[[name for name in frame if _is_carried(str(name))]])
     for name in ("judge", "task", "item_id"):
-        bad = made[name].isna().to_numpy(dtype=bool)
+        bad = result[name].isna().to_numpy(dtype=bool)
         if bad.any():
             refuse(
                 source,
@@ -78,10 +78,10 @@ def answers_table(judgments: pd.DataFrame) -> pd.DataFrame:
                 "is empty",
                 "fill it in",
             )
-    again = made.duplicated([*GROUP, "line"]).to_numpy()
+    again = result.duplicated([*GROUP, "line"]).to_numpy()
     if again.any():
         refuse(source, "item_id", again, "repeats an earlier judgment", "keep one row for each sample")
-    return made
+    return result
 
 
 def strata_table(items: pd.DataFrame | None) -> pd.DataFrame | None:
@@ -89,27 +89,27 @@ def strata_table(items: pd.DataFrame | None) -> pd.DataFrame | None:
     if items is None:
         return None
     require_columns(items, ["item_id"], "items")
-    made = items.assign(item_id=as_text(items["item_id"])).reset_index(drop=True)
-    again = made.duplicated("item_id").to_numpy()
+    result = items.assign(item_id=as_text(items["item_id"])).reset_index(drop=True)
+    again = result.duplicated("item_id").to_numpy()
     if again.any():
         refuse("items", "item_id", again, "repeats an earlier item", "keep one row an item")
-    return made
+    return result
 
 
 def with_origins(answers: pd.DataFrame, items: pd.DataFrame | None) -> pd.DataFrame:
     """Fill empty cells of ``condition`` and ``base_item_id`` from the items; refuse contradictions."""
-    made = answers
+    result = answers
     for name in ORIGINS:
         if name not in answers or items is None or name not in items:
             continue
-        told = dict(zip(as_text(items["item_id"]), filled_text(items[name]), strict=True))
-        of_items = as_text(answers["item_id"]).map(told).astype("string")
+        of_item = dict(zip(as_text(items["item_id"]), filled_text(items[name]), strict=True))
+        of_items = as_text(answers["item_id"]).map(of_item).astype("string")
         own = filled_text(answers[name])
         apart = ((own != of_items) & own.notna() & of_items.notna()).to_numpy(dtype=bool, na_value=False)
         if apart.any():
             refuse("judgments", name, apart, "is another than that of the item in items", "make them agree")
-        made = made.assign(**{name: own.fillna(of_items)})
-    return made
+        result = result.assign(**{name: own.fillna(of_items)})
+    return result
 
 
 def conditions_of(judgments: pd.DataFrame, items: pd.DataFrame | None) -> pd.Series[str]:
@@ -117,8 +117,8 @@ def conditions_of(judgments: pd.DataFrame, items: pd.DataFrame | None) -> pd.Ser
     if CONDITION in judgments:
         found = as_text(with_origins(judgments, items)[CONDITION])
     elif items is not None and CONDITION in items:
-        told = dict(zip(as_text(items["item_id"]), as_text(items[CONDITION]), strict=True))
-        found = as_text(judgments["item_id"]).map(told).astype("string")
+        of_item = dict(zip(as_text(items["item_id"]), as_text(items[CONDITION]), strict=True))
+        found = as_text(judgments["item_id"]).map(of_item).astype("string")
     else:
         found = pd.Series(UNPERTURBED, index=judgments.index, dtype="string")
     return filled_text(found).fillna(UNPERTURBED)

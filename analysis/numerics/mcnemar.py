@@ -13,19 +13,11 @@ from .types import Codes
 
 @dataclass(frozen=True)
 class Discordance:
-    """How two judges part on n pairs of answers.
+    """How two judges part on n pairs of answers."""
 
-    Attributes
-    ----------
-    only_left, only_right : int
-        Pairs in which only the left, or only the right answer is right.
-    n : int
-        Pairs.
-    """
-
-    only_left: int
+    only_left: int  # pairs in which only the left, or only the right answer is right
     only_right: int
-    n: int
+    n: int  # Pairs
 
     @property
     def difference(self) -> float:

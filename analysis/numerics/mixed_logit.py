@@ -20,28 +20,14 @@ LARGEST = 25.0  # log-odds and standard deviations beyond which nothing is estim
 
 @dataclass(frozen=True)
 class MixedLogit:
-    """A fitted model of K sides.
+    """A fitted model of K sides."""
 
-    Attributes
-    ----------
-    log_odds : ndarray, shape (K,)
-        Of a right answer of each side to an item with intercept zero.
-    vcov : ndarray, shape (K, K)
-        As the model has it: the answers to an item are independent, given its intercept.
-    robust : ndarray, shape (K, K)
-        From the scores of the items: whatever else the answers to an item share.
-    sd : float
-        Standard deviation of the items' intercepts.
-    log_likelihood : float
-        Of the answers as Bernoulli trials.
-    converged : bool
-    """
-
-    log_odds: Floats
+    log_odds: Floats  # shape (K,): of a right answer of each side to an item with intercept zero
+    # shape (K, K): as the model has it: the answers to an item are independent, given its intercept
     vcov: Floats
-    robust: Floats
-    sd: float
-    log_likelihood: float
+    robust: Floats  # shape (K, K): from the scores of the items: whatever else the answers to an item share
+    sd: float  # standard deviation of the items' intercepts
+    log_likelihood: float  # of the answers as Bernoulli trials
     converged: bool
 
 

@@ -16,32 +16,18 @@ from .types import Codes, Floats
 
 @dataclass(frozen=True)
 class Panel:
-    """n ratings of I items by J raters in q categories, one at most for each item and rater.
+    """n ratings of I items by J raters in q categories, one at most for each item and rater."""
 
-    Attributes
-    ----------
-    item, rater, category : ndarray of int, shape (n,)
-    value : ndarray, shape (n,)
-        Ratings as numbers; for labels the positions of their categories.
-    n_items, n_raters : int
-    categories : tuple
-        Numbers in rising order, or labels; length q.
-    numeric : bool
-    raters : tuple of str, length J
-    cluster : ndarray of int, shape (I,)
-        Cluster of each item, 0 to C - 1.
-    """
-
-    item: Codes
-    rater: Codes
-    category: Codes
-    value: Floats
+    item: Codes  # shape (n,)
+    rater: Codes  # shape (n,)
+    category: Codes  # shape (n,)
+    value: Floats  # shape (n,): ratings as numbers; for labels the positions of their categories
     n_items: int
     n_raters: int
-    categories: tuple[Any, ...]
+    categories: tuple[Any, ...]  # numbers in rising order, or labels; length q
     numeric: bool
-    raters: tuple[str, ...]
-    cluster: Codes
+    raters: tuple[str, ...]  # length J
+    cluster: Codes  # shape (I,): cluster of each item, 0 to C - 1
 
     @property
     def q(self) -> int:

@@ -350,8 +350,8 @@ def _samples(column: pd.Series[Any], row: Codes) -> Codes:
     empty = column.isna().to_numpy(dtype=bool)
     bad = ~empty & ~(np.isfinite(numbers) & (np.round(numbers) == numbers))
     if bad.any():
-        told = f"holds '{column.iloc[int(bad.argmax())]}'"
-        refuse(SOURCE, "sample", in_table(row, bad), told, "number repeated judgments with whole numbers")
+        what = f"holds '{column.iloc[int(bad.argmax())]}'"
+        refuse(SOURCE, "sample", in_table(row, bad), what, "number repeated judgments with whole numbers")
     return np.where(empty, 1, numbers).astype(np.int64)
 
 
@@ -364,8 +364,8 @@ def _usable(frame: pd.DataFrame) -> tuple[NDArray[np.bool_], pd.DataFrame]:
     reason = reason.mask((frame["value"].isna() & reason.isna()).to_numpy(dtype=bool), "no value")
     if EXCLUDED in frame:
         marked = exclusion_reasons(frame[EXCLUDED])
-        told = ("excluded: " + marked).mask(marked == MARKED, "excluded")
-        reason = reason.mask(marked.notna().to_numpy(dtype=bool), told)
+        marks = ("excluded: " + marked).mask(marked == MARKED, "excluded")
+        reason = reason.mask(marked.notna().to_numpy(dtype=bool), marks)
     usable = reason.isna().to_numpy(dtype=bool)
     if not usable.any():
         raise InputError(f"{SOURCE}: no judgment has a value to use ({listed(reason.unique())}).")
@@ -409,14 +409,14 @@ def _refuse_repeated(frame: pd.DataFrame, row: Codes) -> None:
         )
 
 
-def _coded(made: Ratings, frame: pd.DataFrame, category: Codes) -> Ratings:
+def _coded(result: Ratings, frame: pd.DataFrame, category: Codes) -> Ratings:
     item, items = pd.factorize(frame["item"])
     judge, judges = pd.factorize(frame["judge"])
     if not len(frame):
         raise InputError("No judgment is left to analyse; choose other judges or items.")
     first = frame.drop_duplicates("judge")
     return replace(
-        made,
+        result,
         frame=frame,
         category=category,
         item=item.astype(np.int64),
@@ -430,22 +430,22 @@ def _coded(made: Ratings, frame: pd.DataFrame, category: Codes) -> Ratings:
 
 def _notes(ratings: Ratings, chosen: pd.DataFrame) -> list[str]:
     """Say what readers should know: what was left out, raters with one rating, constant raters."""
-    told = [
+    notes = [
         f"{_number(row['n_rows'], 'judgment')} by {_number(row['n_judges'], 'judge')} left out "
         f"({row['reason']})."
         for _, row in ratings.exclusions.iterrows()
     ]
     lost = chosen["item_id"].nunique() - len(ratings.items)
     if lost:
-        told.append(f"{_number(lost, 'item')} without a rating that can be used.")
+        notes.append(f"{_number(lost, 'item')} without a rating that can be used.")
     each = ratings.frame.groupby("judge", sort=False)["value"].agg(["size", "nunique"])
     single = each.index[each["size"] == 1]
     if len(single):
-        told.append(f"{listed(single, 6)}: one rating each.")
+        notes.append(f"{listed(single, 6)}: one rating each.")
     constant = each.index[(each["size"] > 1) & (each["nunique"] == 1)]
     if len(constant):
-        told.append(f"{listed(constant, 6)}: the same rating for every item.")
-    return told
+        notes.append(f"{listed(constant, 6)}: the same rating for every item.")
+    return notes
 
 
 def _number(n: int, noun: str) -> str:

@@ -98,8 +98,8 @@ def _apart(frame: pd.DataFrame) -> list[str]:
         return [f"Ratings do not overlap at all: {'; '.join(parts)}: {ADVICE}."]
     width = ends["max"] - ends["min"]
     if len(ends) == 2 and width.max() > WIDER * width.min() > 0:
-        told = [f"{name} rates from {one['min']:g} to {one['max']:g}" for name, one in ends.iterrows()]
-        return [f"Of two raters, {' and '.join(told)}: {ADVICE}."]
+        ranges = [f"{name} rates from {one['min']:g} to {one['max']:g}" for name, one in ends.iterrows()]
+        return [f"Of two raters, {' and '.join(ranges)}: {ADVICE}."]
     usual, low, high = width.median(), ends["min"].median(), ends["max"].median()
     far = ends[(ends["max"] > high + WIDER * usual) | (ends["min"] < low - WIDER * usual)]
     if len(ends) > 2 and usual > 0 and len(far):
@@ -132,12 +132,12 @@ def _stray(values: Floats) -> list[str]:
     found, times = np.unique(values, return_counts=True)
     if len(values) < FEW or len(found) < 4:
         return []
-    told = []
+    notes = []
     for at, others in ((0, found[1:]), (-1, found[:-1])):
         gap = abs(found[at] - others[at])
         if times[at] == 1 and gap > np.diff(others).max() and gap > np.ptp(others) / 4:
-            told.append(
+            notes.append(
                 f"Value {found[at]:g} occurs once, outside {others[0]:g} to {others[-1]:g}: state the scale "
                 "to refuse it."
             )
-    return told
+    return notes

@@ -233,5 +233,5 @@ def _result(gathered: Gathered, request: Request) -> Result:
 
 
 def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
-    made = pd.DataFrame(list(rows), columns=list(columns))
-    return made.assign(against=made["against"].astype("string"))
+    result = pd.DataFrame(list(rows), columns=list(columns))
+    return result.assign(against=result["against"].astype("string"))

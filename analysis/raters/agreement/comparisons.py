@@ -33,16 +33,10 @@ def panel_of(ratings: Ratings, cluster: Codes | None = None) -> Panel:
 
 @dataclass(frozen=True)
 class Sides:
-    """Shares of the ratings of I items in q categories, by two sides.
+    """Shares of the ratings of I items in q categories, by two sides."""
 
-    Attributes
-    ----------
-    first, second : ndarray, shape (I, q)
-        Every row adds up to 1.
-    """
-
-    first: Floats
-    second: Floats
+    first: Floats  # shape (I, q): every row adds up to 1
+    second: Floats  # shape (I, q)
 
 
 MODELS = "model"
@@ -50,24 +44,12 @@ MODELS = "model"
 
 @dataclass(frozen=True)
 class Comparison:
-    """The ratings of a group, or of two sides.
+    """The ratings of a group, or of two sides."""
 
-    Attributes
-    ----------
-    among : str
-        The group, or the first side.
-    against : str or None
-        The second side.
-    panel : Panel
-        Of a group its ratings; of two sides those of the first, of the items that both rated.
-    other : Panel or None
-        Of the second side, the same items in the same order.
-    """
-
-    among: str
-    against: str | None
-    panel: Panel
-    other: Panel | None = None
+    among: str  # the group, or the first side
+    against: str | None  # the second side
+    panel: Panel  # of a group its ratings; of two sides those of the first, of the items that both rated
+    other: Panel | None = None  # of the second side, the same items in the same order
 
     @property
     def sides(self) -> Sides:
@@ -83,10 +65,10 @@ class Comparison:
 
 def default_groups(ratings: Ratings) -> dict[str, list[str]]:
     """Every panel of people, and all models."""
-    made: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for judge, kind, group in zip(ratings.judges, ratings.kinds, ratings.groups, strict=True):
-        made.setdefault(group if kind == HUMAN else MODELS, []).append(judge)
-    return dict(sorted(made.items(), key=lambda one: one[0] == MODELS))
+        result.setdefault(group if kind == HUMAN else MODELS, []).append(judge)
+    return dict(sorted(result.items(), key=lambda one: one[0] == MODELS))
 
 
 def default_between(ratings: Ratings, groups: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
@@ -107,7 +89,7 @@ def comparisons_of(
     named = {name: list(judges) for name, judges in (groups or default_groups(ratings)).items()}
     pairs = default_between(ratings, named) if between is None else list(between)
     first = ratings.first_samples
-    made: list[Comparison] = []
+    result: list[Comparison] = []
     notes: list[str] = []
     if not first.all():
         notes.append("Judges with several samples of an item count with their first one.")
@@ -118,17 +100,17 @@ def comparisons_of(
             if name != MODELS or groups is not None:
                 notes.append(f"{name}: {len(present)} rater, so there is no agreement among them.")
             continue
-        made.append(Comparison(name, None, whole.rows(first & np.isin(ratings.judge, present))))
+        result.append(Comparison(name, None, whole.rows(first & np.isin(ratings.judge, present))))
     for one, other in pairs:
         sides = [_positions(named.get(side, [side]), ratings) for side in (one, other)]
         compared = _two_sides(one, other, whole, [first & np.isin(ratings.judge, side) for side in sides])
         if compared is None:
             notes.append(f"{one} with {other}: no item was rated by both.")
         else:
-            made.append(compared)
+            result.append(compared)
     if groups is None and between is None:
-        made += [*_again(ratings, whole, named), *_repeats(ratings, whole)]
-    return made, notes
+        result += [*_again(ratings, whole, named), *_repeats(ratings, whole)]
+    return result, notes
 
 
 def _positions(judges: Sequence[str], ratings: Ratings) -> list[int]:
@@ -150,7 +132,7 @@ def _again(ratings: Ratings, whole: Panel, named: Mapping[str, Sequence[str]]) -
     unit = ratings.item * len(ratings.judges) + ratings.judge
     turn = sample.groupby(unit).rank(method="first").to_numpy(dtype=np.int64) - 1
     twice = (sample.groupby(unit).transform("size") > 1).to_numpy() & (turn < 2) & ratings.is_human
-    made = []
+    result = []
     for name, judges in named.items():
         mine = twice & np.isin(ratings.judge, _positions(judges, ratings))
         if not mine.any():
@@ -165,14 +147,14 @@ def _again(ratings: Ratings, whole: Panel, named: Mapping[str, Sequence[str]]) -
             raters=("first", "second"),
             n_raters=2,
         )
-        made.append(Comparison(name + AGAIN, None, as_items.rows(mine)))
-    return made
+        result.append(Comparison(name + AGAIN, None, as_items.rows(mine)))
+    return result
 
 
 def _repeats(ratings: Ratings, whole: Panel) -> list[Comparison]:
     """Models with themselves, over the items they answered several times."""
     sample = ratings.frame["sample"].to_numpy(dtype=np.int64)
-    made = []
+    result = []
     for model in ratings.models:
         mine = ratings.judge == ratings.judges.index(model)
         numbers = np.unique(sample[mine])
@@ -184,5 +166,5 @@ def _repeats(ratings: Ratings, whole: Panel) -> list[Comparison]:
             raters=tuple(f"sample {number}" for number in numbers),
             n_raters=len(numbers),
         )
-        made.append(Comparison(model, None, as_raters.rows(mine)))
-    return made
+        result.append(Comparison(model, None, as_raters.rows(mine)))
+    return result

@@ -29,19 +29,11 @@ FEW_SHARED = 10  # items that pairs of raters share, below which the mean of the
 
 @dataclass(frozen=True)
 class Weighting:
-    """Weights with their name.
-
-    Attributes
-    ----------
-    name : str
-    matrix : ndarray, shape (q, q)
-    ranked : bool
-        Whether Krippendorff's alpha takes ranks instead.
-    """
+    """Weights with their name."""
 
     name: str
-    matrix: Floats
-    ranked: bool
+    matrix: Floats  # shape (q, q)
+    ranked: bool  # whether Krippendorff's alpha takes ranks instead
 
     def of(self, coefficient: str) -> Floats | None:
         """The matrix, or None for the alpha of ranks."""
@@ -50,27 +42,16 @@ class Weighting:
 
 @dataclass(frozen=True)
 class Family:
-    """m coefficients that are computed together.
+    """m coefficients that are computed together."""
 
-    Attributes
-    ----------
-    keys : tuple of (coefficient, weights, raters)
-        ``raters``: of how many the mean is meant, NaN where that is no matter.
-    statistics : callable
-        From how often items count, shape (b, I), to estimates, shape (b, m).
-    influence : ndarray, shape (I, m), or None
-        Where standard errors are analytical.
-    limits : ndarray, shape (m, 2), or None
-        Where limits are analytical and there is no standard error.
-    draw : bool
-        Whether bootstrap samples mean anything.
-    """
-
+    # ``raters``: of how many the mean is meant, NaN where that is no matter
     keys: tuple[tuple[str, str, float], ...]
+    # from how often items count, shape (b, I), to estimates, shape (b, m)
     statistics: Callable[[Floats], Floats]
-    influence: Floats | None = None
+    influence: Floats | None = None  # shape (I, m), or None: where standard errors are analytical
+    # shape (m, 2), or None: where limits are analytical and there is no standard error
     limits: Floats | None = None
-    draw: bool = True
+    draw: bool = True  # whether bootstrap samples mean anything
 
 
 def families(
@@ -108,8 +89,8 @@ def _of_panel(panel: Panel, name: str, weighting: Weighting) -> Family:
         return _single(name, weighting, partial(corrected.observed, panel, weights), influence)
     if name == "cohen":
         of = partial(pairs.mean_kappa, panel, weights)
-        made = _single(name, weighting, of, pairs.mean_kappa_influence(panel, weights))
-        return replace(made, draw=few_shared(panel) is None)
+        result = _single(name, weighting, of, pairs.mean_kappa_influence(panel, weights))
+        return replace(result, draw=few_shared(panel) is None)
     of = partial(corrected.coefficient, panel, weights, kind=name)
     return _single(name, weighting, of, corrected.coefficient_influence(panel, weights, name))
 

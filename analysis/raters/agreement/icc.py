@@ -20,8 +20,10 @@ def kendall_w(panel: Panel, drawn: Floats) -> Floats:
     category = np.empty((panel.n_items, m), dtype=np.int64)
     category[panel.item, panel.rater] = panel.category
     size = max(1, BLOCK // (panel.n_items * max(q, 2)))
-    made = [_concordance(category, part, q) for part in np.array_split(drawn, range(size, len(drawn), size))]
-    return np.concatenate(made)
+    result = [
+        _concordance(category, part, q) for part in np.array_split(drawn, range(size, len(drawn), size))
+    ]
+    return np.concatenate(result)
 
 
 def _concordance(category: Codes, drawn: Floats, q: int) -> Floats:
@@ -45,24 +47,24 @@ def restricted(panel: Panel, drawn: Floats, crossed: bool) -> Floats:
     # Complete panels have a closed form. Where all ratings of every item are the same, there is no residual.
     if crossed and panel.is_complete and min(panel.n_raters, panel.n_items) > 1:
         return balanced(mean_squares(panel, drawn))
-    made = np.full((len(drawn), 3), np.nan)
+    result = np.full((len(drawn), 3), np.nan)
     if panel.n_items < 2 or panel.value.std() == 0:
-        return made
+        return result
     shape = panel.n_items, panel.n_raters
     cells = cells_of(panel.item, panel.rater, panel.value, shape, crossed)
     scale = float(panel.value.var())
     within = _varies_within(panel)
     whole = sums_of(cells, np.ones(panel.n_items))
     if not within.any():
-        return made
+        return result
     theta = fit(whole, crossed)
     refit = Refit.at(whole, theta)
     for at, counts in enumerate(drawn):
         if counts @ within > 0 and (counts > 0).sum() > 1:
             same = bool((counts == 1).all())
             sums = whole if same else sums_of(cells, counts)
-            made[at] = variances_at(sums, theta if same else refit(sums)) * scale
-    return made
+            result[at] = variances_at(sums, theta if same else refit(sums)) * scale
+    return result
 
 
 def _varies_within(panel: Panel) -> Floats:
@@ -108,26 +110,14 @@ def is_crossed(panel: Panel) -> bool:
 
 @dataclass(frozen=True)
 class MeanSquares:
-    """Mean squares of n items x k raters, each of shape (b,), one entry a sample.
+    """Mean squares of n items x k raters, each of shape (b,), one entry a sample."""
 
-    Attributes
-    ----------
-    items, raters, residual : ndarray
-        Of the two-way analysis of variance with one rating a cell.
-    within : ndarray
-        Of ratings within items: raters and residual together.
-    n : ndarray
-        Items.
-    k : int
-        Raters.
-    """
-
-    items: Floats
+    items: Floats  # of the two-way analysis of variance with one rating a cell
     raters: Floats
     residual: Floats
-    within: Floats
-    n: Floats
-    k: int
+    within: Floats  # of ratings within items: raters and residual together
+    n: Floats  # Items
+    k: int  # Raters
 
 
 def mean_squares(panel: Panel, drawn: Floats) -> MeanSquares:

@@ -37,8 +37,8 @@ def paired(sides: Sides, weights: Floats | None, drawn: Floats, kind: str) -> Fl
     observed = drawn @ ((sides.first @ weights) * sides.second).sum(axis=1) / n
     if kind == "percent":
         return np.asarray(observed)
-    made = corrected(observed, _chance(first, second, weights, kind))
-    return made if kind != "krippendorff" else 1 - (1 - made) * (1 - 0.5 / n)
+    result = corrected(observed, _chance(first, second, weights, kind))
+    return result if kind != "krippendorff" else 1 - (1 - result) * (1 - 0.5 / n)
 
 
 def _chance(first: Floats, second: Floats, weights: Floats, kind: str) -> Floats:
@@ -113,22 +113,14 @@ def _ranked_influence(sides: Sides) -> Floats:
 
 @dataclass(frozen=True)
 class Pairs:
-    """P pairs of raters of a panel and the items both rated, one row each, R in all.
+    """P pairs of raters of a panel and the items both rated, one row each, R in all."""
 
-    Attributes
-    ----------
-    first, second : ndarray of int, shape (P,)
-        The raters.
-    pair, item, left, right : ndarray of int, shape (R,)
-        Pair, item, category by the first and by the second rater.
-    """
-
-    first: Codes
-    second: Codes
-    pair: Codes
-    item: Codes
-    left: Codes
-    right: Codes
+    first: Codes  # shape (P,): the raters
+    second: Codes  # shape (P,)
+    pair: Codes  # shape (R,): Pair, item, category by the first and by the second rater
+    item: Codes  # shape (R,)
+    left: Codes  # shape (R,)
+    right: Codes  # shape (R,)
 
 
 def pairs_of(panel: Panel) -> Pairs:
@@ -169,7 +161,7 @@ def mean_kappa(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
         shape=(panel.n_items, n_pairs * width),
     )
     size = max(1, BLOCK // (n_pairs * width))
-    made = []
+    result = []
     for part in np.array_split(drawn, range(size, len(drawn), size)):
         sums = np.asarray((cells.T @ part.T).T).reshape(len(part), n_pairs, width)
         n = sums[..., 1 : 1 + q].sum(axis=2)
@@ -178,26 +170,17 @@ def mean_kappa(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
             chance = ((share[..., 1 : 1 + q] @ weights) * share[..., 1 + q :]).sum(axis=2)
             kappa = corrected(share[..., 0], np.where(n > 0, chance, 1.0))
             n = np.where(np.isfinite(kappa), n, 0.0)
-            made.append((n * np.nan_to_num(kappa)).sum(axis=1) / n.sum(axis=1))
-    return np.concatenate(made)
+            result.append((n * np.nan_to_num(kappa)).sum(axis=1) / n.sum(axis=1))
+    return np.concatenate(result)
 
 
 @dataclass(frozen=True)
 class ByPair:
-    """A coefficient of each of P pairs of raters.
+    """A coefficient of each of P pairs of raters."""
 
-    Attributes
-    ----------
-    estimate : ndarray, shape (P,)
-    n : ndarray, shape (P,)
-        Items that both rated.
-    own : ndarray, shape (R,)
-        Influence of each item of a pair on the pair's estimate.
-    """
-
-    estimate: Floats
-    n: Floats
-    own: Floats
+    estimate: Floats  # shape (P,)
+    n: Floats  # shape (P,): items that both rated
+    own: Floats  # shape (R,): influence of each item of a pair on the pair's estimate
 
 
 def by_pair(pairs: Pairs, weights: Floats, kind: str) -> ByPair:

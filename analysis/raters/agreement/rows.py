@@ -52,8 +52,8 @@ class Gathered:
 
 def prefix_of(keys: Mapping[str, str]) -> str:
     """The dimension and stratum in front of a note."""
-    told = ", ".join(value for value in keys.values() if value)
-    return f"{told}: " if told else ""
+    label = ", ".join(value for value in keys.values() if value)
+    return f"{label}: " if label else ""
 
 
 def compare(
@@ -64,7 +64,7 @@ def compare(
     into: Gathered,
 ) -> None:
     """Add the rows of one comparison."""
-    told = {**keys, "among": compared.among, "against": compared.against}
+    named = {**keys, "among": compared.among, "against": compared.against}
     prefix = prefix_of(keys) + compared.name + ": "
     into.notes += [prefix + note for note in _cautions(compared, request)]
     undefined: set[str] = set()
@@ -75,7 +75,7 @@ def compare(
         lower, upper = percentile_limits(estimate, replicates, request.alpha)
         own = _analytical(family, estimate, compared, request.alpha)
         for at, (name, weights, raters) in enumerate(family.keys):
-            row = {**told, "estimate": estimate[at], "boot_lower": lower[at], "boot_upper": upper[at]}
+            row = {**named, "estimate": estimate[at], "boot_lower": lower[at], "boot_upper": upper[at]}
             if weights == "variance":
                 into.variances.append({**row, "component": name, "share": estimate[at] / _total(estimate)})
                 continue
@@ -89,7 +89,7 @@ def compare(
             row |= {"coefficient": name, "weights": weights, "raters": raters, **_counts(compared, name)}
             into.rows.append(row | {column: values[at] for column, values in own.items()})
         if len(family.keys) > len(VARIANCES) and family.keys[-1][1] == "variance":
-            into.plans += _plans(estimate, replicates, told, request.alpha)
+            into.plans += _plans(estimate, replicates, named, request.alpha)
     if alike:
         names = listed([name for name in EVERY if name in alike], 20)
         why = (
@@ -138,7 +138,7 @@ def _why_undefined(compared: Comparison, names: Sequence[str]) -> str:
 
 def _analytical(family: Family, estimate: Floats, compared: Comparison, alpha: float) -> dict[str, Floats]:
     nothing = np.full(len(estimate), np.nan)
-    made = {"std_error": nothing, "lower": nothing, "upper": nothing}
+    result = {"std_error": nothing, "lower": nothing, "upper": nothing}
     if family.influence is not None:
         error, n_clusters = clustered_errors(family.influence, compared.panel.cluster)
         error = np.where(np.isfinite(estimate) & (error > SAME), error, np.nan)
@@ -146,10 +146,10 @@ def _analytical(family: Family, estimate: Floats, compared: Comparison, alpha: f
             estimate, error, alpha, df=np.full(len(estimate), max(n_clusters - 1, 1)), support=CORRELATION
         )
         least = [SHARE[0] if name in SHARES else -np.inf for name, _, _ in family.keys]
-        made = {"std_error": error, "lower": np.maximum(bounds.lower, least), "upper": bounds.upper}
+        result = {"std_error": error, "lower": np.maximum(bounds.lower, least), "upper": bounds.upper}
     elif family.limits is not None:
-        made |= {"lower": family.limits[:, 0], "upper": family.limits[:, 1]}
-    return made
+        result |= {"lower": family.limits[:, 0], "upper": family.limits[:, 1]}
+    return result
 
 
 def _counts(compared: Comparison, coefficient: str) -> dict[str, int]:
@@ -163,7 +163,7 @@ def _counts(compared: Comparison, coefficient: str) -> dict[str, int]:
 
 
 def _plans(
-    estimate: Floats, replicates: Floats, told: dict[str, Any], alpha: float
+    estimate: Floats, replicates: Floats, named: dict[str, Any], alpha: float
 ) -> Iterator[dict[str, Any]]:
     """Relative and absolute coefficients of the mean of other numbers of raters."""
     variances, drawn = estimate[None, -3:], replicates[:, -3:]
@@ -172,7 +172,7 @@ def _plans(
         lower, upper = percentile_limits(found, generalisability(drawn, k), alpha)
         for at, name in enumerate(GENERAL):
             yield {
-                **told,
+                **named,
                 "coefficient": name,
                 "raters": k,
                 "estimate": found[at],

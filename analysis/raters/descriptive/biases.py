@@ -104,7 +104,7 @@ def biases(
         dimensions=dimensions,
         cluster=cluster,
         scale=scale,
-        sampling=(alpha, draws, seed),
+        drawn=(alpha, draws, seed),
     )
     off_topic = _flagged(scores, {unrelated[0]: [unrelated[1]]}) if unrelated else None
     put_by = _flagged(scores, aside)
@@ -198,16 +198,16 @@ def _table(rows: Sequence[Row], scores: Scores, alpha: float) -> pd.DataFrame:
 
 def _ceilings(scores: Scores) -> list[str]:
     """Models that give one end of the scale to so many items that no straight line fits them."""
-    told = []
+    bent = []
     for dimension, ratings in zip(scores.dimensions, scores.ratings, strict=True):
         for judge in scores.models:
             values = scores.of(dimension, judge)
             ends = (float(min(ratings.categories)), float(max(ratings.categories)))
             share = max(float(np.mean(values[np.isfinite(values)] == end)) for end in ends)
             if share > CEILING:
-                told.append(f"{judge}{f' on {dimension}' if dimension else ''} ({share:.0%})")
+                bent.append(f"{judge}{f' on {dimension}' if dimension else ''} ({share:.0%})")
     line = "Comparisons at equal human quality assume a straight line, which ratings at one end of the scale"
-    return [f"{line} bend: {listed(told)}."] if told else []
+    return [f"{line} bend: {listed(bent)}."] if bent else []
 
 
 def _undefined(detail: Sequence[Row]) -> list[str]:

@@ -76,13 +76,7 @@ def correlations(
     by = names_of(by)
     kinds = [one_of(kind, COEFFICIENTS, "coefficient") for kind in names_of(coefficients)]
     scores = item_scores(
-        judgments,
-        items,
-        by,
-        dimensions=dimensions,
-        cluster=cluster,
-        scale=scale,
-        sampling=(alpha, draws, seed),
+        judgments, items, by, dimensions=dimensions, cluster=cluster, scale=scale, drawn=(alpha, draws, seed)
     )
     weights = scores.weights(draws, seed)
     strata = scores.overall_and_cells(by)
@@ -178,19 +172,11 @@ def _undefined(frame: pd.DataFrame) -> list[str]:
 
 @dataclass(frozen=True)
 class Cells:
-    """n pairs in m cells of equal values, by cluster.
+    """n pairs in m cells of equal values, by cluster."""
 
-    Attributes
-    ----------
-    x, y : ndarray, shape (m,)
-        Values of a cell.
-    counts : sparse array, shape (C, m)
-        Pairs of each of C clusters in each cell.
-    """
-
-    x: Floats
-    y: Floats
-    counts: sparse.csr_array
+    x: Floats  # shape (m,): values of a cell
+    y: Floats  # shape (m,)
+    counts: sparse.csr_array  # shape (C, m): pairs of each of C clusters in each cell
 
 
 def cells_of(x: Floats, y: Floats, cluster: Codes, n_clusters: int) -> Cells:

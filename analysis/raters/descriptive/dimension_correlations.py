@@ -89,7 +89,7 @@ def dimension_correlations(
         cluster=cluster,
         scale=scale,
         people=False,
-        sampling=(alpha, draws, seed),
+        drawn=(alpha, draws, seed),
     )
     if len(scores.dimensions) < 2:
         raise InputError("judgments: there is one dimension; give at least two.")

@@ -57,13 +57,7 @@ def rating_lines(
     """
     by = names_of(by)
     scores = item_scores(
-        judgments,
-        items,
-        by,
-        dimensions=dimensions,
-        cluster=cluster,
-        scale=scale,
-        sampling=(alpha, draws, seed),
+        judgments, items, by, dimensions=dimensions, cluster=cluster, scale=scale, drawn=(alpha, draws, seed)
     )
     weights = scores.weights(draws, seed)
     rows, slopes, bands, points = [], [], [], []

@@ -37,34 +37,22 @@ class Row:
 
 @dataclass(frozen=True)
 class Scores:
-    """Mean ratings of I items on D dimensions by G groups.
+    """Mean ratings of I items on D dimensions by G groups."""
 
-    Attributes
-    ----------
-    mean, n_ratings : ndarray, shape (D, G, I)
-        Mean over raters of their means over samples, NaN where a group did not rate the item; ratings behind
-        each.
-    dimensions, items : tuple of str, lengths D and I
-    groups, kinds : tuple of str, length G
-        ``"human"`` (all people together) where there are people, then panels of people where there are
-        several, then models; and whether each is "human" or "model".
-    strata : DataFrame of I rows
-        The columns of items that were asked for.
-    cluster : ndarray, shape (I,)
-        Number of the cluster of each item; every item is its own where there is no such column.
-    ratings : tuple of Ratings, length D
-    notes : tuple of str
-    """
-
+    # shape (D, G, I): mean over raters of their means over samples, NaN where a group did not rate the item;
+    # ratings behind each
     mean: Floats
-    n_ratings: Codes
-    dimensions: tuple[str, ...]
-    items: tuple[str, ...]
+    n_ratings: Codes  # shape (D, G, I)
+    dimensions: tuple[str, ...]  # lengths D and I
+    items: tuple[str, ...]  # lengths D and I
+    # length G: ``"human"`` (all people together) where there are people, then panels of people where there
+    # are several, then models; and whether each is "human" or "model"
     groups: tuple[str, ...]
-    kinds: tuple[str, ...]
-    strata: pd.DataFrame
+    kinds: tuple[str, ...]  # length G
+    strata: pd.DataFrame  # the columns of items that were asked for
+    # shape (I,): number of the cluster of each item; every item is its own where there is no such column
     cluster: Codes
-    ratings: tuple[Ratings, ...] = field(repr=False)
+    ratings: tuple[Ratings, ...] = field(repr=False)  # length D
     notes: tuple[str, ...] = ()
 
     @property
@@ -146,10 +134,10 @@ def item_scores(
     cluster: str | None = None,
     scale: Sequence[float] | None = None,
     people: bool = True,
-    sampling: tuple[float, int, int] = (0.05, 0, 1),
+    drawn: tuple[float, int, int] = (0.05, 0, 1),
 ) -> Scores:
     """Average the ratings of each item by group; ``people``: refuse judgments without people and models."""
-    alpha, draws, seed = sampling
+    alpha, draws, seed = drawn
     check_alpha(alpha)
     check_draws(draws, seed)
     wanted = list(dict.fromkeys([*columns, *names_of(cluster)]))
@@ -198,19 +186,11 @@ def _groups(ratings: Sequence[Ratings]) -> tuple[list[str], list[str]]:
 
 @dataclass(frozen=True)
 class Averaged:
-    """m pairs of item and judge, repeated ratings averaged; every array has shape (m,).
+    """m pairs of item and judge, repeated ratings averaged; every array has shape (m,)."""
 
-    Attributes
-    ----------
-    item, judge : ndarray
-        Positions in those of the ratings.
-    value, n_ratings : ndarray
-        Mean, and how many ratings were averaged.
-    """
-
-    item: Codes
+    item: Codes  # positions in those of the ratings
     judge: Codes
-    value: Floats
+    value: Floats  # Mean, and how many ratings were averaged
     n_ratings: Codes
 
 

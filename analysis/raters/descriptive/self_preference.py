@@ -36,23 +36,13 @@ ADJUSTMENTS = ("none", "human mean", "corrected")
 
 @dataclass(frozen=True)
 class Quality:
-    """What n items give to a comparison at equal quality; every array has shape (n,).
+    """What n items give to a comparison at equal quality; every array has shape (n,)."""
 
-    Attributes
-    ----------
-    x, y : ndarray
-        Mean rating by people, and the rating that is examined.
-    xx, xy : ndarray
-        Squares and products of the two.
-    error : ndarray
-        Sampling variance of ``x`` from the spread of raters within the item; NaN with one rater.
-    """
-
-    x: Floats
+    x: Floats  # mean rating by people, and the rating that is examined
     y: Floats
-    xx: Floats
+    xx: Floats  # squares and products of the two
     xy: Floats
-    error: Floats
+    error: Floats  # sampling variance of ``x`` from the spread of raters within the item; NaN with one rater
 
 
 def quality_of(x: Floats, y: Floats, variance: Floats, raters: Floats) -> Quality:
@@ -97,19 +87,13 @@ OWN, OTHER, BOTH, AUTHOR = "own", "other_models", "own_minus_other", "author"
 
 @dataclass(frozen=True)
 class Authors:
-    """Who wrote I items.
+    """Who wrote I items."""
 
-    Attributes
-    ----------
-    written : ndarray of str, shape (I,)
-        The author; empty where unknown.
-    people, models : ndarray of bool, shape (I,)
-        Items that people wrote, the reference, and that models wrote; items set aside are in neither.
-    """
-
-    written: np.ndarray
+    written: np.ndarray  # shape (I,): the author; empty where unknown
+    # shape (I,): items that people wrote, the reference, and that models wrote; items set aside are in
+    # neither
     people: Flags
-    models: Flags
+    models: Flags  # shape (I,)
 
 
 def self_preference(scores: Scores, dimension: str, authors: Authors, draws: Draws) -> list[Row]:

@@ -129,7 +129,7 @@ def tier_accuracy(
         cluster=within,
         scale=scale,
         people=False,
-        sampling=(alpha, draws, seed),
+        drawn=(alpha, draws, seed),
     )
     place = tier_items(scores, column, levels)
     weights = scores.weights(draws, seed)

@@ -31,26 +31,14 @@ NO_SPREAD = 1e-9  # a standard error below it is rounding
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the comparisons with each of J annotators say; every array has shape (..., J).
+    """What the comparisons with each of J annotators say; every array has shape (..., J)."""
 
-    Attributes
-    ----------
-    n, clusters : ndarray
-        Comparisons, and clusters of items that they come from.
-    rho_model, rho_human : ndarray
-        Share of items where the model's (the person's) score is at least the other's.
-    difference : ndarray
-        ``rho_human - rho_model``.
-    std_error : ndarray
-        Of the difference, robust to clusters; NaN with fewer than two clusters.
-    """
-
-    n: Floats
+    n: Floats  # Comparisons, and clusters of items that they come from
     clusters: Floats
-    rho_model: Floats
+    rho_model: Floats  # share of items where the model's (the person's) score is at least the other's
     rho_human: Floats
-    difference: Floats
-    std_error: Floats
+    difference: Floats  # ``rho_human - rho_model``
+    std_error: Floats  # of the difference, robust to clusters; NaN with fewer than two clusters
 
 
 def evidence(sums: Floats) -> Evidence:
@@ -138,35 +126,35 @@ FEW_ANNOTATORS, FEW_INSTANCES = 3, 30  # what the authors advise at least
 
 def weaknesses(panel: Panel, found: Evidence, kept: Mask, min_instances: int) -> list[str]:
     """Say what makes these tests weak: few annotators, few items, people left out, no spread."""
-    told = []
+    notes = []
     missed = [name for name, row in zip(panel.models, kept, strict=True) if not row.any()]
     if missed:
-        told.append(f"{listed(missed, 6)}: no annotator has {min_instances} items with it, so no test.")
+        notes.append(f"{listed(missed, 6)}: no annotator has {min_instances} items with it, so no test.")
     for ever in np.unique(kept[kept.any(axis=1)].sum(axis=1)):
         if ever < FEW_ANNOTATORS:
-            told.append(
+            notes.append(
                 f"{ever} annotator{'s are' if ever > 1 else ' is'} tested; the authors advise at least "
                 f"{FEW_ANNOTATORS}, since one person's habits weigh heavily on fewer."
             )
     lost = ~kept[kept.any(axis=1)]
     out = [name for at, name in enumerate(panel.people) if lost[:, at].any()]
     if out:
-        told.append(
+        notes.append(
             f"{len(out)} of {len(panel.people)} annotators have fewer than {min_instances} items with "
             f"some model and are left out there ({listed(out, 6)}); others are still compared with them."
         )
     if (found.clusters[kept] < FEW_INSTANCES).any():
         what = "items" if len(panel.cluster) == panel.n_clusters else "clusters of items"
-        told.append(
+        notes.append(
             f"Some annotators have fewer than {FEW_INSTANCES} {what}; the t test is doubtful for them."
         )
     flat = int((kept & (found.std_error <= NO_SPREAD)).sum())
     if flat:
-        told.append(
+        notes.append(
             f"{flat} comparison{'s have' if flat > 1 else ' has'} the same difference on every item: the "
             "model wins where it lies below epsilon, without a t test."
         )
-    return told
+    return notes
 
 
 def unequal(frame: pd.DataFrame) -> list[str]:
@@ -188,12 +176,12 @@ def without(ratings: Ratings) -> list[str]:
 
 def repeats(panel: Panel, samples: str) -> list[str]:
     """Say what becomes of repeated ratings and of several samples."""
-    told = []
+    notes = []
     if panel.repeats:
-        told.append(f"{panel.repeats:,} repeated ratings by people are not used; their first counts.")
+        notes.append(f"{panel.repeats:,} repeated ratings by people are not used; their first counts.")
     if panel.answers.shape[1] > 1 and samples == "each":
-        told.append("Models with several samples of an item: each is compared, the comparisons averaged.")
-    return told
+        notes.append("Models with several samples of an item: each is compared, the comparisons averaged.")
+    return notes
 
 
 def coarse(scoring: Scoring, ratings: Ratings) -> list[str]:
@@ -318,15 +306,15 @@ def bounds(drawn: Drawn | None, n_models: int, alpha: float) -> Bounds:
     """Percentile intervals from draws."""
     if drawn is None:
         return Bounds(*np.full((6, n_models), np.nan))
-    made = np.full((6, n_models), np.nan)
+    result = np.full((6, n_models), np.nan)
     levels = [alpha / 2, 1 - alpha / 2]
     for model in range(n_models):
         both = (drawn.winning_rate[:, model], drawn.advantage[:, model])
         rate, advantage = (values[np.isfinite(values)] for values in both)
         if vary(rate):
-            made[:2, model] = np.quantile(rate, levels)
+            result[:2, model] = np.quantile(rate, levels)
         if vary(advantage):
-            made[2:5, model] = advantage.std(ddof=1), *np.quantile(advantage, levels)
+            result[2:5, model] = advantage.std(ddof=1), *np.quantile(advantage, levels)
         if len(rate) > 1:
-            made[5, model] = (rate >= PASSING).mean()
-    return Bounds(*made)
+            result[5, model] = (rate >= PASSING).mean()
+    return Bounds(*result)

@@ -20,36 +20,20 @@ NONE = -1
 
 @dataclass(frozen=True)
 class Panel:
-    """n ratings of I items by J people, with the answers of M models, S samples an item at most.
+    """n ratings of I items by J people, with the answers of M models, S samples an item at most."""
 
-    Attributes
-    ----------
-    item, annotator, value : ndarray, shape (n,)
-        Of each rating: positions of item and person, code of the value.
-    packed : ndarray, shape (I, R)
-        Codes of the ratings of each item, -1 after the last; R is the largest number of people an item has.
-    place : ndarray, shape (n,)
-        Column of each rating in ``packed``.
-    answers : ndarray, shape (M, S, I)
-        Codes of the models' answers, -1 where there is none.
-    cluster : ndarray, shape (I,)
-        Cluster of each item; without clusters, the item itself.
-    people, models : tuple of str
-        Lengths J and M.
-    repeats : int
-        Ratings of people that repeat an item and are not used.
-    """
-
-    item: Codes
-    annotator: Codes
-    value: Codes
+    item: Codes  # shape (n,): of each rating: positions of item and person, code of the value
+    annotator: Codes  # shape (n,)
+    value: Codes  # shape (n,)
+    # shape (I, R): codes of the ratings of each item, -1 after the last; R is the largest number of people an
+    # item has
     packed: Codes
-    place: Codes
-    answers: Codes
-    cluster: Codes
-    people: tuple[str, ...]
+    place: Codes  # shape (n,): column of each rating in ``packed``
+    answers: Codes  # shape (M, S, I): codes of the models' answers, -1 where there is none
+    cluster: Codes  # shape (I,): cluster of each item; without clusters, the item itself
+    people: tuple[str, ...]  # lengths J and M
     models: tuple[str, ...]
-    repeats: int
+    repeats: int  # ratings of people that repeat an item and are not used
 
     @property
     def n_clusters(self) -> int:
@@ -138,20 +122,13 @@ FIELDS = 7
 
 @dataclass(frozen=True)
 class Comparisons:
-    """Comparisons of M models with n ratings of people.
+    """Comparisons of M models with n ratings of people."""
 
-    Attributes
-    ----------
-    used : ndarray, shape (M, n)
-        Where the model answered, and enough people rated the item.
-    model_wins : ndarray, shape (M, n)
-        Whether the model's score is at least that of the person; the mean over the model's samples.
-    human_wins : ndarray, shape (M, n)
-        Whether the person's score is at least that of the model; in a tie both win.
-    """
-
-    used: Mask
+    used: Mask  # shape (M, n): where the model answered, and enough people rated the item
+    # shape (M, n): whether the model's score is at least that of the person; the mean over the model's
+    # samples
     model_wins: Floats
+    # shape (M, n): whether the person's score is at least that of the model; in a tie both win
     human_wins: Floats
 
 
@@ -197,25 +174,18 @@ def _model(panel: Panel, score: PairScore, there: Mask, answer: Codes) -> tuple[
 
 @dataclass(frozen=True)
 class Units:
-    """Comparisons summed by annotator and cluster of items, U such units.
+    """Comparisons summed by annotator and cluster of items, U such units."""
 
-    Attributes
-    ----------
-    annotator, cluster : ndarray, shape (U,)
-    fields : ndarray, shape (U, M, 7)
-        Sums over the unit: comparisons n, model's wins, difference D (human's wins less model's), and
-        D squared, D n, n squared, and 1 where the unit has a comparison.
-    n_annotators, n_clusters : int
-    """
-
-    annotator: Codes
-    cluster: Codes
+    annotator: Codes  # shape (U,)
+    cluster: Codes  # shape (U,)
+    # shape (U, M, 7): sums over the unit: comparisons n, model's wins, difference D (human's wins less
+    # model's), and D squared, D n, n squared, and 1 where the unit has a comparison
     fields: Floats
     n_annotators: int
     n_clusters: int
 
 
-def units_of(panel: Panel, made: Comparisons) -> Units:
+def units_of(panel: Panel, result: Comparisons) -> Units:
     """Sum comparisons within annotators and clusters, which is where they may hang together."""
     key = panel.annotator * panel.n_clusters + panel.cluster[panel.item]
     names, unit = np.unique(key, return_inverse=True)
@@ -223,7 +193,7 @@ def units_of(panel: Panel, made: Comparisons) -> Units:
     for model in range(len(panel.models)):
         n, wins, human = (
             np.bincount(unit, values[model], len(names))
-            for values in (made.used, made.model_wins, made.human_wins)
+            for values in (result.used, result.model_wins, result.human_wins)
         )
         difference = human - wins
         fields[:, model] = np.stack(

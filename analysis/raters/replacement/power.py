@@ -119,9 +119,9 @@ def alt_test_power(
     for people, human in product(sizes, humans):
         world = World(kind, shares, _root(human), people, min(per_item or people, people), scored)
         for value, scenario, which in _scenarios(world, human, models, epsilons, margin, seed, notes):
-            made = _pass(world, value / world.human, items, which, simulations, q_fdr, multiplicity, seed)
+            result = _pass(world, value / world.human, items, which, simulations, q_fdr, multiplicity, seed)
             head = {"scenario": scenario, "annotators": people, "per_item": world.per_item}
-            rows += [{**head, "human_agreement": human, "model_agreement": value, **row} for row in made]
+            rows += [{**head, "human_agreement": human, "model_agreement": value, **row} for row in result]
     frame = _bounded(pd.DataFrame(rows), simulations, alpha)
     settings = {
         "kind": kind, "categories": shares.tolist(), "scoring": scored, "q_fdr": q_fdr, "target": target,
@@ -166,8 +166,8 @@ def margins(world: World, epsilons: Sequence[float], seed: int) -> Floats:
     large = studies(world, 1, min(MARGIN_ITEMS, AT_ONCE // world.people), rng)
     behind = []
     for loading in LOADINGS:
-        made = meet(world, large, float(loading))
-        behind.append((made.human_wins.sum() - made.model_wins.sum()) / made.used.sum())
+        result = meet(world, large, float(loading))
+        behind.append((result.human_wins.sum() - result.model_wins.sum()) / result.used.sum())
     falling = np.minimum.accumulate(np.array(behind))
     asked = np.array(epsilons, dtype=float)
     found = np.interp(-asked, -falling, LOADINGS)
@@ -190,9 +190,9 @@ def _pass(
     sums: dict[int, list[Floats]] = {size: [] for size in instances}
     rng = np.random.default_rng([seed, world.people])
     for start in range(0, simulations, at_once):
-        made = meet(world, studies(world, min(at_once, simulations - start), most, rng), loading)
+        result = meet(world, studies(world, min(at_once, simulations - start), most, rng), loading)
         for size in instances:
-            sums[size].append(_sums(made, size))
+            sums[size].append(_sums(result, size))
     rows = []
     for size in instances:
         found = evidence(np.concatenate(sums[size]))
@@ -208,19 +208,19 @@ def _pass(
     return rows
 
 
-def _sums(made: Outcomes, size: int) -> Floats:
+def _sums(result: Outcomes, size: int) -> Floats:
     """Sums of `evidence` over the first items, shape (S, m, 7)."""
-    n = made.used[:, :size].sum(axis=1, dtype=float)
-    wins = made.model_wins[:, :size].sum(axis=1, dtype=float)
-    apart = made.human_wins[:, :size].sum(axis=1, dtype=float) - wins
-    squares = (made.human_wins[:, :size] ^ made.model_wins[:, :size]).sum(axis=1, dtype=float)
+    n = result.used[:, :size].sum(axis=1, dtype=float)
+    wins = result.model_wins[:, :size].sum(axis=1, dtype=float)
+    apart = result.human_wins[:, :size].sum(axis=1, dtype=float) - wins
+    squares = (result.human_wins[:, :size] ^ result.model_wins[:, :size]).sum(axis=1, dtype=float)
     return np.stack([n, wins, apart, squares, apart, n, n], axis=-1)
 
 
 def _bounded(frame: pd.DataFrame, simulations: int, alpha: float) -> pd.DataFrame:
     share = frame["pass_rate"].to_numpy(dtype=float)
     lower, upper = wilson(share, np.full(len(share), float(simulations)), alpha)
-    made = frame.assign(
+    result = frame.assign(
         std_error=np.sqrt(share * (1 - share) / simulations),
         lower=lower,
         upper=upper,
@@ -231,7 +231,7 @@ def _bounded(frame: pd.DataFrame, simulations: int, alpha: float) -> pd.DataFram
         "difference", "pass_rate", "std_error", "lower", "upper", "winning_rate", "advantage_probability",
         "n_simulations",
     ]  # fmt: skip
-    return made[order]
+    return result[order]
 
 
 def _needed(frame: pd.DataFrame, target: float) -> pd.DataFrame:
@@ -245,12 +245,12 @@ def _needed(frame: pd.DataFrame, target: float) -> pd.DataFrame:
 
 
 def _advice(sizes: Sequence[int], items: Sequence[int]) -> list[str]:
-    told = []
+    notes = []
     if min(sizes) < 3:
-        told.append("The authors advise at least 3 annotators; with 2, each is the other's only measure.")
+        notes.append("The authors advise at least 3 annotators; with 2, each is the other's only measure.")
     if min(items) < 30:
-        told.append("The authors advise at least 30 items; with fewer, alt_test leaves annotators out.")
-    return told
+        notes.append("The authors advise at least 30 items; with fewer, alt_test leaves annotators out.")
+    return notes
 
 
 def _many(value: float | Sequence[float], name: str) -> list[float]:
@@ -317,59 +317,28 @@ Kind = Literal["labels", "ratings"]
 
 @dataclass(frozen=True)
 class World:
-    """How people and a model answer: two raters agree beyond chance to the product of their loadings.
+    """How people and a model answer: two raters agree beyond chance to the product of their loadings."""
 
-    Attributes
-    ----------
-    kind : {"labels", "ratings"}
-    shares : ndarray, shape (K,)
-        How often each category occurs.
-    human : float
-        Loading of people, between 0 and 1.
-    people : int
-        Size of the panel.
-    per_item : int
-        How many of them, drawn at random, rate an item.
-    scoring : str
-        accuracy, neg_rmse or neg_mae.
-    """
-
-    kind: Kind
-    shares: Floats
-    human: float
-    people: int
-    per_item: int
-    scoring: str
+    kind: Kind  # {"labels", "ratings"}
+    shares: Floats  # shape (K,): how often each category occurs
+    human: float  # loading of people, between 0 and 1
+    people: int  # size of the panel
+    per_item: int  # how many of them, drawn at random, rate an item
+    scoring: str  # accuracy, neg_rmse or neg_mae
 
 
 @dataclass(frozen=True)
 class Studies:
-    """S studies of n items with m people, before a model answers.
+    """S studies of n items with m people, before a model answers."""
 
-    Attributes
-    ----------
-    people : ndarray, shape (S, n, m)
-        Codes of their answers.
-    used : ndarray, shape (S, n, m)
-        Who rates which item.
-    scores : ndarray, shape (S, n, m)
-        Sum of the scores of each answer against the others of the item.
-    against_all : ndarray, shape (S, n, K)
-        Sum of the scores of each category against all ratings of the item.
-    alike : ndarray, shape (K, K)
-        Score of one category against another.
-    truth, luck, drawn : ndarray, shape (S, n)
-        Uniform numbers: of the item, and of the model's answer.
-    """
-
-    people: Codes
-    used: Mask
-    scores: Floats
-    against_all: Floats
-    alike: Floats
-    truth: Floats
-    luck: Floats
-    drawn: Floats
+    people: Codes  # shape (S, n, m): codes of their answers
+    used: Mask  # shape (S, n, m): who rates which item
+    scores: Floats  # shape (S, n, m): sum of the scores of each answer against the others of the item
+    against_all: Floats  # shape (S, n, K): sum of the scores of each category against all ratings of the item
+    alike: Floats  # shape (K, K): score of one category against another
+    truth: Floats  # shape (S, n): uniform numbers: of the item, and of the model's answer
+    luck: Floats  # shape (S, n)
+    drawn: Floats  # shape (S, n)
 
 
 @dataclass(frozen=True)
@@ -396,11 +365,13 @@ def studies(world: World, n_studies: int, n_items: int, rng: np.random.Generator
     return Studies(people, used, scores, against_all, alike, truth, luck, drawn)
 
 
-def meet(world: World, made: Studies, loading: float) -> Outcomes:
+def meet(world: World, result: Studies, loading: float) -> Outcomes:
     """Let a model of some loading answer the items of studies, and compare it with each person."""
-    model = answers(world, made.truth, made.luck, made.drawn, loading)[..., None]
-    scores = np.take_along_axis(made.against_all, model, -1) - made.alike[made.people, model]
-    return Outcomes(made.used, made.used & (scores >= made.scores), made.used & (made.scores >= scores))
+    model = answers(world, result.truth, result.luck, result.drawn, loading)[..., None]
+    scores = np.take_along_axis(result.against_all, model, -1) - result.alike[result.people, model]
+    return Outcomes(
+        result.used, result.used & (scores >= result.scores), result.used & (result.scores >= scores)
+    )
 
 
 def answers(world: World, truth: Floats, luck: Floats, drawn: Floats, loading: float) -> Codes:

@@ -28,25 +28,14 @@ ALIKE = (
 
 @dataclass(frozen=True)
 class AtHand:
-    """What a simulation must know of a panel.
+    """What a simulation must know of a panel."""
 
-    Attributes
-    ----------
-    kind : {"labels", "ratings"}
-    annotators, per_item, instances : int
-        People, people who rate an item (on average, rounded), and items that two of them rated.
-    shares : ndarray, shape (K,)
-        How often each category was given.
-    agreement : float
-        Of two people beyond chance, as `alt_test_power` takes it.
-    """
-
-    kind: Kind
-    annotators: int
+    kind: Kind  # {"labels", "ratings"}
+    annotators: int  # People, people who rate an item (on average, rounded), and items that two of them rated
     per_item: int
     instances: int
-    shares: Floats
-    agreement: float
+    shares: Floats  # shape (K,): how often each category was given
+    agreement: float  # of two people beyond chance, as `alt_test_power` takes it
 
 
 def panel_power(
@@ -67,7 +56,7 @@ def panel_power(
     sizes = sorted({max(2, round(share * hand.instances)) for share in SIZES})
     least, most = SIMULATIONS
     drawn = int(np.clip(WORK // (sizes[-1] * hand.annotators), least, most))
-    made = alt_test_power(
+    result = alt_test_power(
         annotators=hand.annotators,
         instances=sizes,
         epsilon=epsilon,
@@ -83,7 +72,7 @@ def panel_power(
     )
     own = {"dimension": dimension, "epsilon": epsilon, "instances": hand.instances,
            "annotators": hand.annotators, "per_item": hand.per_item}  # fmt: skip
-    return replace(made, settings={**made.settings, **own}, notes=(*made.notes, ALIKE))
+    return replace(result, settings={**result.settings, **own}, notes=(*result.notes, ALIKE))
 
 
 def at_hand(panel: Panel, n_categories: int, numeric: bool) -> AtHand:

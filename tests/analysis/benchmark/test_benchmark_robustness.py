@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.benchmark import Scored, differences, robustness, score
+from conjury.analysis.benchmark import Scored, differences, robustness, score, scores
 from conjury.inference.errors import InputError
 
 
@@ -46,6 +46,22 @@ def test_estimates_are_perturbed_minus_baseline_on_the_same_items() -> None:
         assert row["n_items"] == len(both)
         assert row["changed"] == pytest.approx((both["none"] != both[condition]).mean())
     assert any("20 answers of items as they were have no partner" in note for note in found.notes)
+
+
+def test_answers_to_items_without_copies_need_not_be_scored_again() -> None:
+    scored = judged()
+    plain = scored.unperturbed()
+    assert 0 < len(plain.frame) == (~scored.is_perturbed).sum() < len(scored.frame)
+    again = score(
+        plain.frame.assign(
+            judge_id=plain.frame["judge"], dimension=plain.frame["task"],
+            value=np.where(plain.frame["correct"], "x", "y"),
+        )[["judge_id", "judge_kind", "item_id", "dimension", "value"]],
+        pd.DataFrame({"item_id": plain.frame["item_id"].unique(), "label_set": "joke", "label": "x"}),
+        classes=["x", "y"],
+    )  # fmt: skip
+    ours, theirs = (scores(one, draws=0).frame for one in (plain, again))
+    pd.testing.assert_frame_equal(ours, theirs)
 
 
 def test_few_perturbed_items_are_told() -> None:
