@@ -11,7 +11,14 @@ from typing import Any
 import made_up_benchmark as benchmark
 import numpy as np
 import pandas as pd
-from made_up_results import ATTRIBUTES, GROUPS, amce_frame, difference_frame, engines_summary, frequencies_frame
+from made_up_results import (
+    ATTRIBUTES,
+    GROUPS,
+    amce_frame,
+    difference_frame,
+    engines_summary,
+    frequencies_frame,
+)
 
 from conjury.analysis.conjoint import power
 from conjury.analysis.results import Result
@@ -61,7 +68,9 @@ def intervals(keys: Mapping[str, Sequence[Any]], seed: int = 1, low: float = 0.1
     """One row for each combination of keys, with an estimate between ``low`` and ``high``."""
     frame = pd.DataFrame(list(product(*keys.values())), columns=list(keys))
     estimate = np.random.default_rng(seed).uniform(low, high, len(frame))
-    return frame.assign(estimate=estimate, std_error=wide / 2, lower=estimate - wide, upper=estimate + wide, **more)
+    return frame.assign(
+        estimate=estimate, std_error=wide / 2, lower=estimate - wide, upper=estimate + wide, **more
+    )
 
 
 def means() -> Result:
@@ -82,12 +91,16 @@ def biases() -> Result:
 
 def distributions() -> Result:
     frame = pd.DataFrame(list(product(DIMENSIONS, RATERS, range(5))), columns=["dimension", "group", "value"])
-    return Result(frame.assign(estimate=(frame["value"] + 1) / 15, n_ratings=frame["value"] + 1), "distributions")
+    return Result(
+        frame.assign(estimate=(frame["value"] + 1) / 15, n_ratings=frame["value"] + 1), "distributions"
+    )
 
 
 def dimension_correlations() -> Result:
     pairs = list(combinations(DIMENSIONS, 2))
-    frame = pd.DataFrame([(g, *pair) for g in RATERS for pair in pairs], columns=["group", "dimension", "other"])
+    frame = pd.DataFrame(
+        [(g, *pair) for g in RATERS for pair in pairs], columns=["group", "dimension", "other"]
+    )
     numbers = np.linspace(-0.4, 0.9, len(frame))
     settings = {"main": DIMENSIONS[-1], "coefficient": "spearman"}
     return Result(frame.assign(estimate=numbers), "dimension_correlations", settings=settings)
@@ -163,7 +176,9 @@ def alt_power() -> Result:
     keys = {"scenario": ("as stated", "at the margin"), "annotators": (3, 5), "instances": (30, 100, 300),
             "epsilon": (0.1, 0.2)}  # fmt: skip
     frame = intervals(keys, human_agreement=0.4, model_agreement=0.4)
-    needed = pd.DataFrame({"annotators": [3, 5], "epsilon": 0.1, "model_agreement": 0.4, "instances": [np.nan, 300]})
+    needed = pd.DataFrame(
+        {"annotators": [3, 5], "epsilon": 0.1, "model_agreement": 0.4, "instances": [np.nan, 300]}
+    )
     needed = needed.astype({"instances": "Int64"})
     return Result(frame.assign(pass_rate=frame["estimate"]), "alt_power", settings={"target": 0.8},
                   extra={"needed": needed})  # fmt: skip
@@ -171,7 +186,9 @@ def alt_power() -> Result:
 
 def both_answers() -> Result:
     quantities = ("winning_rate", "advantage_probability", "closer_than_human", "better_than_human")
-    return Result(intervals({"model": MODELS, "dimension": DIMENSIONS[:2], "quantity": quantities}), "both_answers")
+    return Result(
+        intervals({"model": MODELS, "dimension": DIMENSIONS[:2], "quantity": quantities}), "both_answers"
+    )
 
 
 def shares(groups: Sequence[str] = RATERS, **keys: Sequence[Any]) -> pd.DataFrame:
@@ -202,11 +219,15 @@ def label_model() -> Result:
 
 
 def choice_model() -> Result:
-    keys = pd.DataFrame([(f, v) for f, levels in ATTRIBUTES.items() for v in levels[1:]], columns=["feature", "level"])
+    keys = pd.DataFrame(
+        [(f, v) for f, levels in ATTRIBUTES.items() for v in levels[1:]], columns=["feature", "level"]
+    )
     worth = keys.assign(quantity="part-worth", estimate=np.linspace(-1, 1, len(keys)))
     worth = worth.assign(lower=worth["estimate"] - 0.2, upper=worth["estimate"] + 0.2)
     spread = worth.assign(quantity="SD between raters", estimate=np.linspace(0.1, 0.9, len(keys)))
-    raters = pd.concat([worth.assign(judge=str(k), estimate=worth["estimate"] + k / 20) for k in range(-9, 10)])
+    raters = pd.concat(
+        [worth.assign(judge=str(k), estimate=worth["estimate"] + k / 20) for k in range(-9, 10)]
+    )
     check = keys.assign(judge="human", observed=0.3, expected=0.28, lower=0.2, upper=0.35)
     return Result(pd.concat([worth, spread], ignore_index=True), "choice_model",
                   extra={"raters": raters, "check": check})  # fmt: skip
@@ -310,7 +331,8 @@ def contrasts() -> pd.DataFrame:
 
 def errors(n_choices: int) -> pd.DataFrame:
     parts = [
-        EFFECTS.assign(choice=f"text {k}", clusters="text", method="CR1", ratio=1.0 + k / 9) for k in range(n_choices)
+        EFFECTS.assign(choice=f"text {k}", clusters="text", method="CR1", ratio=1.0 + k / 9)
+        for k in range(n_choices)
     ]
     return pd.concat(parts, ignore_index=True)
 
@@ -321,7 +343,9 @@ def equivalence() -> pd.DataFrame:
 
 
 def proportions() -> pd.DataFrame:
-    cells = pd.MultiIndex.from_product([ATTRIBUTES["slur"], ATTRIBUTES["identity"]], names=["slur", "identity"])
+    cells = pd.MultiIndex.from_product(
+        [ATTRIBUTES["slur"], ATTRIBUTES["identity"]], names=["slur", "identity"]
+    )
     return cells.to_frame(index=False).assign(proportion=1 / len(cells))
 
 
@@ -337,7 +361,9 @@ def reliability() -> Result:
 def design() -> pd.DataFrame:
     rows = [(f, v, k == 0, 1 / len(levels)) for f, levels in ATTRIBUTES.items() for k, v in enumerate(levels)]
     table = pd.DataFrame(rows, columns=["feature", "level", "reference", "probability"])
-    return table.assign(derived=False, drawn=table["probability"], shown=(100 * table["probability"]).astype(int))
+    return table.assign(
+        derived=False, drawn=table["probability"], shown=(100 * table["probability"]).astype(int)
+    )
 
 
 @cache
@@ -386,7 +412,9 @@ def _runs() -> Example:
 
 def _times() -> Example:
     seconds = np.exp(np.random.default_rng(1).normal(3, 0.4, 80))
-    table = pd.DataFrame({"judge": "human", "prompt": "", "seconds": seconds, "fast": seconds < 9, "slow": seconds > 45})
+    table = pd.DataFrame(
+        {"judge": "human", "prompt": "", "seconds": seconds, "fast": seconds < 9, "slow": seconds > 45}
+    )
     return Example(Result(table, "response_times"))
 
 

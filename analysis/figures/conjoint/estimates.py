@@ -61,7 +61,7 @@ def effects(
     """
     frame, words, settings = result.frame, style.words, result.settings
     if "estimate" not in frame or "feature" not in frame:
-        raise InputError("The table has no estimates of levels to draw; print it with .frame.")
+        raise InputError("A table without estimates of levels has no figure; print their table with .frame.")
     if "verdict" in frame:
         return equivalence(result, style, group=group, share_x=bool(share_x))
     bounds = interval_words(settings) if bounds is None else bounds
