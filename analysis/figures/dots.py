@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 NUMBERS = ["estimate", "lower", "upper"]
 MOST_LISTED = 24  # estimates that an alternative text lists one by one
 DASHES: tuple[Any, ...] = ((0, (5, 2)), (0, (1.2, 1.6)), (0, (5, 1.5, 1, 1.5)))
-Texts = Sequence[str] | pd.Series
+Texts = Sequence[str] | pd.Series | str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,12 +77,11 @@ class Dots:
         if known.empty:
             return f"{self.what}. No estimate is available."
         if len(known) <= MOST_LISTED:
-            listed = [
-                f"{name + ': ' if name else ''}"
-                f"{'; '.join(self._told(row, panel=False) for row in known[known['panel'] == name].to_dict('records'))}."
-                for name in self.panels
-                if (known["panel"] == name).any()
-            ]
+            listed = []
+            for name in (panel for panel in self.panels if (known["panel"] == panel).any()):
+                rows = known[known["panel"] == name].to_dict("records")
+                texts = [self._told(row, panel=False) for row in rows]
+                listed.append(f"{name + ': ' if name else ''}{'; '.join(texts)}.")
         else:
             ordered = known.sort_values("estimate", kind="stable")
             ends = [self._told(ordered.iloc[k].to_dict(), panel=True) for k in (0, -1)]
@@ -123,9 +122,9 @@ class Dots:
 
 def table_of(
     frame: pd.DataFrame,
-    panel: Texts | str = "",
-    row: Texts | str = "",
-    series: Texts | str = "",
+    panel: Texts = "",
+    row: Texts = "",
+    series: Texts = "",
     numbers: Sequence[str] = NUMBERS,
 ) -> pd.DataFrame:
     """Lay labels and numbers out as `Dots` draw them."""
@@ -235,8 +234,8 @@ class Forest(Dots):
     def _bands(self, across: int) -> list[Forest]:
         """Panels that stand side by side, as forests with rows of their own.
 
-        Where a panel lacks more than a third of the rows, as judges have who were not asked, bands are made of
-        panels with the same rows, and show these only.
+        Where a panel lacks more than a third of the rows, as judges have who were not asked, bands
+        consist of panels with the same rows, and show these only.
         """
         known = self.table.dropna(subset="estimate")
         rows_of = {name: set(known.loc[known["panel"] == name, "row"]) for name in self.panels}
@@ -280,9 +279,9 @@ class Forest(Dots):
 def forest(
     frame: pd.DataFrame,
     *,
-    panel: Texts | str = "",
+    panel: Texts = "",
     row: Texts | str,
-    series: Texts | str = "",
+    series: Texts = "",
     xlabel: str,
     what: str,
     panels: Sequence[str] | None = None,
@@ -301,8 +300,8 @@ def forest(
     order = list(order if order is not None else dict.fromkeys(table["series"]))
     lines = {} if baseline is None else baseline
     return Forest(
-        table=table, panels=panels, rows=list(rows if rows is not None else dict.fromkeys(table["row"])), series=order,
-        places=list(places if places is not None else range(len(order))), xlabel=xlabel, what=what,
+        table=table, panels=panels, rows=list(rows if rows is not None else dict.fromkeys(table["row"])),
+        series=order, places=list(range(len(order)) if places is None else places), xlabel=xlabel, what=what,
         baseline=lines if isinstance(lines, Mapping) else dict.fromkeys(panels, float(lines)), **options,
     )  # fmt: skip
 

@@ -167,8 +167,10 @@ def passes(result: Drawable, style: Style, *, metrics: Sequence[str] | None = No
     return Curves(
         _table(frame, "k"), [metric_in_words(kind) for kind in kinds], across,
         list(dict.fromkeys(frame.loc[~trivial, "_who"])),
-        f"k, number of answers (bands: {level_of(result.settings)} intervals)", "Scores over the number of answers k",
-        "k =", plain=list(dict.fromkeys(frame.loc[trivial, "_who"])), places=places_of(frame[~trivial], names),
+        f"k, number of answers (bands: {level_of(result.settings)} intervals)",
+        "Scores over the number of answers k",
+        "k =", plain=list(dict.fromkeys(frame.loc[trivial, "_who"])),
+        places=places_of(frame[~trivial], names),
     )  # fmt: skip
 
 

@@ -54,9 +54,9 @@ def effects(
     """Estimates of a conjoint: a panel for each attribute, a row for each level, series side by side.
 
     ``group`` is a column whose values stand side by side, by default every column that distinguishes judges,
-    prompts, variants or engines; ``bounds`` describes the lines, such as "95% normal intervals". Marginal means
-    stand around their null value, 0.5 where it was left at 0 and all means are shares. With ``feature`` and
-    ``by`` the effects of one attribute by another: a panel for each level of ``feature``, or with
+    prompts, variants or engines; ``bounds`` describes the lines, such as "95% normal intervals". Marginal
+    means stand around their null value, 0.5 where it was left at 0 and all means are shares. With ``feature``
+    and ``by`` the effects of one attribute by another: a panel for each level of ``feature``, or with
     ``panels="by"`` of ``by``.
     """
     frame, words, settings = result.frame, style.words, result.settings

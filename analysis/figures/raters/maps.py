@@ -241,7 +241,10 @@ def dimension_model(
                 )
     add_bar(upper, image, grid, wrap(LEVELS[level], maps.size * 0.9, 8), fraction=0.025, shrink=0.85)
     if lower is not None:
-        _draw_points(lower.subplots(), strongest, rows, groups, str(main), style, columns=columns, beside=len(panels) == 1)
+        alone = len(panels) == 1
+        _draw_points(
+            lower.subplots(), strongest, rows, groups, str(main), style, columns=columns, beside=alone
+        )
     add_legend(drawn, [], [], 1, title, style.look)
     return drawn
 

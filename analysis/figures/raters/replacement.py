@@ -235,7 +235,8 @@ def _draw_annotators(axes: Axes, part: pd.DataFrame, texts: Mapping[str, str], l
             else (f"{part['n_items'].iloc[at]:,} items", 1.01)
         )
         axes.annotate(text, (x, at), va="center", fontsize=7.5, xycoords=("axes fraction", "data"),
-                      style="italic" if out[at] else "normal", color=look.muted, annotation_clip=False)  # fmt: skip
+                      style="italic" if out[at] else "normal", color=look.muted,
+                      annotation_clip=False)  # fmt: skip
     axes.axvline(0.0, color=look.grid, linewidth=0.9, zorder=1)
     axes.axvline(float(part["epsilon"].iloc[0]), color=look.muted, linewidth=0.9, linestyle="--", zorder=1)
     axes.set_yticks(y, [texts[name] for name in part["annotator"]])

@@ -8,7 +8,6 @@ import pytest
 import statsmodels.formula.api as smf
 
 from conjury.analysis.conjoint import amce, amce_diffs, bootstrap, mm
-from conjury.analysis.figures import coefficient_plot, interaction_plot, marginal_means_plot
 from conjury.analysis.pipeline.conjoint import Options, fit_study
 from conjury.inference.readers.prepare import load_choices, with_outcome
 from conjury.inference.simulation import simulate
@@ -138,13 +137,11 @@ def test_figures_say_that_they_are_about_probabilities(rows) -> None:
     def below(figure) -> str:
         return " ".join(figure.get_supxlabel().split())
 
-    effects = amce(rows, f"probability ~ {RIGHT}").frame
-    assert below(coefficient_plot(effects)) == (
-        "Average marginal component effect on the probability of being chosen"
-    )
-    assert "probability" not in below(coefficient_plot(amce(rows, f"chosen ~ {RIGHT}").frame))
-    means = mm(rows, "probability ~ curse").frame
-    assert below(marginal_means_plot(means)) == "Marginal mean of the probability of being chosen"
-    differences = amce_diffs(rows, "probability ~ slur", by="curse").frame
-    drawn = interaction_plot(differences, feature="slur", by="curse")
+    effects = amce(rows, f"probability ~ {RIGHT}").plot(bounds="")
+    assert below(effects) == "Average marginal component effect on the probability of being chosen"
+    assert "probability" not in below(amce(rows, f"chosen ~ {RIGHT}").plot())
+    means = mm(rows, "probability ~ curse").plot(bounds="")
+    assert below(means) == "Marginal mean of the probability of being chosen"
+    differences = amce_diffs(rows, "probability ~ slur", by="curse")
+    drawn = differences.plot(feature="slur", by="curse", bounds="")
     assert below(drawn) == "Difference in the effect of slur on the probability of being chosen"

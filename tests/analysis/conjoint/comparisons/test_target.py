@@ -14,6 +14,7 @@ from scipy.special import expit
 from conjury.analysis import figures
 from conjury.analysis.conjoint import amce, amce_diffs, contrast, mm, pamce, pmm, target_sensitivity, wald
 from conjury.analysis.conjoint.comparisons.target_weights import target_weights
+from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 
 FORMULA = "chosen ~ a + b + c"
@@ -274,10 +275,11 @@ def test_effects_under_both_distributions_are_drawn_and_told() -> None:
     frame = pd.DataFrame({"outcome": "y", "statistic": "amce", "feature": "tone", "level": ["b"]})
     design = frame.assign(estimate=0.1, std_error=0.1, lower=-0.1, upper=0.3)
     target = design.assign(statistic="pamce", estimate=0.2)
-    told = figures.target_alt(target, design)
-    assert "Target" in told
-    assert "Design" in told
-    assert len(figures.target_plot(target, design).axes) == 1
+    result = Result(target, "target", extra={"design": design})
+    text = figures.alt(result)
+    assert "Target 0.200" in text
+    assert "Design 0.100" in text
+    assert len(figures.draw(result).axes) == 1
 
 
 def test_contrasts_of_population_means_are_named_so() -> None:
