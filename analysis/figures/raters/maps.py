@@ -137,7 +137,7 @@ def dimension_correlations(
     main = result.settings.get("main")
     key = [f"Strongest correlate of {names.of('dimension', main)}"] if main is not None else []
     title, room, columns = room_above(style.title, width, key)
-    drawn = new_figure(width, (maps.size + maps.side + maps.head + 0.27) * maps.down + room - 0.06)
+    drawn = new_figure(width, (maps.size + maps.side + maps.head + 0.27) * maps.down + room + 0.12)
     drawn.set_layout_engine("compressed")
     grid = drawn.subplots(maps.down, maps.across, squeeze=False, sharex=True, sharey=True)
     for axes in grid.flat[len(panels) :]:
