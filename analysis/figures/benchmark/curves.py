@@ -11,9 +11,10 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..dots import DASHES, tidy
+from ..dots import tidy
 from ..drawable import Drawable
 from ..fitting import add_legend, more_lines, room_above, wrap
+from ..forest import DASHES
 from ..labels import display_order
 from ..raters.naming import chosen, dash
 from ..registry import Style, figure

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..dots import Forest, forest
 from ..drawable import Drawable
 from ..fitting import add_legend, inches, lines_high, room_above, wrap
+from ..forest import Forest, forest
 from ..matrices import diverging, shade
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, new_figure

@@ -11,8 +11,8 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...vocabulary import BASELINE, FEWEST_GOLD, MAJORITY, MAJORITY_BY_STRATUM
-from ..dots import Forest, forest
 from ..drawable import Drawable
+from ..forest import Forest, forest
 from ..labels import display_order
 from ..raters.naming import Names, chosen
 from ..raters.terms import COEFFICIENTS

@@ -9,9 +9,10 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..dots import Forest, forest, stripe, tidy
+from ..dots import stripe, tidy
 from ..drawable import Drawable
 from ..fitting import LONGEST_LABEL, add_legend, inches, lines_high, room_above, wrap
+from ..forest import Forest, forest
 from ..labels import Labels, display_order
 from ..registry import Style, figure
 from ..theme import PAGE_HEIGHT, TWO_COLUMNS, Theme, new_figure
