@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from .arrange import arrange, set_panel_title
 from .fitting import (
     LONGEST_LABEL,
     add_legend,
-    inches,
     legend_columns,
     lines_high,
     more_lines,
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
 
 NUMBERS = ["estimate", "lower", "upper"]
 MOST_LISTED = 24  # estimates that an alternative text lists one by one
-DASHES: tuple[Any, ...] = ((0, (5, 2)), (0, (1.2, 1.6)), (0, (5, 1.5, 1, 1.5)))
-Texts = Sequence[str] | pd.Series
+Texts = Sequence[str] | pd.Series | str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,12 +75,11 @@ class Dots:
         if known.empty:
             return f"{self.what}. No estimate is available."
         if len(known) <= MOST_LISTED:
-            listed = [
-                f"{name + ': ' if name else ''}"
-                f"{'; '.join(self._told(row, panel=False) for row in known[known['panel'] == name].to_dict('records'))}."
-                for name in self.panels
-                if (known["panel"] == name).any()
-            ]
+            listed = []
+            for name in (panel for panel in self.panels if (known["panel"] == panel).any()):
+                rows = known[known["panel"] == name].to_dict("records")
+                texts = [self._told(row, panel=False) for row in rows]
+                listed.append(f"{name + ': ' if name else ''}{'; '.join(texts)}.")
         else:
             ordered = known.sort_values("estimate", kind="stable")
             ends = [self._told(ordered.iloc[k].to_dict(), panel=True) for k in (0, -1)]
@@ -123,9 +120,9 @@ class Dots:
 
 def table_of(
     frame: pd.DataFrame,
-    panel: Texts | str = "",
-    row: Texts | str = "",
-    series: Texts | str = "",
+    panel: Texts = "",
+    row: Texts = "",
+    series: Texts = "",
     numbers: Sequence[str] = NUMBERS,
 ) -> pd.DataFrame:
     """Lay labels and numbers out as `Dots` draw them."""
@@ -135,176 +132,6 @@ def table_of(
     for name, column in zip(NUMBERS, numbers, strict=True):
         table[name] = frame[column].astype(float) if column in frame else np.nan
     return table.assign(reference=False)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Forest(Dots):
-    """Narrow panels side by side that share their rows.
-
-    Where panels lack many rows, those with the same rows stand side by side.
-
-    Attributes
-    ----------
-    rows : list of str
-        In display order.
-    across : int
-        Panels side by side, at most.
-    first_row : bool
-        Whether the first row contains all items, and is set apart.
-    lines : dict of str to dict of str to float
-        Further lines of a panel by name, the same names in every panel; each name has a dash of its own.
-    dodged : bool
-        Whether the series of a row stand one below the other.
-    ticks : callable, optional
-        Sets the ticks of an axis whose numbers are transformed.
-    """
-
-    rows: list[str]
-    across: int = 6
-    first_row: bool = False
-    lines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    dodged: bool = True
-    ticks: Any = None
-
-    PANEL_TITLE = 8.0
-    LONGEST_ROW = 1.7
-    NARROWEST = 0.95
-    STEP = 0.075
-    MOST_MISSING = 2 / 3  # share of the rows below which panels get rows of their own
-
-    @property
-    def line_names(self) -> list[str]:
-        """Names of the further lines, in order of appearance."""
-        return list(dict.fromkeys(name for lines in self.lines.values() for name in lines))
-
-    def describe(self) -> str:
-        """Describe the dots, and name the further lines."""
-        found = {name: [own[name] for own in self.lines.values() if name in own] for name in self.line_names}
-        told = [
-            f"{name}: {min(at):.2f}{f' to {max(at):.2f}' if max(at) - min(at) >= 0.005 else ''}"
-            for name, at in found.items()
-        ]
-        return " ".join([super().describe(), *([f"Lines: {'; '.join(told)}."] if told else [])])
-
-    def draw(self, style: Style) -> Figure:
-        """Draw the panels with one legend above."""
-        from matplotlib.lines import Line2D
-
-        look = style.look
-        rows = [wrap(row, self.LONGEST_ROW) for row in self.rows]
-        left = max(map(inches, rows)) + 0.15
-        fits = max(1, int((TWO_COLUMNS - left) / self.NARROWEST))
-        bands = self._bands(min(fits, self.across))
-        across = max(len(band.panels) for band in bands)
-        width = min(TWO_COLUMNS, max(4.2, left + across * 2.6))
-        heads = {
-            name: wrap(name, (width - left) / across - 0.08, self.PANEL_TITLE, bold=True)
-            for name in self.panels
-        }
-        deep = self.STEP * (len(self.series) if self.dodged else 1)
-        high = max(0.2, 0.07 + deep, max(map(lines_high, rows)) + 0.04)
-        legend = self.series if len(self.series) > 1 else []
-        title, above, columns = room_above(style.title, width, [*legend, *self.line_names])
-        around = 0.42 + max(map(more_lines, heads.values())) + (0 if self.share_x else 0.1)
-        heights = [high * len(band.rows) + around for band in bands]
-        figure = new_figure(width, sum(heights) + above + 0.25)
-        grid = figure.subplots(len(bands), across, squeeze=False, sharey="row", height_ratios=heights)
-        for row, band in zip(grid, bands, strict=True):
-            for axes in row[len(band.panels) :]:
-                axes.set_visible(False)
-            for axes, panel in zip(row, band.panels, strict=False):
-                band._draw_panel(axes, panel, look)
-                every = self.panels if self.share_x else [panel]
-                further = [at for name in every for at in self.lines.get(name, {}).values()]
-                axes.set_xlim(*self._limits(every, further, least=0.5))
-                axes.locator_params(axis="x", nbins=4)
-                if self.ticks is not None:
-                    self.ticks(axes)
-                axes.set_title(heads[panel], fontsize=self.PANEL_TITLE, fontweight="bold", loc="left", pad=4)
-            row[0].set_yticks(range(len(band.rows)), [wrap(name, self.LONGEST_ROW) for name in band.rows])
-            row[0].set_ylim(len(band.rows) - 0.5, -0.5)
-        figure.supxlabel(wrap(self.xlabel, width - 0.2), fontsize=8.5)
-        handles = handles_of(self.places if legend else [], look)
-        handles += [
-            Line2D([], [], color=look.foreground, linewidth=1.1, linestyle=DASHES[k % len(DASHES)])
-            for k in range(len(self.line_names))
-        ]
-        add_legend(figure, handles, [*legend, *self.line_names], columns, title, look)
-        return figure
-
-    def _bands(self, across: int) -> list[Forest]:
-        """Panels that stand side by side, as forests with rows of their own.
-
-        Where a panel lacks more than a third of the rows, as judges have who were not asked, bands are made of
-        panels with the same rows, and show these only.
-        """
-        known = self.table.dropna(subset="estimate")
-        rows_of = {name: set(known.loc[known["panel"] == name, "row"]) for name in self.panels}
-        sparse = any(len(rows) < self.MOST_MISSING * len(self.rows) for rows in rows_of.values())
-        groups: dict[frozenset[str], list[str]] = {}
-        for name in self.panels:
-            own = rows_of[name] if sparse and not self.first_row else self.rows
-            groups.setdefault(frozenset(own), []).append(name)
-        bands = []
-        for rows, panels in groups.items():
-            side = -(-len(panels) // -(-len(panels) // across))
-            kept = [row for row in self.rows if row in rows] or self.rows
-            bands += [
-                replace(self, panels=panels[k : k + side], rows=kept) for k in range(0, len(panels), side)
-            ]
-        return bands
-
-    def _draw_panel(self, axes: Axes, panel: str, look: Theme) -> None:
-        here = self.table[(self.table["panel"] == panel) & self.table["row"].isin(self.rows)]
-        stripe(axes, range(len(self.rows)), look)
-        if self.first_row and len(self.rows) > 1:
-            axes.axhline(0.5, color=look.muted, linewidth=0.6, zorder=1)
-        if panel in self.baseline:
-            axes.axvline(
-                self.baseline[panel], color=look.muted, linewidth=0.9, linestyle=(0, (3, 2)), zorder=1
-            )
-        for name, at in self.lines.get(panel, {}).items():
-            dash = DASHES[self.line_names.index(name) % len(DASHES)]
-            axes.axvline(at, color=look.foreground, linewidth=1.0, linestyle=dash, zorder=2)
-        size = 3.4 if len(self.series) <= 5 else 2.6
-        spread = min(0.8, self.STEP * len(self.series) / 0.4) if self.dodged else 0.0
-        for number, (name, place) in enumerate(zip(self.series, self.places, strict=True)):
-            one = here[here["series"] == name]
-            at = (number - (len(self.series) - 1) / 2) * spread / max(len(self.series), 1)
-            y = one["row"].map(self.rows.index).to_numpy(float) + at
-            draw_dots(axes, one, y, look, place, size=size, line=1.1)
-        axes.tick_params(axis="x", labelsize=7.5)
-        tidy(axes)
-
-
-def forest(
-    frame: pd.DataFrame,
-    *,
-    panel: Texts | str = "",
-    row: Texts | str,
-    series: Texts | str = "",
-    xlabel: str,
-    what: str,
-    panels: Sequence[str] | None = None,
-    rows: Sequence[str] | None = None,
-    order: Sequence[str] | None = None,
-    places: Sequence[int] | None = None,
-    baseline: float | Mapping[str, float] | None = None,
-    numbers: Sequence[str] = NUMBERS,
-    **options: Any,
-) -> Forest:
-    """Lay a frame out as a forest; panels, rows and series (``order``) in the order of their first row."""
-    table = table_of(frame, panel, row, series, numbers)
-    if table["estimate"].notna().sum() == 0:
-        raise InputError("There is nothing to draw: the table has no estimates.")
-    panels = list(panels if panels is not None else dict.fromkeys(table["panel"]))
-    order = list(order if order is not None else dict.fromkeys(table["series"]))
-    lines = {} if baseline is None else baseline
-    return Forest(
-        table=table, panels=panels, rows=list(rows if rows is not None else dict.fromkeys(table["row"])), series=order,
-        places=list(places if places is not None else range(len(order))), xlabel=xlabel, what=what,
-        baseline=lines if isinstance(lines, Mapping) else dict.fromkeys(panels, float(lines)), **options,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -166,8 +166,8 @@ def add_legend(
     if handles:
         room = figure.get_figwidth() - LEGEND_MARGIN
         legend = figure.legend(
-            list(handles), [wrap(name, room) for name in names], loc="outside upper left", ncols=columns, frameon=False,
-            handlelength=1.7, handletextpad=0.5, columnspacing=1.4, labelcolor=look.foreground,
+            list(handles), [wrap(name, room) for name in names], loc="outside upper left", ncols=columns,
+            frameon=False, handlelength=1.7, handletextpad=0.5, columnspacing=1.4, labelcolor=look.foreground,
             title=title, alignment="left",
             title_fontproperties={"weight": "bold", "size": HEADING},
         )  # fmt: skip

@@ -158,7 +158,7 @@ def _print_alt(result: Drawable, style: Style) -> str:
 
 @figure("beside_print", alt=_print_alt)
 def beside_print(result: Drawable, style: Style) -> Figure:
-    """Published numbers by those computed here, a panel for each metric; on the diagonal both are the same."""
+    """Published numbers by those computed here, a panel per metric; on the diagonal both are the same."""
     from matplotlib.lines import Line2D
 
     look, names, frame = style.look, style.names, result.frame

@@ -154,7 +154,7 @@ class Confusions:
             write(axes, image, ends, 6.4, 0.22)
 
     def _arrange(self, side: float, head: float) -> tuple[float, _Layout]:
-        """Width of the figure, and the widest cells with which it fits on a page; ``head``: inches of a word."""
+        """Width of the figure, and the widest cells that fit on a page; ``head``: inches of a word."""
         panels, answers, largest = len(self.values), len(self.columns), 0.62 if self.limits is None else 0.72
         found: list[tuple[float, _Layout]] = []
         for across in range(1, panels + 1):
@@ -241,7 +241,7 @@ def confusion(
     return Confusions(
         make("share"), [label_in_words(name, gold, names) for gold in golds],
         [label_in_words(name, answer, names) for answer in answers],
-        {k: answers.index(right.get(gold, gold)) for k, gold in enumerate(golds) if right.get(gold, gold) in answers},
+        {k: answers.index(own) for k, gold in enumerate(golds) if (own := right.get(gold, gold)) in answers},
         ("Gold label", "Columns: answer. Colour: share of the units with the gold label"),
         "Share of each gold label that is answered correctly",
         most=max(0.1, np.ceil(10 * float(frame["share"].max())) / 10), counts=make("n"),

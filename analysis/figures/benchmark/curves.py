@@ -11,9 +11,10 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..dots import DASHES, tidy
+from ..dots import tidy
 from ..drawable import Drawable
 from ..fitting import add_legend, more_lines, room_above, wrap
+from ..forest import DASHES
 from ..labels import display_order
 from ..raters.naming import chosen, dash
 from ..registry import Style, figure
@@ -167,8 +168,10 @@ def passes(result: Drawable, style: Style, *, metrics: Sequence[str] | None = No
     return Curves(
         _table(frame, "k"), [metric_in_words(kind) for kind in kinds], across,
         list(dict.fromkeys(frame.loc[~trivial, "_who"])),
-        f"k, number of answers (bands: {level_of(result.settings)} intervals)", "Scores over the number of answers k",
-        "k =", plain=list(dict.fromkeys(frame.loc[trivial, "_who"])), places=places_of(frame[~trivial], names),
+        f"k, number of answers (bands: {level_of(result.settings)} intervals)",
+        "Scores over the number of answers k",
+        "k =", plain=list(dict.fromkeys(frame.loc[trivial, "_who"])),
+        places=places_of(frame[~trivial], names),
     )  # fmt: skip
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..dots import Forest, forest
 from ..drawable import Drawable
 from ..fitting import add_legend, inches, lines_high, room_above, wrap
+from ..forest import Forest, forest
 from ..matrices import diverging, shade
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, new_figure
@@ -35,7 +35,7 @@ LEGEND = "row minus column, same items. Dot: adjusted p below alpha"
 
 @figure("differences")
 def differences(result: Drawable, style: Style, *, metric: str | None = None) -> Forest | Matrices:
-    """Paired differences: a panel for each task and stratum, a row for each pair, or matrices of many judges."""
+    """Paired differences: a panel per task and stratum, a row per pair; of many judges matrices."""
     names = style.names
     frame, kind = shown_metric(result, metric)
     frame, panels = pairs_placed(one_test(frame), result.settings, names)
@@ -145,8 +145,8 @@ class Matrices:
             row = own.iloc[int(own["estimate"].abs().to_numpy(float).argmax())]
             pair = " \N{MINUS SIGN} ".join(self.labels[str(row[side])] for side in ("left", "right"))
             texts.append(
-                f"{place + ': ' if place else ''}{int(own['_differs'].sum())} of {len(own)} pairs differ; largest: "
-                f"{pair} {row['estimate']:+.2f} [{row['lower']:.2f}, {row['upper']:.2f}]."
+                f"{place + ': ' if place else ''}{int(own['_differs'].sum())} of {len(own)} pairs differ; "
+                f"largest: {pair} {row['estimate']:+.2f} [{row['lower']:.2f}, {row['upper']:.2f}]."
             )
         return " ".join(texts)
 

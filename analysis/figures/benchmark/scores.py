@@ -11,8 +11,8 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...vocabulary import BASELINE, FEWEST_GOLD, MAJORITY, MAJORITY_BY_STRATUM
-from ..dots import Forest, forest
 from ..drawable import Drawable
+from ..forest import Forest, forest
 from ..labels import display_order
 from ..raters.naming import Names, chosen
 from ..raters.terms import COEFFICIENTS
@@ -65,14 +65,15 @@ def scores(
         lines.setdefault(name, {})[BASELINES.get(str(row["judge"]), str(row["judge"]))] = float(
             row["estimate"]
         )
+    panels = [_joined(metric_in_words(kind), place) for kind in kinds for place in places]
     shown = set(panel[real.index])
     rows = -(-max(len(places), 1) // MOST_ACROSS)
     subject = metric_in_words(kinds[0]) if len(kinds) == 1 else "Score"
     missing_as = MISSING.get(policy, policy)
     return forest(
         real, panel=panel[real.index], row=real["_who"], lines=lines, across=-(-len(places) // rows) or 1,
-        panels=[name for kind in kinds for place in places if (name := _joined(metric_in_words(kind), place)) in shown],
-        xlabel=f"{subject} ({level_of(result.settings)} intervals; {missing_as})", what=f"{subject}, {missing_as}",
+        panels=[name for name in panels if name in shown], what=f"{subject}, {missing_as}",
+        xlabel=f"{subject} ({level_of(result.settings)} intervals; {missing_as})",
     )  # fmt: skip
 
 
@@ -118,7 +119,8 @@ def policies(result: Drawable, style: Style) -> Forest:
         frame, panel=frame["_where"], row=frame["_who"], panels=panels,
         series=[policy_in_words(name) for name in frame["missing"].astype(str)],
         order=[policy_in_words(name) for name in rules],
-        xlabel=f"{metric} ({level_of(result.settings)} intervals)", what=f"{metric} under every rule for missing answers",
+        xlabel=f"{metric} ({level_of(result.settings)} intervals)",
+        what=f"{metric} under every rule for missing answers",
     )  # fmt: skip
 
 
@@ -148,8 +150,9 @@ def recalls(result: Drawable, style: Style, *, missing: str | None = None) -> Fo
     level = frame["metric"].astype(str).str.removeprefix(PREFIX)
     what = "Share of units that are detected, by kind of gold label"
     return forest(
-        frame, panel=frame["_where"], row=frame["_who"], series=names.all("gold", level), panels=panels, across=4,
-        xlabel=f"{what} ({level_of(result.settings)} intervals; {MISSING.get(policy, policy)})", what=what,
+        frame, panel=frame["_where"], row=frame["_who"], series=names.all("gold", level), panels=panels,
+        xlabel=f"{what} ({level_of(result.settings)} intervals; {MISSING.get(policy, policy)})",
+        what=what, across=4,
     )  # fmt: skip
 
 
@@ -191,15 +194,14 @@ def by_label(
         axes.set_xlim(-FARTHEST - 0.4, FARTHEST + 0.4)
         axes.set_xticks(list(RATIOS), list(RATIOS.values()))
 
-    made = forest(
+    return forest(
         powers, panel=judges_in_words(frame, names), baseline=0.0, across=4, ticks=ticks,
         row=[label_in_words(name, str(label), names) for label in frame["label"]],
-        xlabel=f"Times a label is given for every time it is gold ({level_of(result.settings)} intervals, not "
-        "adjusted; 1/16 also stands for less, 16 for more); labels that are gold in at least "
+        xlabel=f"Times a label is given for every time it is gold ({level_of(result.settings)} intervals, "
+        "not adjusted; 1/16 also stands for less, 16 for more); labels that are gold in at least "
         f"{FEWEST_GOLD} units",
         what="Times a label is given for every time it is gold, in powers of two",
     )  # fmt: skip
-    return made
 
 
 def shown_labels(result: Drawable, task: str | None) -> tuple[pd.DataFrame, str]:
@@ -224,7 +226,8 @@ def mixed(result: Drawable, style: Style) -> Forest:
         axes.set_xticks(np.log(inside), [f"{tick:g}" if tick >= 1 else f"1/{1 / tick:g}" for tick in inside])
 
     return forest(
-        frame, panel=frame["_where"], row=pairs_in_words(frame, result.settings, names, " by "), panels=panels,
+        frame, panel=frame["_where"], row=pairs_in_words(frame, result.settings, names, " by "),
+        panels=panels,
         xlabel=f"Odds of a right answer, first by second ({level_of(result.settings)} intervals)",
         what="Logarithm of the odds of a right answer, first by second", baseline=0.0, ticks=ticks,
     )  # fmt: skip

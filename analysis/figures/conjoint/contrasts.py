@@ -75,10 +75,8 @@ def _significance_alt(result: Drawable, style: Style) -> str:
     """Count the effects that stay significant after adjustment."""
     frame, alpha = result.frame, float(result.settings.get("alpha", 0.05))
     before, after = int((frame["p"] < alpha).sum()), int((frame["p_adjusted"] < alpha).sum())
-    return (
-        f"Grid of {int(frame['p'].notna().sum())} effects: {before} with p below {alpha:g}, {after} of them after "
-        "adjustment."
-    )
+    tested = int(frame["p"].notna().sum())
+    return f"Grid of {tested} effects: {before} with p below {alpha:g}, {after} of them after adjustment."
 
 
 @figure("significance", alt=_significance_alt)

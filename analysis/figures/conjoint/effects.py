@@ -36,7 +36,7 @@ SERIES = "series_in_words"
 HALF = 0.5
 DETECTABLE = {
     "effect_design": "Detectable by the plan",
-    "effect_found": "Detectable with these standard errors",
+    "effect_found": "Detectable with the standard errors found",
     "estimate": "Estimate (without sign)",
 }
 
@@ -161,8 +161,9 @@ def by_reference(frame: pd.DataFrame, style: Style, bounds: str, share_x: bool |
         for panel in dict.fromkeys(panels)
         for value in display_order(shown["level"])
     }
+    label = f"{axis_label(frame)}: {words.feature(feature).lower()}"
     return of_levels(
-        shown.assign(reference=panels), style, bounds=bounds, label=f"{axis_label(frame)}: {words.feature(feature).lower()}",
+        shown.assign(reference=panels), style, bounds=bounds, label=label,
         words=Labels(given), columns=("reference", "level"), share_x=True if share_x is None else share_x,
     )  # fmt: skip
 
@@ -288,7 +289,7 @@ def _detectable_alt(result: Drawable, style: Style) -> str:
 
 @figure("detectable", alt=_detectable_alt)
 def detectable(result: Drawable, style: Style) -> Any:
-    """The size of each effect and the minimum detectable one, by design and with the standard errors found."""
+    """The size of each effect, and the minimum detectable one by design and with these standard errors."""
     frame, words = result.frame, style.words
     if frame.empty:
         raise InputError("There is nothing to draw: the table of detectable effects has no rows.")

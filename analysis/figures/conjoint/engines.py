@@ -85,7 +85,7 @@ def engines(
 
 
 def _yardstick(result: Drawable, asked: str | None) -> str:
-    """The engine that the others are compared with: the one asked for, that of the settings, else the first."""
+    """The engine to compare with: the one asked for, that of the settings, else the first."""
     return asked or str(result.settings.get("yardstick") or yardstick_of(result.frame))
 
 

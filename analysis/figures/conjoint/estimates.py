@@ -54,14 +54,14 @@ def effects(
     """Estimates of a conjoint: a panel for each attribute, a row for each level, series side by side.
 
     ``group`` is a column whose values stand side by side, by default every column that distinguishes judges,
-    prompts, variants or engines; ``bounds`` describes the lines, such as "95% normal intervals". Marginal means
-    stand around their null value, 0.5 where it was left at 0 and all means are shares. With ``feature`` and
-    ``by`` the effects of one attribute by another: a panel for each level of ``feature``, or with
+    prompts, variants or engines; ``bounds`` describes the lines, such as "95% normal intervals". Marginal
+    means stand around their null value, 0.5 where it was left at 0 and all means are shares. With ``feature``
+    and ``by`` the effects of one attribute by another: a panel for each level of ``feature``, or with
     ``panels="by"`` of ``by``.
     """
     frame, words, settings = result.frame, style.words, result.settings
     if "estimate" not in frame or "feature" not in frame:
-        raise InputError("The table has no estimates of levels to draw; print it with .frame.")
+        raise InputError("A table without estimates of levels has no figure; print their table with .frame.")
     if "verdict" in frame:
         return equivalence(result, style, group=group, share_x=bool(share_x))
     bounds = interval_words(settings) if bounds is None else bounds

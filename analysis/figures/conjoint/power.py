@@ -250,7 +250,7 @@ def _plan_alt(result: Power, style: Style, effect: float) -> str:
 
 @figure("power", part="plan", when=lambda result: False)
 def plan_curves(result: Power, style: Style, *, effect: float, plan: float) -> Picture:
-    """Minimum detectable effects, and the power for one effect, over the number of pairs, with the plan marked."""
+    """Minimum detectable effects and the power for one effect over pairs, with the plan marked."""
     return Picture(
         lambda style: _draw_plan(result, style, effect, plan), lambda: _plan_alt(result, style, effect)
     )

@@ -35,7 +35,7 @@ def _alt(result: Drawable, style: Style) -> str:
 
 @figure("reliability", alt=_alt)
 def reliability(result: Drawable, style: Style) -> Figure:
-    """Agreement with intervals (left), and the decomposition of swapped repeats, ``extra["position"]`` (right)."""
+    """Agreement (left), and the decomposition of swapped repeats, ``extra["position"]`` (right)."""
     frame, position, look = result.frame, result.extra["position"], style.look
     if frame.empty:
         raise InputError("There is nothing to draw: the table of agreement has no rows.")

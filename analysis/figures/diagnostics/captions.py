@@ -31,8 +31,8 @@ CAPTIONS = {
     "independent choices would give.",
     "response_times": "Bars: respondents by their median response time; dashed: the median respondent.",
     "answers": "Points: share of pairs without a single choice, by what was answered.",
-    "missing_choices": "Points: share of pairs without a choice that show a level minus the share expected of "
-    f"choices missing at random; {INTERVALS}. Where no choice is missing: the share of each judge.",
+    "missing_choices": "Points: share of pairs without a choice that show a level minus the share expected "
+    f"of choices missing at random; {INTERVALS}. Where no choice is missing: the share of each judge.",
     "stimuli": "Points: standard error clustered by stimulus over that clustered by unit, the median over "
     f"judges and prompts; {SPREAD}.",
     "clusters": f"Points: effective number of clusters of each level, the median over judges and prompts; "

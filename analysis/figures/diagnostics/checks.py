@@ -8,7 +8,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..dots import Levels, levels, table_of
+from ..dots import Levels, Texts, levels, table_of
 from ..drawable import Drawable
 from ..labels import Labels
 from ..registry import Style, figure
@@ -36,9 +36,11 @@ def _series(table: pd.DataFrame, labels: Labels) -> pd.Series:
     return pd.Series(texts, index=table.index, dtype="string")
 
 
-def _once(table: pd.DataFrame) -> pd.DataFrame:
-    """Keep one of the judges whose numbers are the same, since they saw the same pairs, and count the others."""
-    numbers = [name for name in table.columns if name not in ("judge", "prompt")]
+def _once(name: str, table: pd.DataFrame) -> pd.DataFrame:
+    """Keep one of the judges with the same numbers, since they saw the same pairs, and count the others."""
+    if table.empty:
+        raise InputError(f"The check {name!r} has no numbers to draw.")
+    numbers = [column for column in table.columns if column not in ("judge", "prompt")]
     kept: dict[int, list[pd.DataFrame]] = {}
     for _, rows in table.groupby(["judge", "prompt"], sort=False, dropna=False):
         key = int(pd.util.hash_pandas_object(rows[numbers], index=False).to_numpy().sum())
@@ -60,9 +62,18 @@ def _percent(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**{name: 100 * table[name] for name in NUMBERS if name in table})
 
 
-def _plot(name: str, table: pd.DataFrame, panel: Sequence[str] | pd.Series | str, row: Sequence[str] | pd.Series,
-          series: Sequence[str] | pd.Series | str, xlabel: str, *, baseline: float | None = 0.0,
-          share_x: bool = False, hold: Sequence[float] = ()) -> Levels:  # fmt: skip
+def _plot(
+    name: str,
+    table: pd.DataFrame,
+    panel: Texts,
+    row: Texts,
+    series: Texts,
+    xlabel: str,
+    *,
+    baseline: float | None = 0.0,
+    share_x: bool = False,
+    hold: Sequence[float] = (),
+) -> Levels:
     """Dots and intervals of a check."""
     if table.empty:
         raise InputError(f"The check {name!r} has no numbers to draw.")
@@ -78,12 +89,10 @@ def _of_levels(
 
     def drawer(result: Drawable, style: Style) -> Levels:
         words, table = style.words, result.frame
-        if table.empty:
-            raise InputError(f"The check {name!r} has no numbers to draw.")
         if "feature" not in table:
             shares = table.assign(estimate=100 * table["share_missing"])
             return _of_judges(name, shares, words, "Pairs without a choice (%)", hold=TO_ONE)
-        table = _once(_percent(table) if percent else table)
+        table = _once(name, _percent(table) if percent else table)
         series = _series(table, words) + table["more"]
         if by is not None:
             named = table[by].map(words.feature).astype("string")
@@ -163,7 +172,7 @@ def respondent_balance(result: Drawable, style: Style) -> Levels:
 @figure("attribute_independence")
 def attribute_independence(result: Drawable, style: Style) -> Levels:
     """Dependence of pairs of attributes over that expected of independent ones."""
-    words, table = style.words, _once(result.frame)
+    words, table = style.words, _once(result.kind, result.frame)
     return _plot(
         result.kind, table, table["feature"].map(words.feature),
         "with " + table["partner"].map(words.feature).astype("string"), _series(table, words) + table["more"],
@@ -193,13 +202,27 @@ def answers(result: Drawable, style: Style) -> Levels:
         lost = pd.DataFrame({"no single choice": 0.0}, index=wide.index)
     long = (100 * lost).rename_axis(index="row").reset_index()
     long = long.melt("row", var_name="answer", value_name="estimate")
-    return _plot(result.kind, long, "Judges and prompts", long["row"], long["answer"].map(style.words.feature),
-                 "Pairs without a single choice (%)", hold=TO_ONE)  # fmt: skip
+    return _plot(
+        result.kind,
+        long,
+        "Judges and prompts",
+        long["row"],
+        long["answer"].map(style.words.feature),
+        "Pairs without a single choice (%)",
+        hold=TO_ONE,
+    )
 
 
 @figure("impossible_profiles")
 def impossible_profiles(result: Drawable, style: Style) -> Levels:
     """Profiles or pairs that break a rule of the design."""
-    words, table = style.words, _once(result.frame).rename(columns={"n": "estimate"})
-    return _plot(result.kind, table, "Rules of the design", table["rule"].map(words.feature),
-                 _series(table, words) + table["more"], "Profiles or pairs that break the rule", hold=TO_ONE)  # fmt: skip
+    words, table = style.words, _once(result.kind, result.frame).rename(columns={"n": "estimate"})
+    return _plot(
+        result.kind,
+        table,
+        "Rules of the design",
+        table["rule"].map(words.feature),
+        _series(table, words) + table["more"],
+        "Profiles or pairs that break the rule",
+        hold=TO_ONE,
+    )

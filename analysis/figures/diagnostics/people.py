@@ -50,8 +50,8 @@ def _runs_alt(result: Drawable, style: Style) -> str:
     for (judge, _), rows in result.frame.groupby(["judge", "prompt"], sort=False):
         last = rows[rows["respondents"] > 0].iloc[-1]
         texts.append(
-            f"{style.words.feature(judge)}: the longest run is {last['run']:.0f} tasks, of {last['respondents']:.0f} "
-            f"respondents, where {last['expected']:.1f} are expected."
+            f"{style.words.feature(judge)}: the longest run is {last['run']:.0f} tasks, of "
+            f"{last['respondents']:.0f} respondents, where {last['expected']:.1f} are expected."
         )
     return " ".join(texts)
 

@@ -11,9 +11,9 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...vocabulary import AGAIN, HUMAN
-from ..dots import Forest, forest
 from ..drawable import Drawable
 from ..fitting import inches, lines_high, room_above, wrap
+from ..forest import Forest, forest
 from ..labels import display_order
 from ..matrices import add_bar, diverging, shade, two_digits, write
 from ..registry import Style, figure

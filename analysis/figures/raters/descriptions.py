@@ -11,9 +11,9 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...vocabulary import HUMAN, OVERALL
-from ..dots import Forest, forest
 from ..drawable import Drawable
 from ..fitting import add_legend, inches, more_lines, room_above, wrap
+from ..forest import Forest, forest
 from ..labels import display_order
 from ..registry import Style, figure
 from ..theme import TWO_COLUMNS, Theme, new_figure

@@ -137,7 +137,7 @@ def dimension_correlations(
     main = result.settings.get("main")
     key = [f"Strongest correlate of {names.of('dimension', main)}"] if main is not None else []
     title, room, columns = room_above(style.title, width, key)
-    drawn = new_figure(width, (maps.size + maps.side + maps.head + 0.27) * maps.down + room - 0.06)
+    drawn = new_figure(width, (maps.size + maps.side + maps.head + 0.27) * maps.down + room + 0.12)
     drawn.set_layout_engine("compressed")
     grid = drawn.subplots(maps.down, maps.across, squeeze=False, sharex=True, sharey=True)
     for axes in grid.flat[len(panels) :]:
@@ -241,15 +241,9 @@ def dimension_model(
                 )
     add_bar(upper, image, grid, wrap(LEVELS[level], maps.size * 0.9, 8), fraction=0.025, shrink=0.85)
     if lower is not None:
+        alone = len(panels) == 1
         _draw_points(
-            lower.subplots(),
-            strongest,
-            rows,
-            groups,
-            str(main),
-            style,
-            columns=columns,
-            beside=len(panels) == 1,
+            lower.subplots(), strongest, rows, groups, str(main), style, columns=columns, beside=alone
         )
     add_legend(drawn, [], [], 1, title, style.look)
     return drawn

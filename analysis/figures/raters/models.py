@@ -9,9 +9,10 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..dots import Forest, forest, stripe, tidy
+from ..dots import stripe, tidy
 from ..drawable import Drawable
 from ..fitting import LONGEST_LABEL, add_legend, inches, lines_high, room_above, wrap
+from ..forest import Forest, forest
 from ..labels import Labels, display_order
 from ..registry import Style, figure
 from ..theme import PAGE_HEIGHT, TWO_COLUMNS, Theme, new_figure
@@ -114,7 +115,7 @@ def _check_alt(result: Drawable, style: Style) -> str:
 @figure("rater_model", "dimension_model", "label_model", "choice_model", part="check", alt=_check_alt,
         when=lambda result: not predicted_shares(result).empty)  # fmt: skip
 def check(result: Drawable, style: Style) -> Figure:
-    """The predictive check of a model: a panel for each group (and dimension), a row for each rating or label."""
+    """The predictive check: a panel per group (and dimension), a row per rating or label."""
     names, shares = style.names, predicted_shares(result)
     if shares.empty:
         raise InputError(f"This result of {result.kind} has no check of shares; fit a model of raters first.")
@@ -292,7 +293,8 @@ def certainty(result: Drawable, style: Style) -> Figure:
         handles.append(
             axes.bar(
                 edges[:-1], counted, np.diff(edges), bottom=stacked, align="edge", color=look.color(place),
-                hatch=hatches[(place // len(look.palette)) % len(hatches)], edgecolor=look.background, linewidth=0.7,
+                hatch=hatches[(place // len(look.palette)) % len(hatches)], edgecolor=look.background,
+                linewidth=0.7,
             )
         )  # fmt: skip
         stacked += counted

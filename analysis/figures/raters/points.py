@@ -60,8 +60,8 @@ def rating_lines(
 ) -> Figure:
     """The rating of a model by the mean of people, item by item, with the line and band of each stratum.
 
-    Points of one dimension, by default the last, are moved at random by up to ``jitter`` so that equal ratings
-    do not hide each other. The dashed line is where a model rates as people do.
+    Points of one dimension, by default the last, are moved at random by up to ``jitter`` so that equal
+    ratings do not hide each other. The dashed line is where a model rates as people do.
     """
     from matplotlib.lines import Line2D
 
@@ -129,7 +129,8 @@ def _draw_lines(axes: Axes, points: pd.DataFrame, bands: pd.DataFrame, series: S
         axes.fill_between(at, lower, upper, color=color, alpha=0.25, linewidth=0, zorder=4)
         axes.plot(at, line, color=look.background, linewidth=2.6, zorder=5)
         axes.plot(at, line, color=color, linewidth=1.5, zorder=5.5, linestyle=dash(place, look),
-                  marker=look.marker(place), markevery=[0, -1] if len(at) else None, markersize=3.4)  # fmt: skip
+                  marker=look.marker(place), markevery=[0, -1] if len(at) else None,
+                  markersize=3.4)  # fmt: skip
 
 
 def _recovery_alt(result: Drawable, style: Style) -> str:
@@ -140,8 +141,8 @@ def _recovery_alt(result: Drawable, style: Style) -> str:
         inside = int(part.loc[bounded, "inside"].astype(bool).sum())
         error = (part["estimate"] - part["truth"]).abs().max()
         texts.append(
-            f"{TRUTHS.get(str(kind), words(kind))}: {inside} of {int(bounded.sum())} intervals contain the true "
-            f"value, largest error {error:.2f}."
+            f"{TRUTHS.get(str(kind), words(kind))}: {inside} of {int(bounded.sum())} intervals contain the "
+            f"true value, largest error {error:.2f}."
         )
     return " ".join(texts)
 
@@ -237,7 +238,7 @@ def distributions(
     dimensions: Sequence[str] | None = None,
     groups: Sequence[str] | None = None,
 ) -> Figure:
-    """How often each rating was given: a column for each dimension, a row for each group; a line marks the mean."""
+    """How often each rating was given: a column per dimension, a row per group; a line marks the mean."""
     look, names, frame = style.look, style.names, _pooled(result)
     scales = chosen(frame["dimension"], dimensions, "dimension")
     raters = chosen(frame["group"], groups, "rater")
@@ -300,7 +301,8 @@ def _tiers_alt(result: Drawable, style: Style) -> str:
     texts = [f"Order of tiers by {names.of('dimension', scale)}, ties split."]
     for quantity, one in frame.groupby("quantity", sort=False, observed=True):
         shares = [
-            f"{names.of('judge', row['judge'])} {row['estimate']:.0%} [{row['lower']:.0%}, {row['upper']:.0%}]"
+            f"{names.of('judge', row['judge'])} {row['estimate']:.0%} [{row['lower']:.0%}, "
+            f"{row['upper']:.0%}]"
             for row in one.to_dict("records")
         ]
         texts.append(f"{TIERS[str(quantity)]} (chance {one['chance'].mean():.0%}): {', '.join(shares)}.")

@@ -10,9 +10,10 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..dots import Forest, forest, stripe, tidy
+from ..dots import stripe, tidy
 from ..drawable import Drawable
 from ..fitting import LONGEST_LABEL, add_legend, lines_high, room_above, wrap
+from ..forest import Forest, forest
 from ..labels import words
 from ..registry import Style, figure
 from ..theme import PAGE_HEIGHT, TWO_COLUMNS, Theme, new_figure
@@ -41,8 +42,6 @@ ANSWERS = {
 }
 NO_DIFFERENCE = {"winning_rate": 0.5, "closer_than_human": 0.5, "better_than_human": 0.5,
                  "accuracy_difference": 0.0}  # fmt: skip
-STATED = "as stated"
-SAME = 0.005
 
 
 def _test_alt(result: Drawable, style: Style) -> str:
@@ -235,7 +234,8 @@ def _draw_annotators(axes: Axes, part: pd.DataFrame, texts: Mapping[str, str], l
             else (f"{part['n_items'].iloc[at]:,} items", 1.01)
         )
         axes.annotate(text, (x, at), va="center", fontsize=7.5, xycoords=("axes fraction", "data"),
-                      style="italic" if out[at] else "normal", color=look.muted, annotation_clip=False)  # fmt: skip
+                      style="italic" if out[at] else "normal", color=look.muted,
+                      annotation_clip=False)  # fmt: skip
     axes.axvline(0.0, color=look.grid, linewidth=0.9, zorder=1)
     axes.axvline(float(part["epsilon"].iloc[0]), color=look.muted, linewidth=0.9, linestyle="--", zorder=1)
     axes.set_yticks(y, [texts[name] for name in part["annotator"]])
@@ -362,107 +362,3 @@ def row_names(frame: pd.DataFrame, names: Names) -> list[str]:
         return models
     pairs = zip(names.all("dimension", frame["dimension"]), models, strict=True)
     return [", ".join(pair) for pair in pairs]
-
-
-def scenario_name(row: Mapping[Any, Any]) -> str:
-    """Which model a row of power is about, by how it agrees with people."""
-    if row["scenario"] != STATED:
-        return "Behind people by epsilon"
-    model, human = float(row["model_agreement"]), float(row["human_agreement"])
-    if abs(model - human) < SAME:
-        return "As good as a person"
-    if model > human**0.5 - 2 * SAME:
-        return "Knows what people agree on"
-    return "Better than a person" if model > human else "Worse than a person"
-
-
-def _power_alt(result: Drawable, style: Style) -> str:
-    """Give the numbers of items needed, and the largest rate of false passing."""
-    target = float(result.settings["target"])
-    texts = ["Power of the alternative annotator test over items rated."]
-    for row in result.extra["needed"].to_dict("records"):
-        found = (
-            f"{row['instances']:,} items for"
-            if pd.notna(row["instances"])
-            else "none of the numbers of items reaches"
-        )
-        texts.append(
-            f"{row['annotators']} annotators, epsilon {row['epsilon']:g}, model agreement "
-            f"{row['model_agreement']:.2f}: {found} {target:.0%}."
-        )
-    margin = result.frame[result.frame["scenario"] != STATED]
-    if len(margin):
-        texts.append(
-            f"A model behind by epsilon passes in at most {margin['pass_rate'].max():.1%} of studies."
-        )
-    return " ".join(texts)
-
-
-@figure("alt_power", alt=_power_alt)
-def alt_power(result: Drawable, style: Style) -> Figure:
-    """Probability of passing over items: a line for each panel size, a panel for each agreement and epsilon.
-
-    Solid lines are the model as stated; dashed ones a model that is behind people by epsilon, which should
-    not pass.
-    """
-    look, frame = style.look, result.frame
-    stated = frame[frame["scenario"] == STATED]
-    worlds = stated[["human_agreement", "model_agreement", "epsilon"]].drop_duplicates()
-    n_columns = min(3, max(worlds["epsilon"].nunique(), min(len(worlds), 2)), len(worlds))
-    n_rows = -(-len(worlds) // n_columns)
-    title, above, _ = room_above(style.title, TWO_COLUMNS, [])
-    width = (TWO_COLUMNS - 1.9) / n_columns - 0.2
-    sizes = sorted(frame["annotators"].unique())
-    drawn = new_figure(TWO_COLUMNS, 2.1 * n_rows + 0.5 + above)
-    grid = drawn.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
-    for axes, world in zip(grid.ravel(), worlds.to_dict("records"), strict=False):
-        same = (frame["epsilon"] == world["epsilon"]) & (frame["human_agreement"] == world["human_agreement"])
-        own = same & ((frame["scenario"] != STATED) | (frame["model_agreement"] == world["model_agreement"]))
-        _draw_power(axes, frame[own], sizes, float(result.settings["target"]), look)
-        head = (
-            f"Epsilon {world['epsilon']:g}\nPeople agree to {world['human_agreement']:g}, "
-            f"the model to {world['model_agreement']:g}"
-        )
-        axes.set_title(wrap(head, width), loc="left", fontsize=8)
-    for axes in grid.ravel()[len(worlds) :]:
-        axes.remove()
-    drawn.supxlabel("Items rated", fontsize=8.5)
-    drawn.supylabel("Probability of passing", fontsize=8.5)
-    drawn.legend(handles=_power_handles(sizes, set(frame["scenario"]), look), loc="outside right upper",
-                 frameon=False, handlelength=2.2, labelcolor=look.foreground)  # fmt: skip
-    add_legend(drawn, [], [], 1, title, look)
-    return drawn
-
-
-def _draw_power(axes: Axes, frame: pd.DataFrame, sizes: Sequence[int], target: float, look: Theme) -> None:
-    for number, size in enumerate(sizes):
-        for is_stated, style in ((True, "-"), (False, "--")):
-            one = frame[(frame["annotators"] == size) & ((frame["scenario"] == STATED) == is_stated)]
-            if one.empty:
-                continue
-            one = one.sort_values("instances")
-            items, color = one["instances"].to_numpy(dtype=float), look.color(number)
-            axes.plot(items, one["pass_rate"], linestyle=style, color=color, linewidth=1.4, zorder=3,
-                      marker=look.marker(number), markersize=3.6)  # fmt: skip
-            if is_stated:
-                ends = (one[name].to_numpy(dtype=float) for name in ("lower", "upper"))
-                axes.fill_between(items, *ends, color=color, alpha=0.15, linewidth=0, zorder=2)
-    axes.axhline(target, color=look.muted, linewidth=0.9, zorder=1)
-    axes.set_ylim(-0.03, 1.03)
-    tidy(axes, "both", ("top", "right"))
-
-
-def _power_handles(sizes: Sequence[int], scenarios: set[str], look: Theme) -> list[Line2D]:
-    from matplotlib.lines import Line2D
-
-    handles = [
-        Line2D([], [], color=look.color(k), marker=look.marker(k), markersize=3.6, linewidth=1.4,
-               label=f"{size} annotators")
-        for k, size in enumerate(sizes)
-    ]  # fmt: skip
-    if len(scenarios) > 1:
-        handles += [
-            Line2D([], [], color=look.muted, linewidth=1.4, label="Model as stated"),
-            Line2D([], [], color=look.muted, linewidth=1.4, linestyle="--", label="Model behind\nby epsilon"),
-        ]
-    return handles

@@ -132,3 +132,17 @@ def test_answers_without_a_choice_follow_the_refusal_policy(study, rows, tmp_pat
     first = found["probability"].head(2)
     assert first.isna().all() if expected is None else (first == expected).all()
     assert found["probability"].tail(2).sum() == pytest.approx(1)
+
+
+def test_figures_say_that_they_are_about_probabilities(rows) -> None:
+    def below(figure) -> str:
+        return " ".join(figure.get_supxlabel().split())
+
+    effects = amce(rows, f"probability ~ {RIGHT}").plot(bounds="")
+    assert below(effects) == "Average marginal component effect on the probability of being chosen"
+    assert "probability" not in below(amce(rows, f"chosen ~ {RIGHT}").plot())
+    means = mm(rows, "probability ~ curse").plot(bounds="")
+    assert below(means) == "Marginal mean of the probability of being chosen"
+    differences = amce_diffs(rows, "probability ~ slur", by="curse")
+    drawn = differences.plot(feature="slur", by="curse", bounds="")
+    assert below(drawn) == "Difference in the effect of slur on the probability of being chosen"

@@ -6,8 +6,9 @@ import pytest
 from scipy.stats import t as student
 
 from conjury.analysis.conjoint import power
-from conjury.analysis.figures.conjoint.detectable import detectable_alt, detectable_plot
+from conjury.analysis.figures import alt, draw
 from conjury.analysis.pipeline.robustness import robustness
+from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
@@ -104,16 +105,16 @@ def test_choices_without_any_answer_are_refused(study, choices) -> None:
 
 def test_the_figure_sets_three_points_on_every_level(found) -> None:
     one = found.tables["power"].query("judge == 'human'")
-    figure = detectable_plot(one)
+    figure = draw(Result(one, "detectable"))
     assert len(figure.axes) == 6
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
-        "Detectable by the plan", "Detectable with the errors found", "Estimate (without sign)",
+        "Detectable by the plan", "Detectable with the standard errors found", "Estimate (without sign)",
     ]  # fmt: skip
-    assert detectable_alt(one).startswith("Dot plot. ")
+    assert alt(Result(one, "detectable")).startswith("Dot plot. ")
     with pytest.raises(InputError, match="one judge and prompt at a time"):
-        detectable_plot(found.tables["power"])
+        draw(Result(found.tables["power"], "detectable"))
     with pytest.raises(InputError, match="no rows"):
-        detectable_plot(one[:0])
+        draw(Result(one[:0], "detectable"))
 
 
 def test_effects_of_a_judge_who_follows_the_side_are_not_corrected(study) -> None:

@@ -12,8 +12,7 @@ from scipy.stats import nct, norm, t
 
 from conjury.analysis.conjoint import power
 from conjury.analysis.conjoint.power.formulas import operating
-from conjury.analysis.figures import save
-from conjury.analysis.figures.conjoint.power import power_alt, power_plot
+from conjury.analysis.figures import alt, save
 from conjury.inference.errors import InputError
 from conjury.inference.study import load_study
 
@@ -363,12 +362,12 @@ def test_figures_have_a_line_for_each_kind_of_attribute_and_a_panel_for_each_eff
 
 def test_the_figure_of_detectable_effects_falls_with_the_number_of_pairs() -> None:
     found = power({"a": 2}, pairs=5000, power=0.8)
-    (axes,) = power_plot(found, theme="dark").axes
+    (axes,) = found.plot(theme="dark").axes
     values = np.asarray(axes.lines[0].get_ydata(), float)
     assert (np.diff(values) < 0).all()
     assert "at power 0.8" in axes.get_ylabel()
     compared = power(2, difference=0.05, pairs=5000).plot()
     assert compared.axes[0].get_ylabel() == "Power for a difference in AMCEs of 0.05"
-    assert power_alt(found).startswith("Minimum detectable effects")
+    assert alt(found).startswith("Minimum detectable effects")
     with pytest.raises(InputError, match="show is 'size'"):
-        power_plot(found, show="size")  # type: ignore[arg-type]
+        found.plot(show="size")

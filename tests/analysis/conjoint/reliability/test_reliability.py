@@ -20,8 +20,9 @@ from conjury.analysis.conjoint.reliability.agreement import (
     swapping_error,
 )
 from conjury.analysis.conjoint.reliability.repeats import find_repeats, first_answers
-from conjury.analysis.figures.conjoint.reliability import reliability_alt, reliability_plot
+from conjury.analysis.figures import alt, draw
 from conjury.analysis.numerics.intervals import wilson
+from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 
 
@@ -335,10 +336,10 @@ def test_figure_shows_every_judge_and_its_unanswered_repeats(theme: str) -> None
     found = reliability(table, seed=1)
     left, right = found.plot(theme=theme, labels={("judge", "m2"): "Second model"}).axes
     assert [tick.get_text() for tick in left.get_yticklabels()] == [
-        "human\n(1 unanswered)",
-        "Second model, p",
+        "People\n(1 unanswered)",
+        "Second model, P",
     ]
     assert len(right.patches) == 6
-    assert "50.0%" in reliability_alt(found.frame)
+    assert "50.0%" in alt(Result(found.frame, "reliability"))
     with pytest.raises(InputError):
-        reliability_plot(found.frame.iloc[:0], found.position)
+        draw(Result(found.frame.iloc[:0], "reliability", extra={"position": found.position}))

@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.conjoint import amce, errors_under_choices, wild
-from conjury.analysis.figures.conjoint.error_choices import errors_alt, errors_plot, ratio_ranges
+from conjury.analysis.figures import alt, draw, save
+from conjury.analysis.figures.conjoint.error_choices import ratio_ranges
+from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 
 DATA = Path(__file__).parents[3] / "fixtures" / "data"
@@ -106,7 +108,7 @@ def test_what_no_choice_can_estimate_is_an_error(data) -> None:
 
 
 def test_the_figure_has_a_panel_an_attribute_and_a_grid_of_ratios(found) -> None:
-    figure = errors_plot(found.frame, labels={"tone": "How it is said"})
+    figure = found.plot(labels={"tone": "How it is said"})
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles == ["How it is said", "Author", "Reply", "Standard errors over those of independent rows"]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
@@ -128,7 +130,7 @@ def test_intervals_are_drawn_around_the_estimate_and_zero_is_marked_where_it_is_
             "lower": [-0.05, -0.6], "upper": [0.15, -0.4], "ratio": 1.0,
         }
     )  # fmt: skip
-    axes = errors_plot(frame).axes[0]
+    axes = draw(Result(frame, "standard_errors")).axes[0]
     segments = [segment.tolist() for part in axes.collections for segment in part.get_segments()]
     np.testing.assert_allclose([ends[0][0] for ends in segments], [-0.1, -0.1, -0.05])
     assert [label.get_text() for label in axes.get_yticklabels()] == [
@@ -137,7 +139,7 @@ def test_intervals_are_drawn_around_the_estimate_and_zero_is_marked_where_it_is_
 
 
 def test_the_description_names_the_widest_errors_of_each_attribute(found) -> None:
-    told = errors_alt(found.frame)
+    told = alt(Result(found.frame, "standard_errors"))
     assert "5 effects under 4 of 10 choices" in told
     ratios = ratio_ranges(found.frame)
     for name, feature in (("Tone", "tone"), ("Author", "author"), ("Reply", "reply")):
@@ -148,6 +150,6 @@ def test_the_description_names_the_widest_errors_of_each_attribute(found) -> Non
 
 def test_several_judges_in_one_figure_are_refused(found) -> None:
     with pytest.raises(InputError, match="one judge and prompt at a time"):
-        errors_plot(pd.concat([found.frame, found.frame]))
+        draw(Result(pd.concat([found.frame, found.frame]), "standard_errors"))
     with pytest.raises(InputError, match="no rows"):
-        errors_plot(found.frame[:0])
+        draw(Result(found.frame[:0], "standard_errors"))

@@ -1,0 +1,197 @@
+"""Colours, saving, and text that fits its room."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_figures import example
+from matplotlib import rcParams
+from matplotlib.figure import Figure
+
+from conjury.analysis.figures import draw, save, save_variants
+from conjury.analysis.figures.fitting import inches, legend_columns, wrap
+from conjury.analysis.figures.inline import color_variables, inline_svg
+from conjury.analysis.figures.labels import one_prompt, series_labels
+from conjury.analysis.figures.raters.naming import Names
+from conjury.analysis.figures.theme import DARK, LIGHT, MARKERS, colors_of, new_figure, styled
+from conjury.inference.errors import InputError
+
+THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+
+
+def figure_of(name: str = "engines", **options: object) -> Figure:
+    return draw(example(name).result, **options)  # type: ignore[arg-type]
+
+
+def luminance(color: str) -> float:
+    channels = [int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return float(np.dot([0.2126, 0.7152, 0.0722], linear))
+
+
+def contrast(one: str, other: str) -> float:
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@THEMES
+def test_colours_stand_out_from_the_background_and_none_are_alike(theme) -> None:
+    assert contrast(theme.foreground, theme.background) > 12
+    assert contrast(theme.muted, theme.background) > 4.5
+    assert min(contrast(color, theme.background) for color in theme.palette) > 2.8
+    assert len(set(colors_of(theme))) == len(colors_of(theme))
+
+
+def test_no_two_of_sixty_three_series_share_colour_and_marker() -> None:
+    pairs = {(LIGHT.color(k), LIGHT.marker(k)) for k in range(len(MARKERS) * len(LIGHT.palette))}
+    assert len(pairs) == len(MARKERS) * len(LIGHT.palette)
+
+
+def test_drawing_leaves_the_global_settings_alone() -> None:
+    before = dict(rcParams)
+    figure_of(theme="dark")
+    assert dict(rcParams) == before
+
+
+def test_saved_figures_can_be_printed(tmp_path: Path) -> None:
+    from PIL import Image
+
+    with styled(LIGHT):
+        figure = new_figure(3.0, 2.0)
+        figure.subplots().set_title("A title")
+    png, pdf = save(figure, tmp_path / "figure", formats=("png", "pdf"))
+    assert Image.open(png).size == (900, 600)
+    assert b"/Type3" not in pdf.read_bytes()
+    assert b"/CIDFontType2" in pdf.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["engines", "agreement, pairs", "position_share", "plan"])
+def test_the_same_figure_gives_the_same_bytes(tmp_path: Path, name: str) -> None:
+    for run in ("one", "two"):
+        save(figure_of(name, **example(name).options), tmp_path / run, formats=("svg",))
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_failed_save_keeps_the_old_file_and_leaves_no_other(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "plot.svg").write_text("old")
+    figure = figure_of()
+    monkeypatch.setattr(figure, "savefig", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        save(figure, tmp_path / "plot", formats=("svg",))
+    assert [path.name for path in tmp_path.iterdir()] == ["plot.svg"]
+    assert (tmp_path / "plot.svg").read_text() == "old"
+
+
+def test_a_file_takes_one_drawing_after_the_layout(tmp_path: Path, monkeypatch) -> None:
+    figure, drawings = figure_of(), []
+    real = type(figure).draw
+    monkeypatch.setattr(
+        type(figure), "draw", lambda self, renderer: drawings.append(1) or real(self, renderer)
+    )
+    save(figure, tmp_path / "one", ("png", "svg", "pdf"))
+    assert len(drawings) == 4
+
+
+def test_dollar_signs_in_labels_are_text_and_not_mathematics(tmp_path: Path) -> None:
+    labels = {"human": "costs $5 or $\\frac$"}
+    figure = figure_of("position_share", labels=labels)
+    assert save(figure, tmp_path / "plot", formats=("svg",))[0].stat().st_size > 1000
+
+
+def test_an_unknown_theme_or_format_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no figure theme 'sepia'"):
+        figure_of(theme="sepia")
+    with pytest.raises(InputError, match="saved as 'bmp'"):
+        save(figure_of(), tmp_path / "plot", formats=("bmp",))
+
+
+def test_the_dark_variant_is_what_drawing_in_the_dark_gives(tmp_path: Path) -> None:
+    (drawn,) = save(figure_of(theme="dark"), tmp_path / "drawn", formats=("svg",))
+    exchanged = save_variants(figure_of(), tmp_path / "variants")["dark"]
+    without_ids = [re.sub(r"m[0-9a-f]{10}", "", path.read_text()) for path in (drawn, exchanged)]
+    assert without_ids[0] == without_ids[1]
+
+
+def test_drawings_inside_a_page_take_its_colours_and_share_no_names(tmp_path: Path) -> None:
+    names: list[str] = []
+    drawn = []
+    for name in ("design_shares", "engines"):
+        file = save_variants(figure_of(name), tmp_path / name)["light"]
+        svg = inline_svg(file.read_text(encoding="utf-8"), name, 'It says "more" & <less>.')
+        root = ElementTree.fromstring(svg)
+        assert root.attrib["aria-label"] == 'It says "more" & <less>.'
+        assert "width" not in root.attrib
+        own = [part.attrib["id"] for part in root.iter() if "id" in part.attrib]
+        assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', svg)) <= set(own)
+        assert not [color for color in colors_of(LIGHT) if color in svg]
+        assert "<metadata>" not in svg
+        names += own
+        drawn.append(svg)
+    assert len(names) == len(set(names))
+    known = set(re.findall(r"--figure-\d+", color_variables()))
+    assert set(re.findall(r"--figure-\d+", "".join(drawn))) <= known
+    assert color_variables().count(DARK.background) == 1
+
+
+def test_every_word_of_a_long_label_is_kept() -> None:
+    text = "City \u2013 downtown, with offices/apartments and shops (n = 1,047)"
+    broken = wrap(text, 1.6)
+    assert "".join(broken.split()) == "".join(text.split())
+    assert "(n = 1,047)" in broken
+
+
+@pytest.mark.parametrize("text", ["w" * 60, "word " * 12, "one/two/three/four/five/six/seven/eight/nine", ""])
+@pytest.mark.parametrize("width", [0.8, 2.6])
+def test_lines_fit_their_width(text: str, width: float) -> None:
+    broken = wrap(text, width)
+    assert inches(broken) <= width
+    assert broken.replace("\n", "").replace(" ", "") == text.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"), [("human", 4), ("a name that is rather long", 3), ("long " * 20, 1)]
+)
+def test_legends_have_fewer_columns_where_names_are_long(name: str, columns: int) -> None:
+    assert legend_columns([name] * 6, 7.2, 4) == columns
+
+
+def test_series_are_named_by_the_columns_that_distinguish_them() -> None:
+    frame = pd.DataFrame({"judge": ["human", "x"], "prompt": ["", "baseline"], "engine": "native"})
+    assert set(series_labels(frame)) == {"human", "x"}
+
+
+def test_one_prompt_per_judge_prefers_the_baseline() -> None:
+    rows = [("human", ""), ("a", "context"), ("a", "baseline"), ("b", "context"), ("b", "other")]
+    kept = one_prompt(pd.DataFrame(rows, columns=["judge", "prompt"]))
+    assert dict(zip(kept["judge"], kept["prompt"], strict=True)) == {
+        "human": "",
+        "a": "baseline",
+        "b": "context",
+    }
+
+
+def test_people_have_the_first_colour_and_single_ratings_the_last() -> None:
+    place = Names(None).place
+    assert place("human", ["gpt", "human"]) == 0
+    assert [place(name, ["human", "gpt", "gemini"]) for name in ("gpt", "gemini")] == [1, 2]
+    assert place("one person", ["human", "one person", "gpt"]) == 2
+
+
+def test_a_judge_has_one_colour_in_all_figures_whoever_else_is_shown() -> None:
+    place = Names({("judges", name): name for name in ("gpt", "gemini", "claude", "human")}).place
+    for shown in (["claude"], ["claude", "gpt"], ["human", "gemini", "claude"]):
+        assert place("claude", shown) == 3
+    assert place("new", ["new", "gpt"]) == 4
+
+
+def test_a_judge_has_one_name_in_every_column() -> None:
+    names = Names({("judges", "m"): "Model M"})
+    assert {names.of(column, "m") for column in ("judge", "group", "judges")} == {"Model M"}
+    assert names.of("judge", "human") == "People"
+    assert Names({("judges", "human"): "Readers"}).of("group", "human") == "Readers"
