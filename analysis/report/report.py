@@ -206,9 +206,10 @@ class Report(ReportData):
     def _shown(self, known: Kind, record: Recorded, name: str) -> str:
         empty = Result(pd.DataFrame(), record.kind)
         result = empty if known.of == EVERY_STUDY else self.read(record)
-        return self._blocks(known.build(result, record, self), name)
+        title = ended(plain(record.title or record.name))
+        return self._blocks(known.build(result, record, self), name, title)
 
-    def _blocks(self, shown: Exhibit, name: str) -> str:
+    def _blocks(self, shown: Exhibit, name: str, title: str) -> str:
         """An exhibit as Markdown: heading, lead, reading, figures, tables, and further exhibits."""
         figures, reasons = self._figure_blocks(shown.figures, name)
         tables = {_joined(name, laid.key): laid for laid in shown.tables}
@@ -225,8 +226,10 @@ class Report(ReportData):
         texts = [lead, shown.reading]
         for placeholder, reference in references.items():
             texts = [text.replace(placeholder, reference) for text in texts]
-        blocks = [table_blocks(label, list(laid.tables), laid.caption) for label, laid in tables.items()]
-        further = [self._blocks(one, name) for one in shown.further]
+        blocks = [
+            table_blocks(label, list(laid.tables), laid.caption or title) for label, laid in tables.items()
+        ]
+        further = [self._blocks(one, name, title) for one in shown.further]
         return "\n\n".join(filter(None, [shown.heading, *texts, *figures.values(), *blocks, *further]))
 
     def _figure_blocks(self, figures: Sequence[Drawn], name: str) -> tuple[dict[str, str], list[str]]:
@@ -249,7 +252,7 @@ def _general(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     title = ended(plain(record.title or record.name))
     figures = [Drawn(result, title)] if is_drawn(result) else []
     lead = "{figure} and {table} show the results." if figures else "The numbers are in {table}."
-    return Exhibit(lead, figures, [Laid(any_table(result.frame, report.names, record.name), title)])
+    return Exhibit(lead, figures, [Laid(any_table(result.frame, report.names, record.name))])
 
 
 GENERAL = Kind(_general)

@@ -37,7 +37,7 @@ from ..tables import (
     with_gaps,
 )
 from .ratings import captioned
-from .registry import Drawn, Exhibit, Laid, ended, exhibit
+from .registry import Drawn, Exhibit, Laid, exhibit
 from .scores import BANDS, PLACE, grouped, level, percent, ranked
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _plain_exhibit(
     result: Result, record: Recorded, lead: str, text: str, tables: list[GT], reading: str = ""
 ) -> Exhibit:
     """One figure and one table, with the sentences of its reading."""
-    return Exhibit(lead, [Drawn(result, text)], [Laid(tables, ended(plain(record.title)))], reading)
+    return Exhibit(lead, [Drawn(result, text)], [Laid(tables)], reading)
 
 
 @exhibit("confusion", method="Answers are counted by gold label.")

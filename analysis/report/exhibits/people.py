@@ -9,7 +9,7 @@ import pandas as pd
 from ...figures.labels import Labels, display_order, series_labels
 from ...results import Result
 from ..data import ReportData
-from ..methods import bounds_name, describe_analysis, plain
+from ..methods import bounds_name, plain
 from ..tables import (
     MOST_SERIES_WITH_INTERVALS,
     NO_BREAK,
@@ -22,7 +22,7 @@ from ..tables import (
     styled_table,
     whole,
 )
-from .conjoint import estimates, lines_of
+from .conjoint import estimates, lines_of, method
 from .registry import Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
@@ -33,16 +33,12 @@ if TYPE_CHECKING:
 QUANTITIES = {"amce_diffs": "AMCEs", "mm_diffs": "marginal means"}
 
 
-def _method(record: Recorded, report: ReportData) -> str:
-    return describe_analysis(record.settings)
-
-
 def _headline(result: Result, record: Recorded, report: ReportData) -> str:
     """How many models differ from people."""
     return differing(report, record)[0]
 
 
-@exhibit("people", method=_method, headline=_headline)
+@exhibit("people", method=method, headline=_headline)
 def people(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """How models differ from people; of further comparisons with people only the number of differences."""
     frame = estimates(report, record)

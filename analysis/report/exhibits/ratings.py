@@ -100,7 +100,7 @@ def captioned(record: Recorded, what: str, lines: str = "", rest: str = "", *, o
 def coverage(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Who rated what."""
     tables = coverage_tables(result, report.names)
-    return Exhibit("{table} counts who rated what.", tables=[Laid(tables, ended(plain(record.title)))])
+    return Exhibit("{table} counts who rated what.", tables=[Laid(tables)])
 
 
 @exhibit(
@@ -124,7 +124,7 @@ def means(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     return Exhibit(
         "{figure} shows mean ratings, and {table} the numbers.",
         [Drawn(result, text)],
-        [Laid(means_tables(result, report.names), ended(plain(record.title)))],
+        [Laid(means_tables(result, report.names))],
         further=further,
     )
 
@@ -170,7 +170,7 @@ def correlations(result: Result, record: Recorded, report: ReportData) -> Exhibi
     lines = "lines: {level} intervals with bootstrap standard errors on Fisher's scale, {drawn}"
     text = captioned(record, "Points: correlations between the people's mean and the model", lines)
     tables = correlation_tables(result, report.names)
-    return Exhibit(lead, [Drawn(result, text)], [Laid(tables, ended(plain(record.title)))])
+    return Exhibit(lead, [Drawn(result, text)], [Laid(tables)])
 
 
 @exhibit(
@@ -204,7 +204,7 @@ def dimension_correlations(result: Result, record: Recorded, report: ReportData)
     return Exhibit(
         lead,
         [Drawn(result, text)],
-        [Laid(tables, ended(plain(record.title)))],
+        [Laid(tables)],
         strongest_correlates(result, report.names),
     )
 
@@ -246,7 +246,7 @@ def tier_accuracy(result: Result, record: Recorded, report: ReportData) -> Exhib
     return Exhibit(
         lead,
         [Drawn(result, captioned(record, "Points: shares", lines, "vertical strokes: chance"))],
-        [Laid(tier_tables(result, report.names), ended(plain(record.title)))],
+        [Laid(tier_tables(result, report.names))],
         complete_orders(result, report.names),
     )
 
@@ -281,7 +281,7 @@ def biases(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     return Exhibit(
         lead,
         [Drawn(result, captioned(record, "Points: differences between a model and people", lines))],
-        [Laid(bias_tables(result, report.names), ended(plain(record.title)))],
+        [Laid(bias_tables(result, report.names))],
     )
 
 

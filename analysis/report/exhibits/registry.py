@@ -30,10 +30,10 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Laid:
-    """A table, in parts where it is wide: its caption, and what its name adds to that of the result."""
+    """A table, in parts where it is wide: its caption, else the title, and what its name adds."""
 
     tables: Sequence[GT]
-    caption: str
+    caption: str = ""
     key: str = ""
 
 

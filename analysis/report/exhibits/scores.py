@@ -42,7 +42,7 @@ from ..tables import (
     with_gaps,
 )
 from .ratings import captioned
-from .registry import Drawn, Exhibit, Laid, ended, exhibit
+from .registry import Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -74,7 +74,7 @@ def readings(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     return Exhibit(
         "{figure} and {table} show how the answers were parsed.",
         [Drawn(result, text)],
-        [Laid(tables if is_first(record, report) else tables[:1], ended(plain(record.title)))],
+        [Laid(tables if is_first(record, report) else tables[:1])],
         parsed_answers(result, names),
         further,
     )
@@ -119,7 +119,7 @@ def scores(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     return Exhibit(
         lead,
         [Drawn(result, text)],
-        [Laid(tables if first else tables[:1], ended(plain(record.title)))],
+        [Laid(tables if first else tables[:1])],
         best_judges(result, report.names),
         further,
     )
@@ -135,7 +135,7 @@ def probabilities(result: Result, record: Recorded, report: ReportData) -> Exhib
     return Exhibit(
         "{figure} and {table} score the probabilities that judges gave the labels.",
         [Drawn(result, captioned(record, "Points: scores of probabilities", f"lines: {BANDS}"))],
-        [Laid(tables if is_first(record, report) else tables[:1], ended(plain(record.title)))],
+        [Laid(tables if is_first(record, report) else tables[:1])],
     )
 
 
@@ -152,7 +152,7 @@ def passes(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     return Exhibit(
         lead,
         [Drawn(result, captioned(record, "Lines: scores of k answers", f"bands: {BANDS}"))],
-        [Laid(pass_tables(result, report.names, record.name), ended(plain(record.title)))],
+        [Laid(pass_tables(result, report.names, record.name))],
         copies_text(result),
     )
 
@@ -163,7 +163,7 @@ def annotators(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     return Exhibit(
         "{figure} and {table} show the agreement of the people whose votes are the gold labels.",
         [Drawn(result, captioned(record, "Points: coefficients", "lines: {level} intervals"))],
-        [Laid(annotator_tables(result, report.names, record.name), ended(plain(record.title)))],
+        [Laid(annotator_tables(result, report.names, record.name))],
     )
 
 
