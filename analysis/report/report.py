@@ -20,8 +20,7 @@ from .data import ReportData
 from .drawing import describe, draw, is_drawn
 from .exhibits import KINDS, Drawn, Exhibit, Kind, Laid
 from .exhibits.conjoint import outcome_of
-from .exhibits.ratings import settings_text
-from .exhibits.registry import EVERY_STUDY, ended
+from .exhibits.registry import EVERY_STUDY, ended, settings_text
 from .markdown import captioned, picture, slug, table_blocks, table_references
 from .methods import code, note_list, plain
 from .tables import any_table, in_words, styled_table, whole

@@ -31,8 +31,7 @@ from ..tables import (
     whole,
     with_gaps,
 )
-from .ratings import captioned
-from .registry import Drawn, Exhibit, Laid, ended, exhibit
+from .registry import Drawn, Exhibit, Laid, captioned, ended, exhibit
 
 if TYPE_CHECKING:
     from great_tables import GT

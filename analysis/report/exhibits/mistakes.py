@@ -36,8 +36,7 @@ from ..tables import (
     whole,
     with_gaps,
 )
-from .ratings import captioned
-from .registry import Drawn, Exhibit, Laid, exhibit
+from .registry import Drawn, Exhibit, Laid, captioned, exhibit
 from .scores import BANDS, PLACE, grouped, level, percent, ranked
 
 if TYPE_CHECKING:

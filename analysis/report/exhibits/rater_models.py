@@ -29,8 +29,7 @@ from ..tables import (
     styled_table,
     whole,
 )
-from .ratings import captioned
-from .registry import Drawn, Exhibit, Laid, ended, exhibit
+from .registry import Drawn, Exhibit, Laid, captioned, ended, exhibit
 
 if TYPE_CHECKING:
     from great_tables import GT

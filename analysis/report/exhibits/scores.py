@@ -41,8 +41,7 @@ from ..tables import (
     whole,
     with_gaps,
 )
-from .ratings import captioned
-from .registry import Drawn, Exhibit, Laid, exhibit
+from .registry import Drawn, Exhibit, Laid, captioned, exhibit
 
 if TYPE_CHECKING:
     from great_tables import GT
